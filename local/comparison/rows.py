@@ -51,7 +51,7 @@ Sums = dict[int, Sum]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class RowFilter:
     """Which rows: those of `chunks` (their numbers, of 2^bits), those of `keys` (texts), or all.
 
     `suspected`: of these only what is in the lake's engine's table of suspected keys; rows of others may come, too.
@@ -63,7 +63,7 @@ class Chosen:
     suspected: bool = False
 
 
-EVERYTHING = Chosen()
+EVERYTHING = RowFilter()
 
 
 class Spelled(Protocol):

@@ -97,13 +97,17 @@ class Changes:
             table=self._table,
             offset=event.offset,
             what=WORDS[DELETE] if gone else WORDS.get(operation, operation),
-            key=cut(", ".join(f"{name} = {value}" for name, value in key.items()), KEY_CHARACTERS),
+            key=key_text(key),
             at=made / 1000 if isinstance(made, int) else None,
             columns=columns[:COLUMNS],
             more=max(len(columns) - COLUMNS, 0),
             seen=before is not None or operation == CREATE,
         )
         self._changes = [*self._changes, change][-SHOWN:]
+
+
+def key_text(key: Mapping[str, Any]) -> str:
+    return cut(", ".join(f"{name} = {value}" for name, value in key.items()), KEY_CHARACTERS)
 
 
 def cut(text: str, characters: int) -> str:

@@ -18,7 +18,7 @@ MOST_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class PutAside:
+class QuarantinedLine:
     """One line that doesn't fit: why, its file and line or offset, when (ISO 8601), and its text, cut when long."""
 
     table: str
@@ -34,9 +34,9 @@ class Quarantine:
     def __init__(self, table: str, lake_name: str) -> None:
         self._table = table
         self._prefix = prefix(lake_name)
-        self._read: dict[tuple[str, str], list[PutAside]] = {}
+        self._read: dict[tuple[str, str], list[QuarantinedLine]] = {}
 
-    def read(self, client: "S3Client") -> list[PutAside]:
+    def read(self, client: "S3Client") -> list[QuarantinedLine]:
         """Return the newest lines, newest first. Raises boto3's errors."""
         pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=self._prefix)
         found = {entry["Key"]: entry for page in pages for entry in page.get("Contents", [])}
@@ -48,7 +48,7 @@ class Quarantine:
         return newest([line for one in wanted for line in self._read.get(one, [])])
 
 
-def newest(lines: list[PutAside]) -> list[PutAside]:
+def newest(lines: list[QuarantinedLine]) -> list[QuarantinedLine]:
     """Return the newest lines, newest first."""
     return sorted(lines, key=lambda line: line.at, reverse=True)[:SHOWN]
 
@@ -64,13 +64,13 @@ def last_lines(client: "S3Client", key: str, size: int) -> list[str]:
     return [line for line in body.decode(errors="replace").split("\n") if line.strip()]
 
 
-def entry(table: str, line: str) -> PutAside:
+def entry(table: str, line: str) -> QuarantinedLine:
     """Return a line of a file in quarantine (spark_jobs/table/quarantine.py); one that isn't such a line as it is."""
     try:
         found = json.loads(line)
         where = next((f", {name} {found[name]}" for name in ("line", "offset") if name in found), "")
         text = str(found.get("text") or found.get("file") or "")
-        return PutAside(
+        return QuarantinedLine(
             table=table,
             reason=cut(str(found["reason"]), REASON_CHARACTERS),
             origin=cut(f"{found['origin']}{where}", REASON_CHARACTERS),
@@ -78,4 +78,4 @@ def entry(table: str, line: str) -> PutAside:
             text=text[:LINE_CHARACTERS],
         )
     except (ValueError, LookupError, TypeError, AttributeError):
-        return PutAside(table=table, reason="unreadable", origin="", at="", text=line[:LINE_CHARACTERS])
+        return QuarantinedLine(table=table, reason="unreadable", origin="", at="", text=line[:LINE_CHARACTERS])

@@ -10,15 +10,15 @@ from contract.states import CATALOGUE, LAKE, Word
 from contract.table_names import lake_name
 from local.comparison.command import REPORT
 from local.comparison.platform_sides import consumed, lands_behind, offset_behind
-from local.dashboard.at_work import command_at_work
 from local.dashboard.changes import SHOWN, Change, Changes, date_columns
 from local.dashboard.charts import READ, Orders, read_orders
 from local.dashboard.files import Reconciled, last_lines, read_reconciled
 from local.dashboard.history import Commit, Commits, Failure, Failures, restarted
-from local.dashboard.kept import Kept, RowCounts, kept_tables
-from local.dashboard.looks import Asked
-from local.dashboard.quarantine import PutAside, Quarantine, newest
+from local.dashboard.kept import RowCounts, TableRow, kept_tables
+from local.dashboard.poller import Poller
+from local.dashboard.quarantine import Quarantine, QuarantinedLine, newest
 from local.dashboard.queried_changes import QueriedChanges
+from local.dashboard.running_command import running_command
 from local.dashboard.stages import Lakes, Stage, Stages
 from local.dashboard.state import Alive, State, judge
 from local.look.lake import LakeError
@@ -44,13 +44,11 @@ class Picture:
     state: State
     stages: tuple[Stage, ...] = ()
     services: tuple[ServiceStatus, ...] = ()
-    problems: tuple[str, ...] = ()
-    tables: tuple[Kept, ...] = ()
+    tables: tuple[TableRow, ...] = ()
     commits: tuple[Commit, ...] = ()
     failures: tuple[Failure, ...] = ()
     changes: tuple[Change, ...] = ()
-    put_aside: tuple[PutAside, ...] = ()
-    quarantined: int = 0
+    put_aside: tuple[QuarantinedLine, ...] = ()
     reconciled: Reconciled | None = None
     logs: tuple[tuple[str, tuple[str, ...]], ...] = ()
     orders: Orders | None = None
@@ -63,7 +61,7 @@ class Found:
 
     commits: tuple[Commit, ...] = ()
     read_to: dict[str, int] = field(default_factory=dict)
-    put_aside: tuple[PutAside, ...] = ()
+    put_aside: tuple[QuarantinedLine, ...] = ()
 
 
 class Watcher:
@@ -79,11 +77,11 @@ class Watcher:
         self._queried: dict[str, QueriedChanges] = {}
         self._counts = RowCounts()
         self._quarantines: dict[str, Quarantine] = {}
-        self._status = Asked("status", self._read_status)
-        self._lake = Asked(LAKE, self._read_lake, LAKE_S)
-        self._newest = Asked("last changes", self._read_changes)
-        self._catalogue = Asked(CATALOGUE, self._read_catalogue)
-        self._orders = Asked("orders", self._read_orders)
+        self._status = Poller("status", self._read_status)
+        self._lake = Poller(LAKE, self._read_lake, LAKE_S)
+        self._newest = Poller("last changes", self._read_changes)
+        self._catalogue = Poller(CATALOGUE, self._read_catalogue)
+        self._orders = Poller("orders", self._read_orders)
         self._orders_of = ""
         self._threads: list[threading.Thread] = []
         self.picture = Picture(
@@ -122,10 +120,10 @@ class Watcher:
         found = self._lake.value or Found()
         stages = self._read_stages(now, wal, status.data, found) if status else []
         problems = None if status is None else [*status.problems, *self._status_error()]
-        others: list[Asked[Any]] = [self._lake, self._newest, self._catalogue, self._orders]
+        others: list[Poller[Any]] = [self._lake, self._newest, self._catalogue, self._orders]
         asked = [self._status, *([] if down else others)]
         silent_s = max(one.silent_s for one in asked)
-        state = judge(alive, problems, stages, unanswered_s=silent_s, command=command_at_work(self._platform.lock.path))
+        state = judge(alive, problems, stages, unanswered_s=silent_s, command=running_command(self._platform.lock.path))
         self._note(state, problems or [], now)
         return Picture(
             at=now,
@@ -133,13 +131,11 @@ class Watcher:
             state=state,
             stages=tuple(stages),
             services=tuple(status.services) if status else (),
-            problems=tuple(problems or ()),
             tables=kept_tables(status.data) if status else (),
             commits=found.commits,
             failures=(*self._failures.all(), *restarted(read_restarts(self._platform.restarts_file))),
             changes=tuple(self._newest.value or ()),
             put_aside=found.put_aside,
-            quarantined=sum(table.quarantined or 0 for table in status.data.tables) if status else 0,
             reconciled=read_reconciled(self._platform.state_dir / REPORT),
             logs=tuple((name, tuple(last_lines(self._log(name)))) for name in state.parts),
             orders=self._orders.value,
@@ -194,7 +190,7 @@ class Watcher:
         services = self._platform.services
         s3 = services.s3.client()
         commits: list[Commit] = []
-        put_aside: list[PutAside] = []
+        put_aside: list[QuarantinedLine] = []
         read_to: dict[str, int] = {}
         for table in services.tables:
             quarantine = self._quarantines.setdefault(table.name, Quarantine(table.name, table.lake_name))

@@ -16,7 +16,7 @@ from local.comparison.describe import describe
 from local.comparison.platform_sides import platform_sides
 from local.comparison.reconcile import compare_platform
 from local.comparison.run import read_catalogue
-from local.demo.change import Change, Reached
+from local.demo.change import AffectedRows, Change
 from local.errors import PlatformError
 from local.look.topic import Event
 from local.platform.platform import Platform
@@ -35,7 +35,7 @@ class NotArrivedError(PlatformError):
 class Seen:
     """Rows that have arrived: their keys, and what source, topic (where there is one) and lake have of the first."""
 
-    reached: Reached
+    reached: AffectedRows
     keys: list[int]
     source: Row | None
     lake: Row | None
@@ -81,13 +81,13 @@ class Watch:
         self._before = self._topic.bounds()[1] if self._topic else 0
         return rows, seconds
 
-    def arrives(self, reached: Reached, keys: list[int]) -> Callable[[], bool]:
+    def arrives(self, reached: AffectedRows, keys: list[int]) -> Callable[[], bool]:
         """Return the question whether the lake has these rows, in all their columns, or has them no more."""
         [wanted] = platform_sides(self._platform, [self._table(reached).entry.name]).tables
         table = describe(wanted, read_catalogue(self.parameters, [wanted]))
         return partial(same_rows, self.parameters, table, [str(key) for key in keys])
 
-    def seen(self, reached: Reached, keys: list[int]) -> Seen:
+    def seen(self, reached: AffectedRows, keys: list[int]) -> Seen:
         """Return what the source, the topic since the change before, and the lake have of these rows."""
         table, events = self._table(reached), []
         [name] = table.entry.key
@@ -102,7 +102,7 @@ class Watch:
         lake = next((row for row in rows if row[name] == keys[0]), None)
         return Seen(reached=reached, keys=keys, source=source, lake=lake, events=events)
 
-    def _table(self, reached: Reached) -> LocalTable:
+    def _table(self, reached: AffectedRows) -> LocalTable:
         services = self._platform.services
         # The orders' pipeline has one table, whose rows its demo calls orders.
         [table] = services.tables if len(services.tables) == 1 else services.chosen([reached.what])

@@ -18,7 +18,7 @@ from cli.__main__ import app
 from contract.errors import CANNOT
 from local.comparison.compare import Difference, TableComparison
 from local.demo import walk, walks, watch
-from local.demo.change import Change, Reached, only, show
+from local.demo.change import AffectedRows, Change, only, show
 from local.demo.display import Display, print_tables
 from local.demo.jdbc_connector import KEYED, STAMPS, JdbcConnector, Polled, compared, print_polled
 from local.demo.place_changes import CHANGES
@@ -29,7 +29,7 @@ from local.errors import PlatformError
 from local.platform.startup import Progress
 from settings.load_pipeline import load_pipeline
 
-ADDRESS = Reached(what="address", keys=only(101), shows=("address2", "district"))
+ADDRESS = AffectedRows(what="address", keys=only(101), shows=("address2", "district"))
 CHANGE = Change(name="an apartment", statements=(), reaches=(ADDRESS,))
 ITEMS = [{"product_id": 11, "quantity": 12}, {"product_id": 42, "quantity": 10}]
 
@@ -91,14 +91,14 @@ class Watched(Watch):
         on_count("some")
         return 603, timeout_s / 180
 
-    def arrives(self, reached: Reached, keys: list[int]) -> Callable[[], bool]:  # noqa: ARG002  (each arrives alike)
+    def arrives(self, reached: AffectedRows, keys: list[int]) -> Callable[[], bool]:  # noqa: ARG002  (each arrives alike)
         def arrived() -> bool:
             self.left -= 1
             return self.left < 0
 
         return arrived
 
-    def seen(self, reached: Reached, keys: list[int]) -> Seen:
+    def seen(self, reached: AffectedRows, keys: list[int]) -> Seen:
         row = {"address2": "#2202", "district": "Tete", "_hoodie_commit_time": "20261122174023213"}
         return Seen(reached=reached, keys=keys, source=row, lake=row)
 

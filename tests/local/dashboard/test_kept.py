@@ -2,7 +2,7 @@
 
 import pyarrow
 
-from local.dashboard.kept import Kept, RowCounts, kept_tables
+from local.dashboard.kept import RowCounts, TableRow, kept_tables
 from local.look.lake import Lake
 from local.look.status import DataStatus, DerivedStatus, TableStatus
 from local.look.table_states import TableState
@@ -14,9 +14,9 @@ def test_tables_are_told_apart_by_where_their_rows_come_from() -> None:
     derived = (DerivedStatus(name="places"), DerivedStatus(name="city_history", kind=HISTORY, lake_rows=0))
     queried = kept_tables(DataStatus(tables=tables, derived=derived, queried=True))
     assert queried == (
-        Kept(table="public.city", kind="queried", rows=600, last_commit="1", state="running"),
-        Kept(table="places", kind="derived"),
-        Kept(table="city_history", kind="history", rows=0),
+        TableRow(table="public.city", kind="queried", rows=600, last_commit="1", state="running"),
+        TableRow(table="places", kind="derived"),
+        TableRow(table="city_history", kind="history", rows=0),
     )
     assert [table.kind for table in kept_tables(DataStatus(tables=tables))] == ["captured"]
 

@@ -6,7 +6,7 @@ from contract.states import Word
 from local.dashboard import texts
 from local.dashboard.changes import Change
 from local.dashboard.history import Failure
-from local.dashboard.kept import Kept
+from local.dashboard.kept import TableRow
 from local.dashboard.stages import Stage
 from local.dashboard.state import State
 from local.look.status import ServiceStatus
@@ -22,8 +22,8 @@ def test_zero_is_a_number_and_unknown_a_dash() -> None:
 
 def test_a_table_without_a_commit_is_there_with_dashes() -> None:
     tables = (
-        Kept(table="t", kind="queried", rows=0, last_commit="20261122112505000", state="running"),
-        Kept(table="t_history", kind="history"),
+        TableRow(table="t", kind="queried", rows=0, last_commit="20261122112505000", state="running"),
+        TableRow(table="t_history", kind="history"),
     )
     assert texts.kept_rows(picture(tables=tables)) == [
         ("t", "queried", "0", "11:25:05", "20 s", "running"),
