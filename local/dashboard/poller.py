@@ -13,7 +13,7 @@ PAUSE_S = 1.0
 
 
 class Poller(Generic[Value]):
-    """Asks one question again and again. `value` is the last answer; `error` says in a line why the last look failed."""
+    """Asks one question again and again. `value`: the last answer. `error`: why the last look failed, in one line."""
 
     def __init__(self, name: str, ask: Callable[[], Value], pause_s: float = PAUSE_S) -> None:
         self.name = name
