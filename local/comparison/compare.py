@@ -95,7 +95,6 @@ class TableComparison:
 
     @property
     def equal(self) -> bool:
-        """True when all was compared and nothing differs."""
         counts = (self.missing, self.extra, self.different, self.late)
         return not (self.problem or self.absent or self.unlike or any(counts))
 

@@ -60,7 +60,6 @@ def _refuse_to_wait_in_vain(platform: Platform) -> None:
 
 
 def _reasons(platform: Platform) -> list[str]:
-    """Return what is wrong with the platform that may explain a difference."""
     problems = read_status(platform).problems
     if platform.pid("job") is None and "job" not in platform.expected():
         problems.append("the job doesn't run, so nothing reaches the lake: `./lake up` starts it")
@@ -68,7 +67,6 @@ def _reasons(platform: Platform) -> list[str]:
 
 
 def _comes_back(platform: Platform) -> bool:
-    """Tell whether the supervisor starts the job again."""
     return "job" in platform.expected() and platform.pid(SUPERVISOR) is not None
 
 
@@ -102,7 +100,6 @@ def reconcile_platform(
 
 
 def compare_platform(platform: Platform, *, timeout_s: float = TIMEOUT_S) -> list[TableComparison]:
-    """Compare all tables of a platform's pipeline."""
     return list(compare_tables(platform_sides(platform), Limits(timeout_s=timeout_s)))
 
 

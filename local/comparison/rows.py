@@ -106,7 +106,6 @@ class ComparedColumn:
 
     @property
     def lake_sql(self) -> str:
-        """DuckDB's text for a row's text."""
         text = f"({self.spelled.lake_sql(self.lake_name)})"
         return _escaped(text) if self.any_sign else text
 
@@ -122,18 +121,15 @@ def source_row(columns: Sequence[ComparedColumn]) -> str:
 
 
 def lake_row(columns: Sequence[ComparedColumn]) -> str:
-    """Write DuckDB's expression for the row's text."""
     texts = ", chr(1), ".join(f"coalesce({column.lake_sql}, chr(2) || '0')" for column in columns)
     return f"concat({texts})" if texts else "''"
 
 
 def join(texts: Sequence[str | None]) -> str:
-    """Put a row's texts together."""
     return SEPARATOR.join(NULL if text is None else _escape(text) for text in texts)
 
 
 def split(row: str) -> list[str | None]:
-    """Take a row's text apart."""
     return [None if text == NULL else _unescape(text) for text in row.split(SEPARATOR)]
 
 
@@ -144,7 +140,6 @@ def tidy(row: str, columns: Sequence[ComparedColumn]) -> str:
 
 
 def differing(one: str, other: str, columns: Sequence[ComparedColumn]) -> list[str]:
-    """Name the columns in which two tidied rows differ."""
     pairs = zip(columns, split(one), split(other), strict=True)
     return [column.name for column, here, there in pairs if here != there]
 
@@ -161,7 +156,6 @@ def with_hashes(row: str, columns: Sequence[ComparedColumn], salt: bytes) -> str
 
 
 def digest(text: str) -> str:
-    """Return a text's SHA-256, 64 hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

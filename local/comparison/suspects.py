@@ -162,7 +162,6 @@ class Suspects:
         return RowFilter(bits=CHUNK_BITS, chunks=frozenset(chunks), suspected=True)
 
     def choose(self, keys: Sequence[str]) -> RowFilter:
-        """Suspect these keys only."""
         self.engine.execute(f"DELETE FROM {WANTED}")
         self.engine.execute(f"INSERT INTO {WANTED} SELECT unnest($keys)", {"keys": list(keys)})
         return RowFilter(keys=keys, suspected=True)

@@ -67,11 +67,9 @@ class Changes:
 
     @property
     def newest(self) -> list[Change]:
-        """The last changes, newest first."""
         return list(reversed(self._changes))
 
     def take(self, events: Iterable[RawEvent]) -> None:
-        """Take events in their order."""
         for event in events:
             if event.value is None:
                 continue
@@ -111,7 +109,6 @@ def key_text(key: Mapping[str, Any]) -> str:
 
 
 def cut(text: str, characters: int) -> str:
-    """Return a text, cut with an ellipsis where it is longer."""
     return text if len(text) <= characters else text[: characters - 1] + "…"
 
 

@@ -54,5 +54,4 @@ class RowCounts:
         return known[1]
 
     def clear(self) -> None:
-        """Forget all of it."""
         self._counted.clear()

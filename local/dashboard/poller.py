@@ -42,7 +42,6 @@ class Poller(Generic[Value]):
         return unanswered_s if unanswered_s > 2 * self._took_s else 0.0
 
     def ask(self) -> None:
-        """Ask once."""
         began = time.monotonic()
         try:
             self.value = self._ask()

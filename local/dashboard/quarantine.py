@@ -49,7 +49,6 @@ class Quarantine:
 
 
 def newest(lines: list[QuarantinedLine]) -> list[QuarantinedLine]:
-    """Return the newest lines, newest first."""
     return sorted(lines, key=lambda line: line.at, reverse=True)[:SHOWN]
 
 

@@ -89,7 +89,6 @@ class Watcher:
         )
 
     def start(self) -> None:
-        """Begin to look."""
         for asked in (self._status, self._lake, self._newest, self._catalogue, self._orders):
             self._threads.append(asked.start(self._stop))
         threading.Thread(target=self._run, name="picture", daemon=True).start()

@@ -61,7 +61,6 @@ class Display:
             self.done(step.name, step.note, step.seconds)
 
     def done(self, name: str, note: str, seconds: float) -> None:
-        """Print one finished step."""
         self.console.print(f"[green]ok[/] {name:<36} {note:<28} {seconds:6.1f} s", highlight=False)
 
     def arrival(self, arrival: Arrival) -> None:

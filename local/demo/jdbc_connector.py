@@ -153,7 +153,6 @@ def compared(
 
 
 def print_polled(console: Console, called: str, found: list[Polled]) -> None:
-    """Print a row for each topic."""
     table = Table(title=f"beside it: {called}", title_justify="left")
     table.add_column("topic", no_wrap=True)
     for name in ("records", "missing", "stale", "too many"):

@@ -45,7 +45,6 @@ class Summary:
     steps: Mapping[str, float]
 
     def write(self, path: Path) -> None:
-        """Write the summary as JSON, replacing the last run's."""
         path.parent.mkdir(parents=True, exist_ok=True)
         steps = [{"name": name, "seconds_to_lake": seconds} for name, seconds in self.steps.items()]
         entries = {**self.proof.counts, **self.proof.more, "seconds_total": self.seconds_total, "steps": steps}

@@ -169,7 +169,6 @@ def read_status(platform: Platform, tables: Sequence[str] = (), *, count: CountR
 
 
 def queue_problems(queue: OutboxQueue | None) -> list[str]:
-    """Say what the outbox can't write."""
     if queue is None or not queue.failing:
         return []
     return [
@@ -230,7 +229,6 @@ def silent_services(platform: Platform, running: set[str]) -> set[str]:
 
 
 def is_stopped(pid: int | None) -> bool:
-    """Tell whether a process is held up by a signal."""
     with contextlib.suppress(psutil.NoSuchProcess):
         return pid is not None and psutil.Process(pid).status() == psutil.STATUS_STOPPED
     return False

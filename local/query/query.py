@@ -36,7 +36,6 @@ class LakeTable:
 
     @property
     def name(self) -> str:
-        """Its name in the lake."""
         return self.queried.table
 
 

@@ -34,7 +34,6 @@ class Silver:
     folder: Path
 
     def names(self) -> list[str]:
-        """Return the tables' names."""
         return sorted(path.parent.name for path in self.folder.glob(f"[!.]*/{_SCHEMA}"))
 
     def schema(self, name: str) -> pyarrow.Schema:
@@ -57,7 +56,6 @@ class Silver:
 
 
 def declared_schema(table: SilverTable) -> pyarrow.Schema:
-    """Return a declared table's columns."""
     return pyarrow.schema([(name, _ARROW[type_]) for name, type_ in table.columns])
 
 

@@ -119,7 +119,6 @@ def _readable(table: CapturedTable) -> bool:
 
 
 def _note(added: Sequence[CapturedTable], removed: Sequence[str]) -> str:
-    """Say what became of the tables."""
     read = [table.name for table in added if _readable(table)]
     untold = [table.name for table in added if not _readable(table)]
     lines = [f"added and read: {', '.join(read)}"] if read else []
@@ -185,7 +184,6 @@ def capture_added(
 
 
 def slot_session(cursor: Cursor, slot: str) -> int | None:
-    """Return the process that serves the slot's reader."""
     cursor.execute("SELECT active_pid FROM pg_replication_slots WHERE slot_name = %s", (slot,))
     found = cursor.fetchone()
     return found[0] if found else None

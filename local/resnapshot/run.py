@@ -232,7 +232,6 @@ def _renew_slot(cursor: Cursor, connector: Connector) -> None:
 
 
 def _await_reader(cursor: Cursor, connector: Connector, wanted: Wanted, published: Published = OUTBOX) -> Replication:
-    """Wait until a connector reads the slot."""
     deadline = time.monotonic() + wanted.start_s
     while not (state := replication.look(cursor, connector.slot, published)).active:
         if time.monotonic() > deadline:
@@ -329,4 +328,4 @@ def _value(value: Any, kind: str) -> Any:
 
 
 def _quiet(_done: int, _total: int) -> None:
-    """Nobody is watching."""
+    """Ignore progress."""
