@@ -9,7 +9,6 @@ from typing import Any
 from contract.states import CATALOGUE, LAKE, Word
 from contract.table_names import lake_name
 from local.comparison.command import REPORT
-from local.comparison.platform_sides import consumed, lands_behind, offset_behind
 from local.dashboard.changes import SHOWN, Change, Changes, date_columns
 from local.dashboard.charts import READ, Orders, read_orders
 from local.dashboard.files import Reconciled, last_lines, read_reconciled
@@ -22,6 +21,7 @@ from local.dashboard.running_command import running_command
 from local.dashboard.stages import Lakes, Stage, Stages
 from local.dashboard.state import Alive, State, judge
 from local.look.lake import LakeError
+from local.look.landing import consumed, lands_behind, offset_behind
 from local.look.status import DataStatus, ServiceStatus, Status, is_stopped, read_status
 from local.platform.platform import Platform
 from local.platform.restarts import read_restarts

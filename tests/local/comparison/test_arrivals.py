@@ -16,10 +16,11 @@ from confluent_kafka import KafkaException
 
 from local.comparison.compare import Limits, compare_table
 from local.comparison.describe import Compared
-from local.comparison.platform_sides import LogArrivals, QueriedArrivals, consumed
+from local.comparison.platform_sides import LogArrivals, QueriedArrivals
 from local.comparison.run import Sides, compare_tables
 from local.comparison.source import SourceLook
 from local.look.lake import Lake
+from local.look.landing import consumed
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import CapturedTableSettings
 from tests.conftest import execute

@@ -10,7 +10,16 @@ from local.dashboard.kept import TableRow
 from local.dashboard.stages import Stage
 from local.dashboard.state import State
 from local.look.status import ServiceStatus
-from tests.local.dashboard.pictures import AT, commit, picture
+from tests.local.dashboard.pictures import AT, SCRIPT, commit, picture
+
+
+def test_numbers_are_where_they_belong() -> None:
+    shown = picture()
+    assert texts.stage_rows(shown) == [("landing", "next offset 7", "1.2 s", "2", "0.5 events/s", "11:25:25", "-")]
+    assert texts.table_rows(shown) == [("datalake.cdc_events", "829", "1", "3", "2", "11:25:25")]
+    assert texts.change_rows(shown)[0][-3:] == ("shipped_date", "NULL", "2026-11-22")
+    assert texts.quarantine_rows(shown)[0][1:] == ("datalake.cdc_events", "not JSON", "a.json, line 3", SCRIPT)
+    assert texts.reconciled_text(shown) == ["2026-11-22 11:30:00 UTC: equal", "cdc_events: equal, 829 rows"]
 
 
 def test_zero_is_a_number_and_unknown_a_dash() -> None:
