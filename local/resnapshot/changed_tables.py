@@ -20,8 +20,8 @@ from local.platform.state import write_private
 from local.resnapshot.connector import LocalConnector
 from local.resnapshot.log_tables import Reader, Say, Signals, read_again
 from local.services.connect_api import ConnectApi
-from plugins.captured import INCLUDED_TABLES, CapturedTable, shown
 from plugins.connector_settings import SourceSettings
+from plugins.source.captured import INCLUDED_TABLES, CapturedTable, shown
 
 TIMEOUT_S = 120
 LOOK_S = 0.2
