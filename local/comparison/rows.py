@@ -6,9 +6,11 @@ has them.
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
+
+from contract.column_types.carried import Carried
 
 SEPARATOR = "\x01"
 ESCAPE = "\x02"
@@ -66,22 +68,9 @@ class RowFilter:
 EVERYTHING = RowFilter()
 
 
-class Spelled(Protocol):
-    """A column's canonical text on both sides; `contract.column_types.carried.Carried` is one."""
-
-    def source_sql(self, column: str) -> str:
-        """Write PostgreSQL's expression for it."""
-
-    def lake_sql(self, column: str) -> str:
-        """Write DuckDB's expression for it."""
-
-    def lake_text(self, value: Any, specials: Mapping[str, str] | None = None, column: str = "") -> str | None:
-        """Write it for a value that Arrow gives."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedColumn:
-    """A column of both sides: its name here and there.
+    """A column of both sides: its name here and there. `spelled` writes its canonical text on both.
 
     `hash_digits`: the lake has so many digits of the salted SHA-256, 0: the value. `tidy` brings two spellings of one
     value together, and no two values.
@@ -91,7 +80,7 @@ class ComparedColumn:
 
     name: str
     lake_name: str
-    spelled: Spelled
+    spelled: Carried
     value_sql: str | None = None
     hash_digits: int = 0
     any_sign: bool = True
