@@ -169,7 +169,6 @@ def read_status(platform: Platform, tables: Sequence[str] = (), *, count: CountR
 
 
 def queue_problems(queue: OutboxQueue | None) -> list[str]:
-    """Say what the outbox can't write."""
     if queue is None or not queue.failing:
         return []
     return [
@@ -198,6 +197,14 @@ def truncate_problems(tables: Sequence[TableStatus]) -> list[str]:
     ]
 
 
+def require_answers(platform: Platform, *names: str) -> None:
+    """Raise PlatformError when one of these services doesn't run, or hangs."""
+    platform.require(*names)
+    if silent := sorted(silent_services(platform, set(names))):
+        logs = ", ".join(str(platform.processes.log_file(name)) for name in silent)
+        raise PlatformError(f"{', '.join(silent)} doesn't respond (stopped or hung): see {logs}")
+
+
 def silent_services(platform: Platform, running: set[str]) -> set[str]:
     """Name the services that hang: stopped by a signal, or without an answer within ANSWER_S."""
     stopped = {name for name in running if is_stopped(platform.pid(name))}
@@ -222,7 +229,6 @@ def silent_services(platform: Platform, running: set[str]) -> set[str]:
 
 
 def is_stopped(pid: int | None) -> bool:
-    """Tell whether a process is held up by a signal."""
     with contextlib.suppress(psutil.NoSuchProcess):
         return pid is not None and psutil.Process(pid).status() == psutil.STATUS_STOPPED
     return False

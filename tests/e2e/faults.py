@@ -22,7 +22,7 @@ from typing import Annotated, Protocol
 import psutil
 import typer
 
-from local.comparison.platform_tables import compare_platform
+from local.comparison.reconcile import compare_platform
 from local.look.quarantine import count_quarantined
 from local.look.status import read_status
 from local.platform.order import SUPERVISOR

@@ -18,7 +18,7 @@ from contract.lake import LANDING_PREFIX
 from db.loading import LoadOptions
 from db.preparing import prepare
 from db.source.slots import drop_slot as drop_slot_of
-from local.comparison.platform_tables import compare_platform
+from local.comparison.reconcile import compare_platform
 from local.errors import LostChangesError, PlatformError
 from local.look.status import read_status
 from local.platform import connectors

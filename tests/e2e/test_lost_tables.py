@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from rich.console import Console
 
-from local.comparison.platform_tables import reconcile_platform
+from local.comparison.reconcile import reconcile_platform
 from local.errors import LostChangesError
 from local.platform.platform import Platform
 from local.platform.services import PlatformOptions

@@ -7,7 +7,7 @@ MSK Connect; sink and job are stopped and started. Aurora, MSK Connect and EMR t
 import pytest
 
 from contract.events import OPERATION, READ
-from local.comparison.platform_tables import compare_platform
+from local.comparison.reconcile import compare_platform
 from local.platform.platform import Platform
 from tests import conftest
 from tests.waiting import wait_until

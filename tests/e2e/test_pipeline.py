@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from contract.errors import CANNOT
-from local.comparison.platform_tables import compare_platform
+from local.comparison.reconcile import compare_platform
 from local.look.quarantine import count_quarantined
 from local.platform.platform import Platform
 from local.resnapshot.command import resnapshot_platform

@@ -14,8 +14,8 @@ from rich.console import Console
 
 from contract.events import CREATE, OPERATION, READ_MS, UPDATE
 from local.comparison.compare import Limits
-from local.comparison.platform_arrivals import arrivals_of
-from local.comparison.platform_tables import compared_tables, reconcile_platform
+from local.comparison.platform_sides import platform_sides
+from local.comparison.reconcile import reconcile_platform
 from local.comparison.run import compare_tables
 from local.dashboard.watcher import Watcher
 from local.errors import PlatformError
@@ -57,10 +57,10 @@ def test_no_connector_runs_and_all_tables_are_in_the_lake(places: Platform) -> N
 
 def test_what_is_lost_is_told_as_soon_as_a_look_has_found_no_more(places: Platform) -> None:
     """The lake's rows, but one, stand in for a table that has lost it."""
-    [city] = compared_tables(places, ["city"])
+    sides = platform_sides(places, ["city"])
+    [city] = sides.tables
     lost = replace(city, lake=ArrowLake(now=[city.lake.rows().slice(1)]))
-    limits = Limits(timeout_s=PATIENT_S)
-    [found] = compare_tables(places.endpoints.source, [lost], limits, arrivals=arrivals_of(places))
+    [found] = compare_tables(replace(sides, tables=[lost]), Limits(timeout_s=PATIENT_S))
     assert (found.missing, found.late) == (1, 0)
     assert found.seconds < PATIENT_S / 2
 

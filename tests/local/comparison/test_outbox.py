@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.__main__ import app
-from local.comparison import platform_reconcile
+from local.comparison import reconcile
 from local.comparison.compare import TableComparison
 from local.comparison.outbox import compare_outbox
 from local.platform.platform import Platform
@@ -74,8 +74,8 @@ def test_the_command_shows_both_comparisons_and_fails_for_a_stale_outbox(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Platform, "endpoints", SimpleNamespace(source=shop.parameters))
-    monkeypatch.setattr(platform_reconcile, "_refuse_to_wait_in_vain", lambda _platform: None)
-    monkeypatch.setattr(platform_reconcile, "reconcile_platform", lambda *_args, **_options: True)
+    monkeypatch.setattr(reconcile, "_refuse_to_wait_in_vain", lambda _platform: None)
+    monkeypatch.setattr(reconcile, "reconcile_platform", lambda *_args, **_options: True)
     run = CliRunner().invoke(app, ["reconcile", "--deep", "--timeout", "0"])
     assert run.exit_code == 0, run.output
     assert "tables and outbox  equal  829 rows" in run.output

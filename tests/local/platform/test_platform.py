@@ -39,7 +39,7 @@ from local.platform.services import SECRET, PlatformOptions
 from local.platform.startup import StepState
 from local.platform.state import passwords
 from local.platform.tables import GLUE_DATABASE, LANDING_BUCKET
-from local.resnapshot.added import capture_added, new_tables
+from local.resnapshot.changed_tables import capture_added, new_tables
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.log_tables import delete_keys, read_again, read_keys_again
 from local.resnapshot.pipelines import flowing

@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 
 from cli.__main__ import app
 from contract.errors import CANNOT
-from local.comparison import platform_reconcile as command
+from local.comparison import reconcile as command
 from local.errors import PlatformError
+from local.look import status as status_module
 from local.look.lake import LakeError
 from local.look.status import DataStatus, Status, read_status
 from local.platform.order import SUPERVISOR
@@ -38,7 +39,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     names: set[str] = set()
     monkeypatch.setattr(Platform, "running", lambda _self: set(names))
     monkeypatch.setattr(Platform, "pid", lambda _self, name: 1 if name in names else None)
-    monkeypatch.setattr(command, "silent_services", lambda _platform, _names: set())
+    monkeypatch.setattr(status_module, "silent_services", lambda _platform, _names: set())
     return names
 
 
@@ -92,8 +93,8 @@ def test_reconcile_of_services_that_hang_is_one_line(
     folder: Path, running: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running |= {"postgres", "s3"}
-    monkeypatch.setattr(command, "silent_services", lambda _platform, names: names & {"s3"})
-    line = f"reconcile: s3 can't answer, stopped by a signal or hanging: see {folder / 'logs' / 's3.log'}\n"
+    monkeypatch.setattr(status_module, "silent_services", lambda _platform, names: names & {"s3"})
+    line = f"reconcile: s3 doesn't respond (stopped or hung): see {folder / 'logs' / 's3.log'}\n"
     assert reconcile(folder) == (CANNOT, "", line)
 
 

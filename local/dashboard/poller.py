@@ -12,11 +12,8 @@ Value = TypeVar("Value")
 PAUSE_S = 1.0
 
 
-class Asked(Generic[Value]):
-    """One question, asked again and again; `value` is the last answer, None before the first.
-
-    `error`: why the last time gave none, one line.
-    """
+class Poller(Generic[Value]):
+    """Asks one question again and again. `value`: the last answer. `error`: why the last look failed, in one line."""
 
     def __init__(self, name: str, ask: Callable[[], Value], pause_s: float = PAUSE_S) -> None:
         self.name = name
@@ -40,12 +37,11 @@ class Asked(Generic[Value]):
 
     @property
     def silent_s(self) -> float:
-        """The same; 0 within twice the last one's time, since rows of large tables are counted for a while."""
+        """Seconds overdue; 0 until twice the last look's duration: large tables take a while to count."""
         unanswered_s = self.unanswered_s - self._pause_s
         return unanswered_s if unanswered_s > 2 * self._took_s else 0.0
 
     def ask(self) -> None:
-        """Ask once."""
         began = time.monotonic()
         try:
             self.value = self._ask()

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from local.dashboard.looks import Asked
+from local.dashboard.poller import Poller
 
 
 def test_an_answer_stays_while_the_next_look_fails() -> None:
     answers = iter([7])
-    asked = Asked("x", lambda: next(answers))
+    asked = Poller("x", lambda: next(answers))
     asked.ask()
     asked.ask()
     assert asked.value == 7
@@ -26,7 +26,7 @@ def test_an_error_goes_away_with_the_next_answer() -> None:
             raise answers.pop()
         return 1
 
-    asked = Asked("x", ask)
+    asked = Poller("x", ask)
     errors = []
     for _ in range(2):
         asked.ask()
@@ -39,7 +39,7 @@ def test_an_error_goes_away_with_the_next_answer() -> None:
 def test_an_answer_and_an_error_are_both_an_end(ask: Callable[[], int], monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    asked = Asked("x", ask)
+    asked = Poller("x", ask)
     clock[0] = 107.0
     assert asked.unanswered_s == 7.0
     asked.ask()
@@ -48,7 +48,7 @@ def test_an_answer_and_an_error_are_both_an_end(ask: Callable[[], int], monkeypa
 
 def test_what_hangs_is_unanswered_and_doesnt_hold_up_who_asks() -> None:
     hanging, stop = threading.Event(), threading.Event()
-    asked = Asked("x", hanging.wait)
+    asked = Poller("x", hanging.wait)
     before = time.monotonic()
     asked.start(stop)
     time.sleep(0.05)
@@ -66,7 +66,7 @@ def test_what_takes_its_time_as_a_rule_isnt_silent_until_it_takes_twice_as_long(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(time, "monotonic", lambda: now[0])
-        asked = Asked("x", ask, pause_s=1)
+        asked = Poller("x", ask, pause_s=1)
         asked.ask()
         now[0] += 2 * long_s
         assert (asked.unanswered_s, asked.silent_s) == (2 * long_s, 0.0)

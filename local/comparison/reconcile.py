@@ -1,17 +1,22 @@
-"""Compares, and repairs, the tables of a platform that runs."""
+"""What `./lake reconcile` does: compares a platform's source with its lake, and repairs what differs."""
 
 from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
+from contract.source import SCHEMA
 from local.comparison.command import REPORT, reconcile_tables
 from local.comparison.compare import TIMEOUT_S, Limits, Repair, TableComparison
 from local.comparison.describe import Compared
-from local.comparison.platform_arrivals import arrivals_of
+from local.comparison.outbox import compare_outbox
+from local.comparison.platform_sides import platform_sides
 from local.comparison.repair import OutboxRepair, repair_of, repairs_of_queried
-from local.comparison.run import compare_tables
+from local.comparison.report import print_comparison
+from local.comparison.run import Repairs, compare_tables
 from local.comparison.table import ComparedTable
-from local.platform.connectors import SALT_FILE, kept_salt
+from local.errors import PlatformError
+from local.look.status import read_status, require_answers
+from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.queried_pipeline import QueriedPipeline
 from local.resnapshot.command import NEEDED, resnapshot_platform
@@ -19,7 +24,50 @@ from local.resnapshot.deletes import EventWriter
 from local.resnapshot.pipelines import repairs as log_repairs
 from local.resnapshot.run import Wanted
 from local.services.kafka.roles import SOURCE
-from settings.load_pipeline import PIPELINES
+
+
+def reconcile(
+    console: Console,
+    platform: Platform,
+    *,
+    tables: Sequence[str] = (),
+    repair: bool = False,
+    deep: bool = False,
+    timeout_s: float = TIMEOUT_S,
+) -> bool:
+    """Compare every row and column of the source with the lake, print what was found, and tell whether they are equal.
+
+    `deep`: the source's tables with the outbox first. Raises PlatformError, LoadError and SettingsFileError.
+    """
+    _refuse_to_wait_in_vain(platform)
+    right = True
+    if deep:
+        outbox = compare_outbox(platform.endpoints.source, timeout_s=timeout_s)
+        print_comparison(console, outbox, there="in the outbox")
+        if not (right := outbox.equal):
+            console.print(f"the outbox is stale: CALL {SCHEMA}.usp_init_order_events() brings it up to date")
+    equal = reconcile_platform(console, platform, tables=tables, repair=repair, timeout_s=timeout_s)
+    for problem in [] if equal else _reasons(platform):
+        console.print(problem, style="red", highlight=False, markup=False, soft_wrap=True)
+    return equal and right
+
+
+def _refuse_to_wait_in_vain(platform: Platform) -> None:
+    """Raise PlatformError when a side is away or hangs, or there is no table yet and nobody who would make one."""
+    require_answers(platform, "postgres", "s3")
+    if platform.pid("job") is None and not _comes_back(platform) and not platform.lake.exists():
+        raise PlatformError(f"{platform.lake.base_uri} has no commit, and the job doesn't run: `./lake up` starts it")
+
+
+def _reasons(platform: Platform) -> list[str]:
+    problems = read_status(platform).problems
+    if platform.pid("job") is None and "job" not in platform.expected():
+        problems.append("the job doesn't run, so nothing reaches the lake: `./lake up` starts it")
+    return problems
+
+
+def _comes_back(platform: Platform) -> bool:
+    return "job" in platform.expected() and platform.pid(SUPERVISOR) is not None
 
 
 def reconcile_platform(
@@ -30,10 +78,9 @@ def reconcile_platform(
     Raises PlatformError, LoadError and SettingsFileError, each with one line.
     """
     pipeline = platform.services.pipeline
-    queried = pipeline.is_queried
     if repair:
         # Without these nothing is asked for, and nothing arrives.
-        platform.require(*(("postgres", "job") if queried else NEEDED))
+        platform.require(*(("postgres", "job") if pipeline.is_queried else NEEDED))
     for derived in () if tables else platform.services.derived:
         console.print(
             f"{derived.lake_name} is derived from the lake's tables, not from the source's: see docs/aws/analysts.md",
@@ -43,37 +90,20 @@ def reconcile_platform(
         )
     return reconcile_tables(
         console,
-        platform.endpoints.source,
-        compared_tables(platform, tables),
+        platform_sides(platform, tables),
         Limits(timeout_s=timeout_s),
         pipeline=pipeline.name,
-        salt=_salt(platform) if any(entry.hash for entry in pipeline.tables) else "",
         report=platform.state_dir / REPORT,
         repairs=_repairs(console, platform, timeout_s) if repair else None,
-        arrivals=arrivals_of(platform),
-        s3=platform.s3_client(),
         aside=platform.pipeline.tables_aside(),
     )
 
 
 def compare_platform(platform: Platform, *, timeout_s: float = TIMEOUT_S) -> list[TableComparison]:
-    """Compare all tables of a platform's pipeline."""
-    limits = Limits(timeout_s=timeout_s)
-    return list(
-        compare_tables(platform.endpoints.source, compared_tables(platform), limits, arrivals=arrivals_of(platform))
-    )
+    return list(compare_tables(platform_sides(platform), Limits(timeout_s=timeout_s)))
 
 
-def compared_tables(platform: Platform, tables: Sequence[str] = ()) -> list[Compared]:
-    """Return what is compared of the pipeline's tables, or those of these names. Raises PlatformError."""
-    pipeline = platform.services.pipeline
-    return [
-        Compared(entry=one.entry, schema_file=PIPELINES / pipeline.schema_file(one.entry), lake=one.lake)
-        for one in platform.services.chosen(tables)
-    ]
-
-
-def _repairs(console: Console, platform: Platform, timeout_s: float) -> Callable[[Compared, ComparedTable], Repair]:
+def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
     """Return what mends a table by how it is captured."""
     services, source = platform.services, platform.endpoints.source
 
@@ -107,10 +137,6 @@ def _read_anew(platform: Platform) -> None:
     # So that the supervisor doesn't start the job, too.
     with platform.lock.held():
         pipeline.read_anew()
-
-
-def _salt(platform: Platform) -> str:
-    return kept_salt(platform.state_dir / "secrets" / SALT_FILE)
 
 
 def _resnapshot(platform: Platform, timeout_s: float) -> Callable[[str], object]:

@@ -1,4 +1,4 @@
-"""A real JDBC connector on Kafka Connect, beside a walk-through by queries: it polls the same tables.
+"""A real JDBC connector on Kafka Connect that polls the same tables as a walk-through by queries.
 
 None is on a package registry, so it runs where JDBC_PLUGIN names a release. Its sources are those that
 settings/polling.py makes of the same pipeline; what they have sent in the end is compared with the source.
@@ -52,7 +52,7 @@ class Polled:
     extra: int
 
 
-class Beside:
+class JdbcConnector:
     """The connector of a release. The worker and its broker are the platform's processes, which stops them, too."""
 
     def __init__(self, release: Path) -> None:
@@ -152,7 +152,6 @@ def compared(
 
 
 def print_polled(console: Console, called: str, found: list[Polled]) -> None:
-    """Print a row for each topic."""
     table = Table(title=f"beside it: {called}", title_justify="left")
     table.add_column("topic", no_wrap=True)
     for name in ("records", "missing", "stale", "too many"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local.dashboard.at_work import command_at_work
+from local.dashboard.running_command import running_command
 
 # A process whose arguments are such a command's, and which says when it has them and waits to be told to end.
 PROGRAM = "import sys; print(flush=True); sys.stdin.read()"
@@ -32,13 +32,13 @@ def test_the_command_is_that_of_the_process_that_took_the_lock(
         assert process.stdout
         process.stdout.readline()
         lock.write_text(f"{process.pid}\n")
-        assert command_at_work(lock) == command
-    assert command_at_work(lock) is None
+        assert running_command(lock) == command
+    assert running_command(lock) is None
 
 
 def test_no_lock_and_a_lock_of_nobodys_are_none(tmp_path: Path) -> None:
-    assert command_at_work(tmp_path / "lock") is None
+    assert running_command(tmp_path / "lock") is None
     (tmp_path / "lock").write_text("")
-    assert command_at_work(tmp_path / "lock") is None
+    assert running_command(tmp_path / "lock") is None
     (tmp_path / "lock").write_text(f"{os.getpid()}\n")
-    assert command_at_work(tmp_path / "lock") is None
+    assert running_command(tmp_path / "lock") is None

@@ -11,7 +11,7 @@ from local.dashboard.state import DOWN, UP
 PROGRAM = "cli"
 
 
-def command_at_work(lock: Path) -> str | None:
+def running_command(lock: Path) -> str | None:
     """Return `up` or `down` while such a command runs that has taken the lock last; None for all others.
 
     The lock's file has the process id of who took it last. Taking the lock to ask would be in the way of who wants it.
