@@ -51,7 +51,7 @@ def arrivals_of(platform: Platform) -> ArrivalsOf:
     tables = {table.entry.name: table for table in services.tables}
 
     def sent(position: str) -> bool:
-        slot = services.database.slot(pipeline.slot_name, position)
+        slot = services.database.slot(pipeline.connectors.source.slot_name, position)
         # Confirmed is what is in the topics.
         return slot is not None and slot.behind_bytes is not None and slot.behind_bytes <= 0
 

@@ -85,7 +85,7 @@ def _repairs(console: Console, platform: Platform, timeout_s: float) -> Callable
     ask_the_connector = log_repairs(
         source,
         services.pipeline,
-        platform.pipeline.source_connector(),
+        platform.pipeline.connectors.source_connector(),
         EventWriter(services.kafka.client(SOURCE)),
         timeout_s=Wanted.timeout_s,
         say=say,

@@ -27,8 +27,8 @@ from local.platform.order import STOP_ORDER, SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.restarts import Restarts, read_restarts
 from local.platform.tables import DERIVED, LANDING_BUCKET, LocalDerived, LocalTable
+from local.services.outside_database import refusal
 from local.services.source_database import OutboxQueue, Slot
-from local.source.outside import refusal
 
 # What a service that is away, or has no data yet, makes its client raise.
 UNAVAILABLE = (

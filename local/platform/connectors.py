@@ -4,6 +4,7 @@ import contextlib
 import json
 import secrets
 import sys
+import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +20,8 @@ from db.source.replication import OUTBOX, Published
 from local.errors import PlatformError
 from local.platform.services import Services
 from local.platform.set_aside import SetAside
-from local.platform.state import Passwords, password, write_private
 from local.platform.tables import LANDING_BUCKET
+from local.private_files import password, write_private
 from local.resnapshot.changed_tables import ChangedTables
 from local.resnapshot.connector import LocalConnector
 from local.services.connect import OFFSET_TOPIC
@@ -61,7 +62,7 @@ def published(pipeline: Pipeline) -> Published:
     )
 
 
-def source_settings(services: Services, passwords: Passwords) -> SourceSettings:
+def source_settings(services: Services) -> SourceSettings:
     """Return the source connector's settings: as on AWS, but quick, since somebody waits for each change."""
     pipeline, connector = services.pipeline, services.connector
     settings = SourceSettings(
@@ -70,7 +71,7 @@ def source_settings(services: Services, passwords: Passwords) -> SourceSettings:
         database_port=int(connector["port"]),
         database_name=str(connector["dbname"]),
         database_user=pipeline.source.role,
-        database_password=services.connect.password_reference(passwords.connector),
+        database_password=services.connect.password_reference(services.passwords.connector),
         database_sslmode=str(connector.get("sslmode", "disable")),
         database_root_certificate=connector.get("sslrootcert"),
         topic_prefix=pipeline.source.topic_prefix,
@@ -89,15 +90,15 @@ def source_settings(services: Services, passwords: Passwords) -> SourceSettings:
 
 
 class Connectors:
-    """Source connector and sink of the platform in `folder`."""
+    """Source connector and sink of a platform."""
 
-    def __init__(self, folder: Path, *, services: Services, passwords: Passwords, processes: Processes) -> None:
-        self._folder = folder
+    def __init__(self, services: Services, processes: Processes) -> None:
         self._services = services
         self._processes = processes
-        self.grace_s: dict[str, float] = {}
-        self.source = source_settings(services, passwords)
-        self.aside = SetAside(folder / "connect" / ASIDE)
+        self._folder = services.folder
+        self._patient_until: dict[str, float] = {}
+        self.source = source_settings(services)
+        self.aside = SetAside(self._folder / "connect" / ASIDE)
         self.sink = SinkSettings(
             name=f"{services.pipeline.name}-sink",
             topics=self.source.topics,
@@ -123,10 +124,16 @@ class Connectors:
             configuration = with_salt(configuration, kept_salt(self._folder / "secrets" / SALT_FILE))
         return self._acting_as(SOURCE, configuration)
 
-    def create_topics(self) -> str:
+    def grant_rights(self) -> str | None:
+        """Bring the rights on Kafka to what the roles have on AWS."""
+        made, removed = self._services.kafka.sync_acls(self.rights)
+        return f"{made} ACLs made, {removed} removed" if made or removed else None
+
+    def create_topics(self) -> str | None:
         """Create the pipeline's topics ahead of the connectors, as on AWS."""
         self._services.kafka.create_topics(self.topics, user=TOPICS)
-        return f"{len(self.source.topics)} of changes"
+        count = len(self.source.topics)
+        return f"{count} of changes" if count > 1 else None
 
     def start_source(self) -> str | None:
         """Configure the source connector; say what became of its tables where they are others than before.
@@ -228,6 +235,11 @@ class Connectors:
         """The records that the stand-in refuses: nothing behind them is landed."""
         return held.read(self._folder / "sink" / held.HELD)
 
+    @property
+    def held_topics(self) -> frozenset[str]:
+        """The topics of these records."""
+        return frozenset(record.topic for record in self.held)
+
     def pass_over(self, topics: Collection[str]) -> None:
         """Have the stand-in leave out the records of these topics that it refuses."""
         chosen = [record for record in self.held if record.topic in topics]
@@ -250,7 +262,13 @@ class Connectors:
         api.put_connector(name, configuration)
         if failed_before:
             api.restart_failed(name)
-            self.grace_s[name] = RESTART_S
+            self._patient_until[name] = time.monotonic() + RESTART_S
+
+    def failure(self, name: str) -> str | None:
+        """Return why a connector has failed, None when it hasn't or was just told to start again."""
+        if time.monotonic() < self._patient_until.get(name, 0.0):
+            return None
+        return self._services.connect.api.failure(name)
 
     def _acting_as(self, user: str, configuration: Mapping[str, str]) -> dict[str, str]:
         """Let a connector act as the role that is its own on AWS; everything else is as there."""

@@ -16,10 +16,11 @@ from local.platform import state
 from local.platform.order import GRACE_S, STOP_ORDER, SUPERVISOR
 from local.platform.pipeline import LocalPipeline
 from local.platform.queried_pipeline import QueriedPipeline
-from local.platform.recorded import Recorded
+from local.platform.record import RecordFile
 from local.platform.services import PORTS, Endpoints, PlatformOptions, Services
 from local.platform.startup import Progress, Startup, Step, StepState, silent, uninterrupted
 from local.platform.steps import run_steps
+from local.private_files import write_private
 from local.services.kafka.denials import Denial, denials, recently
 from local.services.kafka.roles import READER, SINK
 from local.services.postgres import ConnectionParameters, Postgres, postgres_ways
@@ -43,8 +44,8 @@ class Platform:
 
     def __init__(self, state_dir: Path, options: PlatformOptions | None = None) -> None:
         self.state_dir = state_dir.resolve()
-        self.recorded = Recorded(self.state_dir)
-        self.options = self.recorded.options(options)
+        self.record = RecordFile(self.state_dir)
+        self.options = self.record.options(options)
         self._cluster = PostgresCluster(self.state_dir / Postgres.name)
         ways = {Postgres.name: postgres_ways(self._cluster)}
         self.processes = Processes(self.state_dir, self.state_dir / state.LOGS, ways)
@@ -54,7 +55,7 @@ class Platform:
     @property
     def services(self) -> Services:
         """The services at their ports. Raises PlatformError when the platform was never up, or nobody knows them."""
-        return self._built(self.recorded.ports())[0]
+        return self._built(self.record.ports())[0]
 
     @property
     def endpoints(self) -> Endpoints:
@@ -74,7 +75,7 @@ class Platform:
     @property
     def pipeline(self) -> LocalPipeline:
         """What moves the data: for questions such as how far it is."""
-        return self._built(self.recorded.ports())[1]
+        return self._built(self.record.ports())[1]
 
     def up(self, progress: Progress = silent) -> Endpoints:
         """Start what doesn't run; return once the source's rows are in the landing bucket and the job runs.
@@ -117,7 +118,7 @@ class Platform:
         """
         services, pipeline = self.services, self.pipeline
         if name == "sink":
-            pipeline.run_sink()
+            pipeline.connectors.run_sink()
         elif name == "job":
             pipeline.start_job()
         else:
@@ -134,7 +135,7 @@ class Platform:
             return
         with self._at_work(), uninterrupted():
             self._stop(STOP_ORDER, progress)
-            self.recorded.write(self.options, self.recorded.read().ports, frozenset())
+            self.record.write(self.options, self.record.read().ports, frozenset())
 
     def remove(self) -> None:
         """Stop everything and delete the platform's data. Raises PlatformError when something doesn't stop."""
@@ -154,11 +155,11 @@ class Platform:
     @property
     def forgotten(self) -> bool:
         """Whether the record is unreadable of what was started, and where."""
-        return self.recorded.read().unreadable
+        return self.record.read().unreadable
 
     def expected(self) -> frozenset[str]:
         """Name the services that the last `up` has started; none after a `down`."""
-        return self.recorded.read().services
+        return self.record.read().services
 
     def running(self) -> set[str]:
         """Name the services that run."""
@@ -239,8 +240,7 @@ class Platform:
         if self._last is None or self._last[0] != key:
             services = Services(self.state_dir, ports=at, passwords=passwords, options=self.options)
             kind = QueriedPipeline if pipeline.is_queried else LocalPipeline
-            moving = kind(self.state_dir, services=services, passwords=passwords, processes=self.processes)
-            self._last = key, (services, moving)
+            self._last = key, (services, kind(services, self.processes))
         return self._last[1]
 
     def _settle(self) -> set[str]:
@@ -268,7 +268,7 @@ class Platform:
 
     def _choose_ports(self, running: set[str]) -> dict[str, int]:
         """Return the ports of this start, recorded: the earlier ones as far as they are free or ours."""
-        earlier = self.recorded.read().ports
+        earlier = self.record.read().ports
         # The controller's port belongs to the broker's process.
         kept = {name for name in PORTS if name.partition("-")[0] in running}
         chosen = ports.choose(PORTS, earlier=earlier, kept=kept)
@@ -277,7 +277,7 @@ class Platform:
             self._stop(STOP_ORDER, silent)
             running.clear()
             chosen = ports.choose(PORTS, earlier=earlier)
-        self.recorded.write(self.options, chosen, self._wanted_services(load_pipeline(self.options.pipeline)))
+        self.record.write(self.options, chosen, self._wanted_services(load_pipeline(self.options.pipeline)))
         return chosen
 
     def _stop_former_kafka(self, services: Services, running: set[str]) -> None:
@@ -298,7 +298,7 @@ class Platform:
 
     def _write_password_file(self, source: ConnectionParameters) -> None:
         line = ":".join((source["host"], str(source["port"]), "*", source["user"], source["password"]))
-        state.write_private(self.recorded.password_file, line + "\n")
+        write_private(self.record.password_file, line + "\n")
 
     def _stop(self, names: Iterable[str], progress: Progress) -> None:
         """Stop services one after the other; one that can't be stopped doesn't keep the others from it."""

@@ -4,14 +4,10 @@ import contextlib
 import time
 from collections.abc import Sequence
 
-import psycopg2
-
-from local.platform.job import start_job
+from db.connecting import connect
 from local.platform.pipeline import LocalPipeline
 from local.platform.tables import LocalTable
 from local.services.source_database import Slot, has_rows
-from local.source.embedded import Source
-from local.source.queried import EmbeddedQueried, OutsideQueried
 
 
 class QueriedPipeline(LocalPipeline):
@@ -41,16 +37,9 @@ class QueriedPipeline(LocalPipeline):
 
     def awaited(self) -> list[LocalTable]:
         """Return the tables with rows: without any the lake has no table."""
-        with contextlib.closing(psycopg2.connect(**self._services.database.parameters())) as connection:
+        with contextlib.closing(connect(self._services.database.parameters())) as connection:
             return [table for table in self.tables if has_rows(connection, table.entry)]
 
     def read_anew(self) -> None:
         """Start the job once more, which then reads all rows and writes those that differ from the lake's."""
-        start_job(self._services, self._processes, self.job_folder, once=("--ignore-checkpoint", f"anew-{time.time()}"))
-
-    @property
-    def _source(self) -> Source:
-        services = self._services
-        if services.options.outside is not None:
-            return OutsideQueried(services.pipeline, services.options.outside, services.database.parameters())
-        return EmbeddedQueried(self._embedded(), services.pipeline, password=self._passwords.connector)
+        self.start_job("--ignore-checkpoint", f"anew-{time.time()}")

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from local.platform.state import write_private
+from local.private_files import write_private
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
 # Who has run for so long after its last restart is well again: its next death is the first one.

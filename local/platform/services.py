@@ -9,20 +9,19 @@ from typing import Any
 from local.errors import PlatformError
 from local.look.lake import Lake
 from local.look.topic import Topic
-from local.platform import state
-from local.platform.state import Passwords
+from local.platform.state import LOGS, Passwords, connector_file
 from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET, LocalDerived, LocalTable, local_derived, local_tables
 from local.services.aws import Aws
 from local.services.connect import Connect
 from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import READER, ROLES, WORKER
 from local.services.kafka.users import KafkaUsers
+from local.services.outside_database import OutsideDatabase
 from local.services.postgres import Postgres
 from local.services.processes import Service
 from local.services.s3 import S3
 from local.services.source_database import SourceDatabase
 from local.setup.ports import HOST
-from local.source.outside import OutsideDatabase
 from settings.environment_pipeline import FIRST
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
@@ -83,10 +82,12 @@ class Services:
     """
 
     def __init__(self, folder: Path, *, ports: dict[str, int], passwords: Passwords, options: PlatformOptions) -> None:
+        self.folder = folder
         self.ports = ports
+        self.passwords = passwords
         self.options = options
         self.pipeline: Pipeline = load_pipeline(options.pipeline)
-        self.connector_password_file = state.connector_file(folder / "secrets")
+        self.connector_password_file = connector_file(folder / "secrets")
         role, database = self.pipeline.source.role, self.pipeline.source.database
         self.postgres = Postgres(
             folder / Postgres.name,
@@ -114,7 +115,7 @@ class Services:
             bootstrap_servers=self.kafka.bootstrap_servers,
             lenses=options.lenses,
             login=users.java_login(WORKER),
-            log=folder / state.LOGS / f"{Connect.name}.log",
+            log=folder / LOGS / f"{Connect.name}.log",
             table_at=partial(self.database.table_at, self.pipeline.source.slot, self.pipeline.source.publication),
         )
         self.s3 = S3(folder / "s3", port=ports["s3"])

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from local.platform.state import write_private
+from local.private_files import write_private
 from plugins.captured import CapturedTable
 
 

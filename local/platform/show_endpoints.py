@@ -39,7 +39,7 @@ def _source(platform: Platform) -> str:
         return f"{outside}, as {source['user']}"
     psql = relative(platform.services.postgres.program("psql"))
     login = f"-h {source['host']} -p {source['port']} -U {source['user']} {source['dbname']}"
-    return f"PGPASSFILE={relative(platform.recorded.password_file)} {psql} {login}"
+    return f"PGPASSFILE={relative(platform.record.password_file)} {psql} {login}"
 
 
 def _topics(here: Endpoints) -> str:

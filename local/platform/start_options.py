@@ -10,7 +10,7 @@ from local.folders import platform_folder
 from local.platform.platform import Platform
 from local.platform.services import ORDERS, PlatformOptions
 from local.platform.state import connector_file
-from local.source.outside import OutsideDatabase, find_password
+from local.services.outside_database import OutsideDatabase, find_password
 from settings.files import SettingsFileError
 from settings.load_pipeline import load_pipeline
 
@@ -57,7 +57,7 @@ def left_behind(platform: Platform) -> str:
     try:
         if platform.services.pipeline.is_queried:
             return f"everything is stopped; nothing of the pipeline is left in {outside}"
-        slot = platform.pipeline.slot_name
+        slot = platform.pipeline.connectors.source.slot_name
     except SettingsFileError as error:
         reason = "; ".join(str(error).splitlines())
         return (

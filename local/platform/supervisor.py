@@ -101,7 +101,7 @@ class Supervisor:
 
     def _restart_connector(self, name: str) -> None:
         pipeline = self._platform.pipeline
-        if name == pipeline.source_name and (table := pipeline.set_aside()) is not None:
+        if name == pipeline.connectors.source.name and (table := pipeline.connectors.set_aside()) is not None:
             self._ledger.forget(name)
             self._log(f"connector {name} goes on without table {table}, which is set aside")
             return

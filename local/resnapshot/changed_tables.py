@@ -11,7 +11,7 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from db.connecting import connect
 from local.errors import PlatformError
-from local.platform.state import write_private
+from local.private_files import write_private
 from local.resnapshot.added import capture_added, new_tables, removed_tables, slot_session
 from local.resnapshot.connector import LocalConnector
 from local.services.connect_api import ConnectApi

@@ -59,7 +59,7 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
     services = platform.services
     pipeline, source = services.pipeline, platform.endpoints.source
     tables = services.chosen(names)
-    reader = platform.pipeline.source_connector()
+    reader = platform.pipeline.connectors.source_connector()
     entries = [table.entry for table in tables]
     writer = EventWriter(services.kafka.client(SOURCE))
     lakes = [table.lake for table in services.tables]
@@ -120,7 +120,7 @@ def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableCo
         _let_through(platform, wanted, (), say)
         [table] = platform.services.tables
         outbox = _compared(platform.services.pipeline, table)
-        connector, arrivals = platform.pipeline.source_connector(), arrivals_of(platform)(outbox)
+        connector, arrivals = platform.pipeline.connectors.source_connector(), arrivals_of(platform)(outbox)
         return resnapshot(platform.endpoints.source, outbox, connector, wanted, say, arrivals)
 
 
@@ -142,9 +142,9 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None
     if platform.services.pipeline.outbox is not None:
         pipeline.take_back([table.name for table in pipeline.tables])
     if "sink" in platform.expected():
-        pipeline.run_sink()
+        pipeline.connectors.run_sink()
     else:
-        pipeline.resume_sink()
+        pipeline.connectors.resume_sink()
     pipeline.start_job()
     return problem is not None
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from local.platform.state import write_private
+from local.private_files import write_private
 
 LATIN_1_PRINTABLE = range(0x20, 0x7F)
 

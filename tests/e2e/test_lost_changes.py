@@ -276,12 +276,12 @@ def test_messages_in_the_log_are_no_events(platform: Platform) -> None:
 
 def connector_failure(platform: Platform) -> str:
     api = platform.services.connect.api
-    return str(wait_until(lambda: api.failure(platform.pipeline.source_name)))
+    return str(wait_until(lambda: api.failure(platform.pipeline.connectors.source.name)))
 
 
 def forget_offsets(platform: Platform) -> None:
     """As another topic of offsets does: the connector goes on from nothing."""
-    api, name = platform.services.connect.api, platform.pipeline.source_name
+    api, name = platform.services.connect.api, platform.pipeline.connectors.source.name
     api.stop(name)
     drop_slot(platform)
     api._request("DELETE", f"/connectors/{name}/offsets")
@@ -301,8 +301,8 @@ def arrives(platform: Platform, order: int, ship_name: str) -> None:
 @pytest.mark.long
 def test_a_second_life_of_the_source(platform: Platform) -> None:
     """Destroyed and deployed again around a database that stayed: docs/decisions/0034."""
-    api, name = platform.services.connect.api, platform.pipeline.source_name
-    configuration = dict(platform.pipeline.source_connector()._configuration)
+    api, name = platform.services.connect.api, platform.pipeline.connectors.source.name
+    configuration = dict(platform.pipeline.connectors.source_connector()._configuration)
     api.delete_connector(name)
     delete_order(platform, 10_261)
     drop_slot(platform)

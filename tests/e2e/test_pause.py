@@ -39,7 +39,7 @@ def wait_until_nobody_reads(platform: Platform) -> None:
 def test_a_pause_loses_nothing_and_its_end_reads_no_snapshot(platform: Platform) -> None:
     platform.up()
     assert_equal(platform)
-    api, name = platform.services.connect.api, platform.pipeline.source_name
+    api, name = platform.services.connect.api, platform.pipeline.connectors.source.name
     rows = len(platform.lake.rows(["order_id"]))
     api.delete_connector(name)
     wait_until_nobody_reads(platform)

@@ -95,7 +95,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         kafka.create_topics(
             [PlannedTopic(name=name, partitions=1, replicas=1) for name in (EVENTS, "__bookkeeping", "empty")]
         )
-        kafka.bring_acls(role_acls(READER, reader_access()))
+        kafka.sync_acls(role_acls(READER, reader_access()))
         admin = AdminClient({**kafka.client()})
         admin.create_topics([NewTopic(WIDE, 3, 1)])[WIDE].result(STOP_S)
         started = Broker(processes, kafka, Producer(kafka.client()))

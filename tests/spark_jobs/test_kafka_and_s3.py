@@ -61,7 +61,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
             processes.start(service.name, service.prepare())
         for service in (kafka, s3):
             processes.wait_until(service.name, service.ready, timeout_s=START_S)
-        kafka.bring_acls(role_acls(READER, reader_access()))
+        kafka.sync_acls(role_acls(READER, reader_access()))
         yield Services(kafka, s3)
     finally:
         for name in ("kafka", "s3"):

@@ -16,7 +16,7 @@ from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from local.errors import PlatformError
 from local.services.jvm import java_command, log4j_options
 from local.services.kafka.acls import Acl
-from local.services.kafka.rights import bring_acls
+from local.services.kafka.rights import sync_acls
 from local.services.kafka.users import ADMIN, CONTROLLER, LISTENER, KafkaUsers
 from local.services.processes import Command
 from local.services.properties import render, write, write_secret
@@ -136,9 +136,9 @@ class Kafka:
             **self._settings,
         }
 
-    def bring_acls(self, wanted: Iterable[Acl]) -> tuple[int, int]:
+    def sync_acls(self, wanted: Iterable[Acl]) -> tuple[int, int]:
         """Bring the ACLs to what is wanted; return how many were made and removed. Raises PlatformError."""
-        brought = bring_acls(self._admin(), wanted)
+        brought = sync_acls(self._admin(), wanted)
         self.rights_mark.touch()
         return brought
 

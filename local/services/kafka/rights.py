@@ -29,7 +29,7 @@ _ALL = AclBindingFilter(
 )
 
 
-def bring_acls(admin: AdminClient, wanted: Iterable[Acl]) -> tuple[int, int]:
+def sync_acls(admin: AdminClient, wanted: Iterable[Acl]) -> tuple[int, int]:
     """Make the ACLs that are missing and remove all others; return how many of each, once the broker goes by them.
 
     Raises PlatformError.

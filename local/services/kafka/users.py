@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from local.platform.state import password, write_private
+from local.private_files import password, write_private
 
 LISTENER, CONTROLLER = "CLIENTS", "CONTROLLER"
 MECHANISM, PROTOCOL = "PLAIN", "SASL_PLAINTEXT"

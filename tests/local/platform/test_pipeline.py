@@ -6,12 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from local.platform.pipeline import LocalPipeline
-from local.platform.services import PORTS, PlatformOptions, Services
-from local.platform.state import Passwords
-from local.services.processes import Processes
-
-PASSWORDS = Passwords(superuser="s", connector="c")
+from tests.local.platform.built import moving, services
 
 
 class FakeWorker:
@@ -35,15 +30,9 @@ class FakeWorker:
 @pytest.mark.parametrize("failed", [True, False])
 def test_up_starts_the_real_sink_again_when_it_had_failed(tmp_path: Path, *, failed: bool) -> None:
     """A configuration that is the same starts no failed task."""
-    services = Services(
-        tmp_path,
-        ports=dict.fromkeys(PORTS, 20_000),
-        passwords=PASSWORDS,
-        options=PlatformOptions(lenses=tmp_path / "release.zip"),
-    )
+    found = services(tmp_path, lenses=tmp_path / "release.zip")
     worker = FakeWorker({"orders-sink"} if failed else set())
-    services.connect.api = cast(Any, worker)
-    pipeline = LocalPipeline(tmp_path, services=services, passwords=PASSWORDS, processes=Processes(tmp_path, tmp_path))
-    pipeline.start_sink()
+    found.connect.api = cast(Any, worker)
+    moving(found).connectors.start_sink()
     assert worker.configured == ["orders-sink"]
     assert worker.failed == set()

@@ -525,7 +525,7 @@ def test_a_missing_right_is_named_with_its_role_and_the_next_up_gives_it_back(
 ) -> None:
     kill(platform, "sink")
     execute(platform.endpoints.source, "UPDATE datalake.orders SET ship_city = ship_city || '.' WHERE order_id = 10249")
-    rights = platform.pipeline.rights
+    rights = platform.pipeline.connectors.rights
     lacking = {acl for acl in rights if (acl.user, acl.operation, acl.kind) != (SINK, "READ", "topic")}
     assert len(lacking) < len(rights)
     monkeypatch.setattr(Connectors, "rights", lacking)

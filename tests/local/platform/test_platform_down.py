@@ -158,7 +158,7 @@ def test_a_corrupt_record_is_named_with_what_to_do(folder: Path, content: str) -
 def test_a_platform_that_was_stopped_with_a_corrupt_record_is_still_one(folder: Path) -> None:
     (folder / "state.json").write_text("{")
     Platform(folder).down()
-    with pytest.raises(PlatformError, match=r"has no ports any more: `\./lake up` gives it new ones"):
+    with pytest.raises(PlatformError, match=r"no ports are recorded for .*: `\./lake up` gives it new ones"):
         read_status(Platform(folder))
 
 

@@ -12,7 +12,7 @@ from local.look.show_status import print_status
 from local.look.status import DataStatus, Status, TableStatus
 from local.platform.job import looked_file, multi_table_arguments, places
 from local.platform.platform import CONNECTORS, Platform
-from local.platform.services import PORTS, PlatformOptions, Services
+from local.platform.services import PlatformOptions, Services
 from local.platform.start_options import left_behind
 from local.platform.state import passwords
 from local.platform.tables import DERIVED, HISTORY
@@ -22,16 +22,14 @@ from settings.load_pipeline import load_pipeline
 from spark_jobs.options import command_line, keys, properties
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, jdbc_settings
 from tests.local.dashboard.test_state import WELL, stage
+from tests.local.platform import built
 
 NAME = "pagilaquery"
 
 
 @pytest.fixture
 def services(tmp_path: Path) -> Services:
-    kept = passwords(tmp_path / "secrets")
-    return Services(
-        tmp_path, ports=dict.fromkeys(PORTS, 20_000), passwords=kept, options=PlatformOptions(pipeline=NAME)
-    )
+    return built.services(tmp_path, NAME, passwords=passwords(tmp_path / "secrets"))
 
 
 def test_nothing_of_kafka_is_started(tmp_path: Path) -> None:

@@ -10,22 +10,12 @@ from local.errors import PlatformError
 from local.platform import job
 from local.platform.connectors import Connectors, published
 from local.platform.job import multi_table_arguments, table_jobs
-from local.platform.services import PORTS, PlatformOptions, Services
-from local.platform.state import Passwords
-from local.services.processes import Processes
 from settings.load_pipeline import PIPELINES, load_pipeline
-
-PASSWORDS = Passwords(superuser="s", connector="c")
-
-
-def services(folder: Path, pipeline: str) -> Services:
-    ports = {name: 20_000 + number for number, name in enumerate(PORTS)}
-    return Services(folder, ports=ports, passwords=PASSWORDS, options=PlatformOptions(pipeline=pipeline))
+from tests.local.platform.built import moving, services
 
 
 def connectors(folder: Path, pipeline: str) -> Connectors:
-    found = services(folder, pipeline)
-    return Connectors(folder, services=found, passwords=PASSWORDS, processes=Processes(folder, folder / "logs"))
+    return moving(services(folder, pipeline)).connectors
 
 
 def test_the_orders_have_the_names_that_they_always_had(tmp_path: Path) -> None:

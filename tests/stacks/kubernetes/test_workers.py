@@ -95,7 +95,7 @@ def workers(
     authority: Authority,
 ) -> Iterator[Workers]:
     access = source_access(settings, worker=own_worker_access(NAME, OFFSETS))
-    broker.kafka.bring_acls(role_acls(USER, access))
+    broker.kafka.sync_acls(role_acls(USER, access))
     plain = [TABLE.topic("k8s"), heartbeat_topic("k8s")]
     compacted = {"cleanup.policy": "compact"}
     broker.kafka.create_topics(

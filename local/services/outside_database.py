@@ -19,7 +19,7 @@ from capture.dsn import parameters as dsn_parameters
 from db.connecting import connect, tls
 from db.errors import LoadError, LoginError, NoPasswordError
 from local.errors import PlatformError
-from local.platform.state import write_private
+from local.private_files import write_private
 
 PASSWORD_VARIABLES = ("CDC_CONNECTOR_PASSWORD", "PGPASSWORD")
 DEFAULT_PORT = 5432
@@ -75,20 +75,8 @@ class OutsideDatabase:
             sslrootcert=root and str(Path(root).resolve()),
         )
 
-    @classmethod
-    def recorded(cls, record: Mapping[str, object]) -> Self:
-        """Return what `as_record` wrote. Raises ValueError for anything else."""
-        fields = {name: str(record[name]) for name in ("host", "dbname", "sslmode")}
-        # An earlier release's has none.
-        root = record.get("sslrootcert")
-        return cls(port=int(str(record["port"])), sslrootcert=None if root is None else str(root), **fields)
-
-    def as_record(self) -> dict[str, object]:
-        """Return it as JSON can say it; there is no secret in it."""
-        return asdict(self)
-
     def parameters(self, role: str) -> dict[str, object]:
-        """Return what libpq takes, without a password: how the server is verified, too."""
+        """Return what libpq takes, how the server is verified included, without a password."""
         return {"host": self.host, "port": self.port, "dbname": self.dbname, **tls(asdict(self)), "user": role}
 
     def __str__(self) -> str:

@@ -1,14 +1,32 @@
 """What a platform's record says of its last start: its ports, what it is and what is to run."""
 
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, Field, ValidationError
 
 from local.errors import PlatformError
-from local.platform import state
 from local.platform.services import ORDERS, PORTS, PlatformOptions
-from local.source.outside import OutsideDatabase
+from local.private_files import write_private
+from local.services.outside_database import OutsideDatabase
 
 
-class Recorded:
+class Record(BaseModel, frozen=True):
+    """A start: the port of each service that listens, the services that are to run, and the pipeline.
+
+    `outside`: where the pipeline's database is, if it isn't the embedded one.
+    `unreadable`: there is a file, and it isn't such a record; then it says nothing of either.
+    """
+
+    ports: dict[str, Annotated[int, Field(gt=0, lt=1 << 16)]]
+    services: frozenset[str]
+    # A platform of an earlier release has neither.
+    pipeline: str | None = None
+    outside: OutsideDatabase | None = None
+    unreadable: bool = Field(default=False, exclude=True)
+
+
+class RecordFile:
     """The record of the platform whose state is in `state_dir`."""
 
     def __init__(self, state_dir: Path) -> None:
@@ -20,15 +38,19 @@ class Recorded:
         """A file with the superuser's password, as libpq's PGPASSFILE wants it."""
         return self._state_dir / "secrets" / "pgpass"
 
-    def read(self) -> state.Record:
-        """Return the record as it is; an empty one when it can't be read."""
-        return state.read_record(self._path)
+    def read(self) -> Record:
+        """Return the record as it is; an empty one when there was no start or it can't be read."""
+        try:
+            return Record.model_validate_json(self._path.read_bytes())
+        except FileNotFoundError:
+            return Record(ports={}, services=frozenset())
+        except ValidationError:
+            return Record(ports={}, services=frozenset(), unreadable=True)
 
     def write(self, options: PlatformOptions, ports: dict[str, int], services: frozenset[str]) -> None:
         """Record a start, or a stop."""
-        outside = None if options.outside is None else options.outside.as_record()
-        record = state.Record(ports=ports, services=services, pipeline=options.pipeline, outside=outside)
-        state.write_record(self._path, record)
+        record = Record(ports=ports, services=services, pipeline=options.pipeline, outside=options.outside)
+        write_private(self._path, record.model_dump_json(indent=1) + "\n")
 
     def ports(self) -> dict[str, int]:
         """Return the port of each service. Raises PlatformError when there was no start, or nobody knows them."""
@@ -41,9 +63,7 @@ class Recorded:
                 " everything at new ports; the data stays"
             )
         if self.password_file.exists():
-            raise PlatformError(
-                f"the platform in {self._state_dir} has no ports any more: `./lake up` gives it new ones"
-            )
+            raise PlatformError(f"no ports are recorded for {self._state_dir}: `./lake up` gives it new ones")
         raise PlatformError(f"there is no platform in {self._state_dir}: `./lake up` starts one")
 
     def options(self, given: PlatformOptions | None) -> PlatformOptions:
@@ -53,8 +73,7 @@ class Recorded:
         """
         record = self.read()
         if given is None:
-            outside = None if record.outside is None else OutsideDatabase.recorded(record.outside)
-            return PlatformOptions(pipeline=record.pipeline or ORDERS, outside=outside)
+            return PlatformOptions(pipeline=record.pipeline or ORDERS, outside=record.outside)
         there = record.pipeline or (ORDERS if record.ports else None)
         if there is not None and there != given.pipeline:
             raise PlatformError(f"{self._state_dir} is pipeline {there}'s, not {given.pipeline}'s: give another folder")
