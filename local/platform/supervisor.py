@@ -108,7 +108,7 @@ class Supervisor:
         self._api().restart_failed(name)
 
     def _api(self) -> ConnectApi:
-        return self._platform.services.connect.api.within(ANSWER_S)
+        return replace(self._platform.services.connect.api, timeout_s=ANSWER_S)
 
     def _try(self, name: str, action: Callable[[], None]) -> None:
         try:

@@ -33,10 +33,8 @@ LOGBACK = """<configuration>
 """
 
 
-class S3:
-    """The endpoint whose files are in `folder`: one sub-folder of `objects` per bucket."""
-
-    name = "s3"
+class Loopback:
+    """A server in the place of AWS services, whose files are in `folder`."""
 
     def __init__(self, folder: Path, *, port: int) -> None:
         self._folder = folder
@@ -44,8 +42,27 @@ class S3:
 
     @property
     def endpoint(self) -> str:
-        """The endpoint's URL."""
+        """Its URL."""
         return f"http://{HOST}:{self._port}"
+
+    def ready(self) -> bool:
+        """Tell whether it answers."""
+        if not accepts_connections(self._port):
+            return False
+        try:
+            self._ask()
+        except (BotoCoreError, ClientError):
+            return False
+        return True
+
+    def _ask(self) -> object:
+        raise NotImplementedError
+
+
+class S3(Loopback):
+    """S3Proxy, which has one sub-folder of `objects` per bucket."""
+
+    name = "s3"
 
     def prepare(self) -> Command:
         """Write the configuration and return how to start S3Proxy."""
@@ -73,15 +90,8 @@ class S3:
             "jclouds.filesystem.basedir": str(objects),
         }
 
-    def ready(self) -> bool:
-        """Tell whether the endpoint lists its buckets."""
-        if not accepts_connections(self._port):
-            return False
-        try:
-            self.client().list_buckets()
-        except (BotoCoreError, ClientError):
-            return False
-        return True
+    def _ask(self) -> object:
+        return self.client().list_buckets()
 
     def create_buckets(self, names: Iterable[str]) -> None:
         """Create the buckets that aren't there yet."""

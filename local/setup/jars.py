@@ -70,8 +70,17 @@ def lock() -> None:
     with ThreadPoolExecutor() as pool:
         names = [*_sets(), "debezium"]
         resolved = dict(zip(names, pool.map(_resolve, names), strict=True))
-    JARS_LOCK.write_text(json.dumps(resolved, indent=1, sort_keys=True) + "\n")
+    JARS_LOCK.write_text(lock_text(resolved))
     print(f"{JARS_LOCK.name}: {sum(len(files) for files in resolved.values())} jars")
+
+
+def lock_text(found: Lock) -> str:
+    """Write a lock as JSON, with a line per file."""
+    sets = (
+        f'"{name}": {{\n' + ",\n".join(f'  "{file}": {json.dumps(files[file], sort_keys=True)}' for file in sorted(files))
+        for name, files in sorted(found.items())
+    )
+    return "{\n " + "\n },\n ".join(sets) + "\n }\n}\n"
 
 
 def problems(folder: Path, files: Files) -> list[str]:
