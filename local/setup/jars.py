@@ -76,11 +76,11 @@ def lock() -> None:
 
 def lock_text(found: Lock) -> str:
     """Write a lock as JSON, with a line per file."""
-    sets = (
-        f'"{name}": {{\n' + ",\n".join(f'  "{file}": {json.dumps(files[file], sort_keys=True)}' for file in sorted(files))
-        for name, files in sorted(found.items())
-    )
-    return "{\n " + "\n },\n ".join(sets) + "\n }\n}\n"
+    sets = []
+    for name, files in sorted(found.items()):
+        entries = (f'  "{file}": {json.dumps(entry, sort_keys=True)}' for file, entry in sorted(files.items()))
+        sets.append(f' "{name}": {{\n' + ",\n".join(entries) + "\n }")
+    return "{\n" + ",\n".join(sets) + "\n}\n"
 
 
 def problems(folder: Path, files: Files) -> list[str]:
