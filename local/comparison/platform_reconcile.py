@@ -11,8 +11,8 @@ from local.comparison.platform_tables import reconcile_platform
 from local.comparison.report import print_comparison
 from local.errors import PlatformError
 from local.look.status import read_status, silent_services
-from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
+from local.platform.steps import SUPERVISOR
 
 # What is asked for the two sides.
 NEEDED = ("postgres", "s3")
@@ -34,7 +34,7 @@ def reconcile(
     _refuse_to_wait_in_vain(platform)
     right = True
     if deep:
-        outbox = compare_outbox(platform.endpoints.source, timeout_s=timeout_s)
+        outbox = compare_outbox(platform.source, timeout_s=timeout_s)
         print_comparison(console, outbox, there="in the outbox")
         if not (right := outbox.equal):
             console.print(f"the outbox is stale: CALL {SCHEMA}.usp_init_order_events() brings it up to date")

@@ -43,7 +43,7 @@ def reconcile_platform(
         )
     return reconcile_tables(
         console,
-        platform.endpoints.source,
+        platform.source,
         compared_tables(platform, tables),
         Limits(timeout_s=timeout_s),
         pipeline=pipeline.name,
@@ -51,7 +51,7 @@ def reconcile_platform(
         report=platform.state_dir / REPORT,
         repairs=_repairs(console, platform, timeout_s) if repair else None,
         arrivals=arrivals_of(platform),
-        s3=platform.s3_client(),
+        s3=platform.services.s3.client(),
         aside=platform.pipeline.tables_aside(),
     )
 
@@ -59,9 +59,7 @@ def reconcile_platform(
 def compare_platform(platform: Platform, *, timeout_s: float = TIMEOUT_S) -> list[TableComparison]:
     """Compare all tables of a platform's pipeline."""
     limits = Limits(timeout_s=timeout_s)
-    return list(
-        compare_tables(platform.endpoints.source, compared_tables(platform), limits, arrivals=arrivals_of(platform))
-    )
+    return list(compare_tables(platform.source, compared_tables(platform), limits, arrivals=arrivals_of(platform)))
 
 
 def compared_tables(platform: Platform, tables: Sequence[str] = ()) -> list[Compared]:
@@ -75,7 +73,7 @@ def compared_tables(platform: Platform, tables: Sequence[str] = ()) -> list[Comp
 
 def _repairs(console: Console, platform: Platform, timeout_s: float) -> Callable[[Compared, ComparedTable], Repair]:
     """Return what mends a table by how it is captured."""
-    services, source = platform.services, platform.endpoints.source
+    services, source = platform.services, platform.source
 
     def say(line: str) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -175,7 +175,7 @@ def _records(topic: Topic) -> list[Mapping[str, Any]]:
 
 def _rows(platform: Platform, entry: CapturedTableSettings) -> dict[Any, Mapping[str, Any]]:
     rows = f"({entry.query}) AS rows" if entry.query is not None else entry.name
-    connection = psycopg2.connect(**platform.endpoints.source)
+    connection = psycopg2.connect(**platform.source)
     by_name = psycopg2.extras.RealDictCursor
     with contextlib.closing(connection), connection, connection.cursor(cursor_factory=by_name) as cursor:
         cursor.execute(f"SELECT * FROM {rows}")

@@ -7,19 +7,18 @@ import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from local.errors import CancelledError, LockedError, PlatformError
 from local.look.lake import Lake
 from local.look.topic import Topic
 from local.platform import state
-from local.platform.order import GRACE_S, STOP_ORDER, SUPERVISOR
 from local.platform.pipeline import LocalPipeline
 from local.platform.queried_pipeline import QueriedPipeline
 from local.platform.record import RecordFile
-from local.platform.services import PORTS, Endpoints, PlatformOptions, Services
+from local.platform.services import PORTS, PlatformOptions, Services
 from local.platform.startup import Progress, Startup, Step, StepState, silent, uninterrupted
-from local.platform.steps import run_steps
+from local.platform.steps import GRACE_S, STOP_ORDER, SUPERVISOR, run_steps
 from local.private_files import write_private
 from local.services.kafka.denials import Denial, denials, recently
 from local.services.kafka.roles import READER, SINK
@@ -30,9 +29,6 @@ from local.setup import ports
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 
 # What brings changes from the log, and a pipeline by query hasn't.
 CONNECTORS = ("kafka", "connect", "sink")
@@ -58,9 +54,9 @@ class Platform:
         return self._built(self.record.ports())[0]
 
     @property
-    def endpoints(self) -> Endpoints:
-        """How to reach the platform. Raises PlatformError when it was never up."""
-        return self.services.endpoints
+    def source(self) -> dict[str, Any]:
+        """How to connect to the source database, with a password. Raises PlatformError as `services` does."""
+        return self.services.database.parameters()
 
     @property
     def topic(self) -> Topic:
@@ -77,7 +73,7 @@ class Platform:
         """What moves the data: for questions such as how far it is."""
         return self._built(self.record.ports())[1]
 
-    def up(self, progress: Progress = silent) -> Endpoints:
+    def up(self, progress: Progress = silent) -> None:
         """Start what doesn't run; return once the source's rows are in the landing bucket and the job runs.
 
         Goes on from where the last `down`, a kill or a reboot left off. What it has started is stopped again when it is
@@ -109,7 +105,6 @@ class Platform:
                 error.add_note(RUNS)
                 raise
             self._supervise()
-            return services.endpoints
 
     def revive(self, name: str) -> None:
         """Start a service that has died, with what depends on its start, whatever the others do.
@@ -147,10 +142,6 @@ class Platform:
             for path in self.state_dir.iterdir():
                 if path != self.lock.path:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-    def s3_client(self) -> "S3Client":
-        """Return a boto3 client for the S3 endpoint."""
-        return self.services.s3.client()
 
     @property
     def forgotten(self) -> bool:

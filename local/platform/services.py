@@ -1,7 +1,7 @@
 """The services of one platform, built from its folder, its ports and its options."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,11 @@ from local.errors import PlatformError
 from local.look.lake import Lake
 from local.look.topic import Topic
 from local.platform.state import LOGS, Passwords, connector_file
-from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET, LocalDerived, LocalTable, local_derived, local_tables
+from local.platform.tables import LocalDerived, LocalTable, local_derived, local_tables
 from local.services.aws import Aws
 from local.services.connect import Connect
 from local.services.kafka.broker import Kafka
-from local.services.kafka.roles import READER, ROLES, WORKER
+from local.services.kafka.roles import ROLES, WORKER
 from local.services.kafka.users import KafkaUsers
 from local.services.outside_database import OutsideDatabase
 from local.services.postgres import Postgres
@@ -49,30 +49,6 @@ class PlatformOptions:
     lenses: Path | None = None
     job: bool = True
     supervised: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Endpoints:
-    """How to reach the platform. `source` and `kafka` hold passwords, so they aren't printed.
-
-    `kafka` is what librdkafka's clients connect with, `kafka_reader` a file with the same for who may only read.
-    """
-
-    source: Mapping[str, Any] = field(repr=False)
-    kafka: Mapping[str, str] = field(repr=False)
-    kafka_reader: Path
-    bootstrap_servers: str
-    topics: tuple[str, ...]
-    connect_url: str
-    s3_endpoint: str
-    aws_endpoint: str
-    lake_uri: str
-    landing_bucket: str = LANDING_BUCKET
-
-    @property
-    def topic(self) -> str:
-        """The topic of the first table."""
-        return self.topics[0]
 
 
 class Services:
@@ -151,18 +127,3 @@ class Services:
         except ValueError as error:
             raise PlatformError(str(error)) from None
         return tuple(table for table in self.tables if table.entry in entries)
-
-    @property
-    def endpoints(self) -> Endpoints:
-        """How to reach all of it."""
-        return Endpoints(
-            source=self.database.parameters(),
-            kafka=self.kafka.client(),
-            kafka_reader=self.kafka.users.client_path(READER),
-            bootstrap_servers=self.kafka.bootstrap_servers,
-            topics=tuple(table.topic.name for table in self.tables),
-            connect_url=self.connect.url,
-            s3_endpoint=self.s3.endpoint,
-            aws_endpoint=self.aws.endpoint,
-            lake_uri=self.lake.base_uri if len(self.tables) == 1 else f"s3://{LAKE_BUCKET}",
-        )

@@ -1,14 +1,31 @@
-"""The steps of a start: what runs side by side, and what waits for what."""
+"""The steps of a start: what runs side by side, and what waits for what; and in which order all is stopped."""
 
 from collections.abc import Iterable
 from concurrent.futures import Future
 from functools import partial
 
+from local.platform.connectors import SINK_GRACE_S
+from local.platform.job import GRACE_S as JOB_GRACE_S
 from local.platform.pipeline import LocalPipeline
 from local.platform.services import Services
 from local.platform.source import make_ready
 from local.platform.startup import Startup
 from local.services.processes import Processes, Service
+
+SUPERVISOR = "supervisor"
+# How many seconds each service has to end, in the order in which they are stopped: what restarts them first, then
+# downstream before upstream, so that what a service still finishes is taken.
+GRACE_S = {
+    SUPERVISOR: 5,
+    "job": JOB_GRACE_S,
+    "sink": SINK_GRACE_S,
+    "connect": 30,
+    "kafka": 30,
+    "s3": 10,
+    "moto": 10,
+    "postgres": 60,
+}
+STOP_ORDER = tuple(GRACE_S)
 
 
 def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, processes: Processes) -> None:

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from contract.errors import one_line_errors
 from local.errors import CancelledError, LockedError, PlatformError
-from local.platform.order import STOP_ORDER, SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.restarts import LIMIT, Ledger
+from local.platform.steps import STOP_ORDER, SUPERVISOR
 from local.services.connect_api import ConnectApi
 
 LOOK_S = 1.0

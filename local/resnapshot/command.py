@@ -11,8 +11,8 @@ from local.comparison.platform_arrivals import arrivals_of
 from local.comparison.report import print_comparison
 from local.console import console, say
 from local.errors import LockedError, PlatformError
-from local.platform.order import GRACE_S, SUPERVISOR
 from local.platform.platform import Platform
+from local.platform.steps import GRACE_S, SUPERVISOR
 from local.platform.tables import LocalTable
 from local.resnapshot.connector import LocalConnector
 from local.resnapshot.deletes import EventWriter
@@ -57,7 +57,7 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
     with _locked(platform):
         made_again = _let_through(platform, wanted, names, say)
     services = platform.services
-    pipeline, source = services.pipeline, platform.endpoints.source
+    pipeline, source = services.pipeline, platform.source
     tables = services.chosen(names)
     reader = platform.pipeline.connectors.source_connector()
     entries = [table.entry for table in tables]
@@ -83,7 +83,7 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
         salt=_salt(platform),
         repairs=repairs(source, pipeline, reader, writer, timeout_s=wanted.timeout_s, say=say),
         arrivals=arrivals_of(platform),
-        s3=platform.s3_client(),
+        s3=platform.services.s3.client(),
     )
     if equal:
         settle(writer)
@@ -99,7 +99,7 @@ def _take_back(
     if back:
         say(f"captured and read again: {', '.join(back)}")
     if left := [entry for entry in entries if entry.name not in back]:
-        source, pipeline = platform.endpoints.source, platform.services.pipeline
+        source, pipeline = platform.source, platform.services.pipeline
         read_tables_again(source, pipeline, left, reader, where=None, timeout_s=wanted.timeout_s, say=say)
 
 
@@ -121,7 +121,7 @@ def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableCo
         [table] = platform.services.tables
         outbox = _compared(platform.services.pipeline, table)
         connector, arrivals = platform.pipeline.connectors.source_connector(), arrivals_of(platform)(outbox)
-        return resnapshot(platform.endpoints.source, outbox, connector, wanted, say, arrivals)
+        return resnapshot(platform.source, outbox, connector, wanted, say, arrivals)
 
 
 def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None, say: Say) -> bool:

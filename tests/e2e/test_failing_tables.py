@@ -13,9 +13,9 @@ from confluent_kafka import Producer
 
 from contract.errors import CANNOT
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
-from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.record import RecordFile
+from local.platform.steps import SUPERVISOR
 from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import ROLES
 from local.services.kafka.users import ADMIN, KafkaUsers

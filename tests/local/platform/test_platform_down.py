@@ -15,10 +15,10 @@ from local.comparison import platform_reconcile as command
 from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.look.status import DataStatus, Status, read_status
-from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.services import PORTS
 from local.platform.start_options import left_behind
+from local.platform.steps import SUPERVISOR
 
 RECORD = {"ports": {name: 20_000 + number for number, name in enumerate(PORTS)}, "services": []}
 
@@ -149,7 +149,7 @@ def test_a_corrupt_record_is_named_with_what_to_do(folder: Path, content: str) -
         " starts"
         " everything at new ports; the data stays"
     )
-    for question in (read_status, lambda platform: platform.endpoints):
+    for question in (read_status, lambda platform: platform.services):
         with pytest.raises(PlatformError) as said:
             question(Platform(folder))
         assert str(said.value) == message

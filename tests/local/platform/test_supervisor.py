@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 
 from local.errors import CancelledError, LockedError, PlatformError
-from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.restarts import LIMIT, LONGEST_PAUSE_S, Ledger, read_restarts
+from local.platform.steps import SUPERVISOR
 from local.platform.supervisor import Supervisor
 
 
