@@ -1,4 +1,4 @@
-"""One pipeline on the local platform: what moves its data through the services, and how far that is."""
+"""One pipeline on the local platform: it moves data through the services, and says how far that is."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ from plugins.connector_names import sink_group
 class LocalPipeline:
     """The moving parts of a platform."""
 
-    # What must run for data to come, besides what is waited for.
+    # These services must run for any data to arrive.
     needs: Sequence[str] = ("kafka",)
 
     def __init__(self, services: Services, processes: Processes) -> None:
@@ -42,7 +42,6 @@ class LocalPipeline:
 
     @property
     def tables(self) -> tuple[LocalTable, ...]:
-        """The pipeline's tables."""
         return self._services.tables
 
     def slot(self) -> Slot | None:
@@ -51,12 +50,11 @@ class LocalPipeline:
         return database.slot(self.connectors.source.slot_name, database.wal_position())
 
     def source_is_read(self) -> bool:
-        """Tell whether a connector reads the source's replication slot."""
         slot = self.slot()
         return slot is not None and slot.active
 
     def former_topics(self) -> list[FormerTopic]:
-        """What was landed of each table, beside its topic as it is now."""
+        """Return, of each table, what compares its landed records with its current topic."""
         return [
             FormerTopic(
                 self._services.kafka,
@@ -91,23 +89,22 @@ class LocalPipeline:
         return problems[0] if problems else self.former_topic_problem()
 
     def set_landing_aside(self) -> int:
-        """Make room for topics that were made again; return how many objects were in their way."""
+        """Move the landed objects of recreated topics away; return their number."""
         self._services.connect.api.stop(self.connectors.sink.name)
         self._processes.stop("sink", grace_s=0)
         return sum(former.set_aside() for former in self.former_topics() if former.problem())
 
     def fill_aws(self) -> None:
-        """Create what moto has forgotten: the Glue database and the connector's secret."""
+        """Create the Glue database and the connector's secret, which moto forgets at each stop."""
         self._services.aws.create_database(GLUE_DATABASE)
         self._services.aws.put_secret(SECRET, self._services.connector)
 
     def create_buckets(self) -> None:
-        """Create the buckets of landing and lake."""
         self._services.s3.create_buckets([LANDING_BUCKET, LAKE_BUCKET])
 
     def start_source(self) -> str:
         """Configure the source connector and wait until what was committed so far is in the topics."""
-        # No connector comes to other tables then, and that would hide the cause.
+        # Else the connector's failure to pick up new tables would hide the cause.
         self._waiting.check_nothing_is_lost()
         changed = self.connectors.start_source()
         self._waiting.wait("snapshot", self._delivery(), connector=self.connectors.source.name)
@@ -115,15 +112,15 @@ class LocalPipeline:
         return f"{events}; {changed}" if changed else events
 
     def take_back(self, tables: Sequence[str]) -> list[str]:
-        """Have the source connector capture and read again what was set aside of these tables; name those.
+        """Let the source connector capture and read again those of the tables that are set aside; name them.
 
-        What the sink refuses of them is passed over. Raises PlatformError with the reason when one fails again.
+        The sink skips the records of them that it refuses. Raises PlatformError with the reason when one fails again.
         """
         self.connectors.pass_over([table.topic.name for table in self.tables if table.name in tables])
         return self.connectors.take_back(tables)
 
     def tables_aside(self) -> dict[str, str]:
-        """Return the tables that nothing comes of, each with the reason and the way out."""
+        """Return the tables whose data doesn't flow, each with the reason and the remedy."""
         aside, held = self.connectors.aside.read(), {record.topic: record.reason for record in self.connectors.held}
         pipeline = self._services.pipeline
         for table in self.tables:
@@ -142,7 +139,7 @@ class LocalPipeline:
     def wait_landed(self) -> str:
         """Wait until the sink has landed everything that is in the topics now."""
         ends = self.topic_ends()
-        # The real one is a connector of the worker.
+        # The real sink is a connector of the worker.
         lenses = self._services.options.lenses is not None
 
         def landed() -> bool:
@@ -159,7 +156,7 @@ class LocalPipeline:
 
     @property
     def job_folder(self) -> Path:
-        """Where the streaming job keeps what it is started with, and says how far it has looked."""
+        """The streaming job's folder: what it is started with, and how far it has looked."""
         return self._services.folder / "job"
 
     def start_job(self, *once: str) -> None:
@@ -187,7 +184,7 @@ class LocalPipeline:
         return [table for table in self.tables if ends[table.topic.name] and table.topic.name not in held]
 
     def table_states(self) -> dict[str, TableState]:
-        """Return what the job of many tables says of each, by its job_name."""
+        """Return what the job of many tables reports of each, by its job_name."""
         return self._states.read()
 
     def topic_ends(self) -> dict[str, int]:
@@ -195,17 +192,17 @@ class LocalPipeline:
         return self._services.topic.ends(table.topic.name for table in self.tables)
 
     def sink_offsets(self) -> dict[str, int]:
-        """Return the offset that the sink goes on from, of each topic: all before it is in the landing bucket."""
+        """Return each topic's offset at which the sink continues: all before it is in the landing bucket."""
         topics = [table.topic.name for table in self.tables]
         found = self._services.kafka.committed_offsets(sink_group(self.connectors.sink.name), topics)
         return {topic: offset or 0 for topic, offset in found.items()}
 
     def sink_offset(self) -> int:
-        """Return the offset that the sink goes on from in the first table's topic."""
+        """Return the offset at which the sink continues in the first table's topic."""
         return self.sink_offsets()[self._services.topic.name]
 
     def _delivery(self) -> Callable[[], bool]:
-        """Return the question whether Debezium has delivered all that was committed when it began to stream."""
+        """Return a check: has Debezium delivered all that was committed when it began to stream?"""
         database, topic = self._services.database, self._services.topic
         slot_name = self.connectors.source.slot_name
         with_outbox = self._services.pipeline.outbox is not None

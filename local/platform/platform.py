@@ -50,7 +50,7 @@ class Platform:
 
     @property
     def services(self) -> Services:
-        """The services at their ports. Raises PlatformError when the platform was never up, or nobody knows them."""
+        """The services at their recorded ports. Raises PlatformError when none are recorded."""
         return self._built(self.record.ports())[0]
 
     @property
@@ -60,12 +60,10 @@ class Platform:
 
     @property
     def topic(self) -> Topic:
-        """The topic of the change events."""
         return self.services.topic
 
     @property
     def lake(self) -> Lake:
-        """The lake's table."""
         return self.services.lake
 
     @property
@@ -76,8 +74,8 @@ class Platform:
     def up(self, progress: Progress = silent) -> None:
         """Start what doesn't run; return once the source's rows are in the landing bucket and the job runs.
 
-        Goes on from where the last `down`, a kill or a reboot left off. What it has started is stopped again when it is
-        interrupted or a service doesn't start. Where data doesn't come, everything runs on, and the error has a note.
+        Continues where the last `down`, a kill or a reboot left off. When it is interrupted or a service doesn't start,
+        it stops what it has started. When data doesn't come, everything runs on, and the error has a note.
         Raises PlatformError, JarsError, JavaNotFoundError or LoadError, each with one line.
         """
         with self._at_work():
@@ -107,9 +105,9 @@ class Platform:
             self._supervise()
 
     def revive(self, name: str) -> None:
-        """Start a service that has died, with what depends on its start, whatever the others do.
+        """Start a service that has died, and what depends on its start.
 
-        For whoever holds the lock. Raises PlatformError when it isn't ready in time.
+        The caller holds the lock. Raises PlatformError when the service isn't ready in time.
         """
         services, pipeline = self.services, self.pipeline
         if name == "sink":
@@ -145,7 +143,7 @@ class Platform:
 
     @property
     def forgotten(self) -> bool:
-        """Whether the record is unreadable of what was started, and where."""
+        """Whether the record of the last start is unreadable."""
         return self.record.read().unreadable
 
     def expected(self) -> frozenset[str]:
@@ -153,7 +151,6 @@ class Platform:
         return self.record.read().services
 
     def running(self) -> set[str]:
-        """Name the services that run."""
         if not self.state_dir.exists():
             return set()
         return {name for name in self.processes.find() if self.processes.main(name) is not None}
@@ -172,7 +169,6 @@ class Platform:
             raise PlatformError(f"{', '.join(missing)} must run for that: `./lake up` starts what is dead (see {logs})")
 
     def pid(self, name: str) -> int | None:
-        """Return a service's process id, None when it doesn't run."""
         process = self.processes.main(name)
         return process.pid if process else None
 
@@ -183,7 +179,7 @@ class Platform:
 
     @contextlib.contextmanager
     def _at_work(self) -> Iterator[None]:
-        """Hold the lock. A supervisor that holds it gives way; what it has begun, the next `up` finishes.
+        """Hold the lock. A supervisor that holds it is stopped; the next `up` finishes what it has begun.
 
         Raises LockedError when another command has it.
         """
@@ -200,7 +196,7 @@ class Platform:
     def denials(self, since: datetime | None = None) -> list[Denial]:
         """Name the rights on Kafka that a role lacked, since a time or recently.
 
-        Not that the sink still asks for the topic of a table that has left: it is started anew after the connector.
+        Leaves out that the sink asks for the topic of a table that is no longer captured: it restarts later.
         """
         services = self.services
         found = denials(self.processes.log_file("kafka"), since=recently(services.kafka.rights_mark, since))
@@ -209,7 +205,7 @@ class Platform:
 
     @contextlib.contextmanager
     def _denials_named(self) -> Iterator[None]:
-        """Put in front of an error what Kafka has denied meanwhile: the clients say less of it."""
+        """Put the rights that Kafka denied meanwhile in front of an error: clients don't say which right they lack."""
         started = datetime.now(UTC)
         try:
             yield
@@ -258,7 +254,7 @@ class Platform:
         self.processes.start(SUPERVISOR, Command(argv=argv, folder=ROOT))
 
     def _choose_ports(self, running: set[str]) -> dict[str, int]:
-        """Return the ports of this start, recorded: the earlier ones as far as they are free or ours."""
+        """Choose and record the ports of this start: the earlier ones where they are free or ours."""
         earlier = self.record.read().ports
         # The controller's port belongs to the broker's process.
         kept = {name for name in PORTS if name.partition("-")[0] in running}
@@ -272,7 +268,7 @@ class Platform:
         return chosen
 
     def _stop_former_kafka(self, services: Services, running: set[str]) -> None:
-        """Stop a platform whose broker knows other users, as an earlier release's does, or none: nobody gets in."""
+        """Stop a platform whose broker has other users or none, as an earlier release's has: no client could log in."""
         if "kafka" in running and not services.kafka.is_current():
             self._stop(STOP_ORDER, silent)
             running.clear()
@@ -292,7 +288,7 @@ class Platform:
         write_private(self.record.password_file, line + "\n")
 
     def _stop(self, names: Iterable[str], progress: Progress) -> None:
-        """Stop services one after the other; one that can't be stopped doesn't keep the others from it."""
+        """Stop services one after the other, also after one that can't be stopped."""
         # Leftovers of dead services, too.
         found = self.running() | set(self.processes.find())
         failed: list[PlatformError] = []

@@ -1,4 +1,4 @@
-"""A pipeline whose tables are queried on the local platform: PostgreSQL and the job, with nothing between them."""
+"""A pipeline whose tables the job queries: there are no connectors, topics or slots."""
 
 import contextlib
 import time
@@ -11,28 +11,25 @@ from local.services.source_database import Slot, has_rows
 
 
 class QueriedPipeline(LocalPipeline):
-    """The moving part of such a platform: its job."""
+    """Moves data by the job alone."""
 
     needs: Sequence[str] = ()
 
     def slot(self) -> Slot | None:
-        """Return None: nothing is kept at the source."""
         return None
 
     def source_is_read(self) -> bool:
-        """Tell that nothing is missing there: no slot has to be read."""
+        """Return True: there is no slot to read."""
         return True
 
     def lost_changes(self) -> str | None:
-        """Return None: what a look didn't see, the next one sees; the job itself stops where it can't go on."""
+        """Return None: the next query sees what the last one missed, and the job stops where it can't continue."""
         return None
 
     def topic_ends(self) -> dict[str, int]:
-        """Return nothing: there are no topics."""
         return {}
 
     def sink_offsets(self) -> dict[str, int]:
-        """Return nothing: there is no sink."""
         return {}
 
     def awaited(self) -> list[LocalTable]:
@@ -41,5 +38,5 @@ class QueriedPipeline(LocalPipeline):
             return [table for table in self.tables if has_rows(connection, table.entry)]
 
     def read_anew(self) -> None:
-        """Start the job once more, which then reads all rows and writes those that differ from the lake's."""
+        """Restart the job so that it reads all rows and writes those that differ from the lake's."""
         self.start_job("--ignore-checkpoint", f"anew-{time.time()}")

@@ -1,4 +1,4 @@
-"""What a platform's record says of its last start: its ports, what it is and what is to run."""
+"""A platform's record of its last start: its ports, its pipeline and the services that should run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,10 +12,10 @@ from local.services.outside_database import OutsideDatabase
 
 
 class Record(BaseModel, frozen=True):
-    """A start: the port of each service that listens, the services that are to run, and the pipeline.
+    """A start: the port of each service that listens, the services that should run, and the pipeline.
 
-    `outside`: where the pipeline's database is, if it isn't the embedded one.
-    `unreadable`: there is a file, and it isn't such a record; then it says nothing of either.
+    `outside`: the pipeline's database, where that isn't the embedded one.
+    `unreadable`: the file isn't such a record, so nothing of it is known.
     """
 
     ports: dict[str, Annotated[int, Field(gt=0, lt=1 << 16)]]
@@ -48,18 +48,17 @@ class RecordFile:
             return Record(ports={}, services=frozenset(), unreadable=True)
 
     def write(self, options: PlatformOptions, ports: dict[str, int], services: frozenset[str]) -> None:
-        """Record a start, or a stop."""
         record = Record(ports=ports, services=services, pipeline=options.pipeline, outside=options.outside)
         write_private(self._path, record.model_dump_json(indent=1) + "\n")
 
     def ports(self) -> dict[str, int]:
-        """Return the port of each service. Raises PlatformError when there was no start, or nobody knows them."""
+        """Return the port of each service. Raises PlatformError when none are recorded."""
         record = self.read()
         if set(record.ports) == set(PORTS):
             return record.ports
         if record.unreadable:
             raise PlatformError(
-                f"{self._path} is corrupt, so nobody knows the platform's ports: `./lake up` writes it anew and starts"
+                f"{self._path} is corrupt, so the platform's ports are unknown: `./lake up` rewrites it and starts"
                 " everything at new ports; the data stays"
             )
         if self.password_file.exists():
@@ -67,7 +66,7 @@ class RecordFile:
         raise PlatformError(f"there is no platform in {self._state_dir}: `./lake up` starts one")
 
     def options(self, given: PlatformOptions | None) -> PlatformOptions:
-        """Return the options, without any given those of the last start, as far as they tell what the pipeline is.
+        """Return the given options, or the pipeline and the database of the last start.
 
         Raises PlatformError for a folder that another pipeline has.
         """

@@ -77,7 +77,7 @@ class Services:
             if outside is None
             else outside.parameters(role)
         )
-        # Whoever logs in to the database, here or in Java, takes these: the server is verified by all or by none.
+        # Every login to the database takes these, here and in Java: all of them verify the server, or none does.
         self.connector: Mapping[str, Any] = {**place, "password": passwords.connector}
         own = self.connector if outside else self.postgres.connection_parameters(database)
         self.database = SourceDatabase(own)

@@ -77,7 +77,7 @@ def _load_pagila(services: Services) -> str:
 
 
 def _refuse_other_data(services: Services) -> None:
-    """Raise PlatformError when the user asks for other rows than were loaded: nothing would come of it."""
+    """Raise PlatformError when the user asks for other rows than were loaded: they would never be."""
     options: PlatformOptions = services.options
     if options.scale is None and options.dump is None:
         return
@@ -86,9 +86,9 @@ def _refuse_other_data(services: Services) -> None:
         loaded = data_set.noted(cursor)
     if wanted != loaded:
         raise PlatformError(
-            f"the source database has {loaded or 'rows that nobody has described'}, so it can't be started with"
+            f"the source database has {loaded or 'unknown rows'}, so it can't be started with"
             f" {wanted}: start it without --scale and --from, or `./lake down` and remove {services.folder} to load"
-            " anew"
+            " again"
         )
 
 

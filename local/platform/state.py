@@ -1,4 +1,4 @@
-"""A platform's passwords, and its lock: who is at work on it."""
+"""A platform's passwords, and the lock of the command that works on it."""
 
 import contextlib
 import fcntl
@@ -29,7 +29,7 @@ def passwords(folder: Path) -> Passwords:
 
 
 def connector_file(folder: Path) -> Path:
-    """Return the file with the password of whom the connector, or the job of queried tables, logs in as."""
+    """Return the file with the password that the connector, or the job of queried tables, logs in with."""
     return folder / "connector"
 
 

@@ -1,4 +1,4 @@
-"""Waits for data, and ends with the reason at once when it can't come."""
+"""Waits for data, and raises at once when it can't come."""
 
 import time
 from collections.abc import Callable, Sequence

@@ -20,7 +20,6 @@ class Aws(Loopback):
     name = "moto"
 
     def prepare(self) -> Command:
-        """Return how to start the server."""
         self._folder.mkdir(parents=True, exist_ok=True)
         argv = [sys.executable, "-m", "moto.server", "-H", HOST, "-p", str(self._port)]
         return Command(argv=argv, folder=self._folder, environment={"AWS_DEFAULT_REGION": REGION})
@@ -34,7 +33,6 @@ class Aws(Loopback):
             self.glue().create_database(DatabaseInput={"Name": name})
 
     def tables(self, database: str) -> set[str]:
-        """Return the names of the catalogue's tables."""
         pages = self.glue().get_paginator("get_tables").paginate(DatabaseName=database)
         return {table["Name"] for page in pages for table in page["TableList"]}
 
@@ -49,11 +47,9 @@ class Aws(Loopback):
             client.put_secret_value(SecretId=name, SecretString=value)
 
     def glue(self) -> "GlueClient":
-        """Return the boto3 client for Glue."""
         client: GlueClient = loopback_client("glue", self.endpoint)
         return client
 
     def secrets(self) -> "SecretsManagerClient":
-        """Return the boto3 client for Secrets Manager."""
         client: SecretsManagerClient = loopback_client("secretsmanager", self.endpoint)
         return client

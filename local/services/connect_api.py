@@ -84,7 +84,6 @@ class ConnectApi:
         self._retried("PUT", f"/connectors/{quote(name)}/stop", or_none=True)
 
     def resume(self, name: str) -> None:
-        """Let a stopped connector run again."""
         self._retried("PUT", f"/connectors/{quote(name)}/resume")
 
     def stored_offsets(self, name: str) -> list[dict[str, Any]]:

@@ -76,7 +76,7 @@ class Postgres:
 
     def ready(self) -> bool:
         """Tell whether a query gets an answer. Raises PostgresError when the password isn't this data folder's."""
-        # Only our own server's word counts: another one may have the port.
+        # Another server may have the port, so only our own one's state counts.
         if self.cluster.state != READY:
             return False
         try:
@@ -90,7 +90,7 @@ class Postgres:
         return True
 
     def renew_rules(self) -> None:
-        """Tell a running server who may log in: an earlier version of this may have started it."""
+        """Give a running server the current rules: an earlier release may have started it."""
         if self.cluster.write_rules(self._rules) and (pid := self.cluster.pid()) is not None:
             os.kill(pid, signal.SIGHUP)
 

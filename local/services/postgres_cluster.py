@@ -22,7 +22,7 @@ from local.services.processes import Identity
 
 # pg_hba.conf: the first line that fits decides.
 HEADER = """\
-# Written anew at each start: changes here don't last.
+# Rewritten at each start: changes here don't last.
 # No line says `replication`, so nobody gets a physical replication connection: pg_basebackup and pg_receivewal are
 # refused. A logical one belongs to a database and goes by its name.
 """
@@ -70,7 +70,7 @@ def _unprivileged_account() -> Account | None:
 
 
 class PostgresCluster:
-    """What one server keeps in `folder`, or in a folder of its own where the server's account can't enter that."""
+    """One server's data in `folder`, or in a fallback folder where the server's account can't enter that."""
 
     def __init__(self, folder: Path) -> None:
         self.account = _unprivileged_account()
@@ -80,7 +80,6 @@ class PostgresCluster:
 
     @property
     def identity(self) -> Identity:
-        """What makes a child run as the server's account."""
         return {"user": self.account.uid, "group": self.account.gid, "extra_groups": []} if self.account else {}
 
     @property
@@ -116,8 +115,15 @@ class PostgresCluster:
 
     def write_rules(self, rules: str) -> bool:
         """Write who may log in, unless the file says so; return whether it was written."""
-        owner = None if self.account is None else (self.account.uid, self.account.gid)
-        return write_rules(self.data_dir / "pg_hba.conf", rules, owner)
+        path = self.data_dir / "pg_hba.conf"
+        if path.exists() and path.read_text(encoding="utf-8") == rules:
+            return False
+        unfinished = path.with_suffix(".new")
+        unfinished.write_text(rules, encoding="utf-8")
+        unfinished.chmod(0o600)
+        self._give(unfinished)
+        unfinished.rename(path)
+        return True
 
     def remove(self) -> None:
         """Delete the data of a server that doesn't run, the fallback folder included."""
@@ -149,19 +155,23 @@ class PostgresCluster:
         return self._fallback
 
     def _create_data_dir(self, password: str) -> None:
-        """Run initdb in a folder beside the final one; only a complete one gets the final name."""
+        """Run initdb in a temporary folder, which gets the final name once it is complete."""
         unfinished = self.data_dir.with_name(self.data_dir.name + ".new")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
         password_file = self._password_file(password)
         try:
-            if self.account is not None:
-                for path in (unfinished, password_file):
-                    os.chown(path, self.account.uid, self.account.gid)
+            self._give(unfinished, password_file)
             self._run_initdb(unfinished, password_file)
         finally:
             password_file.unlink()
         unfinished.rename(self.data_dir)
+
+    def _give(self, *paths: Path) -> None:
+        """Make the server's account their owner."""
+        if self.account is not None:
+            for path in paths:
+                os.chown(path, self.account.uid, self.account.gid)
 
     def _password_file(self, password: str) -> Path:
         """Write the superuser's password where initdb reads it: an argument would show in the process list."""
@@ -208,19 +218,6 @@ def access_rules(address: str, confined: Mapping[str, str]) -> str:
         lines += [f"host {_quoted(database)} {_quoted(role)} {address}/32 scram-sha-256"]
         lines += [f"host all {_quoted(role)} {address}/32 reject"]
     return HEADER + "\n".join([*lines, f"host all all {address}/32 scram-sha-256", ""])
-
-
-def write_rules(path: Path, rules: str, owner: tuple[int, int] | None) -> bool:
-    """Replace the file unless it says the same; `owner` is the server's account. Returns whether it was replaced."""
-    if path.exists() and path.read_text(encoding="utf-8") == rules:
-        return False
-    unfinished = path.with_suffix(".new")
-    unfinished.write_text(rules, encoding="utf-8")
-    unfinished.chmod(0o600)
-    if owner is not None:
-        os.chown(unfinished, *owner)
-    unfinished.rename(path)
-    return True
 
 
 def _quoted(name: str) -> str:

@@ -1,8 +1,8 @@
 """Starts, finds and stops the processes of one platform.
 
 A service outlives the command that started it, so every command has to find it again. Each process carries the
-platform's folder and the service's name in its environment: unlike a recorded pid this survives a kill -9 of whoever
-started it, a reboot, a reused pid and a stepped clock (docs/decisions/0030).
+platform's folder and the service's name in its environment: unlike a recorded pid, this survives a
+kill -9 of the starter, a reboot, a reused pid and a stepped clock (docs/decisions/0030).
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from local.errors import CancelledError, PlatformError
 PLATFORM_VARIABLE = "CDC_PLATFORM_FOLDER"
 SERVICE_VARIABLE = "CDC_PLATFORM_SERVICE"
 LOG_START_VARIABLE = "CDC_PLATFORM_LOG_START"
-# Nothing else of the caller's environment reaches a service: no AWS credentials, JAVA_TOOL_OPTIONS, PG*, no locale.
+# Nothing else of the caller's environment reaches a service: no AWS credentials, no JAVA_TOOL_OPTIONS, PG* or locale.
 INHERITED = ("HOME", "PATH", "TMPDIR", "USER")
 POLL_S = 0.05
 READY_TIMEOUT_S = 120
@@ -37,7 +37,7 @@ TAIL_LINES = 8
 TAIL_BYTES = 16_384
 STACK_FRAME = re.compile(r"\s+(at |\.\.\. \d+ more)")
 
-# The children of this Python process by pid: whoever starts a process has to take its exit status.
+# The children of this Python process by pid: their starter must take their exit status.
 _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
@@ -103,7 +103,7 @@ class Processes:
         self.wait_until(service.name, service.ready, timeout_s=timeout_s)
 
     def start(self, name: str, command: Command) -> None:
-        """Start a service in a session of its own: Ctrl-C reaches whoever stops the services in order, not them.
+        """Start a service in a session of its own, which Ctrl-C on a command doesn't reach.
 
         Raises PlatformError when the program can't be run, CancelledError when the start was given up meanwhile.
         """
@@ -145,7 +145,7 @@ class Processes:
             self.pause(POLL_S)
 
     def pause(self, seconds: float) -> None:
-        """Sleep; CancelledError as soon as the start is given up."""
+        """Sleep; raise CancelledError as soon as the start is given up."""
         if self.cancelled.wait(seconds):
             raise CancelledError("given up")
 
@@ -157,7 +157,7 @@ class Processes:
     def main(self, name: str) -> psutil.Process | None:
         """Return the process that was started as the service, or None when it doesn't run.
 
-        Descendants alone don't make a service: a killed JVM may leave a Python driver behind for a while.
+        Descendants alone don't count: a killed JVM may leave a Python driver behind for a while.
         """
         _reap()
         handle = self._handles.get(name)
@@ -192,7 +192,7 @@ class Processes:
         return found
 
     def stop(self, name: str, *, grace_s: float) -> None:
-        """Ask a service to end, wait for `grace_s`, then kill what is left of it. Nothing to do when it doesn't run.
+        """Ask a service to end, wait for `grace_s`, then kill the rest of it. Does nothing when it doesn't run.
 
         Raises PlatformError when a process outlives even that.
         """
@@ -200,7 +200,7 @@ class Processes:
         if self._asked_to_end(name, _leaders(processes), grace_s):
             _signal(left := [process for process in processes if _runs(process)], signal.SIGTERM)
             _wait_gone(left, DESCENDANTS_GRACE_S)
-        # Asked for again: a process may have started another one meanwhile.
+        # Look again: a process may have started another one meanwhile.
         left = [*self.find().get(name, []), *(process for process in processes if _runs(process))]
         _signal(left, signal.SIGKILL)
         if not _wait_gone(left, KILL_TIMEOUT_S):
@@ -220,7 +220,6 @@ class Processes:
         return gone
 
     def log_file(self, name: str) -> Path:
-        """Return where the service's output goes."""
         return self.logs / f"{name}.log"
 
     def log_start(self, name: str) -> int | None:
@@ -258,9 +257,9 @@ def _reap() -> None:
 
 
 def _wait_for_marks(process: psutil.Process) -> None:
-    """Wait until the environment of what was just started shows, or nobody would find it.
+    """Wait until a new process's environment is visible: without it no command finds the process.
 
-    A program runs a moment before its environment can be read: until then it is empty, as it is once it has ended.
+    It is empty for a moment after the start, and once the process has ended.
     """
     deadline = time.monotonic() + MARKS_TIMEOUT_S
     with contextlib.suppress(psutil.Error, OSError):

@@ -14,7 +14,6 @@ def render(properties: Mapping[str, str]) -> str:
 
 
 def write(path: Path, properties: Mapping[str, str]) -> None:
-    """Write a properties file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(properties), encoding="ascii")
 

@@ -42,11 +42,9 @@ class Loopback:
 
     @property
     def endpoint(self) -> str:
-        """Its URL."""
         return f"http://{HOST}:{self._port}"
 
     def ready(self) -> bool:
-        """Tell whether it answers."""
         if not accepts_connections(self._port):
             return False
         try:
@@ -65,7 +63,6 @@ class S3(Loopback):
     name = "s3"
 
     def prepare(self) -> Command:
-        """Write the configuration and return how to start S3Proxy."""
         objects = self._folder / "objects"
         objects.mkdir(parents=True, exist_ok=True)
         configuration = self._folder / "s3proxy.properties"
@@ -82,7 +79,6 @@ class S3(Loopback):
         return Command(argv=argv, folder=self._folder)
 
     def properties(self, objects: Path) -> dict[str, str]:
-        """Return S3Proxy's configuration."""
         return {
             "s3proxy.endpoint": self.endpoint,
             "s3proxy.authorization": "none",
@@ -102,12 +98,10 @@ class S3(Loopback):
                 client.create_bucket(Bucket=name)
 
     def count_objects(self, bucket: str, prefix: str) -> int:
-        """Count the objects under a prefix."""
         pages = self.client().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
         return sum(page["KeyCount"] for page in pages)
 
     def client(self) -> "S3Client":
-        """Return the boto3 client for the endpoint."""
         client: S3Client = loopback_client("s3", self.endpoint)
         return client
 

@@ -1,4 +1,4 @@
-"""Brings a broker's ACLs to what is wanted: made and removed, so that a right that was taken away is gone."""
+"""Makes a broker's ACLs the wanted ones: creates missing ones and deletes others, so that withdrawn rights end."""
 
 import time
 from collections.abc import Iterable

@@ -668,7 +668,7 @@ def test_a_dead_supervisor_is_seen_and_the_next_up_starts_another(platform: Plat
 
 def test_an_unreadable_record_is_no_obstacle_and_the_supervisor_is_stopped_first(platform: Platform) -> None:
     (platform.state_dir / "state.json").write_text("{")
-    with pytest.raises(PlatformError, match=r"state\.json is corrupt, .*: `./lake up` writes it anew"):
+    with pytest.raises(PlatformError, match=r"state\.json is corrupt, .*: `./lake up` rewrites it"):
         read_status(platform)
     stopped: list[str] = []
     platform.down(lambda step: stopped.append(step.name) if step.state is StepState.DONE else None)

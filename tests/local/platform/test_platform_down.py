@@ -145,7 +145,7 @@ def test_a_difference_comes_with_what_may_explain_it(
 def test_a_corrupt_record_is_named_with_what_to_do(folder: Path, content: str) -> None:
     (folder / "state.json").write_text(content)
     message = (
-        f"{folder / 'state.json'} is corrupt, so nobody knows the platform's ports: `./lake up` writes it anew and"
+        f"{folder / 'state.json'} is corrupt, so the platform's ports are unknown: `./lake up` rewrites it and"
         " starts"
         " everything at new ports; the data stays"
     )
