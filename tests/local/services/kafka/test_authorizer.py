@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
-from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
 from local.look.topic import Topic
@@ -22,9 +21,8 @@ from local.services.kafka.roles import ROLES, SINK, SOURCE, TOPICS, platform_acl
 from local.services.kafka.users import ADMIN, KafkaUsers
 from local.services.processes import Processes
 from local.setup.jars import jar_folder
-from local.setup.java import java_binary
 from local.setup.ports import choose
-from local.setup.spark_home import spark_home
+from local.tools.worker_classes import java_gateway
 from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.first_offsets import set_first_offsets
@@ -98,15 +96,8 @@ def started(processes: Processes, kafka: Kafka) -> None:
 @pytest.fixture(scope="module")
 def java() -> Iterator[Any]:
     """A JVM with Kafka's own clients, which Connect's sinks use."""
-    [py4j] = (spark_home() / "jars").glob("py4j-*.jar")
-    port = launch_gateway(
-        jarpath=str(py4j), classpath=f"{jar_folder('kafka')}/*", java_path=str(java_binary()), die_on_exit=True
-    )
-    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
-    try:
+    with java_gateway(f"{jar_folder('kafka')}/*") as gateway:
         yield gateway.jvm
-    finally:
-        gateway.shutdown()
 
 
 def first_record(java: Any, broker: Broker, pipeline: Pipeline, *, auto_create: bool) -> str | None:
