@@ -22,9 +22,9 @@ from local.errors import PlatformError
 from local.look.topic import Topic
 from local.platform.platform import Platform
 from local.services.connect import Connect
-from local.services.given_plugins import JDBC
 from local.services.kafka.users import ADMIN
 from local.services.s3 import REGION
+from local.services.user_plugins import JDBC
 from plugins.jdbc_settings import PolledDatabase
 from plugins.polling import Polling
 from plugins.sink_properties import CONNECTOR_CLASS as SINK

@@ -8,11 +8,11 @@ from pathlib import Path
 from contract.sizes import LOCAL_HEAP_BYTES, MIB
 from local.errors import PlatformError
 from local.services.connect_api import ConnectApi
-from local.services.given_plugins import JDBC, LENSES
 from local.services.jvm import java_command, log4j_options
 from local.services.processes import Command
 from local.services.properties import write, write_secret
 from local.services.s3 import ENVIRONMENT
+from local.services.user_plugins import JDBC, LENSES
 from local.setup.archives import unpack
 from local.setup.jars import jar_folder
 from local.setup.ports import HOST

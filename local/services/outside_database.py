@@ -43,12 +43,9 @@ class OutsideDatabase:
     def of(cls, dsn: str, *, database: str) -> Self:
         """Read a DSN: a URI or `host=… port=…`; its database is by default the pipeline's, its user isn't used.
 
-        Raises PlatformError, which never repeats a password.
+        Raises PlatformError or LoadError, which never repeat a password.
         """
-        try:
-            given = dsn_parameters(dsn)
-        except LoadError as error:
-            raise PlatformError(str(error)) from None
+        given = dsn_parameters(dsn)
         host = given.get("host", "")
         if not host or host.startswith("/") or "," in host or given.get("hostaddr"):
             raise PlatformError("DSN must name one host, which the connector can reach: sockets and hostaddr don't do")
@@ -84,7 +81,10 @@ class OutsideDatabase:
 
 
 def find_password(database: OutsideDatabase, role: str, kept: Path) -> str:
-    """Return the password that lets the role in, and keep it for later starts. Raises PlatformError."""
+    """Return the password that lets the role in, and keep it for later starts.
+
+    Raises PlatformError without one, and LoadError where no other password would help.
+    """
     refusals = []
     for where, given in _candidates(kept, f"Password of {role} on {database}"):
         try:
@@ -93,9 +93,6 @@ def find_password(database: OutsideDatabase, role: str, kept: Path) -> str:
         except (LoginError, NoPasswordError) as error:
             refusals.append(f"{error} ({where})")
             continue
-        except LoadError as error:
-            # No other password helps.
-            raise PlatformError(str(error)) from None
         write_private(kept, password + "\n")
         return password
     raise PlatformError(f"{refusals[-1]}: give the role's password in {PASSWORD_VARIABLES[0]}")

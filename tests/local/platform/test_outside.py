@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from contract import rds_ca
+from contract.errors import UserError
 from db.errors import LoadError, LoginError
-from local.errors import PlatformError
 from local.look.status import read_status
 from local.platform.connectors import source_settings
 from local.platform.job import places
@@ -106,7 +106,7 @@ def test_a_dsn_that_doesnt_do_is_one_line_without_a_password(
     dsn: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PGHOST", raising=False)
-    with pytest.raises(PlatformError, match=message) as refused:
+    with pytest.raises(UserError, match=message) as refused:
         OutsideDatabase.of(dsn, database="shop")
     assert "opensesame" not in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -137,7 +137,7 @@ def test_where_no_password_lets_the_role_in_the_last_reason_and_what_to_do_are_s
 
     monkeypatch.setattr(outside, "connect", refuse)
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
-    with pytest.raises(PlatformError, match=said) as refused:
+    with pytest.raises(UserError, match=said) as refused:
         find_password(SHOP, "cdc_connector", tmp_path / "connector")
     assert tried[0] == "opensesame"
     assert "opensesame" not in str(refused.value)

@@ -15,7 +15,7 @@ from local.sink.held import Held
 from plugins.captured import INCLUDED_TABLES, shown
 from plugins.failures import Failure
 from tests.local.platform.built import moving, services
-from tests.local.platform.test_tables import connectors
+from tests.local.platform.test_pipeline import connectors
 
 TABLES = ("address", "city", "country", "customer", "rental")
 

@@ -15,7 +15,7 @@ from plugins.sink_properties import CONNECTOR_CLASS
 
 
 @dataclass(frozen=True, kw_only=True)
-class GivenPlugin:
+class UserPlugin:
     """Such a connector: its folder among the plugins, the variable that names its release, and the release's content.
 
     `classes`: the connector's class by its jar, a pattern of its file's name.
@@ -83,13 +83,13 @@ def _packed(archive: Path) -> list[str]:
         return [name.rpartition("/")[2] for name in packed.namelist()]
 
 
-LENSES = GivenPlugin(
+LENSES = UserPlugin(
     folder="lenses",
     variable="LENSES_PLUGIN",
     called="the S3 connector",
     classes={"kafka-connect-aws-s3*.jar": CONNECTOR_CLASS},
 )
-JDBC = GivenPlugin(
+JDBC = UserPlugin(
     folder="jdbc",
     variable="JDBC_PLUGIN",
     called="a JDBC connector",
