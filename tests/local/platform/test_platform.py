@@ -202,21 +202,12 @@ def test_a_second_command_at_once_is_refused_with_one_line(platform: Platform) -
     assert platform.running() == SERVICES
 
 
-def test_a_connector_that_fails_says_why(platform: Platform) -> None:
+def test_a_connector_that_the_worker_refuses_says_why(platform: Platform) -> None:
     api = platform.services.connect.api
     with pytest.raises(PlatformError, match=r"Connect refuses PUT /connectors/broken/config: .*no\.such\.Connector"):
         api.put_connector("broken", {"connector.class": "no.such.Connector"})
     assert api.failure("broken") is None
-    source = api._request("GET", "/connectors/orders-source")["config"]
-    changes = {"name": "broken", "slot.name": "broken", "topic.prefix": "broken", "publication.name": "nowhere"}
-    changes |= acting_as_admin(platform)  # the pipeline's own role may not write these topics
-    api.put_connector("broken", {**source, **changes})
-    try:
-        wait_until(lambda: api.failure("broken") is not None)
-        assert (api.failure("broken") or "").startswith("the publication is gone")
-    finally:
-        api.delete_connector("broken")
-        api.delete_connector("broken")  # it may be gone already
+    api.delete_connector("broken")  # it may be gone already
 
 
 def test_the_largest_event_that_may_be_lands(platform: Platform) -> None:
@@ -632,7 +623,7 @@ def test_the_supervisor_restarts_what_dies(platform: Platform) -> None:
     assert [entry["Name"] for entry in platform.services.aws.glue().get_databases()["DatabaseList"]] == [GLUE_DATABASE]
 
 
-def test_the_supervisor_restarts_a_failed_connector_until_its_cause_is_gone(platform: Platform) -> None:
+def test_a_failed_connector_says_why_and_the_supervisor_restarts_it_until_the_cause_is_gone(platform: Platform) -> None:
     api = platform.services.connect.api
     source = api._request("GET", "/connectors/orders-source")["config"]
     changes = {"name": "broken", "slot.name": "broken", "topic.prefix": "broken", "publication.name": "nowhere"}
@@ -640,7 +631,8 @@ def test_the_supervisor_restarts_a_failed_connector_until_its_cause_is_gone(plat
     api.put_connector("broken", {**source, **changes, "snapshot.mode": "no_data"})
     try:
         wait_until(lambda: tries(platform, "broken") >= 2)
-        wait_until(lambda: bool(line_about(platform, "connector broken has failed (restarted ")))
+        shown = wait_until(lambda: line_about(platform, "connector broken has failed (restarted "))
+        assert ": the publication is gone" in str(shown)
         execute(platform.source, "CREATE PUBLICATION nowhere FOR TABLE datalake.cdc_events")
         wait_until(lambda: not line_about(platform, "connector broken has failed"))
         assert line_about(platform, "connector broken keeps failing, restarted ")
