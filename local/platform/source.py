@@ -8,7 +8,7 @@ import psycopg2
 from psycopg2 import sql
 
 from capture.objects import source_objects
-from capture.query_checks import unfit
+from capture.query_checks import query_problems
 from db import data_set, pagila
 from db.connecting import connect
 from db.errors import LoadError
@@ -112,7 +112,7 @@ def _let_read(parameters: Mapping[str, Any], name: str, password: str) -> None:
 def _check_queried(pipeline: Pipeline, where: OutsideDatabase, parameters: Mapping[str, Any]) -> str:
     """See that the role may query an outside database."""
     try:
-        problems = unfit(parameters, pipeline)
+        problems = query_problems(parameters, pipeline)
     except LoadError as error:
         raise PlatformError(f"{where}: {error}") from error
     if problems:

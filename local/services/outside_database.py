@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import typer
 
-from capture.dsn import parameters as dsn_parameters
+from db import log_in
 from db.connecting import connect, tls
 from db.errors import LoadError, LoginError, NoPasswordError
 from local.errors import PlatformError
@@ -45,7 +45,7 @@ class OutsideDatabase:
 
         Raises PlatformError or LoadError, which never repeat a password.
         """
-        given = dsn_parameters(dsn)
+        given = log_in.of_dsn(dsn)
         host = given.get("host", "")
         if not host or host.startswith("/") or "," in host or given.get("hostaddr"):
             raise PlatformError("DSN must name one host, which the connector can reach: sockets and hostaddr don't do")

@@ -26,7 +26,7 @@ from local.platform.platform import Platform
 from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
-from plugins.topics import PlannedTopic, planned_topics
+from plugins.kafka.topics import PlannedTopic, planned_topics
 from tests import conftest
 from tests.e2e.faults import suspended, wait_until_well
 from tests.e2e.writer import Writer

@@ -9,15 +9,15 @@ import psycopg2
 from confluent_kafka import KafkaException
 from psycopg2.extensions import cursor as Cursor
 
-from contract import capture_objects as names
+from contract import source as names
 from local.look.topic import Topic
 from local.platform.platform import Platform
 from local.resnapshot.connector import LocalConnector
 from local.resnapshot.log_tables import LogTable, Signals
 from local.services.kafka.users import ADMIN
-from plugins.captured import CapturedTable
 from plugins.connector_settings import SourceSettings
-from plugins.source_connector import source_connector
+from plugins.source.captured import CapturedTable
+from plugins.source.source_connector import source_connector
 from tests.conftest import ask
 from tests.waiting import wait_until
 

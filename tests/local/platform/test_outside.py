@@ -17,7 +17,7 @@ from local.platform.services import PORTS, PlatformOptions
 from local.services import outside_database as outside
 from local.services.outside_database import OutsideDatabase, find_password
 from local.services.postgres import Postgres
-from plugins.source_connector import source_connector
+from plugins.source.source_connector import source_connector
 from spark_jobs.options import keys
 from tests.local.platform.built import services
 

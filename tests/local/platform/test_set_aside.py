@@ -12,8 +12,8 @@ from local.platform.connectors import Connectors
 from local.platform.set_aside import SetAside
 from local.sink import held
 from local.sink.held import Held
-from plugins.captured import INCLUDED_TABLES, shown
-from plugins.failures import Failure
+from plugins.source.captured import INCLUDED_TABLES, shown
+from plugins.source.failures import Failure
 from tests.local.platform.built import moving, services
 from tests.local.platform.test_pipeline import connectors
 

@@ -25,7 +25,7 @@ from local.sink.settings import TaskSettings
 from local.sink.store import LandingStore, s3_client
 from local.sink.task import SinkTask
 from plugins.connector_settings import SinkSettings
-from plugins.sink_connector import sink_connector
+from plugins.sink.sink_connector import sink_connector
 from tests.broker import RunningBroker
 from tests.waiting import PATIENCE_S, wait_until
 

@@ -22,8 +22,8 @@ from local.sink.errors import SinkError
 from local.sink.held import Held
 from local.sink.settings import TaskSettings
 from local.sink.task import SinkTask
-from plugins.sink_connector import sink_connector
-from plugins.versions import load_versions
+from plugins.releases.versions import load_versions
+from plugins.sink.sink_connector import sink_connector
 from tests.local.sink.beside import CONNECTOR, LAYOUTS, REFUSED, RUNS, SETTINGS, STAND_IN, VALUES, Setting, Value
 from tests.local.sink.faulty_s3 import FaultyS3
 from tests.local.sink.harness import BUCKET, ROOT, Pipeline, RunningTask, Services

@@ -15,15 +15,15 @@ from local.services.kafka.acls import acls
 from local.services.kafka.users import ADMIN
 from local.services.postgres import ConnectionParameters
 from local.setup.ports import choose
-from operate.eks_connector import EksConnector
-from plugins.captured import CapturedTable
+from operate.resnapshot.eks_connector import EksConnector
 from plugins.connector_names import heartbeat_topic
 from plugins.connector_settings import SourceSettings
-from plugins.kafka_access import own_worker_access, source_access
-from plugins.kubernetes_api import Cluster
-from plugins.source_connector import source_connector
-from plugins.topics import PlannedTopic
-from plugins.worker_health import PATH
+from plugins.kafka.access import own_worker_access, source_access
+from plugins.kafka.topics import PlannedTopic
+from plugins.source.captured import CapturedTable
+from plugins.source.source_connector import source_connector
+from plugins.workers.kubernetes_api import Cluster
+from plugins.workers.worker_health import PATH
 from settings.connectors import ROOT_CERTIFICATE
 from stacks.handlers import framework, journal, kubernetes_connector
 from stacks.kubernetes.manifests import objects
@@ -279,5 +279,5 @@ def with_a_new_slot(rest: RealRest, database: ConnectionParameters) -> EksConnec
         connection.autocommit = True
         wait_until(lambda: replication.renew_slot(cursor, "k8s"))
         connector.follow_slot()
-        wait_until(lambda: replication.look(cursor, "k8s").active)
+        wait_until(lambda: replication.read_state(cursor, "k8s").active)
     return connector

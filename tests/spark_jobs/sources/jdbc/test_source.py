@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from contract.events import QUERIED_TYPES
-from db.source.reading import ReadObjects, let_read
+from db.source.reading import ReadObjects, grant_reader
 from spark_jobs.errors import JobError
 from spark_jobs.options import keys
 from spark_jobs.report import CommitReport
@@ -395,7 +395,7 @@ def test_what_no_waiting_mends_ends_the_job_with_a_line(queried: Queried, statem
 def test_a_table_with_a_column_left_out_is_read_by_the_role_that_a_deployment_makes(queried: Queried) -> None:
     request = {"schema": "public", "name": "address", "key": [queried.key], "leaveOut": ["district"], "byXmin": True}
     wanted = ReadObjects(role="deployed", tables=wanted_tables([request]), queries={})
-    let_read(queried.parameters, wanted, password="deployed")
+    grant_reader(queried.parameters, wanted, password="deployed")
     queried.fields = {name: kind for name, kind in FIELDS.items() if name != "district"}
     queried.extra = {keys.JDBC_USER: "deployed", keys.JDBC_PASSWORD: "deployed", keys.JDBC_LEFT_OUT: "district"}
     queried.run()
