@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from db.source import replication
-from local.services.kafka.roles import role_acls
+from local.services.kafka.acls import acls
 from local.services.kafka.users import ADMIN
 from local.services.postgres import ConnectionParameters
 from local.setup.ports import choose
@@ -95,7 +95,7 @@ def workers(
     authority: Authority,
 ) -> Iterator[Workers]:
     access = source_access(settings, worker=own_worker_access(NAME, OFFSETS))
-    broker.kafka.bring_acls(role_acls(USER, access))
+    broker.kafka.sync_acls(acls(USER, access))
     plain = [TABLE.topic("k8s"), heartbeat_topic("k8s")]
     compacted = {"cleanup.policy": "compact"}
     broker.kafka.create_topics(

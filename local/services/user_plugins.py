@@ -1,4 +1,4 @@
-"""Connectors that no package registry has: a release that the user names by its path joins the worker's plugins."""
+"""Connectors that no package registry has: the user gives a release's path, and it joins the worker's plugins."""
 
 import contextlib
 import re
@@ -15,8 +15,8 @@ from plugins.sink.sink_properties import CONNECTOR_CLASS
 
 
 @dataclass(frozen=True, kw_only=True)
-class GivenPlugin:
-    """Such a connector: its folder among the plugins, the variable that names its release, and what is in that.
+class UserPlugin:
+    """Such a connector: its folder among the plugins, the variable that names its release, and the release's content.
 
     `classes`: the connector's class by its jar, a pattern of its file's name.
     """
@@ -27,7 +27,7 @@ class GivenPlugin:
     classes: Mapping[str, str]
 
     def check(self, release: Path) -> None:
-        """See that it is such a release. Raises PlatformError with one line."""
+        """Check a release. Raises PlatformError with one line."""
         if release.exists() and not (release.is_dir() or release.is_file()):
             raise PlatformError(f"{self.variable}={release} is neither a folder nor a zip archive but a pipe or device")
         with self._readable(release):
@@ -83,13 +83,13 @@ def _packed(archive: Path) -> list[str]:
         return [name.rpartition("/")[2] for name in packed.namelist()]
 
 
-LENSES = GivenPlugin(
+LENSES = UserPlugin(
     folder="lenses",
     variable="LENSES_PLUGIN",
     called="the S3 connector",
     classes={"kafka-connect-aws-s3*.jar": CONNECTOR_CLASS},
 )
-JDBC = GivenPlugin(
+JDBC = UserPlugin(
     folder="jdbc",
     variable="JDBC_PLUGIN",
     called="a JDBC connector",

@@ -19,7 +19,7 @@ from db import log_in
 from db.connecting import connect, tls
 from db.errors import LoadError, LoginError, NoPasswordError
 from local.errors import PlatformError
-from local.platform.state import write_private
+from local.private_files import write_private
 
 PASSWORD_VARIABLES = ("CDC_CONNECTOR_PASSWORD", "PGPASSWORD")
 DEFAULT_PORT = 5432
@@ -43,12 +43,9 @@ class OutsideDatabase:
     def of(cls, dsn: str, *, database: str) -> Self:
         """Read a DSN: a URI or `host=… port=…`; its database is by default the pipeline's, its user isn't used.
 
-        Raises PlatformError, which never repeats a password.
+        Raises PlatformError or LoadError, which never repeat a password.
         """
-        try:
-            given = log_in.of_dsn(dsn)
-        except LoadError as error:
-            raise PlatformError(str(error)) from None
+        given = log_in.of_dsn(dsn)
         host = given.get("host", "")
         if not host or host.startswith("/") or "," in host or given.get("hostaddr"):
             raise PlatformError("DSN must name one host, which the connector can reach: sockets and hostaddr don't do")
@@ -75,20 +72,8 @@ class OutsideDatabase:
             sslrootcert=root and str(Path(root).resolve()),
         )
 
-    @classmethod
-    def recorded(cls, record: Mapping[str, object]) -> Self:
-        """Return what `as_record` wrote. Raises ValueError for anything else."""
-        fields = {name: str(record[name]) for name in ("host", "dbname", "sslmode")}
-        # An earlier release's has none.
-        root = record.get("sslrootcert")
-        return cls(port=int(str(record["port"])), sslrootcert=None if root is None else str(root), **fields)
-
-    def as_record(self) -> dict[str, object]:
-        """Return it as JSON can say it; there is no secret in it."""
-        return asdict(self)
-
     def parameters(self, role: str) -> dict[str, object]:
-        """Return what libpq takes, without a password: how the server is verified, too."""
+        """Return what libpq takes, how the server is verified included, without a password."""
         return {"host": self.host, "port": self.port, "dbname": self.dbname, **tls(asdict(self)), "user": role}
 
     def __str__(self) -> str:
@@ -96,7 +81,10 @@ class OutsideDatabase:
 
 
 def find_password(database: OutsideDatabase, role: str, kept: Path) -> str:
-    """Return the password that lets the role in, and keep it for later starts. Raises PlatformError."""
+    """Return the password that lets the role in, and keep it for later starts.
+
+    Raises PlatformError without one, and LoadError where no other password would help.
+    """
     refusals = []
     for where, given in _candidates(kept, f"Password of {role} on {database}"):
         try:
@@ -105,9 +93,6 @@ def find_password(database: OutsideDatabase, role: str, kept: Path) -> str:
         except (LoginError, NoPasswordError) as error:
             refusals.append(f"{error} ({where})")
             continue
-        except LoadError as error:
-            # No other password helps.
-            raise PlatformError(str(error)) from None
         write_private(kept, password + "\n")
         return password
     raise PlatformError(f"{refusals[-1]}: give the role's password in {PASSWORD_VARIABLES[0]}")
