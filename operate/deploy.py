@@ -15,8 +15,8 @@ from operate.review import find
 from operate.synth import CDK_OUT, synthesize
 from plugins.versions import load_versions
 from settings.environment import Environment
+from stacks.base import keeps
 from stacks.node import NODE
-from stacks.retention import keeps
 
 ROOT = Path(__file__).resolve().parents[1]
 # Apart from CDK's own, so that a pipeline sees the difference.

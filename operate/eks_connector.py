@@ -9,7 +9,7 @@ from local.errors import PlatformError
 from plugins import failures
 from plugins.kubernetes_api import Kubernetes, KubernetesError, UnreachableError
 from plugins.source_connector import following_slot, not_following_slot
-from stacks.kubernetes.manifests import NAMESPACE
+from stacks.connectors.manifests import NAMESPACE
 
 LOOK_S = 2.0
 # A worker that takes over a configuration, or moves tasks, answers that it can't now.

@@ -5,7 +5,6 @@ from typing import Any
 
 from aws_cdk import CfnOutput, CustomResource, Duration, Stack
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
@@ -16,14 +15,14 @@ from contract import rds_ca
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import acknowledge
+from stacks.base import POSTGRESQL, keeps, removal, retention, statement
 from stacks.hash_salt import hash_salt
 from stacks.outside_source import imported_secret, outside_source
 from stacks.pipeline_names import construct_id, source_parameter
-from stacks.preparation import PORT, Cluster, connector_secret, preparation
+from stacks.preparation import Cluster, connector_secret, preparation
 from stacks.provider import HandlerProvider
 from stacks.queried_source import OwnCluster, queried_source
 from stacks.restored_cluster import restored_cluster
-from stacks.retention import keeps, removal, retention
 from stacks.source_preparation import SourcePreparation
 
 MASTER_USER = "postgres"
@@ -35,7 +34,7 @@ class DatabaseStack(Stack):
     """One writer, and readers where the environment wants them. `prepared` is what connectors must wait for.
 
     `connector_secrets` are JSON with `username` and `password` of each pipeline's role, by pipeline; `salts` those of
-    pipelines that hash columns. Who wants in opens PORT of `security_group` from its own stack.
+    pipelines that hash columns. Who wants in opens POSTGRESQL of `security_group` from its own stack.
     """
 
     def __init__(
@@ -108,7 +107,7 @@ class DatabaseStack(Stack):
         group = ec2.SecurityGroup(
             self, "DatabaseAccess", vpc=self._vpc, description="The source database", allow_all_outbound=False
         )
-        group.add_ingress_rule(vpn_access, ec2.Port.tcp(PORT), "SQL clients on the VPN")
+        group.add_ingress_rule(vpn_access, ec2.Port.tcp(POSTGRESQL), "SQL clients on the VPN")
         # A cluster that stays needs its group.
         group.apply_removal_policy(removal(self._environment))
         return group
@@ -229,14 +228,12 @@ class DatabaseStack(Stack):
 
     def _protect(self) -> None:
         """Protect the cluster from deletion when nothing in this stack can fail any more."""
-        statement = iam.PolicyStatement(
-            actions=["rds:DescribeDBClusters", "rds:ModifyDBCluster"], resources=[self.cluster.cluster_arn]
-        )
-        provider = HandlerProvider(self, "Protection", module="database_protection", statements=[statement])
-        provider.accept(statement, reason="It sets deletion protection on this cluster, and asks for nothing else.")
+        protecting = statement("rds:DescribeDBClusters", "rds:ModifyDBCluster", on=self.cluster.cluster_arn)
+        rights = {"It sets deletion protection on this cluster, and asks for nothing else.": [protecting]}
+        provider = HandlerProvider(self, "Protection", module="database_protection", rights=rights)
         request = {"clusterIdentifier": self.cluster.cluster_identifier}
-        protected = provider.resource(self, "ProtectedDatabase", "Custom::ProtectedDatabase", request)
-        protected.node.add_dependency(*self._own.prepared.values(), *self._readable, self.cluster)
+        after = [*self._own.prepared.values(), *self._readable, self.cluster]
+        provider.resource(self, "ProtectedDatabase", "ProtectedDatabase", request, after=after)
 
     def _master_secret(self) -> secretsmanager.ISecret:
         secret = self.cluster.secret

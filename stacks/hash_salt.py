@@ -9,8 +9,8 @@ from plugins.salted_connector import SALT_KEY
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import acknowledge
+from stacks.base import removal
 from stacks.pipeline_names import construct_id
-from stacks.retention import removal
 
 SALT_CHARACTERS = 64
 

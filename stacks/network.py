@@ -10,7 +10,7 @@ from constructs import Construct
 
 from settings.environment import Environment
 from stacks.acceptances import accept, acknowledge
-from stacks.retention import removal, retention
+from stacks.base import HTTPS, arn, removal, retention, statement
 
 # The smallest instances have 512 MB, which installing a package can exhaust.
 SWAP = (
@@ -78,18 +78,14 @@ class NetworkStack(Stack):
     def _accept_closing_the_default_group(self, vpc: ec2.Vpc) -> None:
         """CDK's own function takes the rules out of the VPC's default group, which nothing wears."""
         provider = self.node.find_child("Custom::VpcRestrictDefaultSGCustomResourceProvider").node.find_child("Role")
-        directions = ("AuthorizeSecurityGroupEgress", "AuthorizeSecurityGroupIngress")
-        group = f"arn:{self.partition}:ec2:{self.region}:{self.account}:security-group/{vpc.vpc_default_security_group}"
-        statement = iam.PolicyStatement(
-            actions=[
-                *(f"ec2:{action}" for action in directions),
-                *(f"ec2:{action.replace('Authorize', 'Revoke')}" for action in directions),
-            ],
-            resources=[group],
+        closing = statement(
+            "ec2:AuthorizeSecurityGroupEgress",
+            "ec2:AuthorizeSecurityGroupIngress",
+            "ec2:RevokeSecurityGroupEgress",
+            "ec2:RevokeSecurityGroupIngress",
+            on=arn(self, "ec2", f"security-group/{vpc.vpc_default_security_group}"),
         )
-        accept(
-            provider, statement, reason="CDK's function closes the VPC's default group, and puts it back at the end."
-        )
+        accept(provider, closing, reason="CDK's function closes the VPC's default group, and puts it back at the end.")
 
     def _close_nat_instances(self) -> None:
         """Let only the VPC through the NAT instances; ask for IMDSv2 and encryption, which CDK leaves open."""
@@ -124,7 +120,7 @@ class NetworkStack(Stack):
         access = ec2.SecurityGroup(
             self, "EndpointAccess", vpc=self.vpc, description="AWS services from the VPC", allow_all_outbound=False
         )
-        access.add_ingress_rule(ec2.Peer.ipv4(self._settings.cidr), ec2.Port.tcp(443), "HTTPS from the VPC")
+        access.add_ingress_rule(ec2.Peer.ipv4(self._settings.cidr), ec2.Port.tcp(HTTPS), "HTTPS from the VPC")
         for name in names:
             self.vpc.add_interface_endpoint(
                 f"Endpoint-{name}",
@@ -154,7 +150,7 @@ class NetworkStack(Stack):
         )
         group.add_egress_rule(ec2.Peer.ipv4(self._settings.cidr), ec2.Port.all_traffic(), "VPN clients into the VPC")
         # The bastion's own: packages, the SoftEther release, Secrets Manager and Systems Manager.
-        group.add_egress_rule(ANYWHERE, ec2.Port.tcp(443), "HTTPS")
+        group.add_egress_rule(ANYWHERE, ec2.Port.tcp(HTTPS), "HTTPS")
         return group
 
 

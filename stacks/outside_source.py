@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from aws_cdk import CfnOutput, CustomResource, Stack
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secretsmanager
 
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.outside_database import OutsideDatabase
+from stacks.base import HTTPS, arn, statement
 from stacks.pipeline_names import construct_id, source_parameter
 from stacks.preparation import Preparation, captured_objects, read_secrets
 
@@ -47,21 +47,17 @@ def outside_source(
     preparation: Preparation, environment: Environment, pipeline: EnvironmentPipeline, database: OutsideDatabase
 ) -> CustomResource:
     """Prepare one pipeline's database, or look whether somebody has: what connectors must wait for."""
-    stack, record = preparation.stack, source_parameter(environment, pipeline, "prepared-by")
+    record = source_parameter(environment, pipeline, "prepared-by")
     access = outside_access(preparation, pipeline, database)
-    entries = f"arn:{stack.partition}:ssm:{stack.region}:{stack.account}:parameter{record}"
-    statements = [
-        read_secrets(database.secret, database.owner_secret or ""),
-        iam.PolicyStatement(actions=["ssm:GetParametersByPath"], resources=[entries]),
-        iam.PolicyStatement(actions=["ssm:PutParameter", "ssm:DeleteParameters"], resources=[f"{entries}/*"]),
-    ]
-    provider = preparation.provider(
-        construct_id(pipeline, "OutsidePreparation"),
-        access,
-        statements,
-        reason="It logs in to this pipeline's database, and writes down that it has prepared it.",
-    )
-    provider.acknowledge_wildcards(*statements, reason="The entries of this pipeline alone, a hash of each owner.")
+    entries = arn(preparation.stack, "ssm", f"parameter{record}")
+    rights = {
+        "It logs in to this pipeline's database.": [read_secrets(database.secret, database.owner_secret or "")],
+        "It writes down that it has prepared the database: this pipeline's entries alone, a hash of each owner.": [
+            statement("ssm:GetParametersByPath", on=entries),
+            statement("ssm:PutParameter", "ssm:DeleteParameters", on=f"{entries}/*"),
+        ],
+    }
+    provider = preparation.provider(construct_id(pipeline, "OutsidePreparation"), access, rights)
     request: dict[str, object] = {
         "host": database.host,
         "port": database.port,
@@ -89,7 +85,7 @@ def outside_access(
     for way in ways_out(database):
         peer = ec2.Peer.ipv4(way.cidr) if way.cidr else ec2.Peer.security_group_id(way.security_group or "")
         group.add_egress_rule(peer, ec2.Port.tcp(way.port), "The source database")
-    group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443), "Secrets Manager and Systems Manager")
+    group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Secrets Manager and Systems Manager")
     CfnOutput(preparation.stack, construct_id(pipeline, "PreparationSecurityGroup"), value=group.security_group_id)
     return group
 

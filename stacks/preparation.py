@@ -19,13 +19,12 @@ from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
-from stacks import handler_code, wheels
 from stacks.acceptances import acknowledge
+from stacks.base import removal, statement
+from stacks.lambda_assets import PSYCOPG2, sql_hash
 from stacks.pipeline_names import construct_id
-from stacks.provider import RUNTIME, HandlerProvider
-from stacks.retention import removal
+from stacks.provider import HandlerProvider, Rights, layer_version
 
-PORT = 5432
 # In stacks/handlers/.
 MODULE = "preparation"
 # The longest that a sample of scale 1,000 may take; Lambda's own limit is 15 minutes.
@@ -114,47 +113,34 @@ class Preparation:
     vpc: ec2.IVpc
     psycopg2: lambda_.LayerVersion
 
-    def provider(
-        self, id_: str, access: ec2.ISecurityGroup, statements: Sequence[iam.PolicyStatement], *, reason: str
-    ) -> HandlerProvider:
+    def provider(self, id_: str, access: ec2.ISecurityGroup, rights: Rights) -> HandlerProvider:
         """Make the function; `access` is the group by which it reaches the database."""
-        provider = HandlerProvider(
+        return HandlerProvider(
             self.stack,
             id_,
             module=MODULE,
             packages=("db", "plugins"),
             timeout=_TIMEOUT,
             variables={"DEADLINE_SECONDS": f"{_PATIENCE.to_seconds():.0f}"},
-            memory_mb=_MEMORY_MB,
+            memory_size=_MEMORY_MB,
             layers=[self.psycopg2],
             vpc=self.vpc,
             security_groups=[access],
-            statements=statements,
+            rights=rights,
         )
-        provider.accept(*statements, reason=reason)
-        return provider
 
     def prepared(
         self, id_: str, type_: str, provider: HandlerProvider, request: dict[str, object], after: Sequence[IDependable]
     ) -> CustomResource:
         """Make the custom resource; it is prepared again where code or SQL that runs in the database is newer."""
-        request = request | {"sqlHash": handler_code.sql_hash(MODULE)}
-        prepared = provider.resource(self.stack, id_, f"Custom::{type_}", request)
-        prepared.node.add_dependency(*after)
-        return prepared
+        request = request | {"sqlHash": sql_hash(MODULE)}
+        return provider.resource(self.stack, id_, type_, request, after=after)
 
 
 def preparation(stack: Stack, vpc: ec2.IVpc) -> Preparation:
-    psycopg2 = lambda_.LayerVersion(
-        stack,
-        "Psycopg2",
-        code=lambda_.Code.from_asset(str(wheels.layer_folder(wheels.PSYCOPG2))),
-        compatible_runtimes=[RUNTIME],
-        compatible_architectures=[lambda_.Architecture.X86_64],
-        description="psycopg2-binary as requirements.txt pins it",
-    )
+    psycopg2 = layer_version(stack, "Psycopg2", PSYCOPG2, f"{PSYCOPG2.name} as requirements.txt pins it")
     return Preparation(stack=stack, vpc=vpc, psycopg2=psycopg2)
 
 
 def read_secrets(*arns: str) -> iam.PolicyStatement:
-    return iam.PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=[arn for arn in arns if arn])
+    return statement("secretsmanager:GetSecretValue", on=[arn for arn in arns if arn])

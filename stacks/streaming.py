@@ -5,7 +5,6 @@ from typing import Any
 
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_msk as msk
 from constructs import Construct
@@ -13,8 +12,8 @@ from constructs import Construct
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from plugins.topics import in_sync_of, replicas_on
 from settings.environment import Environment
+from stacks.base import HTTPS, removal, retention, statement
 from stacks.provider import HandlerProvider
-from stacks.retention import removal, retention
 
 # MSK's port for IAM over TLS; with nothing else enabled there is no other.
 IAM_PORT = 9098
@@ -56,7 +55,7 @@ class StreamingStack(Stack):
         # Everything among its members, as AWS asks for: Connect's workers also talk to one another.
         group.add_ingress_rule(group, ec2.Port.all_traffic(), "Brokers and connectors among themselves")
         group.add_egress_rule(group, ec2.Port.all_traffic(), "Brokers and connectors among themselves")
-        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443), "Connectors to S3, Secrets Manager and STS")
+        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Connectors to S3, Secrets Manager and STS")
         group.add_ingress_rule(vpn_access, ec2.Port.tcp(IAM_PORT), "Kafka clients on the VPN")
         # A cluster that stays needs its group.
         group.apply_removal_policy(removal(self._environment))
@@ -126,18 +125,11 @@ class StreamingStack(Stack):
         The request must hold nothing that a setting changes: other stacks import the answer, and CloudFormation refuses
         to change what is imported. More brokers need no other addresses: clients learn of them from the first ones.
         """
-        provider = HandlerProvider(
-            self,
-            "BrokerAddressLookup",
-            module="bootstrap_brokers",
-            statements=[
-                iam.PolicyStatement(
-                    actions=["kafka:GetBootstrapBrokers", "kafka:DescribeClusterV2"], resources=[self.cluster_arn]
-                )
-            ],
-        )
+        asking = statement("kafka:GetBootstrapBrokers", "kafka:DescribeClusterV2", on=self.cluster_arn)
+        rights = {"It asks where this cluster's brokers are.": [asking]}
+        provider = HandlerProvider(self, "BrokerAddressLookup", module="bootstrap_brokers", rights=rights)
         request = {"clusterArn": self.cluster_arn}
-        found = provider.resource(self, "BrokerAddresses", "Custom::BootstrapBrokers", request)
+        found = provider.resource(self, "BrokerAddresses", "BootstrapBrokers", request)
         return found.get_att_string("BootstrapBrokers")
 
 

@@ -22,11 +22,9 @@ from contract.metrics import (
 from contract.states import JOB, LAKE, LANDING, SLOT, SOURCE, TOPIC, Word
 from plugins import worker_health
 from settings.services import Monitoring
-from stacks.monitoring.alarms import MEGABYTE
 from stacks.monitoring.metrics import Metrics
-from stacks.monitoring.pipelines import WatchedPipeline, WatchedWay
 from stacks.monitoring.state_widgets import WIDTH, heading_line, state_widgets
-from stacks.monitoring.words import WORDS
+from stacks.monitoring.watches import OF_AN_ALARM, WORDS, WatchedPipeline, WatchedWay, cut, limits
 
 # CloudWatch user guide, "CloudWatch service quotas": widgets of a dashboard; a graph of more lines is unreadable.
 MOST_WIDGETS = 500
@@ -78,7 +76,7 @@ class Dashboard(Construct):
     ) -> None:
         super().__init__(scope, id_)
         self._metrics = metrics
-        self._settings = settings
+        self._limits = limits(settings)
         self._pipelines = pipelines
         dashboard = cloudwatch.Dashboard(self, "Dashboard", dashboard_name=name)
         dashboard.add_widgets(*state_widgets(name, alarms, self._on_their_way()))
@@ -109,11 +107,10 @@ class Dashboard(Construct):
         return lines
 
     def _shared(self) -> Row:
-        lag, disk = self._settings.slot_lag_mb * MEGABYTE, self._settings.broker_disk_percent
         slot = Graph(
             title=f"{SLOT}: log that it holds (bytes)",
             lines=[self._metrics.slot_lag(), self._metrics.wal_disk()],
-            limit=Limit(runbook="replication-slot-lag", value=lag),
+            limit=self._limit("replication-slot-lag"),
         )
         has_slots = any(pipeline.way is not None for pipeline in self._pipelines)
         return (
@@ -122,13 +119,14 @@ class Dashboard(Construct):
             Graph(
                 title=f"{TOPIC}: brokers' disks (%)",
                 lines=self._metrics.broker_disks(),
-                limit=Limit(runbook="broker-disk", value=disk),
+                limit=self._limit("broker-disk"),
             ),
         )
 
     def _pipeline(self, pipeline: WatchedPipeline, *, alone: bool) -> Iterator[Row]:
         yield from self._on_the_way(pipeline.name, pipeline.way) if pipeline.way else [self._horizon(pipeline)]
-        for tables in pipeline.groups(pipeline.tables, TABLES_OF_A_ROW, alone=alone):
+        few = alone and len(pipeline.tables) <= OF_AN_ALARM
+        for tables in cut(pipeline.tables, 1 if few else TABLES_OF_A_ROW):
             yield self._tables(pipeline, tables)
 
     def _on_the_way(self, name: str, way: WatchedWay) -> Iterator[Row]:
@@ -150,8 +148,11 @@ class Dashboard(Construct):
     def _horizon(self, pipeline: WatchedPipeline) -> Row:
         """Of what is queried: for how long a transaction of its server has been open, which each table tells alike."""
         age = self._metrics.job(pipeline.tables[0], HORIZON_AGE_SECONDS, "Maximum")
-        limit = Limit(runbook="horizon-age", value=self._settings.horizon_age_minutes * 60)
-        return (Graph(title=f"{SOURCE} of {pipeline.name}: oldest open transaction (s)", lines=[age], limit=limit),)
+        title = f"{SOURCE} of {pipeline.name}: oldest open transaction (s)"
+        return (Graph(title=title, lines=[age], limit=self._limit("horizon-age")),)
+
+    def _limit(self, runbook: str) -> Limit:
+        return Limit(runbook=runbook, value=self._limits[runbook])
 
     def _tasks(self, title: str, connector: str, tasks: int) -> Graph:
         running = self._metrics.connector(connector, worker_health.RUNNING, "Minimum")
@@ -168,7 +169,7 @@ class Dashboard(Construct):
             return [each.with_(label=f"{table} {name}") if labels else each for table, name, each in found]
 
         of = tables[0] if len(tables) == 1 else f"{pipeline.name} ({tables[0]} to {tables[-1]})"
-        age = Limit(runbook="commit-age", value=self._settings.commit_age_minutes * 60)
+        age = self._limit("commit-age")
         seconds = job("Maximum", COMMIT_AGE_SECONDS, LAG_SECONDS, COMMIT_SECONDS)
         wrong = job("Sum", FAILED_ATTEMPTS, QUARANTINED, MISSING_OFFSETS, LATE_FILES)
         return (

@@ -15,19 +15,17 @@ from plugins import worker_health
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import accept
-from stacks.connectors.pipeline import PipelineConnectors
+from stacks.base import add_paused_output, removal
+from stacks.connectors.specs import PipelineConnectors
 from stacks.connectors.stack import ConnectorsStack
 from stacks.lake import LakeStack, landed_filter
 from stacks.monitoring.alarms import Alarms
 from stacks.monitoring.budget import Budget
 from stacks.monitoring.dashboard import Dashboard
 from stacks.monitoring.metrics import MSK_CONNECT, Metrics
-from stacks.monitoring.pipelines import WatchedPipeline, WatchedWay
-from stacks.monitoring.words import said
+from stacks.monitoring.watches import WatchedPipeline, WatchedWay, alarm_text
 from stacks.paused import Paused
-from stacks.paused_output import add_paused_output
 from stacks.processing.stack import ProcessingStack
-from stacks.retention import removal
 from stacks.streaming import StreamingStack
 
 # "DB cluster is being started due to it exceeding the maximum allowed time being stopped" (Aurora user guide, "Amazon
@@ -116,11 +114,11 @@ class MonitoringStack(Stack):
 
     def _event(self, runbook: str, type_: str, detail: dict[str, Any]) -> None:
         name, state, message = (events.EventField.from_path(f"$.detail.{key}") for key in ("name", "state", "message"))
-        text = events.RuleTargetInput.from_text(said(runbook, f"{name} is {state}: {message}"))
+        text = events.RuleTargetInput.from_text(alarm_text(runbook, f"{name} is {state}: {message}"))
         events.Rule(
             self,
             runbook,
-            description=said(runbook, f"{type_} in {self._environment.name}"),
+            description=alarm_text(runbook, f"{type_} in {self._environment.name}"),
             event_pattern=events.EventPattern(source=["aws.emr"], detail_type=[type_], detail=detail),
             targets=[targets.SnsTopic(self.topic, message=text)],
         )

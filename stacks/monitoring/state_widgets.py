@@ -11,7 +11,7 @@ from typing import cast
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from contract.states import Word
-from stacks.monitoring.words import ON_THEIR_WAY, UNALARMED, heading, key
+from stacks.monitoring.watches import ON_THEIR_WAY, UNALARMED, heading, key
 
 WIDTH = 24
 HALF = WIDTH // 2

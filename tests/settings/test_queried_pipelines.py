@@ -8,7 +8,7 @@ from settings import aws_offers
 from settings.environment import Environment
 from settings.load import EnvironmentFileError, load
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
-from tests.stacks.kubernetes.environments import on_eks
+from tests.stacks.connectors.environments import on_eks
 from tests.stacks.queried import only_queried
 from tests.stacks.settings import change, copied
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stacks.kubernetes.environments import on_eks
+from tests.stacks.connectors.environments import on_eks
 from tests.stacks.settings import change, copied, refusal
 
 TABLE = tomllib.loads(Path(__file__).with_name("refused.toml").read_text())

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stacks.gate import request_of
-from stacks.handler_code import sql_hash
+from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth

@@ -7,7 +7,7 @@ import pytest
 from contract import rds_ca
 from stacks.gate import request_of
 from stacks.gate.template import LATER
-from stacks.handler_code import sql_hash
+from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized
 from tests.stacks.many import SECRETS
 from tests.stacks.test_pipelines import requests, statements

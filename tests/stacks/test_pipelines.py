@@ -13,7 +13,7 @@ from plugins.kafka_access import sink_access, source_access
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
 from stacks.gate import plain_text, request_of
-from stacks.handler_code import sql_hash
+from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized
 from tests.stacks.many import SHOP, WIDE, many_pipelines
 

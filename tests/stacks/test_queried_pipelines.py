@@ -9,7 +9,7 @@ from settings.environment import Environment
 from settings.load import load
 from settings.load_pipeline import load_pipeline
 from stacks.gate.template import LATER
-from stacks.handler_code import sql_hash
+from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized, synthesized
 from tests.stacks.queried import SECRETS, mixed, only_queried
 from tests.stacks.settings import change, copied

@@ -16,7 +16,7 @@ from spark_jobs.options.source_settings import FileSettings
 from spark_jobs.options.table_list import TableList
 from stacks.gate import plain_text, request_of
 from stacks.processing import job_assets
-from stacks.processing.access import CORE_PORTS, PRIMARY_PORTS
+from stacks.processing.security_groups import CORE_PORTS, PRIMARY_PORTS
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth

@@ -11,11 +11,11 @@ from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.job import server
 from spark_jobs.options import keys
+from stacks.base import POSTGRESQL, let_in
 from stacks.database import DatabaseStack
 from stacks.pipeline_names import source_parameter
-from stacks.preparation import PORT
-from stacks.processing.access import EmrAccess
 from stacks.processing.job_assets import JobAssets
+from stacks.processing.security_groups import EmrAccess
 
 
 def source_properties(
@@ -31,7 +31,7 @@ def source_properties(
     authority = root_certificate(environment, pipeline).get(ROOT_CERTIFICATE)
     return server(
         host=outside.host if outside else _host(stack, environment, pipeline),
-        port=outside.port if outside else PORT,
+        port=outside.port if outside else POSTGRESQL,
         database=pipeline.database_name,
         password={keys.JDBC_PASSWORD_SECRET: secret_arn(pipeline, database)},
         sslmode=None if authority else "require",
@@ -62,14 +62,12 @@ def open_database(
     if not any(pipeline.database is None for pipeline in environment.queried):
         return []
     return [
-        ec2.CfnSecurityGroupIngress(
+        let_in(
             stack,
             f"DatabaseFrom{name}",
-            group_id=database.security_group.security_group_id,
-            source_security_group_id=group.security_group_id,
-            ip_protocol="tcp",
-            from_port=PORT,
-            to_port=PORT,
+            to=database.security_group,
+            source_id=group.security_group_id,
+            port=POSTGRESQL,
             description="PostgreSQL from the streaming job",
         )
         for name, group in _nodes(environment, access)

@@ -1,6 +1,7 @@
-"""What one pipeline has on MSK Connect: its two connectors, their roles and its topics."""
+"""What one pipeline has, wherever its connectors run: their settings, their roles and its topics."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from aws_cdk import Stack
 from aws_cdk import aws_ssm as ssm
@@ -12,23 +13,43 @@ from plugins.own_workers import SECRETS_PROVIDER
 from plugins.salted_connector import SALT_KEY, salted
 from plugins.sink_connector import sink_connector
 from plugins.source_connector import source_connector
-from plugins.versions import load_versions
+from plugins.versions import Release, load_versions
 from plugins.worker_classes import together
 from settings.connectors import root_certificate, sink_settings, source_settings, topics
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
-from stacks.connectors.connector import ConnectorSpec
-from stacks.connectors.roles import ConnectorRole
+from settings.environment_pipeline import Connector, EnvironmentPipeline
+from stacks.connectors.manifests import NAMESPACE
+from stacks.connectors.roles import ConnectorRole, msk_connect, pod_identity
 from stacks.connectors.topics import WantedTopics
-from stacks.connectors.worker_configuration import converters
 from stacks.database import DatabaseStack
-from stacks.kubernetes.manifests import NAMESPACE
-from stacks.kubernetes.pods import pod_identity
 from stacks.pipeline_names import construct_id, source_parameter
 from stacks.streaming import StreamingStack
 
 # The sink's bookkeeping for exactly once, in the landing bucket beside the objects.
 SINK_BOOKKEEPING = (".indexes", ".temp-upload")
+# What MSK Connect demands of every worker configuration; the connectors say theirs themselves.
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
+CONVERTERS = {"key.converter": _JSON, "value.converter": _JSON}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectorSpec:
+    """What makes a connector: its name, what it runs, how, and as whom.
+
+    `classes` and `certificates` are files by name, of its plugin or its workers. `reads` is the pipeline whose database
+    a source reads; a sink reads none. `generation` is its source's, as CloudFormation will know it.
+    """
+
+    name: str
+    releases: list[Release]
+    configuration: dict[str, str]
+    worker_properties: dict[str, str]
+    role: ConnectorRole
+    capacity: Connector
+    generation: str
+    classes: dict[str, str]
+    certificates: dict[str, str] = field(default_factory=dict)
+    reads: EnvironmentPipeline | None = None
 
 
 class PipelineConnectors:
@@ -56,10 +77,6 @@ class PipelineConnectors:
     def name(self) -> str:
         return self._pipeline.name
 
-    @property
-    def settings(self) -> EnvironmentPipeline:
-        return self._pipeline
-
     def id(self, id_: str) -> str:
         return construct_id(self._pipeline, id_)
 
@@ -73,7 +90,9 @@ class PipelineConnectors:
         return ConnectorSpec(
             name=self.source.name,
             releases=[versions.debezium, versions.config_provider],
-            resources={**root_certificate(self._environment, self._pipeline), **self._classes()},
+            classes=self._classes(),
+            certificates=root_certificate(self._environment, self._pipeline),
+            reads=self._pipeline,
             configuration=self._source_configuration(),
             worker_properties=self._source_worker(),
             role=self.source_role,
@@ -95,25 +114,19 @@ class PipelineConnectors:
         return ConnectorSpec(
             name=self.sink.name,
             releases=[load_versions().lenses_s3],
-            resources=utf8_only.resources(),
+            classes=utf8_only.resources(),
             configuration=self._checked(sink_connector(self.sink) | self._pipeline.sink.configuration),
-            worker_properties=converters(),
+            worker_properties=CONVERTERS,
             role=self.sink_role,
             capacity=self._pipeline.sink,
             generation=self._source_parameter("generation"),
         )
 
     def _role(self, id_: str, connector: str, access: Sequence[Grant]) -> ConnectorRole:
-        pods = pod_identity(self._environment.prefix, NAMESPACE, connector) if self._environment.eks else None
-        return ConnectorRole(
-            self._stack,
-            self.id(id_),
-            connector=connector,
-            access=access,
-            cluster_arn=self._streaming.cluster_arn,
-            cluster_name=self._streaming.cluster_name,
-            worn_by=pods,
-        )
+        on_eks = self._environment.eks is not None
+        pods = pod_identity(self._environment.prefix, NAMESPACE, connector)
+        worn_by = pods if on_eks else msk_connect(self._stack, connector)
+        return ConnectorRole(self._stack, self.id(id_), access=access, streaming=self._streaming, worn_by=worn_by)
 
     def _worker(self, connector: str, offsets: str) -> tuple[Grant, ...] | None:
         """What workers of ours do for themselves; None on MSK Connect."""
@@ -142,7 +155,7 @@ class PipelineConnectors:
             "config.providers.secretsmanager.param.region": self._stack.region,
         }
         # Another one for each life of the source: a slot that was made anew doesn't know the offsets of another.
-        return converters() | provider | {"offset.storage.topic": offset_topic(self.source.name, GENERATION)}
+        return CONVERTERS | provider | {"offset.storage.topic": offset_topic(self.source.name, GENERATION)}
 
     def _source_parameter(self, name: str) -> str:
         """Read when this stack is deployed; the database's may change what it writes there."""
