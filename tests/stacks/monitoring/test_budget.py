@@ -1,7 +1,6 @@
 """The alarm on costs: whom it tells, of what, and who may send it."""
 
 import dataclasses
-from typing import Any
 
 import pytest
 
@@ -10,17 +9,6 @@ from settings.load import load
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth
-
-
-@pytest.fixture(params=["dev", "prod", "sandbox"])
-def environment(request: pytest.FixtureRequest) -> Synthesized:
-    found: Synthesized = request.getfixturevalue(request.param)
-    return found
-
-
-def budget(environment: Synthesized) -> dict[str, Any]:
-    [found] = environment.resources("monitoring", "AWS::Budgets::Budget").values()
-    return dict(found["Properties"])
 
 
 def test_the_review_refuses_a_budget_below_the_costs(dev: Synthesized, monkeypatch: pytest.MonkeyPatch) -> None:
