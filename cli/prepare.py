@@ -43,7 +43,7 @@ def _make(target: str) -> None:
 
 def certificates() -> None:
     """Compare RDS's root certificates with the package that npm has verified."""
-    from stacks.certificates import check
+    from local.tools.certificates import check
 
     node_modules()
     check()

@@ -6,12 +6,16 @@ from typing import Any
 from aws_cdk import CfnOutput, RemovalPolicy, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_ssm as ssm
 from constructs import Construct, IConstruct
 
 from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import accept
 from stacks.paused import OUTPUT, Paused
+from stacks.pipeline_names import source_parameter
 
 Conditions = Mapping[str, Mapping[str, Any]]
 HTTPS, POSTGRESQL = 443, 5432
@@ -25,6 +29,7 @@ _SESSION_AGENT = (
     "ssmmessages:OpenControlChannel",
     "ssmmessages:OpenDataChannel",
 )
+# CloudWatch Logs' names for the numbers of days that settings.section.LogRetention allows.
 _RETENTION = {
     1: logs.RetentionDays.ONE_DAY,
     3: logs.RetentionDays.THREE_DAYS,
@@ -59,9 +64,23 @@ def removal(environment: Environment) -> RemovalPolicy:
     return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if keeps(environment) else RemovalPolicy.DESTROY
 
 
-def retention(days: int) -> logs.RetentionDays:
-    """CloudWatch Logs' name for a number of days that settings.section.LogRetention allows."""
-    return _RETENTION[days]
+def log_group(
+    scope: Construct, id_: str, environment: Environment, days: int, *, name: str | None = None
+) -> logs.LogGroup:
+    """Make a log of an environment; with a `name` one that a service would otherwise make itself, and keep for ever."""
+    retention, policy = _RETENTION[days], removal(environment)
+    return logs.LogGroup(scope, id_, log_group_name=name, retention=retention, removal_policy=policy)
+
+
+def encryption_key(scope: Construct, id_: str, description: str, policy: RemovalPolicy) -> kms.Key:
+    return kms.Key(scope, id_, description=description, enable_key_rotation=True, removal_policy=policy)
+
+
+def source_value(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline, name: str) -> str:
+    """Read what the database's stack has written into a parameter, when `stack` is deployed: it may change."""
+    parameter = source_parameter(environment, pipeline, name)
+    value: str = ssm.StringParameter.value_for_string_parameter(stack, parameter)
+    return value
 
 
 def add_paused_output(stack: Stack, paused: Paused) -> None:
@@ -100,6 +119,11 @@ def serve_sessions(role: iam.IRole) -> None:
     """Let the instances of a role serve Session Manager; who may start a session is a matter of people's own IAM."""
     reason = "Session Manager's agent: its actions know no resources. AWS's managed policy would add all of Parameter"
     allow(role, statement(*_SESSION_AGENT, on="*"), reason=f"{reason} Store.")
+
+
+def closed_group(scope: Construct, id_: str, vpc: ec2.IVpc, description: str) -> ec2.SecurityGroup:
+    """Make a group that nobody is let into or out of yet."""
+    return ec2.SecurityGroup(scope, id_, vpc=vpc, description=description, allow_all_outbound=False)
 
 
 def let_in(

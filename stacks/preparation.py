@@ -1,7 +1,6 @@
 """What runs stacks/handlers/preparation.py, and what it is told of a pipeline."""
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,18 +10,14 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_rds as rds
-from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import IDependable
 
 from contract.capture_objects import own_schema
-from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
-from stacks.acceptances import acknowledge
-from stacks.base import removal, statement
+from stacks.base import statement
 from stacks.lambda_assets import PSYCOPG2, sql_hash
-from stacks.pipeline_names import construct_id
 from stacks.provider import HandlerProvider, Rights, layer_version
 
 # In stacks/handlers/.
@@ -32,35 +27,7 @@ _TIMEOUT = Duration.minutes(14)
 # For a database that can't be reached, and for a slot whose reader won't let go.
 _PATIENCE = Duration.minutes(10)
 _MEMORY_MB = 1024
-# By whether the pipeline is queried.
-_WHO_READS = {
-    False: "A connector reads it when it starts: a rotation would stop the stream at its next reconnection. The role "
-    "can read every table's changes, as who replicates can.",
-    True: "The job reads it at each connection, and a rotation would have to change the role's password, too. The role "
-    "may only read what its pipeline queries.",
-}
 Cluster = rds.DatabaseCluster | rds.DatabaseClusterFromSnapshot
-
-
-def connector_secret(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline) -> secretsmanager.Secret:
-    role = pipeline.connector_role
-    secret = secretsmanager.Secret(
-        stack,
-        construct_id(pipeline, "ConnectorSecret"),
-        description=f"The role {role} of {environment.prefix}'s source database",
-        generate_secret_string=secretsmanager.SecretStringGenerator(
-            secret_string_template=json.dumps({"username": role}),
-            generate_string_key="password",
-            exclude_punctuation=True,
-        ),
-        removal_policy=removal(environment),
-    )
-    acknowledge(
-        secret,
-        "AwsSolutions-SMG4",
-        reason=f"{_WHO_READS[pipeline.is_queried]} docs/decisions/0053 says how it is changed by hand.",
-    )
-    return secret
 
 
 def table_requests(captured: Pipeline, folder: Path = PIPELINES) -> list[dict[str, object]]:

@@ -150,32 +150,23 @@ class HandlerProvider(Construct):
                 acknowledge_versions(role, names, reason=reason)
 
 
-class ScheduledFunction(Construct):
-    """Runs `handler` of `stacks/handlers/<module>.py` again and again, unless it rests (`enabled`)."""
+def scheduled_function(
+    scope: Construct, id_: str, module: str, *, every: Duration, description: str, enabled: bool = True, **options: Any
+) -> lambda_.Function:
+    """Run `handler` of `stacks/handlers/<module>.py` again and again, unless it rests; `options` as handler_function's.
 
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        module: str,
-        rights: Rights,
-        every: Duration,
-        description: str,
-        enabled: bool = True,
-        **options: Any,
-    ) -> None:
-        super().__init__(scope, id_)
-        function = handler_function(self, "Function", f"{module}.handler", rights=rights, **options)
-        self.role = role_of(function)
-        events.Rule(
-            self,
-            "Schedule",
-            description=description,
-            schedule=events.Schedule.rate(every),
-            enabled=enabled,
-            targets=[targets.LambdaFunction(function)],
-        )
+    The schedule is next to it, one for each scope.
+    """
+    function = handler_function(scope, id_, f"{module}.handler", **options)
+    events.Rule(
+        scope,
+        "Schedule",
+        description=description,
+        schedule=events.Schedule.rate(every),
+        enabled=enabled,
+        targets=[targets.LambdaFunction(function)],
+    )
+    return function
 
 
 def handler_function(

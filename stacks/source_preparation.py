@@ -10,7 +10,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from contract import source_tags
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from stacks.base import HTTPS, POSTGRESQL, statement
+from stacks.base import HTTPS, POSTGRESQL, closed_group, statement
 from stacks.pipeline_names import construct_id
 from stacks.preparation import Cluster, Preparation, captured_objects, read_secrets
 
@@ -77,13 +77,7 @@ class SourcePreparation:
         }
 
     def _function_access(self) -> ec2.SecurityGroup:
-        group = ec2.SecurityGroup(
-            self._preparation.stack,
-            "PreparationAccess",
-            vpc=self._preparation.vpc,
-            description="Source preparation",
-            allow_all_outbound=False,
-        )
+        group = closed_group(self._preparation.stack, "PreparationAccess", self._preparation.vpc, "Source preparation")
         group.add_egress_rule(self._security_group, ec2.Port.tcp(POSTGRESQL), "The source database")
         group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Secrets Manager and RDS")
         self._security_group.add_ingress_rule(group, ec2.Port.tcp(POSTGRESQL), "Source preparation")

@@ -5,14 +5,13 @@ from typing import Any
 
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_msk as msk
 from constructs import Construct
 
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from plugins.topics import in_sync_of, replicas_on
 from settings.environment import Environment
-from stacks.base import HTTPS, removal, retention, statement
+from stacks.base import HTTPS, closed_group, log_group, removal, statement
 from stacks.provider import HandlerProvider
 
 # MSK's port for IAM over TLS; with nothing else enabled there is no other.
@@ -40,7 +39,7 @@ class StreamingStack(Stack):
         self._vpc = vpc
         self.cluster_name = environment.prefix
         self.security_group = self._security_group(vpn_access)
-        self.broker_log = self._broker_log()
+        self.broker_log = log_group(self, "BrokerLog", environment, environment.streaming.log_retention_days)
         self.configuration = self._configuration()
         self.cluster = self._cluster()
         self.cluster_arn = self.cluster.attr_arn
@@ -49,9 +48,7 @@ class StreamingStack(Stack):
         CfnOutput(self, "BootstrapBrokers", value=self.bootstrap_brokers)
 
     def _security_group(self, vpn_access: ec2.ISecurityGroup) -> ec2.SecurityGroup:
-        group = ec2.SecurityGroup(
-            self, "BrokerAccess", vpc=self._vpc, description="Brokers and connectors", allow_all_outbound=False
-        )
+        group = closed_group(self, "BrokerAccess", self._vpc, "Brokers and connectors")
         # Everything among its members, as AWS asks for: Connect's workers also talk to one another.
         group.add_ingress_rule(group, ec2.Port.all_traffic(), "Brokers and connectors among themselves")
         group.add_egress_rule(group, ec2.Port.all_traffic(), "Brokers and connectors among themselves")
@@ -60,10 +57,6 @@ class StreamingStack(Stack):
         # A cluster that stays needs its group.
         group.apply_removal_policy(removal(self._environment))
         return group
-
-    def _broker_log(self) -> logs.LogGroup:
-        days = self._environment.streaming.log_retention_days
-        return logs.LogGroup(self, "BrokerLog", retention=retention(days), removal_policy=removal(self._environment))
 
     def _configuration(self) -> msk.CfnConfiguration:
         settings = self._environment.streaming

@@ -16,7 +16,7 @@ from constructs import Construct
 from plugins.versions import load_versions
 from settings.environment import Environment
 from stacks.acceptances import acknowledge
-from stacks.base import allow, arn, of_service, serve_sessions, statement
+from stacks.base import allow, arn, closed_group, of_service, serve_sessions, statement
 from stacks.provider import handler_function, role_of
 
 USER_DATA = Path(__file__).with_name("userdata") / "softether.sh"
@@ -95,9 +95,7 @@ class VpnStack(Stack):
 
     def _edge(self) -> ec2.SecurityGroup:
         """Who may knock: clients at IPsec; at the management port only the networks that the environment names."""
-        group = ec2.SecurityGroup(
-            self, "VpnServer", vpc=self._vpc, description="Who reaches the VPN server", allow_all_outbound=False
-        )
+        group = closed_group(self, "VpnServer", self._vpc, "Who reaches the VPN server")
         for cidr in self._environment.vpn.client_cidrs:
             for port in IPSEC_PORTS:
                 group.add_ingress_rule(ec2.Peer.ipv4(cidr), ec2.Port.udp(port), "IPsec")

@@ -19,7 +19,7 @@ from stacks.connectors.namespace import DEPLOYERS, WATCHERS
 from stacks.connectors.specs import ConnectorSpec
 from stacks.database import DatabaseStack
 from stacks.outside_source import destinations
-from stacks.provider import HandlerProvider, ScheduledFunction
+from stacks.provider import HandlerProvider, role_of, scheduled_function
 from stacks.streaming import IAM_PORT, StreamingStack
 
 ANYWHERE = "0.0.0.0/0"
@@ -88,10 +88,11 @@ class EksConnectors(Construct):
         publishing = statement(
             "cloudwatch:PutMetricData", on="*", when={"StringEquals": {"cloudwatch:namespace": namespace}}
         )
-        watch = ScheduledFunction(
+        watch = scheduled_function(
             self,
             "Watch",
-            module="kubernetes_watch",
+            "kubernetes_watch",
+            ids="Watch",
             every=Duration.minutes(1),
             description="Figures of the connectors, and restarts of their failed tasks",
             enabled=bool(self._names),
@@ -105,7 +106,7 @@ class EksConnectors(Construct):
             },
             **self._inside,
         )
-        self._eks.access_entry(self, "WatchAccess", watch.role, WATCHERS)
+        self._eks.access_entry(self, "WatchAccess", role_of(watch), WATCHERS)
 
     def _group(self, spec: ConnectorSpec) -> WorkerGroup:
         settings, is_source = self._eks.settings, spec.reads is not None

@@ -7,14 +7,13 @@ from aws_cdk import CfnOutput, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from settings.environment import Environment
 from settings.services import Eks
 from stacks.acceptances import acknowledge
-from stacks.base import HTTPS, add_paused_output, allow, removal, retention, statement
+from stacks.base import HTTPS, add_paused_output, allow, closed_group, encryption_key, log_group, statement
 from stacks.connectors.namespace import shared_objects
 from stacks.connectors.roles import pod_identity
 from stacks.paused import Paused
@@ -94,29 +93,19 @@ class KubernetesStack(Stack):
         )
 
     def _handler_access(self) -> ec2.SecurityGroup:
-        group = ec2.SecurityGroup(
-            self, "HandlerAccess", vpc=self._vpc, description="Callers of the Kubernetes API", allow_all_outbound=False
-        )
+        group = closed_group(self, "HandlerAccess", self._vpc, "Callers of the Kubernetes API")
         group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "The Kubernetes API, S3 and CloudWatch")
         return group
 
     def _api_access(self, vpn_access: ec2.ISecurityGroup) -> ec2.SecurityGroup:
-        group = ec2.SecurityGroup(
-            self, "ApiAccess", vpc=self._vpc, description="The Kubernetes API", allow_all_outbound=False
-        )
+        group = closed_group(self, "ApiAccess", self._vpc, "The Kubernetes API")
         group.add_ingress_rule(self.handler_access, ec2.Port.tcp(HTTPS), "The deployment's own functions")
         group.add_ingress_rule(vpn_access, ec2.Port.tcp(HTTPS), "kubectl on the VPN")
         return group
 
     def _cluster(self, access: ec2.SecurityGroup) -> eks.Cluster:
-        key = kms.Key(
-            self,
-            "Key",
-            description=f"Kubernetes's secrets of {self.name}",
-            enable_key_rotation=True,
-            # What it encrypts is the cluster's own, and goes with it.
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        # What it encrypts is the cluster's own, and goes with it.
+        key = encryption_key(self, "Key", f"Kubernetes's secrets of {self.name}", RemovalPolicy.DESTROY)
         log = self._log("ControlPlaneLog", f"/aws/eks/{self.name}/cluster")
         cluster = eks.Cluster(
             self,
@@ -151,13 +140,7 @@ class KubernetesStack(Stack):
         return eks.EndpointAccess.PUBLIC_AND_PRIVATE.only_from(*self.settings.endpoint_cidrs)
 
     def _log(self, id_: str, name: str) -> logs.LogGroup:
-        return logs.LogGroup(
-            self,
-            id_,
-            log_group_name=name,
-            retention=retention(self._environment.connectors.log_retention_days),
-            removal_policy=removal(self._environment),
-        )
+        return log_group(self, id_, self._environment, self._environment.connectors.log_retention_days, name=name)
 
     def _cluster_role(self) -> iam.Role:
         service = iam.ServicePrincipal("eks.amazonaws.com").with_session_tags()

@@ -9,17 +9,18 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kafkaconnect as kafkaconnect
 from aws_cdk import aws_logs as logs
+from constructs import Construct
 
 from plugins.connector_names import GENERATION
 from plugins.versions import Release
 from settings.environment import Environment
-from stacks.base import POSTGRESQL, arn, let_in, let_out, removal, retention, statement
+from stacks.base import POSTGRESQL, arn, let_in, let_out, log_group, statement
 from stacks.connectors.providers import ConnectorProviders
 from stacks.connectors.specs import ConnectorSpec, PipelineConnectors
 from stacks.connectors.worker_file import properties_file
 from stacks.database import DatabaseStack
 from stacks.outside_source import destinations
-from stacks.provider import MODELS, HandlerProvider, ScheduledFunction
+from stacks.provider import MODELS, HandlerProvider, role_of, scheduled_function
 from stacks.streaming import StreamingStack
 
 PLUGIN_KEYS = "plugins/"
@@ -49,7 +50,7 @@ class MskConnect:
         self._vpc = vpc
         self._names = [name for pipeline in pipelines for name in (pipeline.source.name, pipeline.sink.name)]
         self._artefacts = artefacts
-        self._log_group = _log_group(stack, environment)
+        self._log_group = _worker_log(stack, environment)
         bucket = environment.bucket_name("artefacts")
         providers = ConnectorProviders(
             stack, "Providers", prefix=environment.prefix, bucket=bucket, key_prefix=PLUGIN_KEYS
@@ -101,10 +102,10 @@ class MskConnect:
             "kafkaconnect:RestartConnector",
             on=[arn(self._stack, "kafkaconnect", f"connector/{name}/*") for name in self._names],
         )
-        restarts = ScheduledFunction(
-            self._stack,
-            "Restarts",
-            module="connector_restarts",
+        restarts = scheduled_function(
+            Construct(self._stack, "Restarts"),
+            "Function",
+            "connector_restarts",
             every=Duration.minutes(5),
             description="Restart failed tasks of the connectors",
             rights={OWN_NAMES: [listing, restarting]},
@@ -112,7 +113,7 @@ class MskConnect:
             environment=MODELS | {"CONNECTORS": ",".join(self._names)},
         )
         # cfn-lint 1.58 knows no RestartConnector; it is in MSK Connect's API reference and in botocore's model.
-        policy = restarts.role.node.find_child("DefaultPolicy").node.default_child
+        policy = role_of(restarts).node.find_child("DefaultPolicy").node.default_child
         assert isinstance(policy, CfnResource)  # noqa: S101  made by its first statement
         policy.add_metadata("cfn-lint", {"config": {"ignore_checks": ["W3037"]}})
 
@@ -187,14 +188,9 @@ class MskConnect:
             CfnOutput(self._stack, "ClientSecurityGroup", value=brokers.security_group_id)
 
 
-def _log_group(stack: Stack, environment: Environment) -> logs.LogGroup:
+def _worker_log(stack: Stack, environment: Environment) -> logs.LogGroup:
     """Make the workers' log, and let log delivery write it, so that the handlers needn't have the right to."""
-    group = logs.LogGroup(
-        stack,
-        "WorkerLog",
-        retention=retention(environment.connectors.log_retention_days),
-        removal_policy=removal(environment),
-    )
+    group = log_group(stack, "WorkerLog", environment, environment.connectors.log_retention_days)
     # As AWS would write it itself: CloudWatch Logs user guide, "Logs sent to CloudWatch Logs".
     group.add_to_resource_policy(
         iam.PolicyStatement(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from aws_cdk import Stack
-from aws_cdk import aws_ssm as ssm
 
 from plugins import every_value, is_truncate, salted_connector, utf8_only, without_defaults
 from plugins.connector_names import GENERATION, offset_topic
@@ -18,11 +17,12 @@ from plugins.worker_classes import together
 from settings.connectors import root_certificate, sink_settings, source_settings, topics
 from settings.environment import Environment
 from settings.environment_pipeline import Connector, EnvironmentPipeline
+from stacks.base import source_value
 from stacks.connectors.manifests import NAMESPACE
 from stacks.connectors.roles import ConnectorRole, msk_connect, pod_identity
 from stacks.connectors.topics import WantedTopics
 from stacks.database import DatabaseStack
-from stacks.pipeline_names import construct_id, source_parameter
+from stacks.pipeline_names import construct_id
 from stacks.streaming import StreamingStack
 
 # The sink's bookkeeping for exactly once, in the landing bucket beside the objects.
@@ -83,7 +83,7 @@ class PipelineConnectors:
     def topics(self) -> WantedTopics:
         """What both connectors find when they start: neither makes a topic, and a sink dies without its own."""
         planned = topics(self._environment, self._pipeline)
-        return WantedTopics(topics=planned, sink=self.sink, generation=self._source_parameter("generation"))
+        return WantedTopics(topics=planned, sink=self.sink, generation=self._source_value("generation"))
 
     def source_spec(self) -> ConnectorSpec:
         versions = load_versions()
@@ -97,7 +97,7 @@ class PipelineConnectors:
             worker_properties=self._source_worker(),
             role=self.source_role,
             capacity=self._pipeline.source,
-            generation=self._source_parameter("generation"),
+            generation=self._source_value("generation"),
         )
 
     def _classes(self) -> dict[str, str]:
@@ -119,7 +119,7 @@ class PipelineConnectors:
             worker_properties=CONVERTERS,
             role=self.sink_role,
             capacity=self._pipeline.sink,
-            generation=self._source_parameter("generation"),
+            generation=self._source_value("generation"),
         )
 
     def _role(self, id_: str, connector: str, access: Sequence[Grant]) -> ConnectorRole:
@@ -157,18 +157,15 @@ class PipelineConnectors:
         # Another one for each life of the source: a slot that was made anew doesn't know the offsets of another.
         return CONVERTERS | provider | {"offset.storage.topic": offset_topic(self.source.name, GENERATION)}
 
-    def _source_parameter(self, name: str) -> str:
-        """Read when this stack is deployed; the database's may change what it writes there."""
-        parameter = source_parameter(self._environment, self._pipeline, name)
-        value: str = ssm.StringParameter.value_for_string_parameter(self._stack, parameter)
-        return value
+    def _source_value(self, name: str) -> str:
+        return source_value(self._stack, self._environment, self._pipeline, name)
 
     def _source_configuration(self) -> dict[str, str]:
         outside = self._pipeline.database
         secret = outside.secret_name if outside else self._database.connector_secrets[self.name].secret_name
         addresses = {"database.password": f"${{secretsmanager:{secret}:password}}"}
         if outside is None:
-            addresses["database.hostname"] = self._source_parameter("host")
+            addresses["database.hostname"] = self._source_value("host")
         configuration = source_connector(self.source) | addresses
         if salt := self._database.salts.get(self.name):
             configuration = salted(configuration, f"${{secretsmanager:{salt.secret_name}:{SALT_KEY}}}")

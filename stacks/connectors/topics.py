@@ -11,7 +11,7 @@ from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings
 from plugins.kafka_access import topics_access
 from plugins.topics import PlannedTopic, of_generation
-from stacks.base import HTTPS, let_in
+from stacks.base import HTTPS, closed_group, let_in
 from stacks.connectors.roles import kafka_statements
 from stacks.lambda_assets import KAFKA
 from stacks.paused import OUTPUT, Paused
@@ -92,7 +92,7 @@ class PipelineTopics(Construct):
     def _access(self, streaming: StreamingStack, vpc: ec2.IVpc) -> ec2.SecurityGroup:
         """A group that reaches the brokers, and S3 for the journal; the login is signed without asking AWS."""
         brokers, description = streaming.security_group, "What makes the topics"
-        group = ec2.SecurityGroup(self, "Access", vpc=vpc, description=description, allow_all_outbound=False)
+        group = closed_group(self, "Access", vpc, description)
         group.add_egress_rule(brokers, ec2.Port.tcp(IAM_PORT), "The brokers")
         group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "S3")
         let_in(

@@ -1,7 +1,9 @@
 """The dashboard, to be read like the live page: the state in the same words, then the stages in an event's order."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
@@ -23,9 +25,27 @@ from contract.states import JOB, LAKE, LANDING, SLOT, SOURCE, TOPIC, Word
 from plugins import worker_health
 from settings.services import Monitoring
 from stacks.monitoring.metrics import Metrics
-from stacks.monitoring.state_widgets import WIDTH, heading_line, state_widgets
-from stacks.monitoring.watches import OF_AN_ALARM, WORDS, WatchedPipeline, WatchedWay, cut, limits
+from stacks.monitoring.watches import (
+    OF_AN_ALARM,
+    ON_THEIR_WAY,
+    UNALARMED,
+    WORDS,
+    WatchedPipeline,
+    WatchedWay,
+    cut,
+    heading,
+    key,
+    limits,
+)
 
+# CloudWatch's dashboards are 24 units wide; an alarm status widget shows 100 alarms at most (API reference, "Dashboard
+# Body Structure and Syntax").
+WIDTH = 24
+HALF = WIDTH // 2
+ALARMS_OF_A_WIDGET = 100
+ALARMS_OF_A_LINE = 4
+KEY_HEIGHT = 11
+GRAPH_HEIGHT = 5
 # CloudWatch user guide, "CloudWatch service quotas": widgets of a dashboard; a graph of more lines is unreadable.
 MOST_WIDGETS = 500
 MOST_LINES = 100
@@ -79,9 +99,9 @@ class Dashboard(Construct):
         self._limits = limits(settings)
         self._pipelines = pipelines
         dashboard = cloudwatch.Dashboard(self, "Dashboard", dashboard_name=name)
-        dashboard.add_widgets(*state_widgets(name, alarms, self._on_their_way()))
+        dashboard.add_widgets(*_state_widgets(name, alarms, self._on_their_way()))
         for title, rows in self._sections():
-            dashboard.add_widgets(heading_line(title))
+            dashboard.add_widgets(_heading_line(title))
             for row in rows:
                 dashboard.add_widgets(*_widgets(row))
 
@@ -190,3 +210,44 @@ def _widgets(row: Row) -> list[cloudwatch.IWidget]:
         )
         for graph in row
     ]
+
+
+def _state_widgets(
+    name: str, alarms: Mapping[Word, Sequence[cloudwatch.IAlarm]], on_their_way: Sequence[cloudwatch.IMetric]
+) -> list[cloudwatch.IWidget]:
+    """Make the top: on the left the key, and the graph for times without an alarm; on the right the alarms by word."""
+    widgets = [widget for word in Word for widget in _alarm_widgets(word, alarms)]
+    height = max(sum(int(widget.height) for widget in widgets), KEY_HEIGHT + GRAPH_HEIGHT)
+    columns = (
+        cloudwatch.Column(
+            cloudwatch.TextWidget(markdown=key(name), width=HALF, height=KEY_HEIGHT),
+            cloudwatch.GraphWidget(title=ON_THEIR_WAY, left=list(on_their_way), width=HALF, height=height - KEY_HEIGHT),
+        ),
+        cloudwatch.Column(*widgets),
+    )
+    # jsii's Column has a widget's properties only at run time.
+    return [cast("cloudwatch.IWidget", column) for column in columns]
+
+
+def _heading_line(text: str) -> cloudwatch.IWidget:
+    return cloudwatch.TextWidget(
+        markdown=f"## {text}", width=WIDTH, height=1, background=cloudwatch.TextWidgetBackground.TRANSPARENT
+    )
+
+
+def _alarm_widgets(word: Word, alarms: Mapping[Word, Sequence[cloudwatch.IAlarm]]) -> Iterator[cloudwatch.IWidget]:
+    """Yield a word's alarms, with those that ring first; of what is starting, all that have no state yet."""
+    starting = word is Word.STARTING
+    every = [alarm for some in alarms.values() for alarm in some] if starting else [*alarms[word]]
+    if word in UNALARMED and not starting:
+        return
+    for first in range(0, len(every), ALARMS_OF_A_WIDGET):
+        some = every[first : first + ALARMS_OF_A_WIDGET]
+        yield cloudwatch.AlarmStatusWidget(
+            title=heading(word),
+            alarms=some,
+            states=[cloudwatch.AlarmState.INSUFFICIENT_DATA] if starting else None,
+            sort_by=cloudwatch.AlarmStatusWidgetSortBy.STATE_UPDATED_TIMESTAMP,
+            width=HALF,
+            height=3 if starting else 2 + math.ceil(len(some) / ALARMS_OF_A_LINE),
+        )

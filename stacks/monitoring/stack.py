@@ -6,7 +6,6 @@ from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
@@ -15,7 +14,7 @@ from plugins import worker_health
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import accept
-from stacks.base import add_paused_output, removal
+from stacks.base import add_paused_output, encryption_key, removal
 from stacks.connectors.specs import PipelineConnectors
 from stacks.connectors.stack import ConnectorsStack
 from stacks.lake import LakeStack, landed_filter
@@ -87,15 +86,9 @@ class MonitoringStack(Stack):
 
     def _topic(self) -> sns.Topic:
         """Encrypted with a key of our own: CloudWatch and EventBridge may not use AWS's."""
-        key = kms.Key(
-            self,
-            "TopicKey",
-            description=f"Alarms of {self._environment.prefix}",
-            enable_key_rotation=True,
-            removal_policy=removal(self._environment),
-        )
-        self._key = key
-        topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True)
+        environment = self._environment
+        self._key = encryption_key(self, "TopicKey", f"Alarms of {environment.prefix}", removal(environment))
+        topic = sns.Topic(self, "Alarms", master_key=self._key, enforce_ssl=True)
         topic.add_subscription(subscriptions.EmailSubscription(self._environment.monitoring.alarm_email))
         alarms = iam.ServicePrincipal(
             "cloudwatch.amazonaws.com", conditions={"StringEquals": {"aws:SourceAccount": self.account}}

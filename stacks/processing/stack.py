@@ -6,12 +6,11 @@ from typing import Any
 from aws_cdk import CfnOutput, Stack, Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_emr as emr
-from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from contract.tags import CLUSTER
 from settings.environment import Environment
-from stacks.base import add_paused_output, arn, bucket_arn, of_service, removal, statement
+from stacks.base import add_paused_output, arn, bucket_arn, encryption_key, of_service, removal, statement
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
 from stacks.paused import Paused
@@ -52,7 +51,9 @@ class ProcessingStack(Stack):
         self.add_stack_dependency(lake)
         self.metrics_namespace = environment.prefix
         self._subnet = self._tagged_subnet(vpc)
-        self._volume_key = self._key()
+        self._volume_key = encryption_key(
+            self, "VolumeKey", f"Disks of EMR's nodes in {environment.prefix}", removal(environment)
+        )
         reach = vpn_access if environment.vpn.emr_access else None
         self._access = EmrAccess(self, "Access", vpc=vpc, vpn_access=reach, applications=self._settings.applications)
         self._roles = EmrRoles(self, "Roles", volume_key=self._volume_key)
@@ -72,15 +73,6 @@ class ProcessingStack(Stack):
         subnet = vpc.private_subnets[0]
         Tags.of(subnet).add(EMR_TAG["key"], EMR_TAG["value"], include_resource_types=["AWS::EC2::Subnet"])
         return subnet
-
-    def _key(self) -> kms.Key:
-        return kms.Key(
-            self,
-            "VolumeKey",
-            description=f"Disks of EMR's nodes in {self._environment.prefix}",
-            enable_key_rotation=True,
-            removal_policy=removal(self._environment),
-        )
 
     def _cluster(self, *, runs: bool) -> EmrCluster:
         return EmrCluster(

@@ -14,6 +14,7 @@ from botocore.validate import validate_parameters
 from contract.rds_ca import root
 from plugins import utf8_only
 from plugins.connector_names import GENERATION
+from plugins.topics import PlannedTopic
 from settings.load import load
 from stacks.connectors.worker_file import properties_file
 from stacks.gate import plain_text
@@ -147,3 +148,18 @@ def test_what_the_native_types_change_in_place_is_what_the_decision_says() -> No
     properties = {name[0].lower() + name[1:] for name in connector_schema["properties"]}
     ours = {*FIXED, *WORKER_SETTINGS, CONFIGURATION, "connectorName", "connectorDescription", "tags", "connectorArn"}
     assert properties == ours
+
+
+def test_every_topic_is_asked_for_with_the_environments_retention(environment: Synthesized) -> None:
+    name = environment.name
+    [request] = environment.requests("connectors", "Custom::Topics").values()
+    topics = {topic.name: topic for topic in map(PlannedTopic.of_request, request["topics"])}
+    assert set(topics) == {
+        "msk.datalake.cdc_events",
+        "__debezium-heartbeat.msk",
+        f"__cdc_lake_offsets_{name}-cdc-lake-orders-source-{LATER}",
+    }
+    settings = load(name).streaming
+    events = topics["msk.datalake.cdc_events"]
+    assert events.config["retention.ms"] == str(settings.topic_retention_hours * 3_600_000)
+    assert events.replicas == min(settings.brokers, 3)
