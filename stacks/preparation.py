@@ -12,7 +12,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_rds as rds
 from constructs import IDependable
 
-from contract.capture_objects import own_schema
+from contract.source import own_schema
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline

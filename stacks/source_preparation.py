@@ -7,7 +7,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secretsmanager
 
-from contract import source_tags
+from contract import tags
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.base import HTTPS, POSTGRESQL, closed_group, statement
@@ -93,7 +93,7 @@ class SourcePreparation:
                 "rds:AddTagsToResource",
                 "rds:RemoveTagsFromResource",
                 on=arn,
-                when={"ForAllValues:StringLike": {"aws:TagKeys": [source_tags.KEYS]}},
+                when={"ForAllValues:StringLike": {"aws:TagKeys": [tags.ALL_KEYS]}},
             ),
         ]
         if self._settings.restore and pipelines[0].captured.outbox:

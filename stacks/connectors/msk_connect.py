@@ -12,7 +12,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from plugins.connector_names import GENERATION
-from plugins.versions import Release
+from plugins.releases.versions import Release
 from settings.environment import Environment
 from stacks.base import POSTGRESQL, arn, let_in, let_out, log_group, statement
 from stacks.connectors.providers import ConnectorProviders
@@ -229,6 +229,6 @@ def _warn_of_unpinned(stack: Stack, releases: Sequence[Release]) -> None:
         if not release.pinned:
             Annotations.of(stack).add_warning_v2(
                 f"cdc-lake:unpinned-{release.file}",
-                f"plugins/versions.toml has no SHA-256 for {release.file}, and the deployment will refuse it: run "
-                "`./lake dev lock plugins`",
+                f"plugins/releases/versions.toml has no SHA-256 for {release.file}, and the deployment will refuse "
+                "it: run `./lake dev lock plugins`",
             )

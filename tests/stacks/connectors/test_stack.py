@@ -12,9 +12,9 @@ import pytest
 from botocore.validate import validate_parameters
 
 from contract.rds_ca import root
-from plugins import utf8_only
 from plugins.connector_names import GENERATION
-from plugins.topics import PlannedTopic
+from plugins.kafka.topics import PlannedTopic
+from plugins.workers.worker_classes import UTF8_ONLY, resources
 from settings.load import load
 from stacks.connectors.worker_file import properties_file
 from stacks.gate import plain_text
@@ -106,9 +106,9 @@ def test_the_database_must_be_the_one_that_its_regions_authority_signed(environm
     resource = configuration["driver.sslfactoryarg"].removeprefix("classpath:")
     plugins = {key: value["resources"] for key, value in environment.requests("connectors", "Custom::Plugin").items()}
     (source,) = (files for key, files in plugins.items() if key.startswith("Source"))
-    assert source == {resource: root(load(environment.name).region), **utf8_only.resources()}
+    assert source == {resource: root(load(environment.name).region), **resources(UTF8_ONLY)}
     (sink,) = (files for key, files in plugins.items() if key.startswith("Sink"))
-    assert sink == utf8_only.resources()
+    assert sink == resources(UTF8_ONLY)
 
 
 def test_a_connector_comes_after_all_it_needs(environment: Synthesized) -> None:

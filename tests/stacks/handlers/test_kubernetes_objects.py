@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from plugins.kubernetes_api import KubernetesError, UnreachableError
+from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
 from stacks.connectors.namespace import shared_objects
 from stacks.handlers import kubernetes_objects
 from stacks.handlers.framework import ResourceError, Waiting
