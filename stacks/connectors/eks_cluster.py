@@ -3,25 +3,22 @@
 import json
 from typing import Any
 
-from aws_cdk import CfnOutput, CustomResource, Duration, RemovalPolicy, Stack
+from aws_cdk import CfnOutput, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from settings.environment import Environment
 from settings.services import Eks
-from stacks.acceptances import accept, acknowledge
-from stacks.kubernetes.pods import pod_identity
-from stacks.kubernetes.shared import shared_objects
+from stacks.acceptances import acknowledge
+from stacks.base import HTTPS, add_paused_output, allow, closed_group, encryption_key, log_group, statement
+from stacks.connectors.namespace import shared_objects
+from stacks.connectors.roles import pod_identity
 from stacks.paused import Paused
-from stacks.paused_output import add_paused_output
 from stacks.provider import HandlerProvider
-from stacks.retention import removal, retention
 
-HTTPS = 443
 # For a cluster whose API has just come, and access entries that EKS spreads.
 PATIENCE = Duration.minutes(15)
 # Auto Mode's own: nodes for pods that say nothing, and for add-ons.
@@ -69,7 +66,7 @@ class KubernetesStack(Stack):
     ) -> None:
         super().__init__(scope, id_, **kwargs)
         self._environment = environment
-        self._settings = settings
+        self.settings = settings
         self._vpc = vpc
         self.name = environment.prefix
         self.handler_access = self._handler_access()
@@ -77,7 +74,7 @@ class KubernetesStack(Stack):
         self.security_group_id = self.cluster.cluster_security_group_id
         self._administrators()
         self._addons(run=not paused.leaves_out_all)
-        self.shared = self._shared()
+        self._shared()
         CfnOutput(self, "ClusterName", value=self.cluster.cluster_name)
         add_paused_output(self, paused)
 
@@ -96,35 +93,25 @@ class KubernetesStack(Stack):
         )
 
     def _handler_access(self) -> ec2.SecurityGroup:
-        group = ec2.SecurityGroup(
-            self, "HandlerAccess", vpc=self._vpc, description="Callers of the Kubernetes API", allow_all_outbound=False
-        )
+        group = closed_group(self, "HandlerAccess", self._vpc, "Callers of the Kubernetes API")
         group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "The Kubernetes API, S3 and CloudWatch")
         return group
 
     def _api_access(self, vpn_access: ec2.ISecurityGroup) -> ec2.SecurityGroup:
-        group = ec2.SecurityGroup(
-            self, "ApiAccess", vpc=self._vpc, description="The Kubernetes API", allow_all_outbound=False
-        )
+        group = closed_group(self, "ApiAccess", self._vpc, "The Kubernetes API")
         group.add_ingress_rule(self.handler_access, ec2.Port.tcp(HTTPS), "The deployment's own functions")
         group.add_ingress_rule(vpn_access, ec2.Port.tcp(HTTPS), "kubectl on the VPN")
         return group
 
     def _cluster(self, access: ec2.SecurityGroup) -> eks.Cluster:
-        key = kms.Key(
-            self,
-            "Key",
-            description=f"Kubernetes's secrets of {self.name}",
-            enable_key_rotation=True,
-            # What it encrypts is the cluster's own, and goes with it.
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        # What it encrypts is the cluster's own, and goes with it.
+        key = encryption_key(self, "Key", f"Kubernetes's secrets of {self.name}", RemovalPolicy.DESTROY)
         log = self._log("ControlPlaneLog", f"/aws/eks/{self.name}/cluster")
         cluster = eks.Cluster(
             self,
             "Cluster",
             cluster_name=self.name,
-            version=eks.KubernetesVersion.of(self._settings.kubernetes_version),
+            version=eks.KubernetesVersion.of(self.settings.kubernetes_version),
             vpc=self._vpc,
             vpc_subnets=[ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)],
             security_group=access,
@@ -138,7 +125,7 @@ class KubernetesStack(Stack):
         )
         # EKS would make the group itself, and keep it for ever.
         cluster.node.add_dependency(log)
-        if self._settings.endpoint_cidrs:
+        if self.settings.endpoint_cidrs:
             acknowledge(
                 cluster,
                 "AwsSolutions-EKS1",
@@ -148,18 +135,12 @@ class KubernetesStack(Stack):
 
     def _endpoint(self) -> eks.EndpointAccess:
         """Inside the VPC alone; from outside only for those whom the environment names."""
-        if not self._settings.endpoint_cidrs:
+        if not self.settings.endpoint_cidrs:
             return eks.EndpointAccess.PRIVATE
-        return eks.EndpointAccess.PUBLIC_AND_PRIVATE.only_from(*self._settings.endpoint_cidrs)
+        return eks.EndpointAccess.PUBLIC_AND_PRIVATE.only_from(*self.settings.endpoint_cidrs)
 
     def _log(self, id_: str, name: str) -> logs.LogGroup:
-        return logs.LogGroup(
-            self,
-            id_,
-            log_group_name=name,
-            retention=retention(self._environment.connectors.log_retention_days),
-            removal_policy=removal(self._environment),
-        )
+        return log_group(self, id_, self._environment, self._environment.connectors.log_retention_days, name=name)
 
     def _cluster_role(self) -> iam.Role:
         service = iam.ServicePrincipal("eks.amazonaws.com").with_session_tags()
@@ -179,7 +160,7 @@ class KubernetesStack(Stack):
     def _administrators(self) -> None:
         scope = eks.AccessScopeType.CLUSTER
         everything = eks.AccessPolicy.from_access_policy_name(EVERYTHING, access_scope_type=scope)
-        for number, arn in enumerate(self._settings.administrators):
+        for number, arn in enumerate(self.settings.administrators):
             self.cluster.grant_access(f"Administrator{number}", arn, [everything])
 
     def _addons(self, *, run: bool) -> None:
@@ -190,10 +171,8 @@ class KubernetesStack(Stack):
         log = self._log("WorkerLog", f"/aws/containerinsights/{self.name}/application")
         role = iam.Role(self, "LogRole", assumed_by=pod_identity(self.name, LOGS_NAMESPACE, LOGS_ACCOUNT))
         log.grant_write(role)
-        finding = iam.PolicyStatement(actions=["logs:DescribeLogGroups"], resources=["*"])
-        role.add_to_policy(finding)
-        accept(role, finding, reason="The agent looks whether its log group is there; AWS lists no resource for that.")
-        acknowledge(role, "AwsSolutions-IAM5[Resource::*]", reason="As accepted: a list of log groups' names.")
+        reason = "The agent looks whether its log group is there; AWS lists no resource for that."
+        allow(role, statement("logs:DescribeLogGroups", on="*"), reason=reason)
         if not run:
             return
         addon = eks.CfnAddon(
@@ -210,13 +189,13 @@ class KubernetesStack(Stack):
         addon.node.add_dependency(log)
         eks.CfnAddon(self, "Cpu", addon_name=CPU_ADDON, cluster_name=self.cluster.cluster_name)
 
-    def _shared(self) -> CustomResource:
+    def _shared(self) -> None:
         """The namespace and who may do what in it: by the one function that may do everything in the cluster."""
         provider = HandlerProvider(
             self,
             "Objects",
             module="kubernetes_objects",
-            statements=[],
+            rights={},
             journal=self._environment.bucket_name("artefacts"),
             vpc=self._vpc,
             security_groups=[self.handler_access],
@@ -232,6 +211,5 @@ class KubernetesStack(Stack):
             access_policies=[eks.CfnAccessEntry.AccessPolicyProperty(policy_arn=arn, access_scope=scope)],
         )
         request = {"cluster": self.address, "objects": shared_objects()}
-        made = provider.resource(self, "SharedObjects", "Custom::KubernetesObjects", request)
-        made.node.add_dependency(entry, self.handler_access)
-        return made
+        after = [entry, self.handler_access]
+        provider.resource(self, "SharedObjects", "KubernetesObjects", request, after=after)

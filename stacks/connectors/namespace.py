@@ -1,11 +1,11 @@
 """What all groups of workers share on a cluster: their namespace, and who may do what in it.
 
-Made by the one function that may do everything in the cluster (stacks/kubernetes/stack.py).
+Made by the one function that may do everything in the cluster (stacks/connectors/eks_cluster.py).
 """
 
 from collections.abc import Iterator
 
-from stacks.kubernetes.manifests import NAMESPACE, PART_OF, Object
+from stacks.connectors.manifests import NAMESPACE, PART_OF, Object
 
 # Groups of Kubernetes that access entries name, and what each may do in the namespace.
 DEPLOYERS, WATCHERS = "cdc-lake-deployers", "cdc-lake-watchers"

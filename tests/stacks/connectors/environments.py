@@ -4,7 +4,7 @@ from pathlib import Path
 
 from settings.environment import Environment
 from settings.load import load
-from tests.stacks.kubernetes.groups import IMAGE
+from tests.stacks.connectors.groups import IMAGE
 from tests.stacks.settings import change, copied
 
 SECTION = ("[connectors.eks]", 'kubernetes_version = "1.33"', f'image = "{IMAGE}"', "maximum_workers = 4", "")

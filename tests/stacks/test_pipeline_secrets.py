@@ -7,9 +7,8 @@ import pytest
 from plugins.connector_settings import SALT
 from plugins.source.source_connector import SALT_KEY, SALT_PROPERTY
 from plugins.workers.worker_classes import EVERY_VALUE, SALTED_CONNECTOR, SALTED_TASK, resources
-from stacks.gate import plain_text, request_of
+from stacks.gate import plain_text
 from tests.stacks.conftest import Synthesized
-from tests.stacks.test_pipelines import requests
 
 pytestmark = pytest.mark.synth
 
@@ -42,13 +41,13 @@ def test_its_connector_takes_it_by_reference_in_place_of_the_token(many: Synthes
 def test_the_classes_are_in_each_plugin_of_ordinary_tables(many: Synthesized) -> None:
     """Also where nothing is hashed yet: a plugin is taken before the configuration that names its class."""
     ours = resources(EVERY_VALUE, SALTED_TASK, SALTED_CONNECTOR).items()
-    plugins = {name: request_of(found) or {} for name, found in many.resources("connectors", "Custom::Plugin").items()}
+    plugins = many.requests("connectors", "Custom::Plugin")
     found = {name.partition("Plugin")[0]: request.get("resources", {}) for name, request in plugins.items()}
     having = {name for name, resources in found.items() if ours <= resources.items()}
     assert having == {"ShopSource", "WideSource", "CrmSource", "ErpSource"}
 
 
 def test_no_template_has_a_salt(many: Synthesized) -> None:
-    for request in requests(many, "connectors", "Custom::Connector").values():
+    for request in many.requests("connectors", "Custom::Connector").values():
         names = [name for name in request["connectorConfiguration"] if "with.salt" in name]
         assert all(name.endswith(SALT) for name in names), json.dumps(names)

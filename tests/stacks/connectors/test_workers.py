@@ -25,16 +25,16 @@ from plugins.source.source_connector import source_connector
 from plugins.workers.kubernetes_api import Cluster
 from plugins.workers.worker_health import PATH
 from settings.connectors import ROOT_CERTIFICATE
+from stacks.connectors.manifests import objects
 from stacks.handlers import framework, journal, kubernetes_connector
-from stacks.kubernetes.manifests import objects
 from tests.broker import RunningBroker, running_broker
 from tests.conftest import execute
+from tests.stacks.connectors.groups import group
+from tests.stacks.connectors.workers import PASSWORD, RealRest, Workers
 from tests.stacks.handlers import deployment
 from tests.stacks.handlers.deployment import Clock, Resource, failing
 from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kubernetes_cluster import FakeCluster
-from tests.stacks.kubernetes.groups import group
-from tests.stacks.kubernetes.workers import PASSWORD, RealRest, Workers
 from tests.tls import Authority, encrypted
 from tests.waiting import wait_until
 

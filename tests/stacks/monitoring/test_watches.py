@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from contract.states import MEANING, Word
-from stacks.monitoring.words import EVENTS, UNALARMED, WORDS, heading, key, said
+from stacks.monitoring.watches import EVENTS, UNALARMED, WORDS, alarm_text, heading, key
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "aws" / "alarms.md"
 # The page's sections, by heading: the anchors that alarms link.
@@ -30,7 +30,7 @@ def test_every_word_is_told_by_alarms_or_in_another_way_but_not_by_both() -> Non
 
 
 def test_a_description_begins_with_the_word_and_ends_with_the_runbook() -> None:
-    assert said("commit-age", "It is old") == f"{Word.LATE}: It is old. Runbook: docs/aws/alarms.md#commit-age"
+    assert alarm_text("commit-age", "It is old") == f"{Word.LATE}: It is old. Runbook: docs/aws/alarms.md#commit-age"
 
 
 def test_the_key_has_each_word_in_its_order_with_what_it_means_and_what_tells_it() -> None:

@@ -4,18 +4,16 @@ from collections.abc import Iterator
 
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_ssm as ssm
 
 from settings.connectors import ROOT_CERTIFICATE, root_certificate
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.job import server
 from spark_jobs.options import keys
+from stacks.base import POSTGRESQL, let_in, source_value
 from stacks.database import DatabaseStack
-from stacks.pipeline_names import source_parameter
-from stacks.preparation import PORT
-from stacks.processing.access import EmrAccess
 from stacks.processing.job_assets import JobAssets
+from stacks.processing.security_groups import EmrAccess
 
 
 def source_properties(
@@ -30,8 +28,8 @@ def source_properties(
     outside = pipeline.database
     authority = root_certificate(environment, pipeline).get(ROOT_CERTIFICATE)
     return server(
-        host=outside.host if outside else _host(stack, environment, pipeline),
-        port=outside.port if outside else PORT,
+        host=outside.host if outside else source_value(stack, environment, pipeline, "host"),
+        port=outside.port if outside else POSTGRESQL,
         database=pipeline.database_name,
         password={keys.JDBC_PASSWORD_SECRET: secret_arn(pipeline, database)},
         sslmode=None if authority else "require",
@@ -41,12 +39,6 @@ def source_properties(
 
 def secret_arn(pipeline: EnvironmentPipeline, database: DatabaseStack) -> str:
     return pipeline.database.secret if pipeline.database else database.connector_secrets[pipeline.name].secret_arn
-
-
-def _host(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline) -> str:
-    """Read when this stack is deployed: a restored cluster has another one."""
-    value: str = ssm.StringParameter.value_for_string_parameter(stack, source_parameter(environment, pipeline, "host"))
-    return value
 
 
 def open_database(
@@ -62,14 +54,12 @@ def open_database(
     if not any(pipeline.database is None for pipeline in environment.queried):
         return []
     return [
-        ec2.CfnSecurityGroupIngress(
+        let_in(
             stack,
             f"DatabaseFrom{name}",
-            group_id=database.security_group.security_group_id,
-            source_security_group_id=group.security_group_id,
-            ip_protocol="tcp",
-            from_port=PORT,
-            to_port=PORT,
+            to=database.security_group,
+            source_id=group.security_group_id,
+            port=POSTGRESQL,
             description="PostgreSQL from the streaming job",
         )
         for name, group in _nodes(environment, access)

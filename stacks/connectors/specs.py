@@ -1,32 +1,53 @@
-"""What one pipeline has on MSK Connect: its two connectors, their roles and its topics."""
+"""What one pipeline has, wherever its connectors run: their settings, their roles and its topics."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from aws_cdk import Stack
-from aws_cdk import aws_ssm as ssm
 
 from plugins.connector_names import GENERATION, offset_topic
 from plugins.kafka.access import Grant, own_worker_access, sink_access, source_access
-from plugins.releases.versions import load_versions
+from plugins.releases.versions import Release, load_versions
 from plugins.sink.sink_connector import sink_connector
 from plugins.source.source_connector import SALT_KEY, salted, source_connector
 from plugins.workers.own_workers import SECRETS_PROVIDER
 from plugins.workers.worker_classes import OF_SOURCES, UTF8_ONLY, only_in_utf8, resources
 from settings.connectors import root_certificate, sink_settings, source_settings, topics
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
-from stacks.connectors.connector import ConnectorSpec
-from stacks.connectors.roles import ConnectorRole
+from settings.environment_pipeline import Connector, EnvironmentPipeline
+from stacks.base import source_value
+from stacks.connectors.manifests import NAMESPACE
+from stacks.connectors.roles import ConnectorRole, msk_connect, pod_identity
 from stacks.connectors.topics import WantedTopics
-from stacks.connectors.worker_configuration import converters
 from stacks.database import DatabaseStack
-from stacks.kubernetes.manifests import NAMESPACE
-from stacks.kubernetes.pods import pod_identity
-from stacks.pipeline_names import construct_id, source_parameter
+from stacks.pipeline_names import construct_id
 from stacks.streaming import StreamingStack
 
 # The sink's bookkeeping for exactly once, in the landing bucket beside the objects.
 SINK_BOOKKEEPING = (".indexes", ".temp-upload")
+# What MSK Connect demands of every worker configuration; the connectors say theirs themselves.
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
+CONVERTERS = {"key.converter": _JSON, "value.converter": _JSON}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectorSpec:
+    """What makes a connector: its name, what it runs, how, and as whom.
+
+    `classes` and `certificates` are files by name, of its plugin or its workers. `reads` is the pipeline whose database
+    a source reads; a sink reads none. `generation` is its source's, as CloudFormation will know it.
+    """
+
+    name: str
+    releases: list[Release]
+    configuration: dict[str, str]
+    worker_properties: dict[str, str]
+    role: ConnectorRole
+    capacity: Connector
+    generation: str
+    classes: dict[str, str]
+    certificates: dict[str, str] = field(default_factory=dict)
+    reads: EnvironmentPipeline | None = None
 
 
 class PipelineConnectors:
@@ -54,29 +75,27 @@ class PipelineConnectors:
     def name(self) -> str:
         return self._pipeline.name
 
-    @property
-    def settings(self) -> EnvironmentPipeline:
-        return self._pipeline
-
     def id(self, id_: str) -> str:
         return construct_id(self._pipeline, id_)
 
     def topics(self) -> WantedTopics:
         """What both connectors find when they start: neither makes a topic, and a sink dies without its own."""
         planned = topics(self._environment, self._pipeline)
-        return WantedTopics(topics=planned, sink=self.sink, generation=self._source_parameter("generation"))
+        return WantedTopics(topics=planned, sink=self.sink, generation=self._source_value("generation"))
 
     def source_spec(self) -> ConnectorSpec:
         versions = load_versions()
         return ConnectorSpec(
             name=self.source.name,
             releases=[versions.debezium, versions.config_provider],
-            resources={**root_certificate(self._environment, self._pipeline), **self._classes()},
+            classes=self._classes(),
+            certificates=root_certificate(self._environment, self._pipeline),
+            reads=self._pipeline,
             configuration=self._source_configuration(),
             worker_properties=self._source_worker(),
             role=self.source_role,
             capacity=self._pipeline.source,
-            generation=self._source_parameter("generation"),
+            generation=self._source_value("generation"),
         )
 
     def _classes(self) -> dict[str, str]:
@@ -92,25 +111,19 @@ class PipelineConnectors:
         return ConnectorSpec(
             name=self.sink.name,
             releases=[load_versions().lenses_s3],
-            resources=resources(UTF8_ONLY),
+            classes=resources(UTF8_ONLY),
             configuration=self._checked(sink_connector(self.sink) | self._pipeline.sink.configuration),
-            worker_properties=converters(),
+            worker_properties=CONVERTERS,
             role=self.sink_role,
             capacity=self._pipeline.sink,
-            generation=self._source_parameter("generation"),
+            generation=self._source_value("generation"),
         )
 
     def _role(self, id_: str, connector: str, access: Sequence[Grant]) -> ConnectorRole:
-        pods = pod_identity(self._environment.prefix, NAMESPACE, connector) if self._environment.eks else None
-        return ConnectorRole(
-            self._stack,
-            self.id(id_),
-            connector=connector,
-            access=access,
-            cluster_arn=self._streaming.cluster_arn,
-            cluster_name=self._streaming.cluster_name,
-            worn_by=pods,
-        )
+        on_eks = self._environment.eks is not None
+        pods = pod_identity(self._environment.prefix, NAMESPACE, connector)
+        worn_by = pods if on_eks else msk_connect(self._stack, connector)
+        return ConnectorRole(self._stack, self.id(id_), access=access, streaming=self._streaming, worn_by=worn_by)
 
     def _worker(self, connector: str, offsets: str) -> tuple[Grant, ...] | None:
         """What workers of ours do for themselves; None on MSK Connect."""
@@ -139,20 +152,17 @@ class PipelineConnectors:
             "config.providers.secretsmanager.param.region": self._stack.region,
         }
         # Another one for each life of the source: a slot that was made anew doesn't know the offsets of another.
-        return converters() | provider | {"offset.storage.topic": offset_topic(self.source.name, GENERATION)}
+        return CONVERTERS | provider | {"offset.storage.topic": offset_topic(self.source.name, GENERATION)}
 
-    def _source_parameter(self, name: str) -> str:
-        """Read when this stack is deployed; the database's may change what it writes there."""
-        parameter = source_parameter(self._environment, self._pipeline, name)
-        value: str = ssm.StringParameter.value_for_string_parameter(self._stack, parameter)
-        return value
+    def _source_value(self, name: str) -> str:
+        return source_value(self._stack, self._environment, self._pipeline, name)
 
     def _source_configuration(self) -> dict[str, str]:
         outside = self._pipeline.database
         secret = outside.secret_name if outside else self._database.connector_secrets[self.name].secret_name
         addresses = {"database.password": f"${{secretsmanager:{secret}:password}}"}
         if outside is None:
-            addresses["database.hostname"] = self._source_parameter("host")
+            addresses["database.hostname"] = self._source_value("host")
         configuration = source_connector(self.source) | addresses
         if salt := self._database.salts.get(self.name):
             configuration = salted(configuration, f"${{secretsmanager:{salt.secret_name}:{SALT_KEY}}}")

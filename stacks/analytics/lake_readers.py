@@ -6,12 +6,12 @@ the AWS Glue Data Catalog" (`default` is looked at first) and "Manage Lake Forma
 
 from collections.abc import Sequence
 
-from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IConstruct
 
 from settings.environment import Environment
-from stacks.acceptances import acknowledge_wildcards
+from stacks.acceptances import accept
+from stacks.base import arn, bucket_arn, of_service, statement
 from stacks.lake_formation import TableGrants
 
 _RUN = (
@@ -54,25 +54,25 @@ class LakeReaders(Construct):
         self._database = environment.lake.database
         self._lake_formation = environment.analytics.lake_formation
         self._workgroup = workgroup
-        self._lake = self._bucket(environment.bucket_name("lake"))
-        self._results_bucket = self._bucket(environment.bucket_name("results"))
+        self._lake = bucket_arn(self, environment.bucket_name("lake"))
+        self._results_bucket = bucket_arn(self, environment.bucket_name("results"))
         self._results_prefix = results_prefix
 
     def statements(self) -> list[iam.PolicyStatement]:
         """Return what a query takes: workgroup, catalogue, the tables' files and the place of the results."""
         return [
-            _allow([self._arn("athena", f"workgroup/{self._workgroup}")], *_of("athena", *_RUN)),
-            _allow([self._arn("athena", "datacatalog/AwsDataCatalog")], *_of("athena", *_LOOK_UP)),
-            _allow([self._arn("glue", name) for name in ("catalog", "database/default")], *_of("glue", "GetDatabase")),
-            _allow([self._lake, self._results_bucket], "s3:GetBucketLocation", "s3:ListBucket"),
-            _allow([self._results_bucket], "s3:ListBucketMultipartUploads"),
-            *(statement for statement, _ in self._wide()),
+            statement(*of_service("athena", _RUN), on=arn(self, "athena", f"workgroup/{self._workgroup}")),
+            statement(*of_service("athena", _LOOK_UP), on=arn(self, "athena", "datacatalog/AwsDataCatalog")),
+            statement("glue:GetDatabase", on=[arn(self, "glue", name) for name in ("catalog", "database/default")]),
+            statement("s3:GetBucketLocation", "s3:ListBucket", on=[self._lake, self._results_bucket]),
+            statement("s3:ListBucketMultipartUploads", on=self._results_bucket),
+            *(each for each, _ in self._wide()),
         ]
 
     def accept_on(self, holder: IConstruct) -> None:
         """Give the reasons why a holder of these statements has those that name no single resource."""
-        for statement, reason in self._wide():
-            acknowledge_wildcards(holder, statement, reason=reason)
+        for each, reason in self._wide():
+            accept(holder, each, reason=reason)
 
     def grant_by_lake_formation(self, readers: Sequence[str]) -> None:
         """Let roles or users, by their ARNs, read the tables where Lake Formation decides; nothing where it doesn't."""
@@ -91,43 +91,27 @@ class LakeReaders(Construct):
 
     def _wide(self) -> list[tuple[iam.PolicyStatement, str]]:
         """The statements that name no single resource, each with its reason."""
-        tables = [
-            self._arn("glue", name) for name in ("catalog", f"database/{self._database}", f"table/{self._database}/*")
-        ]
+        names = ("catalog", f"database/{self._database}", f"table/{self._database}/*")
+        tables = [arn(self, "glue", name) for name in names]
         found = [
             (
-                _allow(tables, *_of("glue", *_READ_TABLES)),
+                statement(*of_service("glue", _READ_TABLES), on=tables),
                 "Every table of one database: pipelines come and go, and none of them is a secret from analysts.",
             ),
             (
-                _allow([f"{self._lake}/*"], "s3:GetObject"),
+                statement("s3:GetObject", on=f"{self._lake}/*"),
                 "The tables' files in the lake's bucket, whose names Hudi makes; reading only.",
             ),
             (
-                _allow([f"{self._results_bucket}/{self._results_prefix}*"], *_WRITE_RESULTS),
+                statement(*_WRITE_RESULTS, on=f"{self._results_bucket}/{self._results_prefix}*"),
                 "The results of the workgroup's queries, which Athena writes with the rights of whoever asks.",
             ),
             (
-                _allow(["*"], *_of("athena", *_CHOOSE)),
+                statement(*of_service("athena", _CHOOSE), on="*"),
                 "These three know no resources: names of workgroups and catalogues to choose from.",
             ),
         ]
         if self._lake_formation:
             reason = "GetDataAccess knows no resources: it hands out what Lake Formation has granted, and nothing more."
-            found.append((_allow(["*"], "lakeformation:GetDataAccess"), reason))
+            found.append((statement("lakeformation:GetDataAccess", on="*"), reason))
         return found
-
-    def _bucket(self, name: str) -> str:
-        return f"arn:{Stack.of(self).partition}:s3:::{name}"
-
-    def _arn(self, service: str, name: str) -> str:
-        stack = Stack.of(self)
-        return f"arn:{stack.partition}:{service}:{stack.region}:{stack.account}:{name}"
-
-
-def _allow(resources: Sequence[str], *actions: str) -> iam.PolicyStatement:
-    return iam.PolicyStatement(actions=list(actions), resources=list(resources))
-
-
-def _of(service: str, *names: str) -> list[str]:
-    return [f"{service}:{name}" for name in names]

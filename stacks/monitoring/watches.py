@@ -1,12 +1,21 @@
-"""The live page's words on CloudWatch: which one each alarm and event stands for, and what the dashboard says of it.
+"""What is watched: of each pipeline, from where on alarms ring, and the live page's word that each stands for.
 
 Nothing of CDK is needed here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from contract.states import CATALOGUE, JOB, MEANING, STAGES, Word
+from settings.services import Monitoring
+
+MEGABYTE = 1024 * 1024
+# At this multiple of the lag that the first alarm allows, its runbook hasn't helped and the storage is what matters.
+WAL_DISK_FACTOR = 4
+# Metric math in an alarm takes ten metrics (CloudWatch user guide, "Using metric math"; quotas), one of which says what
+# has landed. A pipeline of no more tables has an alarm for each.
+OF_AN_ALARM = 9
 
 # Runbook (a section of docs/aws/alarms.md, after which alarms and events are named) → its word (docs/decisions/0059).
 WORDS: Mapping[str, Word] = MappingProxyType(
@@ -43,7 +52,67 @@ UNALARMED: Mapping[Word, str] = MappingProxyType(
 )
 
 
-def said(runbook: str, what: str) -> str:
+@dataclass(frozen=True, kw_only=True)
+class WatchedWay:
+    """What events pass between the log and the landing: both connectors, the topics, the filter of what lands."""
+
+    source: str
+    sink: str
+    sink_tasks: int
+    topics: Sequence[str]
+    landed: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchedPipeline:
+    """A pipeline's names: its tables in the lake, and what has it travel, None where it is queried.
+
+    `ignoring` are those tables whose TRUNCATEs are ignored. `suffix` tells its alarms from other pipelines'; the
+    first one's has none.
+    """
+
+    name: str
+    suffix: str
+    way: WatchedWay | None
+    tables: Sequence[str]
+    ignoring: Sequence[str]
+
+    @property
+    def roles(self) -> dict[str, tuple[str, int]]:
+        """Name and tasks of both connectors, by what they are called in alarms."""
+        way = self.way
+        if way is None:
+            return {}
+        return {f"source{self.suffix}": (way.source, 1), f"sink{self.suffix}": (way.sink, way.sink_tasks)}
+
+    def alarmed(self, names: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+        """Share out tables among alarms: what an alarm is about, and of which of them.
+
+        Up to nine tables have an alarm each; more go by nines, numbered.
+        """
+        if len(names) <= OF_AN_ALARM:
+            yield from ((name, [name]) for name in names)
+        else:
+            yield from ((f"{self.name}-{number}", some) for number, some in enumerate(cut(names, OF_AN_ALARM), 1))
+
+
+def cut(names: Sequence[str], size: int) -> list[Sequence[str]]:
+    """Cut names into as many as go together."""
+    return [names[first : first + size] for first in range(0, len(names), size)]
+
+
+def limits(settings: Monitoring) -> Mapping[str, float]:
+    """From where on alarms ring, by runbook: those of connectors by their tasks, those that aren't here above 0."""
+    return {
+        "replication-slot-lag": settings.slot_lag_mb * MEGABYTE,
+        "wal-disk": WAL_DISK_FACTOR * settings.slot_lag_mb * MEGABYTE,
+        "broker-disk": settings.broker_disk_percent,
+        "commit-age": settings.commit_age_minutes * 60,
+        "horizon-age": settings.horizon_age_minutes * 60,
+    }
+
+
+def alarm_text(runbook: str, what: str) -> str:
     """Write what an alarm or an event tells: its word, what it is, and where to read on."""
     return f"{WORDS[runbook]}: {what}. Runbook: docs/aws/alarms.md#{runbook}"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from contract.rds_ca import roots
-from stacks.certificates import PACKAGE, ROOT, SOURCE, CertificateError, bundle, check
+from local.tools.certificates import PACKAGE, ROOT, SOURCE, CertificateError, bundle, check
 
 
 @pytest.fixture
