@@ -29,7 +29,7 @@ from spark_jobs.runtime.turns import Turns
 from spark_jobs.sources.batches import Source
 from spark_jobs.sources.files import JsonFiles
 from spark_jobs.sources.kafka import JsonKafka
-from spark_jobs.sources.listing import S3Lister, lister_for
+from spark_jobs.sources.listing import lister_for
 from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.sources.postgres.source import Jdbc
 from spark_jobs.sources.shared_listing import SharedListing
@@ -152,8 +152,8 @@ def _source(
         return JsonKafka(spark, decided.source, log=log)
     if isinstance(decided.source, SqlSettings | HistorySettings):
         raise TypeError("a table that is made of others has no source of events")
-    s3_lister = shared.listing.lister if shared.listing else S3Lister
-    lister, note = lister_for(decided.source.root, Hadoop(spark), s3_lister)
+    listing = shared.listing or SharedListing(max_age_seconds=0)
+    lister, note = lister_for(decided.source.root, Hadoop(spark), listing.lister)
     if note:
         log(note)
     return JsonFiles(spark, decided.source, lister, log=log)

@@ -20,36 +20,39 @@ _FIRST_PARTITION = "0"
 
 
 class SharedListing:
-    """Makes the listers of many tables; `max_age_seconds` is how old an answer may be: the time between two looks."""
+    """Makes the listers of tables; `max_age_seconds` is how old an answer may be: the time between two looks.
+
+    0 is for one table alone, which shares with nobody.
+    """
 
     def __init__(self, *, max_age_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._max_age = max_age_seconds
         self._clock = clock
         self._lock = threading.Lock()
-        self._walks: dict[tuple[str, str], Walk] = {}
+        self._walks: dict[tuple[str, str | None], Walk] = {}
 
-    def lister(self, root: str, client: Any) -> S3Lister:
-        """Return the lister of `scheme://bucket/prefix`; it walks with the others of its parent folder."""
+    def lister(self, root: str, client: Any) -> "SharedLister":
+        """Return the lister of `scheme://bucket/prefix`; it walks with the others of its parent folder.
+
+        A whole bucket's walks alone: the others' folders lie within it.
+        """
         scheme, _, rest = root.partition("://")
         bucket, _, prefix = rest.partition("/")
-        if not prefix:
-            return S3Lister(root, client)  # all others lie within it
-        parent = prefix.rpartition("/")[0]
+        parent = prefix.rpartition("/")[0] if prefix else None
         with self._lock:
-            new = Walk(client, scheme, bucket, parent, self._max_age, self._clock)
+            new = Walk(client, scheme, bucket, parent or "", self._max_age, self._clock)
             walk = self._walks.setdefault((f"{scheme}://{bucket}", parent), new)
-        return SharedLister(root, client, walk, f"{prefix}/")
+        return SharedLister(root, client, walk, f"{prefix}/" if prefix else "", is_shared=self._max_age > 0)
 
 
 class SharedLister(S3Lister):
     """One table's lister; its full listings are its own."""
 
-    prefers_after = True
-
-    def __init__(self, root: str, client: Any, walk: "Walk", prefix: str) -> None:
+    def __init__(self, root: str, client: Any, walk: "Walk", prefix: str, *, is_shared: bool) -> None:
         super().__init__(root, client)
         self._walk = walk
         self.prefix = prefix
+        self.prefers_after = is_shared
 
     def after(self, watermarks: Watermarks) -> list[SourceFile]:
         """Return the objects after each folder's watermark, and all of folders that have appeared since."""
@@ -107,7 +110,8 @@ class Walk:
         found: dict[str, list[SourceFile]] = {prefix: [] for prefix in asked}
         position = _next("", asked)
         while position is not None:
-            page = self._client.list_objects_v2(Bucket=self._bucket, Prefix=self._parent, StartAfter=position)
+            begins = {"StartAfter": position} if position else {}
+            page = self._client.list_objects_v2(Bucket=self._bucket, Prefix=self._parent, **begins)
             for entry in page.get("Contents", []):
                 self._take(entry, asked, found)
             position = _next(page["Contents"][-1]["Key"], asked) if page.get("IsTruncated") else None
@@ -116,8 +120,9 @@ class Walk:
     def _take(
         self, entry: Mapping[str, Any], asked: Mapping[str, Watermarks], found: dict[str, list[SourceFile]]
     ) -> None:
-        # All prefixes are folders of one parent, so a name has one at the most.
-        prefix = self._parent + entry["Key"].removeprefix(self._parent).partition("/")[0] + "/"
+        # All prefixes are folders of one parent, so a name has one at the most; a whole bucket's is asked alone.
+        folder = self._parent + entry["Key"].removeprefix(self._parent).partition("/")[0] + "/"
+        prefix = "" if "" in asked else folder
         if prefix not in asked:
             return
         name = entry["Key"].removeprefix(prefix)

@@ -115,6 +115,16 @@ def test_any_walk_finds_all_that_is_new() -> None:
             assert {file.name for file in lister.after(marks[topic])} == new
 
 
+def test_a_whole_buckets_walk_finds_all_that_is_new_beside_those_of_its_folders() -> None:
+    bucket, clock = Bucket(*(key("a", last, partition) for last in range(20) for partition in (0, 1)), page=3), Clock()
+    listing = SharedListing(max_age_seconds=0, clock=clock)
+    folder, whole = listing.lister("s3://landing/cdc", bucket), listing.lister("s3://landing", bucket)
+    assert [len(whole.after({})), len(folder.after({"a/0": f"a/{name(18)}"}))] == [40, 21]
+    clock.seconds = 1
+    consumed = {"cdc/a/0": key("a", 18), "cdc/a/1": key("a", 19, 1)}
+    assert [file.path for file in whole.after(consumed)] == [f"s3://landing/{key('a', 19)}"]
+
+
 def test_a_bucket_that_is_not_there_has_nothing() -> None:
     class Missing(Bucket):
         def list_objects_v2(self, **_: Any) -> dict[str, Any]:
