@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from contract import table_states
 from contract.table_states import ENDED, FAILING, RUNNING, STARTING, STOPPED
@@ -12,7 +11,7 @@ from spark_jobs.errors import first_line
 from spark_jobs.report import CommitReport
 from spark_jobs.runtime.metrics import Metrics
 from spark_jobs.table.glue_sync import GlueSync
-from spark_jobs.table.hudi_table import Commit
+from spark_jobs.table.kept_table import KeptTable
 
 Log = Callable[[str], None]
 
@@ -87,27 +86,11 @@ class TableStatus:
         return changed
 
 
-class Kept(Protocol):
-    """What of a table's job is told besides its commits."""
-
-    @property
-    def last_commit(self) -> Commit | None:
-        """The newest commit of this run."""
-
-    @property
-    def ignored_truncates(self) -> int | None:
-        """1 while rows of an ignored TRUNCATE may be in the table, 0 while not; None where none is ignored."""
-
-    @property
-    def horizon_age_seconds(self) -> float | None:
-        """How long a transaction has kept a queried source's horizon where it is; None for another source."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Listeners:
     """Tells each of them, where the settings want it, what the loop has just done."""
 
-    kept: Kept
+    kept: KeptTable
     glue_sync: GlueSync | None
     metrics: Metrics | None
     status: TableStatus | None = None

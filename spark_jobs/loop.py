@@ -3,25 +3,15 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from py4j.protocol import Py4JNetworkError
 
 from spark_jobs.errors import JobError, first_line
 from spark_jobs.report import CommitReport
 from spark_jobs.runtime.retry import Backoff, is_outage
+from spark_jobs.table.kept_table import KeptTable
 
 Log = Callable[[str], None]
-
-
-class Batches(Protocol):
-    """What the loop drives."""
-
-    def load(self) -> None:
-        """Read the progress from the table."""
-
-    def run_batch(self) -> CommitReport | None:
-        """Commit the next batch; None when there is nothing new."""
 
 
 class Loop:
@@ -34,7 +24,7 @@ class Loop:
 
     def __init__(
         self,
-        batches: Batches,
+        kept: KeptTable,
         *,
         stop: threading.Event,
         committed: Callable[[CommitReport], None],
@@ -46,7 +36,7 @@ class Loop:
         min_interval_seconds: Callable[[], float] = lambda: 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._batches = batches
+        self._kept = kept
         self._stop = stop
         self._committed = committed
         self._idle = idle
@@ -81,9 +71,9 @@ class Loop:
     def _attempt(self, continuous: bool) -> tuple[bool, CommitReport | None]:
         try:
             if not self._loaded:
-                self._batches.load()
+                self._kept.load()
                 self._loaded = True
-            report = self._batches.run_batch()
+            report = self._kept.run_batch()
         except (JobError, Py4JNetworkError):
             raise
         except Exception as error:  # noqa: BLE001  (the network, S3, Kafka, Spark and Hudi each raise their own)

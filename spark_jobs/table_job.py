@@ -38,6 +38,7 @@ from spark_jobs.table.claim_store import claim_store
 from spark_jobs.table.glue_sync import GlueSync
 from spark_jobs.table.glue_tool import sync_to_glue
 from spark_jobs.table.hudi_table import HudiTable
+from spark_jobs.table.kept_table import KeptTable
 from spark_jobs.table.quarantine import Quarantine
 
 Log = Callable[[str], None]
@@ -75,7 +76,7 @@ def build_ingest(
         turns=shared.turns,
         transformer=_transformer(spark, decided, columns),
         commit_events=CommitEvents(spark, decided.events_path) if decided.events_path else None,
-        settling=QueriedRows if isinstance(decided.source, JdbcSettings) else LoggedEvents,
+        ordering=QueriedRows if isinstance(decided.source, JdbcSettings) else LoggedEvents,
         databases=shared.databases,
     )
 
@@ -103,7 +104,7 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], share
     """
     stop, log = shared.stop, shared.log
     claim = Claim(claim_store(decided.claim_path, Hadoop(spark)), decided.table.base_path, log=log, stop=stop)
-    kept: Ingest | MadeTable
+    kept: KeptTable
     if isinstance(decided.source, SqlSettings | HistorySettings):
         kept = build_made(spark, decided, shared, claim)
     else:
@@ -173,11 +174,9 @@ def _transformer(spark: SparkSession, decided: Settings, columns: Sequence[Colum
     )
 
 
-def _looked_file(decided: Settings, kept: Ingest | MadeTable, log: Log) -> SweepTimeFile | None:
+def _looked_file(decided: Settings, kept: KeptTable, log: Log) -> SweepTimeFile | None:
     path = decided.source.looked_file if isinstance(decided.source, JdbcSettings) else None
-    if path is None or not isinstance(kept, Ingest):
-        return None
-    return SweepTimeFile(path, looked_ms=lambda: kept.looked_ms, log=log)
+    return None if path is None else SweepTimeFile(path, looked_ms=lambda: kept.looked_ms, log=log)
 
 
 def _glue_sync(spark: SparkSession, decided: Settings, log: Log) -> GlueSync | None:

@@ -61,7 +61,7 @@ class DerivedTable(MadeTable):
     def __init__(
         self, spark: SparkSession, settings: Settings, *, clock: Callable[[], float] = time.time, **shared: Any
     ) -> None:
-        """`shared` is MadeTable's."""
+        """`shared` is KeptTable's."""
         super().__init__(spark, settings, **shared)
         assert isinstance(settings.source, SqlSettings)  # noqa: S101  (table_job.py puts the two together)
         self._keys = settings.table.key_fields
@@ -75,7 +75,7 @@ class DerivedTable(MadeTable):
         self._read_ms = 0
         self._missing: tuple[str, ...] = ()
 
-    def _begin(self, progress: str | None) -> None:
+    def _go_on(self, progress: str | None) -> None:
         self._of, self._read_ms = stored_progress(progress)
 
     def run_batch(self) -> CommitReport | None:

@@ -42,7 +42,7 @@ class HistoryTable(MadeTable):
     """Brings the versions of a table's commits into its history, a commit of it at a time."""
 
     def __init__(self, spark: SparkSession, settings: Settings, **shared: Any) -> None:
-        """`shared` is MadeTable's."""
+        """`shared` is KeptTable's."""
         super().__init__(spark, settings, **shared)
         assert isinstance(settings.source, HistorySettings)  # noqa: S101  (table_job.py puts the two together)
         self._path = settings.source.path
@@ -51,7 +51,7 @@ class HistoryTable(MadeTable):
         self._events = CommitEvents(spark, settings.source.events_path)
         self._read_to = ""
 
-    def _begin(self, progress: str | None) -> None:
+    def _go_on(self, progress: str | None) -> None:
         try:
             self._read_to = "" if progress is None else str(json.loads(progress)["history_to"])
         except (ValueError, TypeError, LookupError) as error:
