@@ -78,7 +78,6 @@ class Ingest(KeptTable):
         self._there: frozenset[str] | None = None
 
     def load(self) -> None:
-        """Read the table's progress and columns."""
         self._source.reset()
         super().load()
 
@@ -131,7 +130,6 @@ class Ingest(KeptTable):
             self._checkpoint = replace(self._checkpoint, source=batch.checkpoint)
 
     def close(self) -> None:
-        """End what the source has open."""
         self._source.reset()
 
     def _brought(self, batch: Batch, started: float) -> CommitReport | None:

@@ -74,7 +74,6 @@ class TableStatus:
         self._say(FAILING, reason)
 
     def ends(self, *, stopped: bool) -> None:
-        """Note the table's last line."""
         self._say(STOPPED if stopped else ENDED)
 
     def _say(self, state: str, reason: str | None = None) -> bool:
@@ -109,7 +108,6 @@ class Listeners:
             self.glue_sync.committed(self.kept.last_commit)
 
     def idle(self) -> None:
-        """Pass on that there was nothing new."""
         if self.status:
             self.status.works()
         self._tell_look()
@@ -120,7 +118,6 @@ class Listeners:
             self.glue_sync.run_if_due()
 
     def failed(self) -> None:
-        """Pass on that an attempt has failed and is made again."""
         if self.status:
             self.status.fails()
         if self.metrics:

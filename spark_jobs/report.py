@@ -25,7 +25,6 @@ class CommitReport:
     late_files: int = 0
 
     def line(self) -> str:
-        """Return the line for standard output."""
         lag = "-" if self.lag_seconds is None else f"{self.lag_seconds:.1f}"
         return (
             f"commit={self.commit} files={self.files} events={self.events} upserts={self.upserts}"

@@ -41,7 +41,6 @@ class DecodedBatch:
 
     @property
     def events(self) -> DataFrame:
-        """The decoded lines."""
         return self.cached.frame
 
 

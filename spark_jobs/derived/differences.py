@@ -38,7 +38,6 @@ class Difference:
 
     @property
     def count(self) -> int:
-        """How many rows differ."""
         return self.new + self.changed + self.gone
 
     @property
@@ -69,7 +68,6 @@ class Difference:
         return self.rows.select(*values, is_gone.alias(ended))
 
     def release(self) -> None:
-        """Free the cached rows."""
         self.rows.unpersist()
 
 

@@ -104,7 +104,6 @@ def declare(*names: str, default: Any = None, hidden: bool = False, **what: Any)
 
 
 def number(key: str, default: float | None, low: float, high: float, *, whole: bool = True, **what: Any) -> Any:
-    """Return a field for a number."""
     return declare(key, default=default, number=Number(low, high, whole), **what)
 
 

@@ -66,7 +66,6 @@ class Server:
 
     @property
     def database(self) -> str:
-        """The database's name in the URL."""
         return urlsplit(self.url.removeprefix("jdbc:")).path.lstrip("/")
 
 

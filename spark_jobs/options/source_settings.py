@@ -32,7 +32,6 @@ class KafkaSettings:
 
     @property
     def servers(self) -> str:
-        """The brokers to begin with."""
         return self.consumer["bootstrap.servers"]
 
 

@@ -63,12 +63,10 @@ class TableList:
 
     @property
     def stop_file(self) -> str | None:
-        """The file that ends the whole application."""
         return self._all({}).get(keys.STOP_FILE)
 
     @property
     def metrics_namespace(self) -> str | None:
-        """Where the tables' metrics go."""
         return self._all({}).get(keys.METRICS_NAMESPACE)
 
     def settings(self, table: ListedTable, warn: Log) -> Settings:

@@ -211,7 +211,6 @@ class QueriedRows(Orderer):
         return self._kept[-1]
 
     def release(self) -> None:
-        """Free the rows that were compared."""
         for frame in self._kept:
             frame.unpersist()
         self._kept = []

@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Protocol
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.sql import SparkSession
@@ -21,21 +20,6 @@ WITHOUT_EXECUTORS_S = 120.0
 
 class ApplicationEndedError(JobError):
     """The cluster has ended the application: no job in it can go on."""
-
-
-class Application(Protocol):
-    """What is asked of Spark."""
-
-    name: str
-
-    def has_ended(self) -> bool:
-        """Tell whether its SparkContext is stopped."""
-
-    def executors(self) -> int | None:
-        """Return how many are registered; None where the driver does their work."""
-
-    def cancel_jobs(self) -> None:
-        """Fail the Spark jobs that run or wait."""
 
 
 class SparkApplication:
@@ -70,7 +54,7 @@ class Watch:
 
     def __init__(
         self,
-        application: Application,
+        application: SparkApplication,
         *,
         stop: threading.Event,
         log: Log,
@@ -86,7 +70,6 @@ class Watch:
         self._said = False
 
     def look(self) -> None:
-        """Look once."""
         try:
             self.raise_if_ended()
             if self._stop_file:

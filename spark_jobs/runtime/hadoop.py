@@ -64,11 +64,9 @@ class Hadoop:
             raise SettingsError(f"{path}: {first_line(error)}") from error
 
     def is_folder(self, path: str) -> bool:
-        """Tell whether a folder is there."""
         return self.exists(path) and bool(self.system(path).getFileStatus(self._path(path)).isDirectory())
 
     def exists(self, path: str) -> bool:
-        """Tell whether a file or folder is there."""
         return bool(self.system(path).exists(self._path(path)))
 
     def read_text(self, path: str) -> str:

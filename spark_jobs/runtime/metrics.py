@@ -85,7 +85,6 @@ class Metrics:
         self._thread.start()
 
     def committed(self, report: CommitReport) -> None:
-        """Take in a commit."""
         with self._lock:
             self._current_at = self._clock()
             for name, attribute in (COUNTERS | DURATIONS).items():

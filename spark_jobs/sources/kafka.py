@@ -71,17 +71,14 @@ class KafkaBatch(Batch):
 
     @property
     def files(self) -> int:
-        """How many partitions have new events."""
         return sum(self.stop[partition] > self.start[partition] for partition in self.stop)
 
     @property
     def is_small(self) -> bool:
-        """Whether the ranges have SMALL_EVENTS at most."""
         return sum(stop - self.start[partition] for partition, stop in self.stop.items()) <= SMALL_EVENTS
 
     @property
     def checkpoint(self) -> str:
-        """The progress to store with the commit."""
         return write_offsets(self.settings.topic, self.stop)
 
     def lines(self) -> DataFrame:
@@ -144,7 +141,6 @@ class JsonKafka:
         return KafkaBatch(self._spark, self._settings, start, stop, lost)
 
     def reset(self) -> None:
-        """Connect anew."""
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None

@@ -54,13 +54,11 @@ class LocalLister(Lister):
         self.root = str(self._root)
 
     def missing(self, *, read_before: bool) -> str | None:  # noqa: ARG002  (an emptied folder is still there)
-        """Return what is wrong with a root that has no files."""
         if self._root.is_dir():
             return None
         return "not a folder" if self._root.exists() else "no such folder"
 
     def all(self) -> list[SourceFile]:
-        """Return every file."""
         return list(self._walk(self._root, ""))
 
     def _walk(self, folder: Path, prefix: str) -> Iterator[SourceFile]:
@@ -94,7 +92,6 @@ class S3Lister(Lister):
         self._prefix = f"{prefix}/" if prefix else ""
 
     def all(self) -> list[SourceFile]:
-        """Return every object."""
         pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self._prefix)
         try:
             entries = [entry for page in pages for entry in page.get("Contents", [])]
@@ -130,13 +127,11 @@ class HadoopLister(Lister):
         self._hadoop = hadoop
 
     def missing(self, *, read_before: bool) -> str | None:
-        """Return what is wrong with a root that has no files."""
         if self._hadoop.is_folder(self.root) or (read_before and self.root.startswith("s3")):
             return None
         return "not a folder" if self._hadoop.exists(self.root) else "no such folder"
 
     def all(self) -> list[SourceFile]:
-        """Return every file."""
         files = []
         for path, size, changed_ms, etag in self._hadoop.files_below(self.root):
             name = _below(path, self.root)

@@ -55,7 +55,6 @@ class SharedLister(S3Lister):
         self.prefers_after = is_shared
 
     def after(self, watermarks: Watermarks) -> list[SourceFile]:
-        """Return the objects after each folder's watermark, and all of folders that have appeared since."""
         return self._walk.after(self, watermarks)
 
 

@@ -40,7 +40,6 @@ class LocalClaims:
         self._folder = folder
 
     def names(self) -> list[str]:
-        """Return what is there."""
         return [path.name for path in self._folder.glob("[0-9]*.json")]
 
     def create(self, name: str, text: str) -> bool:
@@ -55,18 +54,15 @@ class LocalClaims:
         return True
 
     def write(self, name: str, text: str) -> None:
-        """Write a text anew."""
         self._part(text).replace(self._folder / name)
 
     def read(self, name: str) -> str | None:
-        """Return a text; None when it isn't there."""
         try:
             return (self._folder / name).read_text()
         except FileNotFoundError:
             return None
 
     def delete(self, name: str) -> None:
-        """Remove a text."""
         (self._folder / name).unlink(missing_ok=True)
 
     def _part(self, text: str) -> Path:
@@ -85,7 +81,6 @@ class S3Claims:
         self._prefix = prefix
 
     def names(self) -> list[str]:
-        """Return what is there."""
         found = self._client.list_objects_v2(Bucket=self._bucket, Prefix=self._prefix).get("Contents", [])
         names = [entry["Key"].removeprefix(self._prefix) for entry in found]
         return [name for name in names if name[:1].isdigit() and name.endswith(".json")]
@@ -102,11 +97,9 @@ class S3Claims:
         return self.read(name) == text
 
     def write(self, name: str, text: str) -> None:
-        """Write a text anew."""
         self._put(name, text)
 
     def read(self, name: str) -> str | None:
-        """Return a text; None when it isn't there."""
         try:
             body = self._client.get_object(Bucket=self._bucket, Key=self._prefix + name)["Body"]
         except self._client.exceptions.NoSuchKey:
@@ -115,7 +108,6 @@ class S3Claims:
         return text
 
     def delete(self, name: str) -> None:
-        """Remove a text."""
         self._client.delete_object(Bucket=self._bucket, Key=self._prefix + name)
 
     def _put(self, name: str, text: str, **conditions: str) -> None:
@@ -133,27 +125,22 @@ class HadoopClaims:
         self._settle_seconds = settle_seconds
 
     def names(self) -> list[str]:
-        """Return what is there."""
         return [name for name in self._hadoop.sizes_in(self._folder) if name[:1].isdigit() and name.endswith(".json")]
 
     def create(self, name: str, text: str) -> bool:
-        """Write a text that isn't there."""
         if not self._hadoop.create_text(f"{self._folder}/{name}", text):
             return False
         time.sleep(self._settle_seconds)
         return self.read(name) == text
 
     def write(self, name: str, text: str) -> None:
-        """Write a text anew."""
         self._hadoop.write_text(f"{self._folder}/{name}", text)
 
     def read(self, name: str) -> str | None:
-        """Return a text; None when it isn't there."""
         path = f"{self._folder}/{name}"
         return self._hadoop.read_text(path) if self._hadoop.exists(path) else None
 
     def delete(self, name: str) -> None:
-        """Remove a text."""
         with contextlib.suppress(FileNotFoundError):
             self._hadoop.delete(f"{self._folder}/{name}")
 

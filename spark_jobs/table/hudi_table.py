@@ -93,7 +93,6 @@ class HudiTable(Timeline):
             raise SettingsError(f"{self._path} has table version {version}; Athena and this job need {TABLE_VERSION}")
 
     def rows(self) -> DataFrame:
-        """Return the table's current rows."""
         return self._spark.read.format("hudi").load(self._path)
 
     def newest(self) -> int | None:

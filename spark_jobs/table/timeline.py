@@ -37,7 +37,6 @@ class Timeline:
         self._newest_version = self._hudi_table_version()
 
     def exists(self) -> bool:
-        """Tell whether the table has been created."""
         self._look_anew()
         return self._hadoop.exists(f"{self._path}/.hoodie/hoodie.properties")
 

@@ -147,7 +147,6 @@ class Database:
 
     @property
     def url(self) -> str:
-        """Where it is."""
         return self._server.url
 
     def reader_properties(self) -> dict[str, str]:

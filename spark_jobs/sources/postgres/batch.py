@@ -58,7 +58,6 @@ class JdbcBatch(Batch):
 
     @property
     def files(self) -> int:
-        """How many parts are read side by side."""
         return len(self.parts)
 
     @property
@@ -68,7 +67,6 @@ class JdbcBatch(Batch):
 
     @property
     def checkpoint(self) -> str:
-        """The progress to store with the commit."""
         return self.progress.to_text()
 
     def lines(self) -> DataFrame:
@@ -170,7 +168,6 @@ class JdbcBatch(Batch):
 
 
 def divided(after: Key | None, bounds: Sequence[Key], until: Key | None) -> list[Part]:
-    """Return the parts between bounds."""
     edges = [after, *bounds, until]
     return [Part(first, last) for first, last in pairwise(edges)]
 

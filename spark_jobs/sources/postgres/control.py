@@ -230,7 +230,6 @@ def _refuse_other_keys(look: Look, settings: JdbcSettings, key: Sequence[str]) -
 
 
 def is_indexed(look: Look, settings: JdbcSettings, column: str) -> bool:
-    """Tell whether an index begins with a column."""
     return look.text(_of_table(_INDEXED, settings, column=literal(column))) == "true"
 
 

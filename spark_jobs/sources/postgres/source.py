@@ -132,7 +132,6 @@ class Jdbc:
         self._brought = None
 
     def reset(self) -> None:
-        """Forget what isn't committed."""
         self._close()
         self._forget()
 
