@@ -93,12 +93,10 @@ class Ingest(KeptTable):
         self._there = None if schema is None else frozenset(schema.names)
         if self._transformer:
             self._stored_rows.passed_on = self._transformer.passed_on(self._decoder.columns)
-        self._writer.note(self._table.last_instant(), stored.source)
-        stored = replace(stored, columns=added_columns.since(stored.columns, self._writer.last_instant))
-        settings = self._settings
-        self._checkpoint = checkpoint.starting_from(
-            stored, reset=settings.checkpoint, ignore=settings.ignore_checkpoint
-        )
+        self._last_instant, self._progress = self._table.last_instant(), stored.source
+        stored = replace(stored, columns=added_columns.since(stored.columns, self._last_instant))
+        given = self._settings.options
+        self._checkpoint = checkpoint.starting_from(stored, reset=given.checkpoint, ignore=given.ignore_checkpoint)
 
     @property
     def ignored_truncates(self) -> int | None:
@@ -218,16 +216,16 @@ class Ingest(KeptTable):
         following = replace(following, columns={**following.columns, **self._added()})
         if dropped:
             self._log(f"{dropped} oldest deletes are no longer remembered against older events")
-        self._writer.check()
+        self._refuse_others_commits()
         if self._commit_events and summary.events:
-            follows = self._writer.last_instant
+            follows = self._last_instant
             self._commit_events.put(ordered.events, ordering=ordering, after=follows, progress=batch.checkpoint)
         rows = changes.table_rows(self._without_idle_deletes(newest) if deleted else newest)
         if self._transformer:
             rows = self._transformer(rows)
         if emptied is not None:
             rows = self._emptied(rows, newest, emptied)
-        is_new = self._writer.last_instant is None
+        is_new = self._last_instant is None
         operation = operation_for(self._settings.table, ordered, is_new=is_new, log=self._log)
         commit = self._written(rows, following.to_metadata(), operation=operation)
         self._checkpoint = replace(following, columns=added_columns.since(following.columns, commit.instant))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from contract import metrics as names
 from contract import table_states
 from contract.table_states import ENDED, FAILING, RUNNING, STARTING, STOPPED
 from spark_jobs.errors import first_line
@@ -128,8 +129,8 @@ class Listeners:
             self.looked_file.write()
 
     def _tell_states(self, metrics: Metrics) -> None:
-        metrics.ignored_truncates(self.kept.ignored_truncates)
-        metrics.horizon_age(self.kept.horizon_age_seconds)
+        metrics.state(names.IGNORED_TRUNCATES, self.kept.ignored_truncates)
+        metrics.state(names.HORIZON_AGE_SECONDS, self.kept.horizon_age_seconds)
 
     def finish(self) -> None:
         """Let each finish what it has begun."""

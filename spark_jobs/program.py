@@ -8,6 +8,7 @@ from typing import TypeVar
 from py4j.protocol import Py4JNetworkError
 
 from spark_jobs.errors import user_message
+from spark_jobs.options.command_line import Options
 from spark_jobs.runtime import archive
 from spark_jobs.runtime.retry import Backoff, retry_outages
 
@@ -36,8 +37,9 @@ def exit_code(run: Callable[[], int]) -> int:
             shipped.cleanup()
 
 
-def when_readable(read: Callable[[], T], *, waits: bool, longest_seconds: float, stop: threading.Event) -> T | None:
-    """Return what `read` reads; with `waits` as soon as no outage keeps it from that, None when told to stop."""
-    if not waits:
+def when_readable(read: Callable[[], T], given: Options, stop: threading.Event) -> T | None:
+    """Return what `read` reads; in continuous mode as soon as no outage prevents it, None when told to stop."""
+    if not given.continuous:
         return read()
-    return retry_outages(read, backoff=Backoff(stop=stop, longest_seconds=longest_seconds, log=log), stop=stop)
+    backoff = Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log)
+    return retry_outages(read, backoff=backoff, stop=stop)

@@ -51,8 +51,8 @@ class SharedParts:
     log: Log
     stop: threading.Event = field(default_factory=threading.Event)
     metrics: Metrics | None = None
-    turns: Turns | None = None
-    listing: SharedListing | None = None
+    turns: Turns = field(default_factory=lambda: Turns(1))
+    listing: SharedListing = field(default_factory=lambda: SharedListing(max_age_seconds=0))
     databases: Databases | None = None
     status: TableStatus | None = None
 
@@ -102,7 +102,7 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], share
 
     Raises JobError when the job can't go on.
     """
-    stop, log = shared.stop, shared.log
+    stop, log, given = shared.stop, shared.log, decided.options
     claim = Claim(claim_store(decided.claim_path, Hadoop(spark)), decided.table.base_path, log=log, stop=stop)
     kept: KeptTable
     if isinstance(decided.source, SqlSettings | HistorySettings):
@@ -123,14 +123,12 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], share
         idle=listeners.idle,
         failed=listeners.failed,
         log=log,
-        max_retries=decided.max_retries,
-        retry_seconds=decided.retry_seconds,
-        min_interval_seconds=lambda: max(
-            decided.min_interval_seconds, shared.turns.min_interval_seconds() if shared.turns else 0
-        ),
+        max_retries=given.max_retry_count,
+        retry_seconds=given.retry_interval_seconds,
+        min_interval_seconds=lambda: max(given.min_sync_interval_seconds, shared.turns.min_interval_seconds()),
     )
     try:
-        loop.run(continuous=decided.continuous, poll_seconds=decided.poll_seconds)
+        loop.run(continuous=given.continuous, poll_seconds=decided.poll_seconds)
     finally:
         try:
             kept.close()
@@ -153,8 +151,7 @@ def _source(
         return JsonKafka(spark, decided.source, log=log)
     if isinstance(decided.source, SqlSettings | HistorySettings):
         raise TypeError("a table that is made of others has no source of events")
-    listing = shared.listing or SharedListing(max_age_seconds=0)
-    lister, note = lister_for(decided.source.root, Hadoop(spark), listing.lister)
+    lister, note = lister_for(decided.source.root, Hadoop(spark), shared.listing.lister)
     if note:
         log(note)
     return JsonFiles(spark, decided.source, lister, log=log)

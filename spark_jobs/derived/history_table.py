@@ -106,7 +106,7 @@ class HistoryTable(MadeTable):
         carried = self._of.carried(self._read_to or instants[-1], instants[-1])
         named = commit_events.named_by(put_away, carried)
         if lacking := sum(commit.instant not in named for commit in carried if commit.instant != instants[-1]):
-            self._log(f"{lacking} commits are passed over, which may not be whole any more")
+            self._log(f"skipped {lacking} commits whose files may be gone")
         return list(named.values())
 
     def _chains(self, named: Sequence[str], rows: DataFrame, newest: DataFrame | None) -> DataFrame | None:

@@ -20,7 +20,7 @@ class MadeTable(KeptTable):
 
     def _begin(self, *, exists: bool) -> None:
         progress = self._table.progress().get(checkpoint.SOURCE_KEY) if exists else None
-        self._writer.note(self._table.last_instant(), progress)
+        self._last_instant, self._progress = self._table.last_instant(), progress
         self._go_on(progress)
 
     @abstractmethod
@@ -29,11 +29,11 @@ class MadeTable(KeptTable):
 
     def _rows(self) -> DataFrame | None:
         """Return the rows that it has; None before its first commit."""
-        return None if self._writer.last_instant is None else self._table.rows()
+        return None if self._last_instant is None else self._table.rows()
 
     def _write(self, rows: DataFrame, progress: str) -> Commit:
         """Upsert rows, with `progress` in the commit. Raises ConcurrentWriterError for another one's."""
-        self._writer.check()
+        self._refuse_others_commits()
         return self._written(rows, {checkpoint.SOURCE_KEY: progress}, operation="upsert")
 
 

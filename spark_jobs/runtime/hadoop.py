@@ -30,7 +30,7 @@ class Hadoop:
         self.configuration: Any = spark._jsc.hadoopConfiguration()
 
     def forget_sources(self) -> None:
-        """Forget which file or program each setting is from, which no part of Hadoop, Spark or Hudi asks for.
+        """Drop the origin of each setting: nothing in Hadoop, Spark or Hudi reads it.
 
         Hudi's tasks carry the configuration, some 1,000 settings: each one's source is compressed on its own when a
         task is written, and again when it is read. Hadoop fills it anew whenever it loads another of its files.

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from spark_jobs.runtime import aws
 from spark_jobs.runtime.hadoop import Hadoop, local_path
 
-# Until then a second writer of the same object, who had seen none either, has written: the last one holds it.
+# By then a concurrent writer has finished; the last write wins.
 _SETTLE_SECONDS = 3.0
 
 

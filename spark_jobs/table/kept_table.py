@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.errors import ConcurrentWriterError
 from spark_jobs.options.settings import Settings
 from spark_jobs.report import CommitReport
 from spark_jobs.runtime.turns import Turns
 from spark_jobs.table import checkpoint
 from spark_jobs.table.claim import Claim
-from spark_jobs.table.hudi_table import Commit, ForeignCommits, HudiTable
+from spark_jobs.table.hudi_table import Commit, HudiTable
 
 Log = Callable[[str], None]
 
@@ -25,8 +26,8 @@ class KeptTable(ABC):
         *,
         table: HudiTable,
         log: Log,
+        turns: Turns,
         claim: Claim | None = None,
-        turns: Turns | None = None,
     ) -> None:
         """`claim` makes this job the table's only writer; without one the caller must.
 
@@ -37,8 +38,10 @@ class KeptTable(ABC):
         self._table = table
         self._log = log
         self._claim = claim
-        self._turns = turns or Turns(1)
-        self._writer = ForeignCommits(table, settings.table.base_path, claim)
+        self._turns = turns
+        # What the timeline said last: its newest instant, and the progress in the newest commit that has one.
+        self._last_instant: str | None = None
+        self._progress: str | None = None
         self.last_commit: Commit | None = None
 
     @property
@@ -79,6 +82,21 @@ class KeptTable(ABC):
     def _written(self, rows: DataFrame, metadata: Mapping[str, str], *, operation: str) -> Commit:
         """Write rows as one commit with `metadata`, and know it for our own."""
         commit = self._table.write(rows, metadata, operation=operation)
-        self._writer.note(commit.newest, metadata[checkpoint.SOURCE_KEY])
+        self._last_instant, self._progress = commit.newest, metadata[checkpoint.SOURCE_KEY]
         self.last_commit = commit
         return commit
+
+    def _refuse_others_commits(self) -> None:
+        """Raise ConcurrentWriterError when somebody else's progress is in the table."""
+        if self._claim:
+            self._claim.check()
+        found = self._table.last_instant()
+        if found == self._last_instant:
+            return
+        # A compaction or clustering by another program, or a correction by hand, leaves the progress as it is.
+        if self._table.progress().get(checkpoint.SOURCE_KEY) != self._progress:
+            raise ConcurrentWriterError(
+                f"{self._settings.table.base_path}: another writer committed {found} after {self._last_instant}, "
+                "which this job knows; run one job per table"
+            )
+        self._last_instant = found
