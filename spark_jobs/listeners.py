@@ -8,13 +8,11 @@ from pathlib import Path
 from contract import metrics as names
 from contract import table_states
 from contract.table_states import ENDED, FAILING, RUNNING, STARTING, STOPPED
-from spark_jobs.errors import first_line
+from spark_jobs.errors import Log, first_line
 from spark_jobs.report import CommitReport
 from spark_jobs.runtime.metrics import Metrics
 from spark_jobs.table.glue_sync import GlueSync
 from spark_jobs.table.kept_table import KeptTable
-
-Log = Callable[[str], None]
 
 
 class SweepTimeFile:

@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 from py4j.protocol import Py4JNetworkError
 
-from spark_jobs.errors import JobError, first_line
+from spark_jobs.errors import JobError, Log, first_line
 from spark_jobs.report import CommitReport
 from spark_jobs.runtime.retry import Backoff, is_outage
 from spark_jobs.table.kept_table import KeptTable
-
-Log = Callable[[str], None]
 
 
 class Loop:

@@ -1,14 +1,13 @@
 """Runs the jobs of many tables side by side: a thread and a pool of Spark's FAIR scheduler for each."""
 
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
 
 from spark_jobs import table_job
-from spark_jobs.errors import JobError, SettingsError, user_message
+from spark_jobs.errors import JobError, Log, SettingsError, user_message
 from spark_jobs.listeners import TableStatus
 from spark_jobs.options.settings import Settings
 from spark_jobs.options.table_list import ListedTable, TableList
@@ -19,7 +18,6 @@ from spark_jobs.runtime.turns import Turns
 from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.sources.shared_listing import SharedListing
 
-Log = Callable[[str], None]
 # Pause between attempts of a table that needs manual repair: of its file, its schema or its data.
 LONGEST_PAUSE_S = 300.0
 

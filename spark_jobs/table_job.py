@@ -1,7 +1,7 @@
 """Puts one table's job together, and runs it: source, table, quarantine, claim, and what hears of its batches."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from spark_jobs.derived.commit_events import CommitEvents
 from spark_jobs.derived.derived_table import DerivedTable
 from spark_jobs.derived.history_table import HistoryTable
 from spark_jobs.derived.made_table import MadeTable
+from spark_jobs.errors import Log
 from spark_jobs.ingest import Ingest
 from spark_jobs.listeners import Listeners, SweepTimeFile, TableStatus
 from spark_jobs.loop import Loop
@@ -40,8 +41,6 @@ from spark_jobs.table.glue_tool import sync_to_glue
 from spark_jobs.table.hudi_table import HudiTable
 from spark_jobs.table.kept_table import KeptTable
 from spark_jobs.table.quarantine import Quarantine
-
-Log = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,14 +1,14 @@
 """Decides what JdbcSource reads, from which database, and how changes are found."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from urllib.parse import parse_qsl, urlsplit
 
 from contract.events import READ_MS
 from contract.secret_names import is_secret
-from spark_jobs.errors import SettingsError
+from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import Options
 from spark_jobs.options.declared import DAY_S, declare, declared_in, number, read
@@ -108,7 +108,7 @@ class Accepted:
     )
 
 
-def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Callable[[str], None]) -> JdbcSettings:
+def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Log) -> JdbcSettings:
     """Return the settings of JdbcSource; `warn` gets a line for each property that has no use.
 
     Raises SettingsError, naming the key.

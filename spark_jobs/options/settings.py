@@ -1,10 +1,10 @@
 """Decides once what options and properties mean together; everything after reads `Settings` only."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from contract.lake import QUARANTINE_FOLDER
-from spark_jobs.errors import SettingsError
+from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import Options
 from spark_jobs.options.declared import DAY_S, declare, declared_in, number, read
@@ -83,7 +83,7 @@ PROPERTIES = declared_in(
 OF_MANY_TABLES = declared_in(ApplicationSettings)
 
 
-def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str], None]) -> Settings:
+def decide(options: Options, properties: Mapping[str, str], warn: Log) -> Settings:
     """Turn options and properties into settings; `warn` gets a line for each property that has no use here.
 
     Raises SettingsError, naming the key, for one that is unknown, unsupported, missing or contradicts an option.
@@ -126,7 +126,7 @@ def _events_path(
     table: TableSettings,
     source: SourceSettings,
     transformer: TransformerSettings | None,
-    warn: Callable[[str], None],
+    warn: Log,
 ) -> str | None:
     if not PROPERTIES[keys.HISTORY_KEPT].read(properties):
         return None

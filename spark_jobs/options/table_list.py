@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from spark_jobs.errors import SettingsError
+from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys, properties
 from spark_jobs.options.command_line import (
     OPERATIONS,
@@ -16,7 +16,6 @@ from spark_jobs.options.command_line import (
 from spark_jobs.options.settings import OF_MANY_TABLES, PROPERTIES, Settings, decide
 
 ReadText = Callable[[str], str]
-Log = Callable[[str], None]
 _NO_DATABASE = "default"
 # In a table's own file these decide, where HoodieMultiTableStreamer would take the option without a word.
 _OPERATION_KEYS = ("hoodie.datasource.write.operation",)

@@ -1,7 +1,7 @@
 """What a batch's decoded events mean for the table, and by which operation they are written there."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -10,6 +10,7 @@ from pyspark.sql import types as T
 
 from spark_jobs.decoding.batch_decoder import BatchDecoder, DecodedBatch
 from spark_jobs.decoding.summary import Summary
+from spark_jobs.errors import Log
 from spark_jobs.options.table_settings import TableSettings
 from spark_jobs.ordering.changes import KEY, STORED_AT, key_of
 from spark_jobs.runtime.session import CodegenSwitch
@@ -86,7 +87,7 @@ class Orderer(ABC):
         """Free what was cached for the batch: it is committed, or has failed."""
 
 
-def operation_for(settings: TableSettings, ordered: OrderedChanges, *, is_new: bool, log: Callable[[str], None]) -> str:
+def operation_for(settings: TableSettings, ordered: OrderedChanges, *, is_new: bool, log: Log) -> str:
     """Return the operation that writes a batch; `is_new` says that the table has no commit yet.
 
     `log` gets a line when it isn't the settings'.

@@ -8,11 +8,10 @@ from contextlib import contextmanager, suppress
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.sql import SparkSession
 
-from spark_jobs.errors import JobError
+from spark_jobs.errors import JobError, Log
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.runtime.stopping import StopFile
 
-Log = Callable[[str], None]
 _LOOK_S = 1.0
 # YARN starts an executor within seconds, where it has room for one.
 WITHOUT_EXECUTORS_S = 120.0

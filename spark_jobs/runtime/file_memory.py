@@ -18,10 +18,9 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import Any
 
-from spark_jobs.errors import first_line
+from spark_jobs.errors import Log, first_line
 from spark_jobs.runtime.hadoop import Hadoop
 
-Log = Callable[[str], None]
 _NAME = "spark_jobs.RememberingFileSystem"
 _SCHEMES = ("s3", "s3a", "s3n")
 _SOURCE = "RememberingFileSystem.java"

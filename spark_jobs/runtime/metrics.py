@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from contract import metrics as names
-from spark_jobs.errors import first_line
+from spark_jobs.errors import Log, first_line
 from spark_jobs.report import CommitReport
 from spark_jobs.runtime import aws
 
-Log = Callable[[str], None]
 INTERVAL_S = 60.0
 # Longer than one call with its retries may take.
 FINISH_S = 30.0

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from py4j.protocol import Py4JNetworkError
 
-from spark_jobs.errors import JobError, user_message
+from spark_jobs.errors import JobError, Log, user_message
 
 # Of exception classes in the JVM and in boto3, and of those that they extend: what a service or a network that is gone,
 # slow or overloaded makes. Not IOException or OSError as such: a broken file is one, too.
@@ -127,7 +127,6 @@ def _code(cause: Any) -> str:
     return ""
 
 
-Log = Callable[[str], None]
 T = TypeVar("T")
 _FIRST_PAUSE_S = 1.0
 # Between two lines of the log while an outage lasts.

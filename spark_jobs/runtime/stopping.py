@@ -14,7 +14,7 @@ from py4j.protocol import Py4JNetworkError
 from pyspark import java_gateway
 from pyspark.sql import SparkSession
 
-from spark_jobs.errors import first_line
+from spark_jobs.errors import Log, first_line
 
 _NAMES = ("TERM", "INT")
 
@@ -47,7 +47,6 @@ def stop_on_signals(spark: SparkSession, stop: threading.Event) -> None:
         gateway.jvm.sun.misc.Signal.handle(gateway.jvm.sun.misc.Signal(name), handler)
 
 
-Log = Callable[[str], None]
 _LOOK_SECONDS = 10.0
 
 

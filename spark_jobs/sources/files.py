@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.errors import SettingsError
+from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.source_settings import FileSettings
 from spark_jobs.runtime.hadoop import Hadoop
@@ -19,7 +19,6 @@ from spark_jobs.sources.batches import SMALL_BYTES, Batch, Findings, bounded
 from spark_jobs.sources.file_progress import FileCheckpoint, SourceFile, read_file_checkpoint
 from spark_jobs.sources.listing import Lister
 
-Log = Callable[[str], None]
 # One listing request returns this many objects: below it a full listing is cheaper than one by partition.
 _PAGE = 1000
 # The sink's names end in the last event's offset: `topic(0_000000000055).json` or `000000000055_<ms>_<ms>.json`.

@@ -1,7 +1,7 @@
 """JsonKafkaSource: a topic directly, with HoodieStreamer's own checkpoint text `topic,0:123,1:456` (next offsets)."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from contract.sizes import SizeLimits
-from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.errors import JobError, Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.source_settings import KafkaSettings
 from spark_jobs.sources.batches import SMALL_EVENTS, Batch, Findings, bounded
@@ -113,7 +113,7 @@ class KafkaBatch(Batch):
 class JsonKafka:
     """Finds new offsets of one topic."""
 
-    def __init__(self, spark: SparkSession, settings: KafkaSettings, *, log: Callable[[str], None]) -> None:
+    def __init__(self, spark: SparkSession, settings: KafkaSettings, *, log: Log) -> None:
         self._spark = spark
         self._settings = settings
         self._log = log

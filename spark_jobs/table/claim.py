@@ -19,10 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from spark_jobs.errors import ConcurrentWriterError, first_line
+from spark_jobs.errors import ConcurrentWriterError, Log, first_line
 from spark_jobs.table.claim_store import ClaimStore
 
-Log = Callable[[str], None]
 LEASE_SECONDS = 60.0
 # A job that was killed a moment ago may still be ending.
 _GRACE_SECONDS = 10.0

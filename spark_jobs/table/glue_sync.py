@@ -4,11 +4,10 @@ import threading
 import time
 from collections.abc import Callable
 
-from spark_jobs.errors import first_line
+from spark_jobs.errors import Log, first_line
 from spark_jobs.options.table_settings import SyncSettings
 from spark_jobs.table.hudi_table import Commit
 
-Log = Callable[[str], None]
 _RETRY_SECONDS = 30.0
 
 

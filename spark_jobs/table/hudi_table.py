@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.errors import JobError, Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.table_settings import TableSettings
 from spark_jobs.runtime.hadoop import Hadoop
@@ -47,7 +47,7 @@ class HudiTable(Timeline):
         # Whether partition values are encoded; `check_layout` learns it from the table.
         self.url_encodes = settings.url_encode is not False
 
-    def recover(self, log: Callable[[str], None]) -> bool:
+    def recover(self, log: Log) -> bool:
         """Bring the table into a state that Hudi can write to, and tell whether it exists: at a start, after a failure.
 
         `log` gets a line for each repair. Events of commits that were taken back are read again, as each commit has the

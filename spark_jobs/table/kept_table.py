@@ -1,19 +1,17 @@
 """A table that a job keeps: its claim, its newest commit, and what is told of it besides its commits."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.errors import ConcurrentWriterError
+from spark_jobs.errors import ConcurrentWriterError, Log
 from spark_jobs.options.settings import Settings
 from spark_jobs.report import CommitReport
 from spark_jobs.runtime.turns import Turns
 from spark_jobs.table import checkpoint
 from spark_jobs.table.claim import Claim
 from spark_jobs.table.hudi_table import Commit, HudiTable
-
-Log = Callable[[str], None]
 
 
 class KeptTable(ABC):

@@ -8,13 +8,12 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from spark_jobs.errors import JobError, first_line
+from spark_jobs.errors import JobError, Log, first_line
 from spark_jobs.options.jdbc_settings import Server
 from spark_jobs.runtime.hadoop import read_text
 from spark_jobs.sources.postgres.event_sql import SESSION_SETTINGS, literal
 from spark_jobs.sources.postgres.login import connection_properties, unverified
 
-Log = Callable[[str], None]
 # A lock that somebody's DDL waits for makes everybody wait; the next look finds out.
 _LOCK_TIMEOUT = "10s"
 # SQLSTATEs of what no waiting cures: what a statement names isn't there or not allowed, and a wrong database. Not that

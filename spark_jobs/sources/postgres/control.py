@@ -3,13 +3,13 @@
 # ruff: noqa: S608  # names and texts are quoted
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from contract.avro_names import no_key
 from contract.column_types.carried import Carried
 from contract.column_types.catalogue import result_modifier
-from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.errors import JobError, Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.jdbc_settings import JdbcSettings
 from spark_jobs.sources.postgres.access import Look
@@ -162,9 +162,7 @@ def read_control(look: Look, settings: JdbcSettings, identity: str) -> Control:
     )
 
 
-def described(
-    look: Look, control: Control, settings: JdbcSettings, key: Sequence[str], log: Callable[[str], None]
-) -> Relation:
+def described(look: Look, control: Control, settings: JdbcSettings, key: Sequence[str], log: Log) -> Relation:
     """Return a table, view or query with its columns; `key` are the key's, by the source's names.
 
     `log` gets a line for each column that can't be carried. Raises JobError or SettingsError for a key that isn't one,

@@ -13,7 +13,6 @@ from spark_jobs.options.jdbc_settings import Password, Server
 from spark_jobs.runtime import aws
 
 ReadText = Callable[[str], str]
-Log = Callable[[str], None]
 # Of the driver: seconds until a connection is there, and until an answer is; it has no limit itself.
 _CONNECT_S, _BEYOND_STATEMENT_S = 10, 30
 _ONE_CERTIFICATE = "org.postgresql.ssl.SingleCertValidatingFactory"

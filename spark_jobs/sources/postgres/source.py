@@ -8,7 +8,7 @@ from functools import partial
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from spark_jobs.errors import JobError, first_line
+from spark_jobs.errors import JobError, Log, first_line
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings
 from spark_jobs.sources.batches import SMALL_EVENTS
 from spark_jobs.sources.postgres import detection
@@ -18,7 +18,6 @@ from spark_jobs.sources.postgres.control import IDENTITIES, OLDEST, Control, des
 from spark_jobs.sources.postgres.progress import Progress, read_progress
 from spark_jobs.sources.postgres.relation import ALL, Key, Relation, Seen, stamped_since
 
-Log = Callable[[str], None]
 # A sweep takes no more than this share of the time: a large table is looked at less often.
 _SHARE = 0.1
 # Rows that one reader takes as fast as several would.
