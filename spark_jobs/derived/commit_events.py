@@ -24,7 +24,7 @@ _WRITTEN_ONCE = {"mapreduce.fileoutputcommitter.algorithm.version": "2"}
 
 
 class CommitEvents:
-    """The folder of one table: `path` is beside.py's."""
+    """The folder of one table: `path` is sibling_path's (table_settings.py)."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark

@@ -29,19 +29,20 @@ class SharedListing:
         self._max_age = max_age_seconds
         self._clock = clock
         self._lock = threading.Lock()
-        self._walks: dict[tuple[str, str | None], Walk] = {}
+        self._walks: dict[tuple[str, str, bool], Walk] = {}
 
     def lister(self, root: str, client: Any) -> "SharedLister":
         """Return the lister of `scheme://bucket/prefix`; it walks with the others of its parent folder.
 
-        A whole bucket's walks alone: the others' folders lie within it.
+        A table alone, and a folder in the bucket's root, walk within their own folder: the job's role may list no more.
         """
         scheme, _, rest = root.partition("://")
         bucket, _, prefix = rest.partition("/")
-        parent = prefix.rpartition("/")[0] if prefix else None
+        parent = prefix.rpartition("/")[0] if self._max_age else ""
+        below = parent or prefix
         with self._lock:
-            new = Walk(client, scheme, bucket, parent or "", self._max_age, self._clock)
-            walk = self._walks.setdefault((f"{scheme}://{bucket}", parent), new)
+            new = Walk(client, scheme, bucket, below, self._max_age, self._clock)
+            walk = self._walks.setdefault((f"{scheme}://{bucket}", below, not parent), new)
         return SharedLister(root, client, walk, f"{prefix}/" if prefix else "", is_shared=self._max_age > 0)
 
 
@@ -59,15 +60,15 @@ class SharedLister(S3Lister):
 
 
 class Walk:
-    """What one walk over the folders of one parent found; the next is made when the answer is too old."""
+    """What one walk over the folders below one found; the next is made when the answer is too old."""
 
     def __init__(
-        self, client: Any, scheme: str, bucket: str, parent: str, max_age: float, clock: Callable[[], float]
+        self, client: Any, scheme: str, bucket: str, below: str, max_age: float, clock: Callable[[], float]
     ) -> None:
         self._client = client
         self._scheme = scheme
         self._bucket = bucket
-        self._parent = f"{parent}/" if parent else ""
+        self._below = f"{below}/" if below else ""
         self._max_age = max_age
         self._clock = clock
         self._lock = threading.Lock()
@@ -110,7 +111,7 @@ class Walk:
         position = _next("", asked)
         while position is not None:
             begins = {"StartAfter": position} if position else {}
-            page = self._client.list_objects_v2(Bucket=self._bucket, Prefix=self._parent, **begins)
+            page = self._client.list_objects_v2(Bucket=self._bucket, Prefix=self._below, **begins)
             for entry in page.get("Contents", []):
                 self._take(entry, asked, found)
             position = _next(page["Contents"][-1]["Key"], asked) if page.get("IsTruncated") else None
@@ -119,9 +120,9 @@ class Walk:
     def _take(
         self, entry: Mapping[str, Any], asked: Mapping[str, Watermarks], found: dict[str, list[SourceFile]]
     ) -> None:
-        # All prefixes are folders of one parent, so a name has one at the most; a whole bucket's is asked alone.
-        folder = self._parent + entry["Key"].removeprefix(self._parent).partition("/")[0] + "/"
-        prefix = "" if "" in asked else folder
+        # Either the walk is one folder's alone, or all prefixes are folders of one parent: a name has one at the most.
+        folder = self._below + entry["Key"].removeprefix(self._below).partition("/")[0] + "/"
+        prefix = self._below if self._below in asked else folder
         if prefix not in asked:
             return
         name = entry["Key"].removeprefix(prefix)
