@@ -1,4 +1,4 @@
-"""What runs beside the ingestion and hears of its batches: catalogue's sync, metrics, lines of states, sweep times."""
+"""What hears of the batches: the catalogue's sync, metrics, lines of states, sweep times."""
 
 import sys
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What the job's programs share: where their lines go, and the exit code and one line of whatever ends them."""
+"""What the job's programs share: where their lines go, and the exit code and the one line when they end."""
 
 import sys
 import threading
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def log(message: str) -> None:
-    """Write a line for whoever watches; commits alone go to standard output."""
+    """Write a line to standard error; only commits go to standard output."""
     sys.stderr.write(f"{message}\n")
     sys.stderr.flush()
 
@@ -29,7 +29,7 @@ def exit_code(run: Callable[[], int]) -> int:
     except Py4JNetworkError:
         log("error: Spark's JVM is gone")
         return 1
-    except Exception as error:  # noqa: BLE001  (whoever runs the job gets one line, whatever it was)
+    except Exception as error:  # noqa: BLE001  (the user gets one line, whatever it was)
         log(f"error: {user_message(error)}")
         return 1
     finally:

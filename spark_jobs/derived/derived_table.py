@@ -69,7 +69,7 @@ class DerivedTable(MadeTable):
         self._digest = hashlib.sha256(settings.source.query.encode()).hexdigest()[:_DIGEST_DIGITS]
         self._clock = clock
         hadoop = Hadoop(spark)
-        # What a table's properties say stays as it is: only its timeline is listed anew at each look.
+        # A table's properties stay as they are: each look lists only its timeline again.
         self._inputs = {name: Timeline(hadoop, path) for name, path in settings.source.tables.items()}
         self._of = DerivedFrom()
         self._read_ms = 0

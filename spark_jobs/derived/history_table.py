@@ -2,9 +2,8 @@
 
 The table's commits are gone through one by one. Those of its rows that aren't the newest version of their key become
 one; a key that is gone ends its newest version by a row of its own. Of a table by its log the events of each commit lie
-beside it (commit_events.py): the versions that a commit has passed over come from there, and those of commits that have
-waited for too long. What is appended is never changed: until when a version held is the beginning of the next one, and
-found by whoever asks.
+next to it (commit_events.py): they give the versions that a commit has passed over, and those of commits that have
+waited for too long. What is appended is never changed: a version held until the next one begins, which a query finds.
 """
 
 import json

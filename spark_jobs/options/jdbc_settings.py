@@ -31,7 +31,7 @@ class Detection(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Password:
-    """Where the password is: at most one of these; it is read anew at each connection."""
+    """Where the password is: at most one of these. Each connection reads it again."""
 
     given: str | None = declare(keys.JDBC_PASSWORD, hidden=True)
     file: str | None = declare(keys.JDBC_PASSWORD_FILE)
@@ -160,7 +160,7 @@ def catalogue_settings(options: Options, properties: Mapping[str, str]) -> Catal
 
 
 def _refuse_secrets_in_arguments(options: Options) -> None:
-    """Whoever may list processes reads a command line; EMR shows it on its pages, too."""
+    """Anybody who may list processes can read a command line, and EMR shows it on its pages."""
     for key, _ in parse_overrides(options.hoodie_conf):
         name = PREFIX + key.removeprefix(OLD_PREFIX) if key.startswith(OLD_PREFIX) else key
         extra = name.startswith(keys.JDBC_EXTRA) and is_secret(name)

@@ -36,7 +36,7 @@ _STORED, _IS_THERE, _IS_SAME = "stored row", "is there", "is same"
 
 @dataclass(frozen=True)
 class _Compared:
-    """A batch's events beside the table's rows, and how many of them are new to it, or not as it has them.
+    """A batch's events with the table's rows, and how many of them are new to it, or not as it has them.
 
     `fresh`: all are new, each of a key of its own.
     """

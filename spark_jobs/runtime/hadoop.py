@@ -33,7 +33,7 @@ class Hadoop:
         """Drop the origin of each setting: nothing in Hadoop, Spark or Hudi reads it.
 
         Hudi's tasks carry the configuration, some 1,000 settings: each one's source is compressed on its own when a
-        task is written, and again when it is read. Hadoop fills it anew whenever it loads another of its files.
+        task is written, and again when it is read. Hadoop fills it again whenever it loads another of its files.
         """
         if self._sources is not None:
             self._sources.keySet().clear()

@@ -72,7 +72,7 @@ class Walk:
         self._max_age = max_age
         self._clock = clock
         self._lock = threading.Lock()
-        # Of the listers that are still used: a table's job that begins anew has another one.
+        # Of the listers that are still used: a table's job that begins again has another one.
         self._asked: WeakKeyDictionary[SharedLister, Watermarks] = WeakKeyDictionary()
         self._found: dict[str, list[SourceFile]] = {}
         self._began = float("-inf")

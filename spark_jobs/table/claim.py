@@ -1,6 +1,6 @@
 """One job per table: each claims it before it writes, and a second one is refused.
 
-A claim is a small object beside the table, `_claims/<table>/<number>.json`. The highest number holds; numbers are
+A claim is a small object next to the table, `_claims/<table>/<number>.json`. The highest number holds; numbers are
 taken by create-if-absent only, so two jobs never get the same one. The holder renews its claim; who finds one that
 hasn't been renewed for a lease takes the next number. On the holder's own machine nobody waits for that: the holder
 also keeps a file locked there, and the kernel unlocks it when it dies.

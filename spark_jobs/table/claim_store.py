@@ -24,7 +24,7 @@ class ClaimStore(Protocol):
         """Write a text that isn't there; False when it is. Of several writers one gets True."""
 
     def write(self, name: str, text: str) -> None:
-        """Write a text anew."""
+        """Write a text, replacing what is there."""
 
     def read(self, name: str) -> str | None:
         """Return a text; None when it isn't there."""

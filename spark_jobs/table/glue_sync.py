@@ -1,4 +1,4 @@
-"""Decides when the Glue catalogue is synced, beside the ingestion and never in its way."""
+"""Decides when the Glue catalogue is synced, next to the ingestion and never in its way."""
 
 import threading
 import time

@@ -49,7 +49,7 @@ class Quarantine:
                 self._hadoop.write_text(f"{self._path}/{content}", text)
 
     def write_unreadable(self, batch: Batch) -> None:
-        """Copy what a batch couldn't read, each beside an entry that says why."""
+        """Copy what a batch couldn't read, each with an entry that says why."""
         now = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
         for name, reason in sorted(batch.unreadable.items()):
             copy = batch.copy(name, self._path)

@@ -88,7 +88,7 @@ class Look:
         return columns
 
     def is_outrun(self) -> bool:
-        """Tell whether what it has read is by now another table, or written anew, than its snapshot knows."""
+        """Tell whether what it has read is by now another table, or rewritten, than its snapshot knows."""
         return self.text(_OUTRUN) == "true"
 
     def export(self) -> str:

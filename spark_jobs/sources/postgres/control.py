@@ -25,7 +25,7 @@ from spark_jobs.sources.postgres.event_sql import (
 )
 from spark_jobs.sources.postgres.relation import Relation, source_of
 
-# Which cluster it is, and how often it was restored or taken over: transaction numbers begin anew then, somewhere in
+# Which cluster it is, and how often it was restored or taken over: transaction numbers begin again then, somewhere in
 # the past. A standby knows its timeline from its last restartpoint only. Which database, since one that is made of
 # another (CREATE DATABASE … TEMPLATE) has its tables' numbers, and its rows those of the same transactions.
 _DATABASE = "(SELECT concat('database ', d.oid) FROM pg_database d WHERE d.datname = current_database())"
@@ -63,8 +63,8 @@ _TREE = f"""WITH RECURSIVE tree (oid, relkind, reltuples) AS (
         UNION ALL SELECT atttypid FROM pg_attribute WHERE attrelid = y.typrelid AND attnum > 0 AND NOT attisdropped
     ) AS made (of) WHERE made.of >= {_FIRST_OWN}
 )"""
-# A value of an enum, or of a type with fields, is read by what the type is like now, whoever wrote it: no transaction's
-# number is another when an enum's value is renamed.
+# A value of an enum, or of a type with fields, is read by what the type is like now: no transaction's number is another
+# when an enum's value is renamed.
 _TYPE_PARTS = """(SELECT string_agg(concat_ws(' ', p.oid,
     (SELECT string_agg(e.enumlabel, ',' ORDER BY e.oid) FROM pg_enum e WHERE e.enumtypid = p.oid),
     (SELECT string_agg(concat_ws(' ', f.attnum, f.atttypid), ',' ORDER BY f.attnum) FROM pg_type y JOIN pg_attribute f

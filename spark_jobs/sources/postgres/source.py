@@ -106,7 +106,7 @@ class Jdbc:
     ) -> tuple[float, int, JdbcBatch | None]:
         """Return when a look began and what it found; `again` says that the one before came upon a table's change.
 
-        What it reads may wait for a lock and be another table then: one that ALTER TABLE wrote anew has no rows for
+        What it reads may wait for a lock and be another table then: one that ALTER TABLE rewrote has no rows for
         older snapshots, and a column that the catalogue had is gone.
         """
         self._open = look = self._database.look(OLDEST if self._settings.column else None)
@@ -323,7 +323,7 @@ class Jdbc:
         )
 
     def _described(self, look: Look, control: Control) -> Relation:
-        """Return what is looked at, asking the catalogue anew when it is another than at the last look."""
+        """Return what is looked at, asking the catalogue again when it is another than at the last look."""
         known = (control.shape, control.kind, control.foreign, control.standby, control.members, control.indexes)
         if self._relation is not None and self._described_as == known:
             return self._relation
