@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -38,30 +38,30 @@ class OrderedChanges:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(eq=False)
 class StoredRows:
     """The rows that the table has, to be compared with events; `passed_on` columns are the source's own, None: all."""
 
-    def __init__(self, table: HudiTable, settings: TableSettings, compiling: CodegenSwitch) -> None:
-        self._table = table
-        self._settings = settings
-        self._compiling = compiling
-        self.passed_on: Collection[str] | None = None
+    table: HudiTable
+    settings: TableSettings
+    compiling: CodegenSwitch
+    passed_on: Collection[str] | None = field(default=None, init=False)
 
     def __call__(self, columns: Mapping[str, T.DataType]) -> DataFrame | None:
         """Return KEY, STORED_AT (the ordering value) and `columns` of the rows; None without a table.
 
         Columns that aren't the source's own are null.
         """
-        schema = self._table.schema()
+        schema = self.table.schema()
         if schema is None:
             return None
         known = set(schema.names) if self.passed_on is None else set(schema.names) & set(self.passed_on)
-        key = key_of(self._settings.key_fields).alias(KEY)
+        key = key_of(self.settings.key_fields).alias(KEY)
         values = [
             (F.col(name) if name in known else F.lit(None).cast(kind)).alias(name) for name, kind in columns.items()
         ]
-        stored = self._table.rows().select(key, F.col(self._settings.ordering_field).alias(STORED_AT), *values)
-        self._compiling.resume()  # however few events, the table may have millions of rows
+        stored = self.table.rows().select(key, F.col(self.settings.ordering_field).alias(STORED_AT), *values)
+        self.compiling.resume()  # however few events, the table may have millions of rows
         return stored
 
 
