@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -60,14 +60,8 @@ class Look:
 
         Raises JobError for what the settings have wrong, and Py4JJavaError for anything else.
         """
-        try:
-            found = self._statement.executeQuery(query)
+        with self._asked(query) as found:
             text = found.getString(1) if found.next() else None
-            found.close()
-        except Py4JJavaError as error:
-            if str(state_of(error) or "").startswith(_MISTAKES):
-                raise JobError(first_line(error).partition(": ")[2]) from error
-            raise
         return None if text is None else str(text)
 
     def columns(self, query: str) -> list[tuple[str, int, int]]:
@@ -75,17 +69,21 @@ class Look:
 
         Raises JobError for what is wrong with the query.
         """
-        try:
-            found = self._statement.executeQuery(f"{query} LIMIT 0")
+        with self._asked(f"{query} LIMIT 0") as found:
             meta = found.getMetaData()
             count = range(1, meta.getColumnCount() + 1)
-            columns = [(str(meta.getColumnLabel(i)), int(meta.getPrecision(i)), int(meta.getScale(i))) for i in count]
+            return [(str(meta.getColumnLabel(i)), int(meta.getPrecision(i)), int(meta.getScale(i))) for i in count]
+
+    @contextlib.contextmanager
+    def _asked(self, query: str) -> Iterator[Any]:
+        try:
+            found = self._statement.executeQuery(query)
+            yield found
             found.close()
         except Py4JJavaError as error:
             if str(state_of(error) or "").startswith(_MISTAKES):
                 raise JobError(first_line(error).partition(": ")[2]) from error
             raise
-        return columns
 
     def is_outrun(self) -> bool:
         """Tell whether what it has read is by now another table, or rewritten, than its snapshot knows."""
@@ -209,13 +207,3 @@ def state_of(error: Py4JJavaError) -> str | None:
     java: Any = error.java_exception
     state = java.getSQLState() if "SQL" in str(java.getClass().getName()) else None
     return None if state is None else str(state)
-
-
-def spark_options(properties: Mapping[str, str], *, fetch_size: int, beginning: str) -> dict[str, str]:
-    """Return the options of Spark's reader for connections like a look's."""
-    return {
-        **properties,
-        "driver": "org.postgresql.Driver",
-        "fetchsize": str(fetch_size),
-        "sessionInitStatement": beginning,
-    }
