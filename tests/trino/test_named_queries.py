@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from analytics import landed_table, quarantine_table
-from analytics.queries import QUERIES, Needed, Queried, Query
+from analytics.queries import QUERIES, Queried, Query, RequiredTables
 from contract.lake import DATABASE, LANDING_PREFIX
 from contract.source import OUTBOX_TABLE as TABLE
 from local.look.lake import Lake, local_s3_options
@@ -43,7 +43,7 @@ COMPACTED = ("hoodie.compact.inline=true", "hoodie.compact.inline.max.delta.comm
 # Queries that say in which order their rows come, of which no two are alike.
 ORDERED = {"history", "latest_orders", "quarantine"}
 # Here are no example's tables, and no history.
-ASKED = [query for query in QUERIES if not isinstance(query.of, Needed) and query.of != "history"]
+ASKED = [query for query in QUERIES if not isinstance(query.of, RequiredTables) and query.of != "history"]
 Rows = list[dict[str, Any]]
 
 
