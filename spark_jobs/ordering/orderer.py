@@ -1,15 +1,16 @@
 """What a batch's decoded events mean for the table, and by which operation they are written there."""
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.decoding.batch_decoder import DecodedBatch
+from spark_jobs.decoding.batch_decoder import BatchDecoder, DecodedBatch
 from spark_jobs.decoding.summary import Summary
+from spark_jobs.errors import Log
 from spark_jobs.options.table_settings import TableSettings
 from spark_jobs.ordering.changes import KEY, STORED_AT, key_of
 from spark_jobs.runtime.session import CodegenSwitch
@@ -37,60 +38,70 @@ class OrderedChanges:
     notes: tuple[str, ...] = ()
 
 
-class Orderer(Protocol):
-    """Orderer batches; `remembers_deletes` says that an event may come again, or late, after its key's delete."""
-
-    remembers_deletes: bool
-
-    def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> OrderedChanges:
-        """Return what the table takes in of a decoded batch, after the commit that `progress` is of."""
-
-    def release(self) -> None:
-        """Free what was cached for the batch: it is committed, or has failed."""
-
-
+@dataclass(eq=False)
 class StoredRows:
     """The rows that the table has, to be compared with events; `passed_on` columns are the source's own, None: all."""
 
-    def __init__(self, table: HudiTable, settings: TableSettings, compiling: CodegenSwitch) -> None:
-        self._table = table
-        self._settings = settings
-        self._compiling = compiling
-        self.passed_on: Collection[str] | None = None
+    table: HudiTable
+    settings: TableSettings
+    compiling: CodegenSwitch
+    passed_on: Collection[str] | None = field(default=None, init=False)
 
     def __call__(self, columns: Mapping[str, T.DataType]) -> DataFrame | None:
         """Return KEY, STORED_AT (the ordering value) and `columns` of the rows; None without a table.
 
         Columns that aren't the source's own are null.
         """
-        schema = self._table.schema()
+        schema = self.table.schema()
         if schema is None:
             return None
         known = set(schema.names) if self.passed_on is None else set(schema.names) & set(self.passed_on)
-        key = key_of(self._settings.key_fields).alias(KEY)
+        key = key_of(self.settings.key_fields).alias(KEY)
         values = [
             (F.col(name) if name in known else F.lit(None).cast(kind)).alias(name) for name, kind in columns.items()
         ]
-        stored = self._table.rows().select(key, F.col(self._settings.ordering_field).alias(STORED_AT), *values)
-        self._compiling.resume()  # however few events, the table may have millions of rows
+        stored = self.table.rows().select(key, F.col(self.settings.ordering_field).alias(STORED_AT), *values)
+        self.compiling.resume()  # however few events, the table may have millions of rows
         return stored
 
 
-def operation_for(settings: TableSettings, settled: OrderedChanges, *, is_new: bool, log: Callable[[str], None]) -> str:
+class Orderer(ABC):
+    """Orders the events of batches: says which of them the table takes in."""
+
+    # Whether an event may come again, or late, after its key's delete.
+    remembers_deletes = False
+
+    def __init__(
+        self, spark: SparkSession, settings: TableSettings, *, decoder: BatchDecoder, stored_rows: StoredRows
+    ) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._decoder = decoder
+        self._stored_rows = stored_rows
+
+    @abstractmethod
+    def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> OrderedChanges:
+        """Return what the table takes in of a decoded batch, after the commit that `progress` is of."""
+
+    def release(self) -> None:  # noqa: B027  (not each caches)
+        """Free what was cached for the batch: it is committed, or has failed."""
+
+
+def operation_for(settings: TableSettings, ordered: OrderedChanges, *, is_new: bool, log: Log) -> str:
     """Return the operation that writes a batch; `is_new` says that the table has no commit yet.
 
     `log` gets a line when it isn't the settings'.
     """
-    wanted, summary = settings.operation, settled.summary
+    wanted, summary = settings.operation, ordered.summary
     bucketed = is_bucketed(settings)
-    if wanted == "upsert" and settled.fresh and not summary.deletes:
+    if wanted == "upsert" and ordered.fresh and not summary.deletes:
         # All keys are new, so skip upsert's lookup. But each task would have a file open in each folder, and
         # the buckets of a bucket index can be filled in bulk once.
         return wanted if settings.partition_fields or (bucketed and not is_new) else "bulk_insert"
     if wanted != "upsert" and (summary.deletes or summary.truncated is not None):
         log(f"{wanted} can't delete: this batch has deletes and is written by upsert")
         return "upsert"
-    if wanted != "upsert" and settled.rewrites:
+    if wanted != "upsert" and ordered.rewrites:
         log(f"{wanted} would double rows: this batch has changed ones and is written by upsert")
         return "upsert"
     if wanted == "bulk_insert" and bucketed and not is_new:
