@@ -33,7 +33,7 @@ def platform_sides(platform: Platform, names: Sequence[str] = ()) -> Sides:
         return LogArrivals(platform, table)
 
     return Sides(
-        platform.endpoints.source,
+        platform.source,
         [
             Compared(entry=table.entry, schema_file=PIPELINES / pipeline.schema_file(table.entry), lake=table.lake)
             for table in tables
@@ -88,7 +88,7 @@ class LogArrivals:
 
     def _is_sent(self, position: str) -> bool:
         """Tell whether all up to a position of the log is in topics: the connector has confirmed it."""
-        slot = self._database.slot(self._pipeline.slot_name, position)
+        slot = self._database.slot(self._pipeline.connectors.source.slot_name, position)
         return slot is not None and slot.behind_bytes is not None and slot.behind_bytes <= 0
 
     def _topic_end(self) -> int:

@@ -16,9 +16,9 @@ from local.comparison.run import Repairs, compare_tables
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
 from local.look.status import read_status, require_answers
-from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.queried_pipeline import QueriedPipeline
+from local.platform.steps import SUPERVISOR
 from local.resnapshot.command import NEEDED, resnapshot_platform
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.pipelines import repairs as log_repairs
@@ -42,7 +42,7 @@ def reconcile(
     _refuse_to_wait_in_vain(platform)
     right = True
     if deep:
-        outbox = compare_outbox(platform.endpoints.source, timeout_s=timeout_s)
+        outbox = compare_outbox(platform.source, timeout_s=timeout_s)
         print_comparison(console, outbox, there="in the outbox")
         if not (right := outbox.equal):
             console.print(f"the outbox is stale: CALL {SCHEMA}.usp_init_order_events() brings it up to date")
@@ -105,7 +105,7 @@ def compare_platform(platform: Platform, *, timeout_s: float = TIMEOUT_S) -> lis
 
 def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
     """Return what mends a table by how it is captured."""
-    services, source = platform.services, platform.endpoints.source
+    services, source = platform.services, platform.source
 
     def say(line: str) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -115,7 +115,7 @@ def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
     ask_the_connector = log_repairs(
         source,
         services.pipeline,
-        platform.pipeline.source_connector(),
+        platform.pipeline.connectors.source_connector(),
         EventWriter(services.kafka.client(SOURCE)),
         timeout_s=Wanted.timeout_s,
         say=say,

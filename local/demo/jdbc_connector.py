@@ -22,9 +22,9 @@ from local.errors import PlatformError
 from local.look.topic import Topic
 from local.platform.platform import Platform
 from local.services.connect import Connect
-from local.services.given_plugins import JDBC
 from local.services.kafka.users import ADMIN
 from local.services.s3 import REGION
+from local.services.user_plugins import JDBC
 from plugins.polling.jdbc_settings import PolledDatabase, Polling
 from plugins.sink.sink_properties import CONNECTOR_CLASS as SINK
 from settings.pipeline import CapturedTableSettings
@@ -173,7 +173,7 @@ def _records(topic: Topic) -> list[Mapping[str, Any]]:
 
 def _rows(platform: Platform, entry: CapturedTableSettings) -> dict[Any, Mapping[str, Any]]:
     rows = f"({entry.query}) AS rows" if entry.query is not None else entry.name
-    connection = psycopg2.connect(**platform.endpoints.source)
+    connection = psycopg2.connect(**platform.source)
     by_name = psycopg2.extras.RealDictCursor
     with contextlib.closing(connection), connection, connection.cursor(cursor_factory=by_name) as cursor:
         cursor.execute(f"SELECT * FROM {rows}")

@@ -55,7 +55,7 @@ class Watch:
 
     def __init__(self, platform: Platform, loaded: float) -> None:
         """`loaded`: the time.monotonic() at which the source had its rows."""
-        self.parameters = platform.endpoints.source
+        self.parameters = platform.source
         self._platform = platform
         self._loaded = loaded
         self._topic = None if platform.services.pipeline.is_queried else platform.topic

@@ -10,8 +10,8 @@ from local.comparison.platform_sides import platform_sides
 from local.comparison.report import print_comparison
 from local.console import console, say
 from local.errors import LockedError, PlatformError
-from local.platform.order import GRACE_S, SUPERVISOR
 from local.platform.platform import Platform
+from local.platform.steps import GRACE_S, SUPERVISOR
 from local.resnapshot.connector import LocalConnector
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.log_tables import Say
@@ -55,8 +55,8 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
     with _locked(platform):
         made_again = _let_through(platform, wanted, names, say)
     services, sides = platform.services, platform_sides(platform, names)
-    pipeline, source = services.pipeline, platform.endpoints.source
-    reader = platform.pipeline.source_connector()
+    pipeline, source = services.pipeline, platform.source
+    reader = platform.pipeline.connectors.source_connector()
     entries = [table.entry for table in sides.tables]
     writer = EventWriter(services.kafka.client(SOURCE))
     lakes = [table.lake for table in services.tables]
@@ -92,7 +92,7 @@ def _take_back(
     if back:
         say(f"captured and read again: {', '.join(back)}")
     if left := [entry for entry in entries if entry.name not in back]:
-        source, pipeline = platform.endpoints.source, platform.services.pipeline
+        source, pipeline = platform.source, platform.services.pipeline
         read_tables_again(source, pipeline, left, reader, where=None, timeout_s=wanted.timeout_s, say=say)
 
 
@@ -100,7 +100,7 @@ def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableCo
     """Re-snapshot a platform that runs, its sink and its job perhaps not. Raises PlatformError."""
     with _locked(platform):
         _let_through(platform, wanted, (), say)
-        return resnapshot(platform_sides(platform), platform.pipeline.source_connector(), wanted, say)
+        return resnapshot(platform_sides(platform), platform.pipeline.connectors.source_connector(), wanted, say)
 
 
 def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None, say: Say) -> bool:
@@ -121,9 +121,9 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None
     if platform.services.pipeline.outbox is not None:
         pipeline.take_back([table.name for table in pipeline.tables])
     if "sink" in platform.expected():
-        pipeline.run_sink()
+        pipeline.connectors.run_sink()
     else:
-        pipeline.resume_sink()
+        pipeline.connectors.resume_sink()
     pipeline.start_job()
     return problem is not None
 

@@ -35,7 +35,7 @@ PATIENT_S = 120.0
 
 
 def change(places: Platform, statement: str) -> None:
-    execute(places.endpoints.source, statement)
+    execute(places.source, statement)
 
 
 def rows(places: Platform, table: str, key: str) -> dict[int, dict[str, Any]]:
@@ -119,7 +119,7 @@ def test_an_insert_an_update_and_a_delete_arrive(places: Platform) -> None:
 
 
 def test_a_transaction_that_commits_after_a_later_one_was_seen_is_not_lost(places: Platform) -> None:
-    with contextlib.closing(psycopg2.connect(**places.endpoints.source)) as late, late.cursor() as cursor:
+    with contextlib.closing(psycopg2.connect(**places.source)) as late, late.cursor() as cursor:
         cursor.execute("SAVEPOINT a; UPDATE city SET city = 'Late' WHERE city_id = 7; RELEASE SAVEPOINT a")
         change(places, "UPDATE city SET city = 'Early' WHERE city_id = 8")
         wait_until(lambda: rows(places, "city", "city_id")[8]["city"] == "Early")

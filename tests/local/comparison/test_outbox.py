@@ -1,7 +1,6 @@
 """A stale outbox is seen, row and column, and one that is right isn't called stale."""
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -73,7 +72,7 @@ def test_what_arrives_while_it_looks_is_no_difference(shop: Shop) -> None:
 def test_the_command_shows_both_comparisons_and_fails_for_a_stale_outbox(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Platform, "endpoints", SimpleNamespace(source=shop.parameters))
+    monkeypatch.setattr(Platform, "source", shop.parameters)
     monkeypatch.setattr(reconcile, "_refuse_to_wait_in_vain", lambda _platform: None)
     monkeypatch.setattr(reconcile, "reconcile_platform", lambda *_args, **_options: True)
     run = CliRunner().invoke(app, ["reconcile", "--deep", "--timeout", "0"])
