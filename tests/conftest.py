@@ -34,7 +34,7 @@ _numbers = itertools.count(1)
 MEMORY = Path("/dev/shm")  # noqa: S108 - the folder that we make there is ours alone
 ENOUGH_BYTES = 4 << 30
 # What `make setup` downloads for these modules; there can be no folder below a device.
-DOWNLOADED = ("local.setup.jars", "stacks.wheels", "stacks.processing.jdbc_driver")
+DOWNLOADED = ("local.setup.jars", "stacks.lambda_assets", "stacks.processing.jdbc_driver")
 NOWHERE = Path(os.devnull) / "cache"
 
 

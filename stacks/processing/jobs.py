@@ -39,7 +39,7 @@ class Jobs:
         self._common = {keys.METRICS_NAMESPACE: environment.prefix}
 
     def steps(self) -> list[Step]:
-        """Return the steps, that of all tables that share one first; those that are made of others do."""
+        """Return the steps. The shared step comes first; it also keeps derived tables."""
         tables = self._tables(one_step=True)
         shared = [self._job(pipeline, table) for pipeline, table in tables if not pipeline.is_queried]
         for pipeline in self._environment.pipelines:

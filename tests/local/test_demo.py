@@ -132,7 +132,7 @@ def test_the_initial_load_waits_for_what_the_job_makes_of_the_tables(monkeypatch
     absent = SimpleNamespace(lake=SimpleNamespace(exists=lambda: False), lake_name="country_addresses")
     pipeline = SimpleNamespace(is_queried=True)
     services = SimpleNamespace(tables=(there,), derived=(there, absent), pipeline=pipeline)
-    platform: Any = SimpleNamespace(services=services, endpoints=SimpleNamespace(source={}))
+    platform: Any = SimpleNamespace(services=services, source={})
     monkeypatch.setattr(Watch, "_count", lambda *_: 603)
     monkeypatch.setattr(watch, "_lake_count", lambda _table: 603)
     monkeypatch.setattr(watch, "compare_platform", lambda _platform: [EQUAL])
