@@ -6,7 +6,7 @@ from typing import Any
 from psycopg2 import sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from capture.query_checks import query_problems
+from capture.queried import query_problems
 from db.errors import LoadError
 from db.loading import transaction
 from local.errors import PlatformError
