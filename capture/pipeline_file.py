@@ -22,13 +22,12 @@ from capture.schemas import avro_schema
 from contract.avro_names import SOURCE_NAME
 from db.errors import LoadError
 from db.source.catalogue import Database, Table, TableName
+from db.source.signals import SENDS_GENERATED
 from settings import files
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 _NAME = re.compile(r"[a-z][a-z0-9]{0,19}\Z")
-# PostgreSQL 18 can publish generated columns.
-_PUBLISHES_GENERATED = 180_000
 
 
 def check_name(name: str) -> str:
@@ -125,7 +124,7 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
 
 def _generated(database: Database, settings: CapturedTableSettings, table: Table) -> list[str]:
     """Name columns that aren't sent, and by which Debezium can't read the table again (db/source/signals.py)."""
-    if settings.how != "log" or database.server.version >= _PUBLISHES_GENERATED:
+    if settings.how != "log" or database.server.version >= SENDS_GENERATED:
         return []
     decided = {*settings.key, *settings.hash, *settings.leave_out}
     return [column.name for column in table.columns if column.generated and column.name not in decided]
