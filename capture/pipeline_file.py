@@ -18,7 +18,7 @@ from typing import Any
 
 from capture.entry import GENERATED, Entry
 from capture.pipeline_text import entry_text, pipeline_text, with_left_out
-from capture.schemas import avro_schema
+from capture.schemas import avro_schema, schema_text
 from contract.avro_names import SOURCE_NAME
 from db.errors import LoadError
 from db.source.catalogue import Database, Table, TableName
@@ -194,7 +194,7 @@ def write_new(
 ) -> None:
     """Write a new pipeline: its schemas, then its file. Raises LoadError."""
     for entry in entries:
-        _write(folder / name / f"{entry.lake_table}.avsc", _json(_schema_of_entry(name, entry)))
+        _write(folder / name / f"{entry.lake_table}.avsc", schema_text(_schema_of_entry(name, entry)))
     _write(folder / f"{name}.toml", pipeline_text(name, database, entries, refused))
 
 
@@ -204,9 +204,9 @@ def add(name: str, changes: Changes, folder: Path = PIPELINES) -> None:
     before = path.read_text(encoding="utf-8")
     text = _with_left_out(name, before, changes, folder)
     for file, schema in changes.schemas.items():
-        _write(folder / file, _json(schema))
+        _write(folder / file, schema_text(schema))
     for entry in changes.entries:
-        _write(folder / name / f"{entry.lake_table}.avsc", _json(_schema_of_entry(name, entry)))
+        _write(folder / name / f"{entry.lake_table}.avsc", schema_text(_schema_of_entry(name, entry)))
     if changes.entries:
         text += "" if text.endswith("\n") else "\n"
         text += "".join(f"\n{entry_text(entry)}" for entry in changes.entries)
@@ -238,10 +238,6 @@ def _schema_of_entry(pipeline: str, entry: Entry) -> dict[str, Any]:
         hashed=(),
         queried=entry.queried,
     )
-
-
-def _json(schema: dict[str, Any]) -> str:
-    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def _write(path: Path, text: str) -> None:
