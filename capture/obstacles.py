@@ -11,7 +11,7 @@ from contract.errors import UserError
 from contract.source import HEARTBEAT, SCHEMA, SIGNAL
 from contract.table_names import clashes, lake_name, table_topic, topic_identity
 from db.source.catalogue import HAS_ROWS, Database, Table, TableName
-from plugins.captured import CapturedTable
+from plugins.source.captured import CapturedTable
 from settings import query_rules
 
 _OUTBOX = SCHEMA

@@ -43,7 +43,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
             ("setting-changes", "docs/reference/settings.md.", "operate.changes.page", WHEELS),
             ("types", "docs/reference/types.md.", "capture.type_page", ()),
             ("pictures", "The documents' pictures, from a platform and a review.", "tests.browser.pictures", ALL),
-            ("certificates", "RDS's roots, from npm's package.", "stacks.certificates", (prepare.node_modules,)),
+            ("certificates", "RDS's roots, from npm's package.", "local.tools.certificates", (prepare.node_modules,)),
             ("events", "tests/events/: what Debezium sends of the outbox.", "tests.events.record_events", JARS),
             ("typed-events", "tests/events/every_type.jsonl.", "tests.events.record_types", JARS),
         ),
@@ -53,7 +53,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
         (
             ("python", "requirements*.txt, as `make lock` does.", "cli.prepare:lock_python", ()),
             ("jars", "local/setup/jars.lock.", "local.setup.jars:lock", ()),
-            ("plugins", "plugins/versions.toml: the releases' sizes and hashes.", "plugins.lock", ()),
+            ("plugins", "plugins/releases/versions.toml: the releases' sizes and hashes.", "plugins.releases.lock", ()),
         ),
     ),
 }
@@ -63,7 +63,9 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
 def run_tests(
     parts: Annotated[
         list[str] | None,
-        typer.Argument(help="Parts of the suite; also fuzz, faults, trino, yarn and kubernetes, which it leaves out."),
+        typer.Argument(
+            help="Parts of the suite; also long, fuzz, faults, trino, yarn and kubernetes, which it leaves out."
+        ),
     ] = None,
     *,
     minutes: Annotated[

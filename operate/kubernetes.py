@@ -1,13 +1,13 @@
-"""An environment's EKS cluster, called with the caller's own credentials from wherever its API is reached."""
+"""Calls an environment's EKS cluster with the caller's own credentials."""
 
 from functools import partial
 
 import boto3
 
 from operate.outputs import QUICK
-from plugins.kubernetes_api import Cluster, Kubernetes, signed_token
+from plugins.workers.kubernetes_api import Cluster, Kubernetes, signed_token
 from settings.environment import Environment
-from stacks.kubernetes.manifests import INSTANCE, NAMESPACE
+from stacks.connectors.manifests import INSTANCE, NAMESPACE
 
 
 def cluster_api(session: boto3.Session, environment: Environment) -> Kubernetes:

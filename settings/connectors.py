@@ -6,10 +6,10 @@ from typing import Any
 from contract import rds_ca
 from contract.sizes import MCU_HEAP_BYTES
 from contract.source import SIGNAL, heartbeat_statement, own_schema
-from plugins import kcql
 from plugins.connector_names import GENERATION, OUTBOX, offset_topic
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.topics import PlannedTopic, planned_topics
+from plugins.kafka.topics import PlannedTopic, planned_topics
+from plugins.sink import kcql
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.pipeline import Pipeline

@@ -31,7 +31,7 @@ _ELEMENT_NOTES = {
     "timestamptz": "timestamps BC are wrong",
 }
 _WITH_PLACEHOLDER = ("text", "varchar", "bpchar", "json", "jsonb", "int4", "int8", "date", "uuid", "bytea")
-# What our converter sends in Debezium's place (plugins/EveryValue.java), as it does what _ELEMENTS lacks.
+# What our converter sends in Debezium's place (plugins/workers/java/EveryValue.java), as it does what _ELEMENTS lacks.
 _CONVERTED = ("numeric", "tsvector")
 # Debezium has no arrays of these, or loses something of them.
 _NO_ARRAYS = {

@@ -1,7 +1,7 @@
 """Custom resource: a connector on workers of ours on EKS. Its name is its identity, as on MSK Connect (connector.py).
 
 Request: `cluster` (`name`, `endpoint`, `authority`), `connectorName`, `objects` (its workers', the ServiceAccount
-first, as stacks/kubernetes/manifests.py makes them), and `connectorConfiguration`. Attribute: `Name`.
+first, as stacks/connectors/manifests.py makes them), and `connectorConfiguration`. Attribute: `Name`.
 
 The workers are brought up to date first, then the connector gets its configuration, and it is there when its tasks run
 and its workers are ready. A task that fails, or a worker that doesn't start, fails the deployment with the reason.
@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import quote
 
 from contract.tags import FORMER_OWNER, OWNER
-from plugins import failures
-from plugins.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all
-from plugins.own_workers import OFFSETS
+from plugins.source import failures
+from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all
+from plugins.workers.own_workers import OFFSETS
 from stacks.handlers import connector_name, framework, journal
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 from stacks.handlers.kubernetes_objects import no_longer, refused

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 
 import pytest
 from psycopg2.extensions import cursor as Cursor
@@ -10,6 +9,7 @@ from psycopg2.extensions import cursor as Cursor
 from db import rewriting
 from db.errors import LoadError
 from tests.db.conftest import Shop
+from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -43,15 +43,12 @@ def test_a_row_that_a_writer_holds_is_waited_for_with_no_other_row_held(shop: Sh
     keys = list(range(10248, 10260))
     toucher = threading.Thread(target=rewriting.rewrite_rows, args=(cursor, keys, quiet))
     toucher.start()
-    deadline = time.monotonic() + 10
-    while not shop.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: shop.value("SELECT count(*) FROM pg_locks WHERE NOT granted"))
     # Would it hold one of the others, this would wait for it, and it for us.
     holder.execute("SET lock_timeout = '2s'")
     holder.execute("SELECT FROM cdc_events WHERE order_id = ANY(%s) FOR UPDATE", (keys,))
     writer.rollback()
-    toucher.join(10)
+    toucher.join(PATIENCE_S)
     assert [event.order_id for event in shop.events()] == [key for key in keys if key != 10250] + [10250]
 
 
@@ -73,12 +70,9 @@ def test_a_key_that_somebody_inserts_meanwhile_is_never_deleted(shop: Shop, curs
     writer.cursor().execute("INSERT INTO cdc_events (order_id) VALUES (99_999)")
     burier = threading.Thread(target=rewriting.emit_deletes, args=(cursor, [99_999], quiet))
     burier.start()
-    deadline = time.monotonic() + 10
-    while not shop.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: shop.value("SELECT count(*) FROM pg_locks WHERE NOT granted"))
     writer.commit()
-    burier.join(10)
+    burier.join(PATIENCE_S)
     assert [(event.op, event.order_id) for event in shop.events()] == [("c", 99_999)]
 
 

@@ -10,9 +10,11 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from contract import metrics as names
 from spark_jobs.runtime import metrics
 from spark_jobs.runtime.metrics import Metrics, metrics_for
 from tests.spark_jobs.test_loop import REPORT
+from tests.waiting import PATIENCE_S
 
 NAMESPACE, TABLE = "dev-cdc-lake", "datalake.cdc_events"
 
@@ -86,23 +88,23 @@ def test_failed_attempts_are_counted_and_none_is_said_too(cloudwatch: Any) -> No
 
 def test_the_horizons_age_is_told_of_tables_that_are_queried_alone(cloudwatch: Any) -> None:
     made = make(cloudwatch, Clock())
-    made.horizon_age(None)
+    made.state(names.HORIZON_AGE_SECONDS, None)
     made.publish()
     assert sums(cloudwatch, "HorizonAgeSeconds") == [None]
-    made.horizon_age(7200)
+    made.state(names.HORIZON_AGE_SECONDS, 7200)
     made.publish()
     assert sums(cloudwatch, "HorizonAgeSeconds")[-1] == 7200
 
 
 def test_ignored_truncates_are_told_of_tables_that_ignore_them_alone(cloudwatch: Any) -> None:
     made = make(cloudwatch, Clock())
-    made.ignored_truncates(None)
+    made.state(names.IGNORED_TRUNCATES, None)
     made.publish()
     assert sums(cloudwatch, "IgnoredTruncates") == [None]
-    made.ignored_truncates(0)
+    made.state(names.IGNORED_TRUNCATES, 0)
     made.publish()
     assert sums(cloudwatch, "IgnoredTruncates") == [0]
-    made.ignored_truncates(1)
+    made.state(names.IGNORED_TRUNCATES, 1)
     made.publish()
     made.publish()
     assert sums(cloudwatch, "IgnoredTruncates") == [2]
@@ -185,7 +187,7 @@ def test_the_thread_publishes_at_once_and_at_the_end(cloudwatch: Any, monkeypatc
 
     made = make(Watched(cloudwatch, failures=0), Clock())
     made.start()
-    assert first.wait(10)
+    assert first.wait(PATIENCE_S)
     made.committed(REPORT)
     made.finish()
     assert sums(cloudwatch, "Events") == [833]
@@ -200,12 +202,12 @@ def test_what_is_counted_while_a_publication_is_under_way_at_the_end_is_publishe
     class Slow(Broken):
         def put_metric_data(self, **arguments: Any) -> Any:
             first.set()
-            made._ended.wait(10)
+            made._ended.wait(PATIENCE_S)
             return super().put_metric_data(**arguments)
 
     made = make(Slow(cloudwatch, failures=0), Clock())
     made.start()
-    assert first.wait(10)
+    assert first.wait(PATIENCE_S)
     made.committed(REPORT)
     made.finish()
     assert sums(cloudwatch, "Events") == [833]
@@ -218,16 +220,16 @@ def test_a_cloudwatch_that_never_answers_does_not_keep_the_job(monkeypatch: pyte
     class Hanging:
         def put_metric_data(self, **_: Any) -> None:
             asked.set()
-            released.wait(10)
+            released.wait(PATIENCE_S)
 
     made = make(Hanging(), Clock())
     made.start()
-    assert asked.wait(10)
+    assert asked.wait(PATIENCE_S)
     made.committed(REPORT)
     made.finish()
     assert made._thread.is_alive()
     released.set()
-    made._thread.join(10)
+    made._thread.join(PATIENCE_S)
 
 
 def test_without_a_namespace_there_are_none_and_without_a_region_a_line(

@@ -10,7 +10,9 @@ from psycopg2.extensions import cursor as Cursor
 from psycopg2.extras import LogicalReplicationConnection
 
 from db.source import replication
+from db.source.slots import drop_slot
 from tests.db.conftest import Shop
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -27,7 +29,7 @@ def cursor(shop: Shop) -> Iterator[Cursor]:
     try:
         yield cursor
     finally:
-        # The slot goes with the database, whose end waits for who reads it.
+        wait_until(lambda: drop_slot(shop.parameters, SLOT))
         cursor.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
         cursor.execute("SELECT pg_reload_conf()")
         cursor.execute("ALTER ROLE cdc_connector LOGIN")

@@ -18,6 +18,7 @@ from db.source.reading import ReadObjects, grant_reader
 from local.services.postgres import ConnectionParameters
 from tests.conftest import execute
 from tests.db.source.test_preparing import PASSWORD, ROLE, connector, forget
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 
@@ -51,7 +52,7 @@ def test_a_change_of_the_role_in_another_database_is_waited_for(
         time.sleep(0.3)
         assert not working.done()
         other.commit()
-        working.result(timeout=20)
+        working.result(PATIENCE_S)
     with connector(server) as cursor:
         cursor.execute("SELECT 1")
 

@@ -20,6 +20,7 @@ from spark_jobs.table.hudi_table import HudiTable
 from stacks.handlers.preparation import wanted_tables
 from tests.spark_jobs.sources.jdbc.conftest import FIELDS, Queried
 from tests.spark_jobs.test_cached import stored
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -178,17 +179,13 @@ def test_an_empty_look_asks_spark_for_nothing(queried: Queried) -> None:
 
 
 def test_a_transaction_that_stays_open_is_seen_as_the_age_of_the_horizon(queried: Queried) -> None:
-    def wait_until_nobody_holds_it() -> None:
-        """Look again and again: autovacuum holds the horizon, too, for a moment."""
-        until = time.monotonic() + 60
+    def nobody_holds_it() -> bool:
         queried.run(job)
-        while job.horizon_age_seconds:
-            assert time.monotonic() < until
-            time.sleep(0.2)
-            queried.run(job)
+        return not job.horizon_age_seconds
 
     job = queried.job()
-    wait_until_nobody_holds_it()
+    # Autovacuum holds it, too, for a moment.
+    wait_until(nobody_holds_it)
     with queried.transaction() as open_for_long:
         open_for_long.execute("SELECT pg_current_xact_id()")
         queried.execute("UPDATE address SET address = 'new' WHERE address_id = 1")
@@ -196,7 +193,7 @@ def test_a_transaction_that_stays_open_is_seen_as_the_age_of_the_horizon(queried
         time.sleep(0.2)
         queried.run(job)
         assert (job.horizon_age_seconds or 0) >= 0.2
-    wait_until_nobody_holds_it()
+    wait_until(nobody_holds_it)
     job.close()
 
 

@@ -1,0 +1,257 @@
+"""What runs a connector on Kubernetes, as the API takes it: the objects of one group of workers.
+
+A group is a cluster of Kafka Connect's own: one connector, its workers, one role. No CDK here, and no cluster: tests
+look at the objects, `./lake aws manifests` prints them, and the custom resource applies them (docs/decisions/0095).
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from contract.text import UTF_8_FLAG, UTF_8_LOCALE
+from plugins.workers import own_workers, worker_health
+from stacks.connectors.worker_file import properties_file
+
+Object = dict[str, Any]
+NAMESPACE = "kafka-connect"
+PART_OF = "cdc-lake"
+# The label of which connector a worker is.
+INSTANCE = "app.kubernetes.io/instance"
+# The image's: connect-image/Dockerfile.
+LIBRARIES, PLUGINS, USER = "/opt/kafka/libs", "/opt/plugins", 65532
+_FOLDER = "/etc/connect"
+_PORT_NAME = "rest"
+_MEMORY_GIB = 4
+# Of the node's disk.
+_TMP_GIB, _LOGS_GIB = 2, 1
+# Of the limit: the heap; the rest is for the JVM itself, and for direct buffers.
+_HEAP_PERCENT = 60
+# A worker that is told to stop hands its tasks over first.
+_GRACE_S = own_workers.STOP_S + 40
+_CPU_PERCENT = 70
+# Pod Identity's agent on every node (EKS user guide, "How EKS Pod Identity works").
+_IDENTITY = "169.254.170.23/32"
+LOG4J = "\n".join(
+    (
+        "log4j.rootLogger=INFO, stdout",
+        "log4j.appender.stdout=org.apache.log4j.ConsoleAppender",
+        "log4j.appender.stdout.layout=org.apache.log4j.PatternLayout",
+        "log4j.appender.stdout.layout.ConversionPattern=[%d] %p %m (%c)%n",
+        # Each probe's request would be a line.
+        "log4j.logger.org.apache.kafka.connect.runtime.rest.RestServer=WARN",
+        "",
+    )
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Destination:
+    """Where workers may open connections to: addresses and a TCP port."""
+
+    cidr: str
+    port: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerGroup:
+    """The workers of a connector: `units` of 1 vCPU and 4 GiB each, `workers` of them, up to `most` under load.
+
+    `properties` is the workers' file, `variables` what it reads from the environment; `files` are further ones on their
+    class path. `api` are the addresses that the Kubernetes API's requests to workers come from.
+    """
+
+    connector: str
+    image: str
+    workers: int
+    units: int
+    properties: Mapping[str, str]
+    variables: Mapping[str, str]
+    destinations: tuple[Destination, ...]
+    api: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    most: int = 0
+
+
+def objects(group: WorkerGroup) -> list[Object]:
+    return [
+        _object(group, "v1", "ServiceAccount", automountServiceAccountToken=False),
+        _configuration(group),
+        _network_policy(group),
+        _service(group),
+        _disruption_budget(group),
+        _deployment(group),
+        *_autoscaler(group),
+    ]
+
+
+def _labels(group: WorkerGroup) -> dict[str, str]:
+    return {"app.kubernetes.io/name": "kafka-connect", INSTANCE: group.connector}
+
+
+def _object(group: WorkerGroup, version: str, kind: str, *, name: str | None = None, **parts: Any) -> Object:
+    labels = {**_labels(group), "app.kubernetes.io/part-of": PART_OF}
+    metadata = {"name": name or group.connector, "namespace": NAMESPACE, "labels": labels}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **parts}
+
+
+def _configuration(group: WorkerGroup) -> Object:
+    """The workers' files. Named by what they say: a change is another one, to which the workers are rolled."""
+    return _object(group, "v1", "ConfigMap", name=_configuration_name(group), immutable=True, data=_files(group))
+
+
+def _files(group: WorkerGroup) -> dict[str, str]:
+    return {"worker.properties": properties_file(group.properties), "log4j.properties": LOG4J, **group.files}
+
+
+def _configuration_name(group: WorkerGroup) -> str:
+    digest = hashlib.sha256(json.dumps(_files(group), sort_keys=True).encode()).hexdigest()
+    return f"{group.connector}-{digest[:10]}"
+
+
+def _service(group: WorkerGroup) -> Object:
+    """Connect's REST interface, for the API's proxy. Also of workers whose tasks have failed: they say why."""
+    ports = [{"name": _PORT_NAME, "port": own_workers.REST_PORT, "targetPort": _PORT_NAME, "protocol": "TCP"}]
+    spec = {"selector": _labels(group), "ports": ports, "publishNotReadyAddresses": True}
+    return _object(group, "v1", "Service", spec=spec)
+
+
+def _disruption_budget(group: WorkerGroup) -> Object:
+    """One worker at a time, whoever drains nodes. One whose task has failed isn't ready, and holds no node up."""
+    selector = {"matchLabels": _labels(group)}
+    spec = {"maxUnavailable": 1, "selector": selector, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
+    return _object(group, "policy/v1", "PodDisruptionBudget", spec=spec)
+
+
+def _autoscaler(group: WorkerGroup) -> Iterator[Object]:
+    if group.most <= group.workers:
+        return
+    target = {"type": "Utilization", "averageUtilization": _CPU_PERCENT}
+    spec = {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": group.connector},
+        "minReplicas": group.workers,
+        "maxReplicas": group.most,
+        "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
+        # Every worker that comes or goes moves tasks: not for a moment's quiet.
+        "behavior": {"scaleDown": {"stabilizationWindowSeconds": 600}},
+    }
+    yield _object(group, "autoscaling/v2", "HorizontalPodAutoscaler", spec=spec)
+
+
+def _network_policy(group: WorkerGroup) -> Object:
+    siblings = {"podSelector": {"matchLabels": _labels(group)}}
+    rest = [{"port": own_workers.REST_PORT, "protocol": "TCP"}]
+    names = [{"port": 53, "protocol": protocol} for protocol in ("UDP", "TCP")]
+    spec = {
+        "podSelector": {"matchLabels": _labels(group)},
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [{"from": [siblings, {"ipBlock": {"cidr": group.api}}], "ports": rest}],
+        "egress": [
+            {"to": [siblings], "ports": rest},
+            {"ports": names},
+            _egress(Destination(cidr=_IDENTITY, port=80)),
+            *(_egress(destination) for destination in group.destinations),
+        ],
+    }
+    return _object(group, "networking.k8s.io/v1", "NetworkPolicy", spec=spec)
+
+
+def _egress(destination: Destination) -> Object:
+    ports = [{"port": destination.port, "protocol": "TCP"}]
+    return {"to": [{"ipBlock": {"cidr": destination.cidr}}], "ports": ports}
+
+
+def _deployment(group: WorkerGroup) -> Object:
+    """Two zones at the least. A worker that comes has to be ready before one goes."""
+    spec: Object = {
+        "selector": {"matchLabels": _labels(group)},
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+        "minReadySeconds": 15,
+        "progressDeadlineSeconds": 900,
+        "revisionHistoryLimit": 3,
+        "template": {"metadata": {"labels": {**_labels(group)}}, "spec": _pod(group)},
+    }
+    if group.most <= group.workers:
+        # Otherwise the autoscaler's to say.
+        spec["replicas"] = group.workers
+    return _object(group, "apps/v1", "Deployment", spec=spec)
+
+
+def _pod(group: WorkerGroup) -> Object:
+    return {
+        "serviceAccountName": group.connector,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": _GRACE_S,
+        "nodeSelector": {"kubernetes.io/arch": "amd64"},
+        "topologySpreadConstraints": [
+            _spread(group, "topology.kubernetes.io/zone", "DoNotSchedule") | {"minDomains": 2},
+            _spread(group, "kubernetes.io/hostname", "ScheduleAnyway"),
+        ],
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER,
+            "runAsGroup": USER,
+            "fsGroup": USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [_container(group)],
+        "volumes": [
+            {"name": "configuration", "configMap": {"name": _configuration_name(group)}},
+            # What the sink writes before it uploads.
+            {"name": "tmp", "emptyDir": {"sizeLimit": f"{_TMP_GIB}Gi"}},
+        ],
+    }
+
+
+def _spread(group: WorkerGroup, key: str, otherwise: str) -> Object:
+    return {
+        "maxSkew": 1,
+        "topologyKey": key,
+        "whenUnsatisfiable": otherwise,
+        "labelSelector": {"matchLabels": _labels(group)},
+        # Those that a rolling change is about to stop don't count.
+        "matchLabelKeys": ["pod-template-hash"],
+    }
+
+
+def _container(group: WorkerGroup) -> Object:
+    memory_flags = [f"-XX:MaxRAMPercentage={_HEAP_PERCENT}", "-XX:+ExitOnOutOfMemoryError", "-XX:-UsePerfData"]
+    java = ["java", UTF_8_FLAG, *memory_flags]
+    logs = f"-Dlog4j.configuration=file:{_FOLDER}/log4j.properties"
+    worker = ["org.apache.kafka.connect.cli.ConnectDistributed", f"{_FOLDER}/worker.properties"]
+    memory = f"{group.units * _MEMORY_GIB}Gi"
+    variables = sorted({**UTF_8_LOCALE, **group.variables}.items())
+    address = {"name": own_workers.ADDRESS, "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    return {
+        "name": "worker",
+        "image": group.image,
+        "command": [*java, logs, "-cp", f"{LIBRARIES}/*:{_FOLDER}", *worker],
+        "env": [address, *({"name": name, "value": value} for name, value in variables)],
+        "ports": [{"name": _PORT_NAME, "containerPort": own_workers.REST_PORT, "protocol": "TCP"}],
+        "resources": {
+            "requests": {"cpu": str(group.units), "memory": memory, "ephemeral-storage": f"{_TMP_GIB}Gi"},
+            # More for a moment, such as a start; memory can't be taken back. The disk also has what the worker logs.
+            "limits": {"cpu": str(2 * group.units), "memory": memory, "ephemeral-storage": f"{_TMP_GIB + _LOGS_GIB}Gi"},
+        },
+        "startupProbe": _probe("/health", seconds=10, failures=30),
+        # The worker itself hangs. Failed tasks are restarted where they are: another worker would fail as well.
+        "livenessProbe": _probe("/health", seconds=30, failures=6),
+        # A rolling change stops at a worker whose tasks fail.
+        "readinessProbe": _probe(worker_health.PATH, seconds=10, failures=3),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [
+            {"name": "configuration", "mountPath": _FOLDER, "readOnly": True},
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108  the pod's own
+        ],
+    }
+
+
+def _probe(path: str, *, seconds: int, failures: int) -> Object:
+    request = {"path": path, "port": _PORT_NAME, "scheme": "HTTP"}
+    return {"httpGet": request, "periodSeconds": seconds, "timeoutSeconds": 10, "failureThreshold": failures}
