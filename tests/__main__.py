@@ -21,10 +21,14 @@ PROGRAMS = [
     "tests/spark_jobs/test_streamer.py",
     "tests/spark_jobs/test_stop_file.py",
     "tests/spark_jobs/test_multi_table_streamer.py",
-    "tests/spark_jobs/test_derived_in_application.py",
+    "tests/spark_jobs/derived/test_derived_in_application.py",
 ]
 # In a session of their own: with all others in one, its memory wouldn't do.
-HISTORIES = ["tests/spark_jobs/sources", "tests/spark_jobs/test_histories.py", "tests/spark_jobs/test_redelivery.py"]
+HISTORIES = [
+    "tests/spark_jobs/sources/postgres",
+    "tests/spark_jobs/test_histories.py",
+    "tests/spark_jobs/test_redelivery.py",
+]
 PLACES = ["tests/e2e/test_demo_query.py", "tests/e2e/test_queried_places.py"]
 ANY_DATABASE = [
     f"tests/e2e/test_{name}.py"

@@ -27,8 +27,8 @@ from tests.cases import long
 from tests.spark_jobs import class_archive
 from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, Event, as_lines, aws_environment, event, glue_table
 from tests.spark_jobs.model import PLACEHOLDER
-from tests.spark_jobs.test_options import DELTASTREAMER_LINE
-from tests.spark_jobs.test_settings import DELTASTREAMER_PROPERTIES, decide
+from tests.spark_jobs.options.test_options import DELTASTREAMER_LINE
+from tests.spark_jobs.options.test_settings import DELTASTREAMER_PROPERTIES, decide
 
 # Generous: other tests may share the two cores.
 WAIT_S = 200

@@ -18,7 +18,7 @@ from local.query.instants import InstantError, readable
 from local.query.query import LakeTable, Period, QueriedLake, ask, described
 from local.query.silver import Silver
 from tests.cases import long
-from tests.spark_jobs.test_compared_tables import ROWS, things, writer
+from tests.spark_jobs.derived.test_compared_tables import ROWS, things, writer
 
 pytestmark = pytest.mark.integration
 

@@ -17,7 +17,7 @@ from local.setup.ports import HOST, choose
 from spark_jobs.errors import JobError
 from spark_jobs.options import keys
 from tests.conftest import ask, execute
-from tests.spark_jobs.sources.jdbc.conftest import ADDRESS, Queried
+from tests.spark_jobs.sources.postgres.conftest import ADDRESS, Queried
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 

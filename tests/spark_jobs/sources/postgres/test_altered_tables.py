@@ -15,7 +15,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.ingest import Ingest
 from tests.cases import long
 from tests.conftest import ask, execute
-from tests.spark_jobs.sources.jdbc.conftest import Queried
+from tests.spark_jobs.sources.postgres.conftest import Queried
 
 pytestmark = pytest.mark.integration
 

@@ -18,8 +18,8 @@ from spark_jobs.report import CommitReport
 from spark_jobs.sources.postgres import source
 from spark_jobs.table.hudi_table import HudiTable
 from stacks.handlers.preparation import wanted_tables
-from tests.spark_jobs.sources.jdbc.conftest import FIELDS, Queried
-from tests.spark_jobs.test_cached import stored
+from tests.spark_jobs.runtime.test_cached import stored
+from tests.spark_jobs.sources.postgres.conftest import FIELDS, Queried
 
 pytestmark = pytest.mark.integration
 

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from local.services.passing_postgres import STOP_S, passing_postgres, processes_of
 from local.services.postgres import ConnectionParameters
 from tests.conftest import ask
-from tests.spark_jobs.sources.jdbc.conftest import ADDRESS, Queried
+from tests.spark_jobs.sources.postgres.conftest import ADDRESS, Queried
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 

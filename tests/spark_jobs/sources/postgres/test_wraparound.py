@@ -12,7 +12,7 @@ from local.services.passing_postgres import processes_of
 from local.services.postgres import Postgres
 from local.setup.ports import choose
 from tests.conftest import ask, execute
-from tests.spark_jobs.sources.jdbc.conftest import ADDRESS, Queried
+from tests.spark_jobs.sources.postgres.conftest import ADDRESS, Queried
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 

@@ -19,7 +19,7 @@ from spark_jobs.sources.postgres.access import Database
 from spark_jobs.sources.postgres.batch import JdbcBatch
 from spark_jobs.sources.postgres.source import Jdbc
 from tests.conftest import execute
-from tests.spark_jobs.sources.jdbc.conftest import Queried
+from tests.spark_jobs.sources.postgres.conftest import Queried
 
 pytestmark = pytest.mark.integration
 

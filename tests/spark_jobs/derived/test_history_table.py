@@ -18,7 +18,7 @@ from spark_jobs.table.hudi_table import HudiTable
 from spark_jobs.table.timeline import Timeline
 from spark_jobs.table_job import SharedParts, build_made
 from tests import cases
-from tests.spark_jobs.test_derived_table import Row, Shop
+from tests.spark_jobs.derived.test_derived_table import Row, Shop
 
 pytestmark = pytest.mark.integration
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.table.hudi_table import HudiTable
-from tests.spark_jobs.sources.jdbc.conftest import Queried
+from tests.spark_jobs.sources.postgres.conftest import Queried
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 

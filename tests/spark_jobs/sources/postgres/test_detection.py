@@ -9,7 +9,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.options import keys
 from spark_jobs.sources.postgres import source
 from tests.cases import long
-from tests.spark_jobs.sources.jdbc.conftest import Queried
+from tests.spark_jobs.sources.postgres.conftest import Queried
 
 pytestmark = pytest.mark.integration
 

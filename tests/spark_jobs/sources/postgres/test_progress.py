@@ -14,7 +14,7 @@ from spark_jobs.sources.postgres.control import Control
 from spark_jobs.sources.postgres.detection import all_rows, why_anew
 from spark_jobs.sources.postgres.progress import Mark, Progress, read_progress
 from spark_jobs.sources.postgres.source import Jdbc
-from tests.spark_jobs.test_jdbc_settings import decided
+from tests.spark_jobs.options.test_jdbc_settings import decided
 
 MARK = Mark(system="7/1", shape="s", horizon=2**40, members=(16384, 16390), since=("5/x", "4"), low=5)
 PROGRESS = Progress(
