@@ -18,8 +18,9 @@ from pyspark.sql import SparkSession
 from contract.table_names import lake_name
 from spark_jobs.ingest import Ingest
 from tests.cases import long
-from tests.spark_jobs.conftest import Lake, event
+from tests.spark_jobs.events import event
 from tests.spark_jobs.fuzz import failing_commits, try_histories
+from tests.spark_jobs.lake import Lake
 from tests.spark_jobs.model import PLACEHOLDER, VARIED, Entry, Model
 
 pytestmark = pytest.mark.integration
@@ -191,7 +192,7 @@ def _by_hudi_rs(lake: Lake) -> list[dict[str, Any]]:
     ("table_type", "extra"),
     [
         ("COPY_ON_WRITE", {}),
-        ("MERGE_ON_READ", PARTITIONED),
+        long("MERGE_ON_READ", PARTITIONED),
         long("COPY_ON_WRITE", PARTITIONED),
         long("MERGE_ON_READ", {}),
     ],

@@ -30,8 +30,8 @@ from local.services.processes import Processes
 from local.services.s3 import S3
 from local.setup.ports import choose
 from tests.analytics import alike
-from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, captured
-from tests.spark_jobs.test_streamer import WAIT_S, Job
+from tests.spark_jobs.events import CONF, SCHEMA, TOPIC, captured
+from tests.spark_jobs.programs import WAIT_S, Job
 from tests.trino.install import installed
 from tests.trino.server import Trino, TrinoError
 

@@ -15,8 +15,8 @@ from local.setup.jars import JarsError, jar_folder
 from local.setup.ports import choose
 from settings.environment import Environment
 from settings.load import load
-from tests.spark_jobs.conftest import TOPIC, Event, as_lines, event
-from tests.spark_jobs.test_streamer import WAIT_S
+from tests.spark_jobs.events import TOPIC, Event, as_lines, event
+from tests.spark_jobs.programs import WAIT_S
 from tests.stacks.settings import change, copied
 from tests.yarn.cluster import NODES, Cluster
 from tests.yarn.step import Assets, Step, command

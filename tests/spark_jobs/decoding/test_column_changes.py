@@ -15,7 +15,8 @@ from local.services.postgres import ConnectionParameters
 from spark_jobs.errors import SettingsError, UndescribedError
 from spark_jobs.options import keys
 from tests.conftest import execute
-from tests.spark_jobs.conftest import Event, Lake
+from tests.spark_jobs.events import Event
+from tests.spark_jobs.lake import Lake
 
 pytestmark = pytest.mark.integration
 DECIMAL = {"type": "string", "logicalType": "decimal", "precision": 10, "scale": 2}
@@ -54,12 +55,17 @@ def added(lake: Lake) -> dict[str, AddedColumn]:
     return added_columns.decode(lake.table().progress().get(keys.ADDED_COLUMNS))
 
 
-def test_a_wider_number_waits_in_quarantine_until_the_schema_has_room_for_it(stock: Lake) -> None:
+def test_a_wider_number_waits_in_quarantine_until_the_schema_has_room_for_it_and_the_table_can_take_it(
+    stock: Lake,
+) -> None:
     stock.run(event(2, 2, count=3_000_000_000), event(1, 2, count=2))
     assert [entry["reason"] for entry in stock.quarantined()] == ["type: count (not int)"]
     (stock.folder / "stock.avsc").write_text(schema(count="long"))
     stock.run(event(2, 3, count=3_000_000_000))
     assert column(stock, "count") == {1: 2, 2: 3_000_000_000}
+    (stock.folder / "stock.avsc").write_text(schema(count="long", price=DECIMAL | {"precision": 12}))
+    with pytest.raises(SettingsError, match=r"price \(decimal\(10,2\) in the table, decimal\(12,2\) in the file\)"):
+        stock.job()
 
 
 @pytest.mark.long
@@ -168,9 +174,3 @@ def test_without_a_database_the_table_waits_until_its_schema_file_has_the_column
     stock.run()
     assert column(stock, "born") == {1: None, 2: date(2024, 2, 29)}
     assert column(stock, "__lsn") == {1: 2, 2: 2}
-
-
-def test_a_type_that_the_table_cannot_take_is_refused_at_the_start(stock: Lake) -> None:
-    (stock.folder / "stock.avsc").write_text(schema(price=DECIMAL | {"precision": 12}))
-    with pytest.raises(SettingsError, match=r"price \(decimal\(10,2\) in the table, decimal\(12,2\) in the file\)"):
-        stock.job()

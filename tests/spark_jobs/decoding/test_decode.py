@@ -2,7 +2,6 @@
 
 import datetime as dt
 import json
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -12,34 +11,12 @@ from pyspark.sql import types as T
 
 from contract import avro_names, events
 from contract.events import PLACEHOLDER
-from spark_jobs.decoding.decode import LINE_COLUMNS, Decoder
+from spark_jobs.decoding.decode import Decoder
 from spark_jobs.decoding.schema import Column, extend, parse
-from spark_jobs.runtime.session import CodegenSwitch
-from tests.spark_jobs.conftest import Event, as_lines, captured, event
+from tests.spark_jobs.decoding.conftest import REQUIRED, Decode
+from tests.spark_jobs.events import Event, as_lines, captured, event, frame_of
 
 pytestmark = pytest.mark.integration
-REQUIRED = ("order_id", "__lsn")
-Decode = Callable[..., list[Row]]
-
-
-@pytest.fixture(scope="module")
-def decode(spark: SparkSession, columns: tuple[Column, ...]) -> Decode:
-    decoder = Decoder(columns, required=REQUIRED)
-
-    def decode_all(*events: Event | str, by: Sequence[Column] | None = None) -> list[Row]:
-        texts = as_lines(events).split("\n")[:-1]
-        frame = spark.createDataFrame([(text, number) for number, text in enumerate(texts)], "line string, number long")
-        lines = frame.select(
-            "line", F.lit("file").alias("origin"), F.lit(0).alias("block"), "number", F.lit(0).alias("tie")
-        ).select(*LINE_COLUMNS)
-        use = decoder if by is None else Decoder(by, required=("order_id",))
-        with CodegenSwitch(spark).unless(small=True):
-            interpreted = use(lines).orderBy("number").collect()
-        compiled = use(lines).orderBy("number").collect()
-        assert repr(interpreted) == repr(compiled)
-        return compiled
-
-    return decode_all
 
 
 def test_real_events_fit_the_schema(decode: Decode) -> None:
@@ -108,11 +85,8 @@ FAR_TIMES: list[tuple[str, str | int, int]] = [
 
 
 def test_infinite_and_far_times_keep_their_value(spark: SparkSession, columns: tuple[Column, ...]) -> None:
-    lines = [(json.dumps(event(1, 1) | {name: sent}), number) for number, (name, sent, _) in enumerate(FAR_TIMES)]
-    frame = spark.createDataFrame(lines, "line string, number long").select(
-        "line", F.lit("file").alias("origin"), F.lit(0).alias("block"), "number", F.lit(0).alias("tie")
-    )
-    decoded = Decoder(columns, required=REQUIRED)(frame.select(*LINE_COLUMNS)).orderBy("number")
+    lines = [json.dumps(event(1, 1) | {name: sent}) for name, sent, _ in FAR_TIMES]
+    decoded = Decoder(columns, required=REQUIRED)(frame_of(spark, lines)).orderBy("number")
     # Python's own dates end at the years 1 and 9999.
     stored = decoded.select(
         "reason",
@@ -256,8 +230,7 @@ def test_bytes_that_are_no_text_are_set_aside(spark: SparkSession, columns: tupl
 def test_only_one_part_of_a_key_has_to_have_a_value(spark: SparkSession, columns: tuple[Column, ...]) -> None:
     key = ("customer_id", "__db")
     lines = [{"customer_id": "", "__db": "x"}, {"customer_id": "", "__db": ""}, {"customer_id": "x"}]
-    texts = [(json.dumps(line), "file", 0, number, 0) for number, line in enumerate(lines)]
-    found = Decoder(columns, required=key, key=key)(spark.createDataFrame(texts, list(LINE_COLUMNS)))
+    found = Decoder(columns, required=key, key=key)(frame_of(spark, list(map(json.dumps, lines))))
     reasons = [None, "missing: customer_id, __db", "missing: __db"]
     assert [row["reason"] for row in found.orderBy("number").collect()] == reasons
 

@@ -27,7 +27,8 @@ from db.source.inspection import inspect
 from local.look.lake import Lake as HudiRs
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
-from tests.spark_jobs.conftest import EVENTS, Lake
+from tests.spark_jobs.events import EVENTS
+from tests.spark_jobs.lake import Lake
 
 pytestmark = pytest.mark.integration
 RECORDED = (EVENTS / "every_type.jsonl").read_text(encoding="utf-8").strip().split("\n")

@@ -6,7 +6,8 @@ from pyspark.sql import functions as F
 from spark_jobs.decoding.partitions import DEFAULT, values_of
 from spark_jobs.errors import SettingsError
 from spark_jobs.table.glue_tool import sync_to_glue
-from tests.spark_jobs.conftest import Event, Lake, event, glue_table
+from tests.spark_jobs.events import Event, event, glue_table
+from tests.spark_jobs.lake import Lake
 
 PARTITIONED = "cdc_events_partitioned.properties"
 ENCODE = "hoodie.datasource.write.partitionpath.urlencode"

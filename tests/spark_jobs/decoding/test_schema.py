@@ -14,7 +14,7 @@ from local.tools.schema import outbox_schema
 from spark_jobs.decoding.new_columns import new_columns
 from spark_jobs.decoding.schema import Column, Encoding, extend, inferred_type, parse, refused_changes
 from spark_jobs.errors import SettingsError
-from tests.spark_jobs.conftest import SCHEMA, captured
+from tests.spark_jobs.events import SCHEMA, captured
 
 
 def record(*fields: Any) -> str:

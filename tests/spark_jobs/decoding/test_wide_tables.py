@@ -20,7 +20,8 @@ from local.services.postgres import ConnectionParameters
 from settings.pipeline import CapturedTableSettings
 from tests.conftest import execute
 from tests.local.comparison.sides import compare, differences
-from tests.spark_jobs.conftest import Event, Lake
+from tests.spark_jobs.events import Event
+from tests.spark_jobs.lake import Lake
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 

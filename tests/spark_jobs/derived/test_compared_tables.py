@@ -17,7 +17,7 @@ from spark_jobs.table.hudi_table import HudiTable
 from tests.cases import long
 from tests.conftest import execute
 from tests.local.comparison.sides import column, compare, differences
-from tests.spark_jobs.conftest import CONF
+from tests.spark_jobs.events import CONF
 
 pytestmark = pytest.mark.integration
 

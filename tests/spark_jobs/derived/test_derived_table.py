@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,11 @@ from contract.errors import UNLIKE_ATHENA
 from spark_jobs.derived import differences
 from spark_jobs.derived.derived_table import DerivedTable
 from spark_jobs.errors import ConcurrentWriterError, JobError
-from spark_jobs.options import command_line, keys, settings
+from spark_jobs.options import keys
 from spark_jobs.report import CommitReport
-from spark_jobs.table.hudi_table import HudiTable
-from spark_jobs.table_job import SharedParts, build_made
 from tests import cases
 from tests.cases import long
+from tests.spark_jobs.derived.made_tables import Failing, HudiTables, MadeTable, Row
 
 pytestmark = pytest.mark.integration
 
@@ -31,84 +30,50 @@ TABLES = {
     "customer": "customer_id int, name string, address_id int",
     "address": "address_id int, address string, district string, paid double",
 }
-Row = dict[str, Any]
 
 
-@dataclass
-class Shop:
-    """Two tables of the lake, written by Hudi alone, and a table that is derived from them."""
+@dataclass(kw_only=True)
+class Shop(MadeTable):
+    """Two tables of the lake, and one that is derived from them."""
 
-    spark: SparkSession
-    folder: Path
+    tables: HudiTables
     query: str = PLACES
-    key: str = "customer_id"
-    log: list[str] = field(default_factory=list)
-    order: int = 0
-
-    def path(self, name: str) -> str:
-        return str(self.folder / name)
 
     def put(self, name: str, *rows: Row, gone: Sequence[int] = (), schema: str | None = None) -> None:
-        """Upsert rows, and delete those of the keys `gone`, in one commit."""
-        self.order += 1
-        schema = schema or TABLES[name]
-        key = schema.split()[0]
-        given = [(*(row.get(column.split()[0]) for column in schema.split(", ")), False) for row in rows]
-        given += [(number, *([None] * (len(schema.split(", ")) - 1)), True) for number in gone]
-        frame = self.spark.createDataFrame(given, f"{schema}, _hoodie_is_deleted boolean")
-        options = {
-            "hoodie.table.name": name,
-            "hoodie.datasource.write.recordkey.field": key,
-            "hoodie.datasource.write.precombine.field": "__lsn",
-            "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
-            "hoodie.metadata.enable": "false",
-            "hoodie.upsert.shuffle.parallelism": "2",
-        }
-        rows_ = frame.withColumn("__lsn", F.lit(self.order))
-        rows_.write.format("hudi").options(**options).mode("append").save(self.path(name))
+        self.tables.put(name, *rows, gone=gone, schema=schema or TABLES[name])
 
-    def settings(self, **more: str) -> settings.Settings:
-        given = command_line.parse(
-            [
-                *("--table-type", "COPY_ON_WRITE", "--source-ordering-field", "__read_ms"),
-                *("--target-base-path", self.path("derived"), "--target-table", "datalake.derived"),
-            ]
-        )
-        pairs = {
+    def job(self) -> DerivedTable:
+        own = {
             keys.SQL_QUERY: self.query,
-            keys.SQL_TABLES: ",".join(f"{name}={self.path(name)}" for name in TABLES),
-            keys.RECORD_KEY: self.key,
-            "hoodie.metadata.enable": "false",
-            "hoodie.upsert.shuffle.parallelism": "2",
-            **more,
+            keys.SQL_TABLES: ",".join(f"{name}={self.tables.path(name)}" for name in TABLES),
+            keys.RECORD_KEY: "customer_id",
         }
-        return settings.decide(given, pairs, self.log.append)
-
-    def job(self, **more: Any) -> DerivedTable:
-        """A job that has read the table's progress, as after a start."""
-        job = build_made(self.spark.newSession(), self.settings(), SharedParts(log=self.log.append), **more)
+        job = self.started(self.decided("__read_ms", own))
         assert isinstance(job, DerivedTable)
-        job.load()
         return job
 
     def run(self) -> CommitReport | None:
         return self.job().run_batch()
 
-    def rows(self, name: str = "derived") -> list[Row]:
+    def found(self) -> list[Row]:
         """The table's rows without what the job adds, in an order of their own."""
-        found = self.spark.read.format("hudi").load(self.path(name))
-        kept = [column for column in found.columns if not column.startswith("_")]
-        return sorted((row.asDict() for row in found.select(*kept).collect()), key=str)
+        rows = self.rows()
+        kept = [column for column in rows.columns if not column.startswith("_")]
+        return sorted((row.asDict() for row in rows.select(*kept).collect()), key=str)
 
     def computed(self) -> list[Row]:
         """What the query gives of the tables as they are."""
         session = self.spark.newSession()
         for name in TABLES:
-            session.read.format("hudi").load(self.path(name)).createOrReplaceTempView(name)
+            session.read.format("hudi").load(str(self.tables.path(name))).createOrReplaceTempView(name)
         return sorted((row.asDict() for row in session.sql(self.query).collect()), key=str)
 
     def commits(self) -> int:
-        return len(list((self.folder / "derived" / ".hoodie").glob("*.commit")))
+        return self.tables.commits("derived")
+
+
+def empty(spark: SparkSession, folder: Path) -> Shop:
+    return Shop(spark=spark, path=folder / "derived", tables=HudiTables(spark, folder))
 
 
 def customer(number: int, address: int | None = 1, name: str = "Ann") -> Row:
@@ -119,25 +84,41 @@ def address(number: int, street: str = "1 Main St", paid: float | None = 1.5) ->
     return {"address_id": number, "address": street, "district": "West", "paid": paid}
 
 
-@pytest.fixture
-def shop(spark: SparkSession, tmp_path: Path) -> Shop:
-    shop = Shop(spark, tmp_path)
+def filled(spark: SparkSession, folder: Path) -> Shop:
+    shop = empty(spark, folder)
     shop.put("address", address(1), address(2))
     shop.put("customer", customer(1), customer(2, 2), customer(3, None))
     return shop
 
 
-def test_it_is_what_its_query_gives_and_what_is_gone_there_goes(shop: Shop) -> None:
+@pytest.fixture
+def shop(spark: SparkSession, tmp_path: Path) -> Shop:
+    return filled(spark, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def refusing(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    """Whose derived table never comes about."""
+    return filled(spark, tmp_path_factory.mktemp("refusing"))
+
+
+def test_it_is_what_its_query_gives_what_is_gone_there_goes_and_a_restart_goes_on(shop: Shop) -> None:
     report = shop.run()
     assert report is not None
     assert (report.upserts, report.deletes) == (3, 0)
-    assert shop.rows() == shop.computed()
+    assert shop.found() == shop.computed()
+    assert shop.run() is None
     shop.put("address", address(1, "2 Side St"), gone=[2])
     shop.put("customer", gone=[3])
     report = shop.run()
     assert report is not None
     assert (report.upserts, report.deletes) == (2, 1)
-    assert shop.rows() == shop.computed()
+    assert shop.found() == shop.computed()
+    shop.query = PLACES.replace("k.name,", "upper(k.name) AS name,")
+    report = shop.run()
+    assert report is not None
+    assert report.upserts == 2
+    assert shop.found() == shop.computed()
 
 
 def test_nothing_new_takes_no_spark_job_and_what_makes_no_difference_no_commit(shop: Shop) -> None:
@@ -153,19 +134,9 @@ def test_nothing_new_takes_no_spark_job_and_what_makes_no_difference_no_commit(s
     assert shop.commits() == 1
 
 
-def test_a_restart_goes_on_from_what_the_commit_says(shop: Shop) -> None:
-    assert shop.run() is not None
-    assert shop.run() is None
-    shop.query = PLACES.replace("k.name,", "upper(k.name) AS name,")
-    report = shop.run()
-    assert report is not None
-    assert report.upserts == 3
-    assert shop.rows() == shop.computed()
-
-
 @pytest.mark.long
 def test_it_waits_for_tables_that_are_not_there_yet(spark: SparkSession, tmp_path: Path) -> None:
-    shop = Shop(spark, tmp_path)
+    shop = empty(spark, tmp_path)
     shop.put("customer", customer(1))
     job = shop.job()
     assert job.run_batch() is None
@@ -173,13 +144,12 @@ def test_it_waits_for_tables_that_are_not_there_yet(spark: SparkSession, tmp_pat
     assert shop.log == ["waits for address: no commit yet"]
     shop.put("address", address(1))
     assert job.run_batch() is not None
-    assert shop.rows() == shop.computed()
+    assert shop.found() == shop.computed()
 
 
 @pytest.mark.parametrize(
     ("query", "line"),
     [
-        ("SELECT a.address_id AS customer_id FROM customer k RIGHT JOIN address a ON false", None),
         (
             "SELECT k.customer_id, a.district FROM address a LEFT JOIN customer k ON false",
             "the query gives 2 rows without a value of the key customer_id: nothing was committed",
@@ -196,17 +166,13 @@ def test_it_waits_for_tables_that_are_not_there_yet(spark: SparkSession, tmp_pat
         long("SELECT customer_id, name, address_id AS name FROM customer", "the query gives the column name twice"),
     ],
 )
-def test_what_can_not_be_a_table_is_one_line_and_no_commit(shop: Shop, query: str, line: str | None) -> None:
-    shop.query = query
-    if line is None:
-        assert shop.run() is not None
-        assert shop.rows() == shop.computed()
-        return
+def test_what_can_not_be_a_table_is_one_line_and_no_commit(refusing: Shop, query: str, line: str) -> None:
+    refusing.query = query
     with pytest.raises(JobError) as raised:
-        shop.run()
+        refusing.run()
     assert str(raised.value).startswith(line)
     assert "\n" not in str(raised.value)
-    assert shop.commits() == 0
+    assert refusing.commits() == 0
 
 
 _UNFIT = '[CAST_INVALID_INPUT] The value … of the type "STRING" cannot be cast to "INT" because it is malformed.'
@@ -226,37 +192,41 @@ _UNFIT = '[CAST_INVALID_INPUT] The value … of the type "STRING" cannot be cast
         ),
     ],
 )
-def test_a_value_that_athena_has_not_is_one_line_and_no_commit(shop: Shop, value: str, said: str) -> None:
-    shop.query = f"SELECT address_id AS customer_id, {value} AS x FROM address WHERE address_id = 1"
+def test_a_value_that_athena_has_not_is_one_line_and_no_commit(refusing: Shop, value: str, said: str) -> None:
+    refusing.query = f"SELECT address_id AS customer_id, {value} AS x FROM address WHERE address_id = 1"
     with pytest.raises(JobError) as raised:
-        shop.run()
+        refusing.run()
     assert str(raised.value).startswith(f"the query fails: {said}")
     assert "spark.sql.ansi" not in str(raised.value)
-    assert shop.commits() == 0
+    assert refusing.commits() == 0
 
 
-def test_a_text_with_a_variables_form_stays_so(shop: Shop) -> None:
-    shop.query = "SELECT customer_id, '${java.home}' AS x FROM customer"
+def test_a_join_that_finds_nothing_is_a_table_and_a_text_with_a_variables_form_stays_so(shop: Shop) -> None:
+    shop.query = (
+        "SELECT a.address_id AS customer_id, k.name, '${java.home}' AS x FROM customer k RIGHT JOIN address a ON false"
+    )
     assert shop.run() is not None
-    assert {row["x"] for row in shop.rows()} == {"${java.home}"}
+    assert shop.found() == shop.computed()
+    assert {(row["name"], row["x"]) for row in shop.found()} == {(None, "${java.home}")}
 
 
 def test_a_column_that_comes_widens_or_goes_follows_the_query(shop: Shop) -> None:
     assert shop.run() is not None
     shop.query = PLACES.replace("a.district,", "length(a.address) AS size,")
     assert shop.run() is not None
-    assert shop.rows() == sorted(({**row, "district": None} for row in shop.computed()), key=_in_order)
+    assert shop.found() == sorted(({**row, "district": None} for row in shop.computed()), key=_in_order)
     shop.query = shop.query.replace("length(a.address)", "CAST(length(a.address) AS bigint) * 10000000000")
     assert shop.run() is not None
-    assert {row["size"] for row in shop.rows()} == {90000000000, None}
+    assert {row["size"] for row in shop.found()} == {90000000000, None}
     shop.query = shop.query.replace("10000000000 AS size", "10000000000 || 'm' AS size")
     assert shop.run() is not None
-    assert {row["size"] for row in shop.rows()} == {"90000000000m", None}
+    assert {row["size"] for row in shop.found()} == {"90000000000m", None}
     shop.query = shop.query.replace("a.paid AS", "CAST(a.paid AS decimal(10,2)) AS")
     with pytest.raises(JobError, match=r"address_paid comes as decimal\(10,2\), and the table has it as double, which"):
         shop.run()
 
 
+@pytest.mark.long
 def test_rows_of_1600_columns_can_be_compared(spark: SparkSession) -> None:
     numbers = [F.col("id").cast("int").alias(f"c{number}") for number in range(1600)]
     rows = spark.range(3).select(*numbers)
@@ -278,7 +248,7 @@ def test_an_inputs_new_column_can_be_asked_for(shop: Shop) -> None:
     shop.put("customer", {**customer(1), "email": "a@example.com"}, schema=wider)
     shop.query = shop.query.replace("name", "name, email", 1)
     assert shop.run() is not None
-    assert [row["email"] for row in shop.rows()] == ["a@example.com", None, None]
+    assert [row["email"] for row in shop.found()] == ["a@example.com", None, None]
 
 
 @pytest.mark.long
@@ -287,7 +257,7 @@ def test_a_zero_with_another_sign_is_another_value(shop: Shop) -> None:
     assert shop.run() is not None
     shop.put("address", address(1, paid=-0.0))
     assert shop.run() is not None
-    assert str(shop.rows()) == str(shop.computed())
+    assert str(shop.found()) == str(shop.computed())
 
 
 def test_another_writers_progress_stops_the_job(shop: Shop) -> None:
@@ -305,32 +275,24 @@ def test_a_clock_that_goes_back_loses_no_change(shop: Shop) -> None:
     job._clock = lambda: 0.0
     shop.put("customer", customer(1, name="Bea"))
     assert job.run_batch() is not None
-    assert shop.rows() == shop.computed()
+    assert shop.found() == shop.computed()
 
 
 @pytest.mark.long
-def test_a_failed_write_is_made_up_for(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = HudiTable.write
-
-    def written_and_lost(*given: Any, **named: Any) -> Any:
-        write(*given, **named)
-        raise ConnectionError("gone after the commit")
-
+def test_a_failed_write_is_made_up_for(shop: Shop, fails: Failing) -> None:
     job = shop.job()
-    with monkeypatch.context() as patch:
-        patch.setattr(HudiTable, "write", written_and_lost)
-        with pytest.raises(ConnectionError):
-            job.run_batch()
+    fails(job.run_batch, committed=True)
     job.load()
     assert job.run_batch() is None
     assert shop.commits() == 1
-    assert shop.rows() == shop.computed()
+    assert shop.found() == shop.computed()
 
 
-def test_kept_through_random_changes_it_is_what_is_computed_from_scratch(shop: Shop) -> None:
+@pytest.mark.parametrize("rounds", [3, long(6)])
+def test_kept_through_random_changes_it_is_what_is_computed_from_scratch(shop: Shop, rounds: int) -> None:
     chance = cases.chance()
     job = shop.job()
-    for _ in range(6):
+    for _ in range(rounds):
         if chance.random() < 0.7:
             rows = [customer(n, chance.choice([1, 2, 3, None]), chance.choice("ABC")) for n in _some(chance, 8)]
             shop.put("customer", *rows, gone=_others(chance, rows, "customer_id"))
@@ -341,11 +303,11 @@ def test_kept_through_random_changes_it_is_what_is_computed_from_scratch(shop: S
         if chance.random() < 0.3:
             job = shop.job()
         job.run_batch()
-        assert str(shop.rows()) == str(shop.computed())
-    kept = shop.rows()
-    shop.folder.joinpath("derived").rename(shop.folder / "kept")
+        assert str(shop.found()) == str(shop.computed())
+    kept = shop.found()
+    shop.path.rename(shop.path.with_name("kept"))
     shop.run()
-    assert str(shop.rows()) == str(kept)
+    assert str(shop.found()) == str(kept)
 
 
 def _some(chance: random.Random, most: int) -> list[int]:

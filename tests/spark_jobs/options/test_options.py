@@ -14,7 +14,7 @@ from spark_jobs.errors import SettingsError
 from spark_jobs.options import command_line, properties, settings
 from spark_jobs.options.declared import Declared
 from spark_jobs.runtime.hadoop import read_text
-from tests.spark_jobs.conftest import ROOT
+from tests.spark_jobs.events import ROOT
 from tests.spark_jobs.test_loop import REPORT
 
 NEEDED = ["--table-type", "COPY_ON_WRITE", "--target-base-path", "s3://lake/t", "--target-table", "datalake.t"]

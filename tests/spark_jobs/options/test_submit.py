@@ -16,7 +16,7 @@ from spark_jobs.options.source_settings import FileSettings
 from spark_jobs.options.submit import TableJob, YarnSubmission, yarn_command
 from spark_jobs.options.submit import job_arguments as arguments_of
 from spark_jobs.runtime import archive
-from tests.spark_jobs.conftest import ROOT
+from tests.spark_jobs.events import ROOT
 
 JOB = TableJob(
     landing="s3://landing/cdc-events/",

@@ -3,7 +3,8 @@
 import pytest
 
 from contract.events import PLACEHOLDER
-from tests.spark_jobs.conftest import Event, Lake, event
+from tests.spark_jobs.events import Event, event
+from tests.spark_jobs.lake import Lake
 
 pytestmark = pytest.mark.integration
 
@@ -17,27 +18,22 @@ def products(lake: Lake) -> dict[int, str]:
     return {key: row["products"] for key, row in lake.rows().items()}
 
 
-def test_the_old_keys_row_in_the_table_has_the_value(lake: Lake) -> None:
-    lake.run(event(1, 10, "c", products='["a"]'), event(2, 10, "c", products='["b"]'))
-    assert lake.run(*moved(1, 11, 20), event(2, 20, products=PLACEHOLDER)).quarantined == 0
-    assert products(lake) == {11: '["a"]', 2: '["b"]'}
+def test_the_old_keys_row_or_its_changes_in_the_same_batch_have_the_value_and_later_ones_dont_count(lake: Lake) -> None:
+    lake.run(*(event(key, 10, "c", products=f'["{name}"]') for key, name in ((1, "a"), (2, "b"), (3, "a"))))
+    in_one_batch = [
+        event(3, 20, products='["b"]'),
+        *moved(3, 13, 30),
+        *moved(3, 13, 30),
+        event(13, 40, products=PLACEHOLDER, customer_id="LATER"),
+        event(3, 50, "c", products='["c"]'),
+    ]
+    assert lake.run(*moved(1, 11, 20), event(2, 20, products=PLACEHOLDER), *in_one_batch).quarantined == 0
+    expected = {11: '["a"]', 2: '["b"]', 13: '["b"]', 3: '["c"]'}
+    assert products(lake) == expected
+    assert lake.rows()[13]["customer_id"] == "LATER"
     # The connector was killed, and sends both again.
     assert lake.run(*moved(1, 11, 20)).quarantined == 0
-    assert products(lake) == {11: '["a"]', 2: '["b"]'}
-
-
-def test_the_old_keys_changes_in_the_same_batch_have_it_and_later_ones_dont_count(lake: Lake) -> None:
-    lake.run(event(1, 10, "c", products='["a"]'))
-    report = lake.run(
-        event(1, 20, products='["b"]'),
-        *moved(1, 11, 30),
-        *moved(1, 11, 30),
-        event(11, 40, products=PLACEHOLDER, customer_id="LATER"),
-        event(1, 50, "c", products='["c"]'),
-    )
-    assert report.quarantined == 0
-    assert products(lake) == {11: '["b"]', 1: '["c"]'}
-    assert lake.rows()[11]["customer_id"] == "LATER"
+    assert products(lake) == expected
 
 
 @pytest.mark.long

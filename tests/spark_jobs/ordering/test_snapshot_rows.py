@@ -12,7 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.cases import long
-from tests.spark_jobs.conftest import Event, Lake, event
+from tests.spark_jobs.events import Event, event
+from tests.spark_jobs.lake import Lake
 
 pytestmark = pytest.mark.integration
 

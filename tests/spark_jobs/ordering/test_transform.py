@@ -7,7 +7,8 @@ import pytest
 
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import keys
-from tests.spark_jobs.conftest import SCHEMA, Lake, event
+from tests.spark_jobs.events import SCHEMA, event
+from tests.spark_jobs.lake import Lake
 
 pytestmark = pytest.mark.integration
 
@@ -28,13 +29,15 @@ def transformed(lake: Lake, query: str, *, times: int = 1, added: dict[str, str]
     return lake
 
 
-def test_a_query_adds_a_column_that_the_target_schema_has(lake: Lake) -> None:
+def test_a_query_adds_a_column_that_the_target_schema_has_and_deletes_pass(lake: Lake) -> None:
     query = "SELECT *, upper(customer_id) || '!' AS shouted FROM <SRC> a WHERE 'European Union' <> 'Unions'"
     transformed(lake, query, added={"shouted": "string"})
-    lake.run(event(1, 10, "c", customer_id="abc"))
+    lake.run(event(1, 10, "c", customer_id="abc"), event(3, 10, "c"))
     assert lake.rows()[1]["shouted"] == "ABC!"
     # The table has the column now, the events still haven't.
-    lake.run(event(1, 20, customer_id="def"), event(2, 20, "c", note="new"))
+    report = lake.run(event(1, 20, customer_id="def"), event(2, 20, "c", note="new"), event(3, 20, "d"))
+    assert report.deletes == 1
+    assert lake.run(event(3, 15)).folded == 1
     assert {key: (row["shouted"], row["note"]) for key, row in lake.rows().items()} == {
         1: ("DEF!", None),
         2: ("VINET!", "new"),
@@ -48,14 +51,6 @@ def test_several_transformers_are_applied_one_after_the_other(lake: Lake) -> Non
     transformed(lake, f"SELECT {columns}, {', '.join(rest)}, _hoodie_is_deleted FROM <SRC>", times=3)
     lake.run(event(1, 10, "c", customer_id="A"))
     assert lake.rows()[1]["customer_id"] == "A+++"
-
-
-def test_deletes_pass_a_query(lake: Lake) -> None:
-    transformed(lake, "SELECT * FROM <SRC>")
-    lake.run(event(1, 10, "c"), event(2, 10, "c"))
-    assert lake.run(event(1, 20, "d")).deletes == 1
-    assert lake.run(event(1, 15)).folded == 1
-    assert sorted(lake.rows()) == [2]
 
 
 @pytest.mark.long

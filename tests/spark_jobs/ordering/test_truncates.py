@@ -15,7 +15,8 @@ from spark_jobs.options import keys
 from spark_jobs.options.keys import IGNORED_TRUNCATE
 from spark_jobs.table.checkpoint import SOURCE_KEY
 from tests.cases import long
-from tests.spark_jobs.conftest import Event, Lake, event
+from tests.spark_jobs.events import Event, event
+from tests.spark_jobs.lake import Lake
 
 pytestmark = pytest.mark.integration
 

@@ -17,7 +17,8 @@ from spark_jobs.runtime import file_memory
 from spark_jobs.runtime.file_memory import remembering
 from spark_jobs.runtime.hadoop import Hadoop
 from tests.cases import long
-from tests.spark_jobs.conftest import TOPIC, Lake, as_lines, event
+from tests.spark_jobs.events import TOPIC, as_lines, event
+from tests.spark_jobs.lake import Lake
 
 # A commit of two events took 192 to 240 and, with 20 folders, some 500 when Hudi's own looks all went to S3.
 MOST = {"cdc_events.properties": 98, "cdc_events_partitioned.properties": 290}

@@ -11,7 +11,8 @@ import pytest
 from spark_jobs.errors import QuarantineLimitError, SettingsError
 from spark_jobs.options import keys
 from tests.cases import long
-from tests.spark_jobs.conftest import TOPIC, Lake, as_lines, event
+from tests.spark_jobs.events import TOPIC, as_lines, event
+from tests.spark_jobs.lake import Lake
 
 pytestmark = pytest.mark.integration
 ROOT = "hoodie.streamer.source.dfs.root"

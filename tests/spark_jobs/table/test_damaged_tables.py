@@ -18,8 +18,9 @@ from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.table import repair
 from tests.cases import long
-from tests.spark_jobs.conftest import Lake, event
+from tests.spark_jobs.events import event
 from tests.spark_jobs.fuzz import failing_commits
+from tests.spark_jobs.lake import Lake
 
 pytestmark = pytest.mark.integration
 
@@ -160,23 +161,22 @@ def test_a_commit_that_a_power_loss_has_taken_is_made_again(
     assert lake.lsns() == {1: 16, 2: 24, 9: 16} | dict.fromkeys(range(3, 9), 8)
 
 
-@pytest.mark.parametrize(
-    ("harm", "message"),
-    [
-        (_without_timeline, r"its \.hoodie is missing, \d data files are there"),
-        (_without_data_file, r"data file .* of commit \d+ is missing"),
-        (_without_first_instant_and_commits, r"commit \d+ isn't in its timeline"),
-    ],
-    ids=["timeline", "data file", "commits"],
-)
-def test_a_damaged_table_is_named_and_not_written_to(
-    written: Lake, tmp_path: Path, harm: Callable[[Lake], None], message: str
+DAMAGES: list[tuple[Callable[[Lake], None], str]] = [
+    (_without_timeline, r"its \.hoodie is missing, \d data files are there"),
+    (_without_data_file, r"data file .* of commit \d+ is missing"),
+    (_without_first_instant_and_commits, r"commit \d+ isn't in its timeline"),
+]
+
+
+def test_a_damaged_table_is_named_and_not_written_to_until_its_folder_is_moved_away(
+    written: Lake, tmp_path: Path
 ) -> None:
-    lake = _copy(written, tmp_path)
-    harm(lake)
-    lake.land(event(2, 24))
-    with pytest.raises(JobError, match=rf"is damaged: {message}.*; nothing was written\. Move the folder away"):
-        lake.job()
+    for harm, message in DAMAGES:
+        lake = _copy(written, tmp_path / harm.__name__)
+        harm(lake)
+        lake.land(event(2, 24))
+        with pytest.raises(JobError, match=rf"is damaged: {message}.*; nothing was written\. Move the folder away"):
+            lake.job()
     shutil.move(lake.table_path, tmp_path / "away")
     assert lake.run().events == 11
     assert lake.lsns() == {1: 16, 2: 24, 9: 16} | dict.fromkeys(range(3, 9), 8)
@@ -216,22 +216,15 @@ def test_an_index_that_would_not_find_the_rows_is_refused(
     assert lake.table().recover(lake.log.append)  # the table's own index is not refused
 
 
-@pytest.mark.parametrize(
-    ("extra", "refused"),
-    [
-        long({INDEX: "SIMPLE"}, "with the index global, the settings say per partition"),
+def test_a_global_index_may_become_another_global_one(spark: SparkSession, tmp_path: Path) -> None:
+    lake = Lake(spark, tmp_path, conf="cdc_events_partitioned.properties")
+    lake.run(event(1, 8, "c", customer_id="A"))
+    for lake.extra, message in [
+        ({INDEX: "SIMPLE"}, "with the index global, the settings say per partition"),
         ({INDEX: "BUCKET", BUCKETS: "2"}, "with the index global, the settings say BUCKET"),
-        ({INDEX: "GLOBAL_BLOOM"}, None),
-    ],
-)
-def test_a_global_index_may_become_another_global_one(
-    spark: SparkSession, tmp_path: Path, extra: dict[str, str], refused: str | None
-) -> None:
-    Lake(spark, tmp_path, conf="cdc_events_partitioned.properties").run(event(1, 8, "c", customer_id="A"))
-    lake = Lake(spark, tmp_path, extra, conf="cdc_events_partitioned.properties", next_offset=1)
-    if refused is None:
-        lake.run(event(1, 16, customer_id="B"))
-        assert lake.lsns() == {1: 16}
-    else:
-        with pytest.raises(SettingsError, match=refused):
+    ]:
+        with pytest.raises(SettingsError, match=message):
             lake.job()
+    lake.extra = {INDEX: "GLOBAL_BLOOM"}
+    lake.run(event(1, 16, customer_id="B"))
+    assert lake.lsns() == {1: 16}

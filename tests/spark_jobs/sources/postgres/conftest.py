@@ -21,6 +21,7 @@ from spark_jobs.report import CommitReport
 from spark_jobs.sources.postgres import source
 from spark_jobs.table_job import SharedParts, build_ingest
 from tests.conftest import execute
+from tests.spark_jobs.events import SHARED
 
 ADDRESS = """CREATE TABLE address (
     address_id integer PRIMARY KEY,
@@ -70,17 +71,14 @@ class Queried:
         avro.write_text(json.dumps({"type": "record", "name": "row", "fields": fields}))
         p = self.parameters
         given = {
+            **SHARED,
             keys.RECORD_KEY: self.key,
-            keys.KEY_GENERATOR: "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
             keys.SCHEMA_FILE: str(avro),
             keys.JDBC_URL: f"jdbc:postgresql://{p['host']}:{p['port']}/{p['dbname']}",
             keys.JDBC_USER: p["user"],
             keys.JDBC_PASSWORD: p["password"],
             keys.JDBC_TABLE: self.table,
             keys.JDBC_SWEEP: "0",
-            "hoodie.metadata.enable": "false",
-            "hoodie.bulkinsert.shuffle.parallelism": "2",
-            "hoodie.upsert.shuffle.parallelism": "2",
             **self.extra,
         }
         # An empty one takes a property away.

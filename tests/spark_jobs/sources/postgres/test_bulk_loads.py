@@ -11,13 +11,15 @@ from tests.spark_jobs.sources.postgres.conftest import Queried
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 MANY = "INSERT INTO address SELECT i, 'Street ' || i, NULL, now() FROM generate_series(604, 4500) AS i"
-BUCKETED = {
-    "hoodie.index.type": "BUCKET",
-    "hoodie.storage.layout.type": "BUCKET",
-    "hoodie.storage.layout.partitioner.class": "org.apache.hudi.table.action.commit.SparkBucketIndexPartitioner",
-    "hoodie.bucket.index.num.buckets": "3",
+BUCKETED = {"hoodie.bucket.index.num.buckets": "3"}
+UNBUCKETED = {
+    "hoodie.index.type": "",
+    "hoodie.storage.layout.type": "",
+    "hoodie.storage.layout.partitioner.class": "",
+    "hoodie.bucket.index.num.buckets": "",
 }
 FOLDERS = {
+    **UNBUCKETED,
     "hoodie.datasource.write.partitionpath.field": "district",
     "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen.SimpleKeyGenerator",
 }
@@ -41,8 +43,8 @@ def operations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.mark.parametrize(
     ("extra", "table_type", "expected"),
     [
-        ({}, "COPY_ON_WRITE", ["bulk_insert", "bulk_insert", "bulk_insert"]),
-        ({}, "MERGE_ON_READ", ["bulk_insert", "bulk_insert", "bulk_insert"]),
+        (UNBUCKETED, "COPY_ON_WRITE", ["bulk_insert", "bulk_insert", "bulk_insert"]),
+        (UNBUCKETED, "MERGE_ON_READ", ["bulk_insert", "bulk_insert", "bulk_insert"]),
         # Its buckets can be filled in bulk once.
         (BUCKETED, "COPY_ON_WRITE", ["bulk_insert", "upsert", "upsert"]),
         (BUCKETED, "MERGE_ON_READ", ["bulk_insert", "upsert", "upsert"]),
@@ -68,6 +70,7 @@ def test_parts_of_a_first_load_are_inserted_in_bulk_where_that_does_and_found_by
 
 
 def test_rows_that_are_there_are_compared_when_a_load_begins_anew(queried: Queried, operations: list[str]) -> None:
+    queried.extra = UNBUCKETED
     queried.execute(MANY)
     queried.run()
     queried.execute(
@@ -83,8 +86,8 @@ def test_rows_that_are_there_are_compared_when_a_load_begins_anew(queried: Queri
 
 
 def test_a_load_that_fails_before_its_commit_is_made_again(queried: Queried, monkeypatch: pytest.MonkeyPatch) -> None:
+    queried.extra, queried.arguments = UNBUCKETED, PARTS
     queried.execute(MANY)
-    queried.arguments = PARTS
     job = queried.job()
     assert job.run_batch() is not None
     with monkeypatch.context() as patch:

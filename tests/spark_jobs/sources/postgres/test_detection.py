@@ -92,7 +92,9 @@ def test_a_column_that_could_lose_rows_is_left_aside_or_refused(
     queried.execute(*statements)
     queried.fields = {name: kind for name, kind in queried.fields.items() if name != "last_update"}
     queried.extra = COLUMN | user | {keys.JDBC_LEFT_OUT: ""}
-    queried.run()
+    job = queried.job()
+    assert job._source.next_batch(None) is not None
+    job.close()
     assert any(f"isn't looked at by last_update between sweeps: {reason}" in line for line in queried.log) or any(
         reason in line for line in queried.log
     )

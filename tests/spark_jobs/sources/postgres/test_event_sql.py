@@ -17,11 +17,11 @@ from contract.column_types.types import avro_field, specials_field
 from contract.special_values import SPECIALS_COLUMN
 from local.services.postgres import ConnectionParameters, Postgres
 from spark_jobs.decoding import schema
-from spark_jobs.decoding.decode import LINE_COLUMNS, Decoder
+from spark_jobs.decoding.decode import Decoder
 from spark_jobs.sources.postgres import event_sql
 from spark_jobs.sources.postgres.event_sql import SourceColumn
 from tests.conftest import execute, fresh_database
-from tests.spark_jobs.conftest import EVENTS
+from tests.spark_jobs.events import EVENTS, frame_of
 
 TABLES = ("every_type", "large")
 # Debezium's snapshots of these rows are wrong, its other events right: eras of dates (docs/reference/types.md).
@@ -109,8 +109,7 @@ def _recorded(table: str) -> dict[int, Row]:
 
 def _rows(spark: SparkSession, columns: Sequence[schema.Column], lines: Sequence[str]) -> dict[int, Row]:
     """Decode lines, all of which must fit; dates and instants as numbers, for Python's own have an end."""
-    given = spark.createDataFrame([(line, "o", 0, n, 0) for n, line in enumerate(lines)], list(LINE_COLUMNS))
-    found = Decoder(columns, required=["id"])(given)
+    found = Decoder(columns, required=["id"])(frame_of(spark, lines))
     whole = {"date": F.unix_date, "timestamp": F.unix_micros}
     stored = [
         whole.get(c.stored.simpleString(), F.col)(f"row.{c.name}").alias(c.name)
@@ -231,8 +230,8 @@ def test_an_array_of_several_dimensions_is_set_aside_as_debeziums_is(spark: Spar
             ]
     fields = [avro_field(c.name, c.name, c.carried) for c in columns if isinstance(c.carried, Carried)]
     parsed = schema.parse(json.dumps({"type": "record", "name": "t", "fields": fields}), "t.avsc")
-    given = spark.createDataFrame([(line, "o", 0, n, 0) for n, line in enumerate(lines)], list(LINE_COLUMNS))
-    found = [row.reason for row in Decoder(parsed, required=["id"])(given).collect()]
+    decoded = Decoder(parsed, required=["id"])(frame_of(spark, lines))
+    found = [row.reason for row in decoded.collect()]
     assert all(found), found
 
 

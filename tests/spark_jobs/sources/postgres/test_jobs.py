@@ -2,28 +2,22 @@
 
 import json
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import pyarrow
 import pytest
 
 from contract.events import QUERIED_TYPES, READ_MS
-from local.look.lake import Lake as TableReader
 from local.look.lake import LakeError
 from local.services.passing_postgres import passing_postgres
 from local.services.postgres import ConnectionParameters
-from local.services.spark import MULTI_TABLE_JOB
 from spark_jobs.options import keys, submit
 from tests.cases import long
 from tests.conftest import ask, execute
-from tests.spark_jobs.conftest import CONF
-from tests.spark_jobs.test_streamer import Job, java_options
-
-__all__ = ["java_options"]
+from tests.spark_jobs.events import CONF
+from tests.spark_jobs.programs import Job, JobRun
 
 pytestmark = pytest.mark.integration
 
@@ -32,14 +26,11 @@ SECRET = "hush-hush-hush"
 
 
 @dataclass
-class Place:
-    """A folder with lake and jobs, and a database with tables of id and value."""
+class QueriedTables:
+    """Tables of id and value in a database, and the jobs that query them."""
 
-    folder: Path
+    run: JobRun
     parameters: ConnectionParameters
-    glue_endpoint: str
-    java_options: Sequence[str]
-    jobs: list[Job] = field(default_factory=list)
 
     def create(self, *names: str) -> None:
         for name in names:
@@ -47,21 +38,18 @@ class Place:
             execute(self.parameters, f"INSERT INTO {name} SELECT i, 'first' FROM generate_series(1, 50) AS i")
 
     def table(self, name: str) -> submit.TableJob:
-        avro = self.folder / "table.avsc"
+        avro = self.run.folder / "table.avsc"
         fields = [{"name": name, "type": ["null", kind]} for name, kind in {**FIELDS, **QUERIED_TYPES}.items()]
         avro.write_text(json.dumps({"type": "record", "name": "row", "fields": fields}))
-        password = self.folder / "password"
+        password = self.run.folder / "password"
         password.write_text(SECRET + "\n")
         p = self.parameters
-        return submit.TableJob(
+        return self.run.table(
+            name,
             landing=None,
-            table_path=str(self.folder / "lake" / name),
-            database="lake",
-            table=name,
             schema_file=str(avro),
             properties_file=str(CONF / "lean.properties"),
             ordering_field=READ_MS,
-            sync_interval_seconds=0,
             configuration={
                 keys.RECORD_KEY: "id",
                 keys.KEY_GENERATOR: "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
@@ -75,55 +63,24 @@ class Place:
 
     def start(self, name: str, *further: str) -> Job:
         """Start a job of one table that goes on."""
-        own = ["--hoodie-conf", f"{keys.POLL_INTERVAL}=0.1", "--retry-interval-seconds", "1"]
-        arguments = [a for a in submit.job_arguments(self.table(name)) if a != "--enable-sync"]
-        return self._started([*arguments, *own, *further])
-
-    def start_all(self, *names: str) -> Job:
-        files = {}
-        for table in map(self.table, names):
-            path = self.folder / f"{table.table}.properties"
-            path.write_text(submit.table_properties(table))
-            files[table.name] = str(path)
-        listed = self.folder / "list.properties"
-        listed.write_text(submit.list_properties(files, {keys.POLL_INTERVAL: "0.1"}))
-        arguments = submit.multi_table_arguments(
-            properties_file=str(listed),
-            config_folder=str(self.folder),
-            base_path_prefix=str(self.folder / "lake"),
-            queried=True,
-        )
-        return self._started([a for a in arguments if a != "--enable-sync"], program=MULTI_TABLE_JOB)
+        return self.run.start(self.table(name), "--retry-interval-seconds", "1", *further, without=["--enable-sync"])
 
     def is_equal(self, name: str) -> bool:
         """Whether the lake has what the source has; not while a commit is half written, by a job that was killed."""
         try:
-            found: pyarrow.Table = TableReader(base_uri=str(self.folder / "lake" / name)).rows(list(FIELDS))
+            found = self.run.read(list(FIELDS), name)
         except LakeError:
             return False
-        lake = sorted((row["id"], row["value"]) for row in found.to_pylist())
+        lake = sorted((row["id"], row["value"]) for row in found)
         source = ask(self.parameters, f"SELECT json_agg(json_build_array(id, value) ORDER BY id) FROM {name}")
         return lake == [tuple(row) for row in source or []]
 
-    def instants(self, name: str, suffix: str) -> set[str]:
-        return {path.name for path in (self.folder / "lake" / name / ".hoodie").glob(f"[0-9]*.{suffix}")}
-
-    def _started(self, arguments: Sequence[str], **program: Any) -> Job:
-        job = Job(self.folder, arguments, self.glue_endpoint, java_options=self.java_options, **program)
-        self.jobs.append(job)
-        return job
-
 
 @pytest.fixture
-def place(
-    tmp_path: Path, database: ConnectionParameters, glue_endpoint: str, java_options: list[str]
-) -> Iterator[Place]:
+def tables(job_run: JobRun, database: ConnectionParameters) -> QueriedTables:
     for statement in role(SECRET):
         execute(database, statement)
-    place = Place(tmp_path, database, glue_endpoint, java_options)
-    yield place
-    for job in place.jobs:
-        job.end()
+    return QueriedTables(job_run, database)
 
 
 def role(password: str) -> list[str]:
@@ -136,94 +93,100 @@ def role(password: str) -> list[str]:
 
 
 @pytest.mark.parametrize("killed", [("in",), long(("before", "in", "after"))])
-def test_a_job_that_is_killed_before_in_and_after_a_commit_loses_nothing(place: Place, killed: Sequence[str]) -> None:
-    place.create("address")
+def test_a_job_that_is_killed_before_in_and_after_a_commit_loses_nothing(
+    tables: QueriedTables, killed: Sequence[str]
+) -> None:
+    tables.create("address")
     stages: dict[str, Callable[[], object]] = {
-        "before": lambda: "all rows are read" in place.jobs[-1].output.read_text(),  # nothing is written yet
-        "in": lambda: place.instants("address", "commit.requested") | place.instants("address", "inflight"),
-        "after": lambda: place.instants("address", "commit"),
+        "before": lambda: "all rows are read" in tables.run.jobs[-1].text(),  # nothing is written yet
+        "in": lambda: tables.run.instants("commit.requested", "address") | tables.run.instants("inflight", "address"),
+        "after": lambda: tables.run.instants("commit", "address"),
     }
     for number, stage in enumerate(killed):
-        job = place.start("address")
+        job = tables.start("address")
         job.wait_for(stages[stage], f"stage {stage}")
         job.kill()
-        change(place, number)
-    job = place.start("address")
-    job.wait_for(lambda: place.instants("address", "commit") and place.is_equal("address"), "equal table")
-    before = len(place.instants("address", "commit"))
-    change(place, 9)
-    job.wait_for(lambda: len(place.instants("address", "commit")) > before and place.is_equal("address"), "change")
+        change(tables, number)
+    job = tables.start("address")
+    job.wait_for(lambda: tables.run.instants("commit", "address") and tables.is_equal("address"), "equal table")
+    before = len(tables.run.instants("commit", "address"))
+    change(tables, 9)
+    job.wait_for(
+        lambda: len(tables.run.instants("commit", "address")) > before and tables.is_equal("address"), "change"
+    )
     assert job.terminate(signal.SIGTERM) == 0
-    assert "Traceback" not in job.output.read_text()
-    written = [path for path in place.folder.rglob("*") if path.is_file() and path.name != "password"]
+    assert "Traceback" not in job.text()
+    written = [path for path in tables.run.folder.rglob("*") if path.is_file() and path.name != "password"]
     assert [str(path) for path in written if SECRET.encode() in path.read_bytes()] == []
 
 
 @pytest.mark.long
-def test_a_first_load_that_is_killed_amid_its_parts_loses_and_doubles_nothing(place: Place) -> None:
-    place.create("address")
-    execute(place.parameters, "INSERT INTO address SELECT i, 'many' FROM generate_series(2001, 14000) AS i")
+def test_a_first_load_that_is_killed_amid_its_parts_loses_and_doubles_nothing(tables: QueriedTables) -> None:
+    tables.create("address")
+    execute(tables.parameters, "INSERT INTO address SELECT i, 'many' FROM generate_series(2001, 14000) AS i")
 
     def stage(committed: int) -> bool:
         """Whether so many parts are there, and the next one is being written."""
-        done = {name.partition(".")[0] for name in place.instants("address", "commit")}
-        begun = {name.partition(".")[0] for name in place.instants("address", "inflight")}
+        done = {name.partition(".")[0] for name in tables.run.instants("commit", "address")}
+        begun = {name.partition(".")[0] for name in tables.run.instants("inflight", "address")}
         return len(done) >= committed and bool(begun - done)
 
     for number in range(3):
-        job = place.start("address", "--source-limit", "3000")
+        job = tables.start("address", "--source-limit", "3000")
         job.wait_for(partial(stage, number), f"stage {number}")
         job.kill()
-        change(place, number)
-    job = place.start("address", "--source-limit", "3000")
-    job.wait_for(lambda: len(place.instants("address", "commit")) > 4 and place.is_equal("address"), "equal table")
+        change(tables, number)
+    job = tables.start("address", "--source-limit", "3000")
+    job.wait_for(
+        lambda: len(tables.run.instants("commit", "address")) > 4 and tables.is_equal("address"), "equal table"
+    )
     assert job.terminate(signal.SIGTERM) == 0
-    assert "Traceback" not in job.output.read_text()
+    assert "Traceback" not in job.text()
 
 
-def change(place: Place, number: int) -> None:
+def change(tables: QueriedTables, number: int) -> None:
     for statement in (
         f"UPDATE address SET value = 'change {number}' WHERE id % 7 = {number}",
         f"DELETE FROM address WHERE id = {40 + number}",
         f"INSERT INTO address VALUES ({1000 + number}, 'new')",
     ):
-        execute(place.parameters, statement)
+        execute(tables.parameters, statement)
 
 
 @pytest.mark.long
-def test_many_tables_share_two_connections(place: Place) -> None:
+def test_many_tables_share_two_connections(tables: QueriedTables) -> None:
     names = [f"t{number}" for number in range(6)]
-    place.create(*names)
-    job = place.start_all(*names)
-    job.wait_for(lambda: all(place.instants(name, "commit") for name in names), "commit of each")
-    execute(place.parameters, "UPDATE t3 SET value = 'new' WHERE id < 5")
-    execute(place.parameters, "DELETE FROM t5 WHERE id = 5")
-    job.wait_for(lambda: all(map(place.is_equal, names)), "equal tables")
-    held = ask(place.parameters, "SELECT count(*) FROM pg_stat_activity WHERE usename = 'hushed'")
+    tables.create(*names)
+    job = tables.run.start_all([tables.table(name) for name in names], queried=True)
+    job.wait_for(lambda: all(tables.run.instants("commit", name) for name in names), "commit of each")
+    execute(tables.parameters, "UPDATE t3 SET value = 'new' WHERE id < 5")
+    execute(tables.parameters, "DELETE FROM t5 WHERE id = 5")
+    job.wait_for(lambda: all(map(tables.is_equal, names)), "equal tables")
+    held = ask(tables.parameters, "SELECT count(*) FROM pg_stat_activity WHERE usename = 'hushed'")
     assert 1 <= held <= 2
     assert job.terminate(signal.SIGTERM) == 0
-    assert "its tables look by 2 connections at most" in job.output.read_text()
+    assert "its tables look by 2 connections at most" in job.text()
 
 
 @pytest.mark.long
-def test_a_database_that_is_gone_is_waited_for(place: Place, tmp_path: Path) -> None:
+def test_a_database_that_is_gone_is_waited_for(tables: QueriedTables, tmp_path: Path) -> None:
     folder = tmp_path / "own"
     folder.mkdir()
     with passing_postgres(folder) as server:
-        place.parameters = server.connection_parameters()
+        tables.parameters = server.connection_parameters()
         for statement in role(SECRET):
-            execute(place.parameters, statement)
-        place.create("address")
-        job = place.start("address")
-        job.wait_for(lambda: place.instants("address", "commit"), "commit")
+            execute(tables.parameters, statement)
+        tables.create("address")
+        job = tables.start("address")
+        job.wait_for(lambda: tables.run.instants("commit", "address"), "commit")
         execute(
-            place.parameters,
+            tables.parameters,
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'hushed'",
         )
-        execute(place.parameters, "ALTER ROLE hushed CONNECTION LIMIT 0")
-        job.wait_for(lambda: "too many connections for role" in job.output.read_text(), "line of the outage")
-        execute(place.parameters, "UPDATE address SET value = 'new' WHERE id = 1")
-        execute(place.parameters, "ALTER ROLE hushed CONNECTION LIMIT -1")
-        job.wait_for(lambda: place.is_equal("address"), "equal table")
+        execute(tables.parameters, "ALTER ROLE hushed CONNECTION LIMIT 0")
+        job.wait_for(lambda: "too many connections for role" in job.text(), "line of the outage")
+        execute(tables.parameters, "UPDATE address SET value = 'new' WHERE id = 1")
+        execute(tables.parameters, "ALTER ROLE hushed CONNECTION LIMIT -1")
+        job.wait_for(lambda: tables.is_equal("address"), "equal table")
         assert job.terminate(signal.SIGTERM) == 0
-        assert "works again, after" in job.output.read_text()
+        assert "works again, after" in job.text()

@@ -16,7 +16,7 @@ from spark_jobs.options.jdbc_settings import Password, Server
 from spark_jobs.runtime import aws
 from spark_jobs.sources.postgres.access import Database
 from spark_jobs.sources.postgres.login import connection_properties, tls_properties, unverified
-from tests.spark_jobs.conftest import aws_environment
+from tests.spark_jobs.events import aws_environment
 from tests.tls import Authority, encrypted
 
 AURORA = "db.cluster-x.eu-central-1.rds.amazonaws.com"

@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -18,22 +19,19 @@ from spark_jobs.report import CommitReport
 from spark_jobs.sources.postgres import source
 from spark_jobs.table.hudi_table import HudiTable
 from stacks.handlers.preparation import wanted_tables
+from tests.cases import long
 from tests.spark_jobs.runtime.test_cached import stored
 from tests.spark_jobs.sources.postgres.conftest import FIELDS, Queried
 
 pytestmark = pytest.mark.integration
 
 
-def test_all_rows_arrive_and_an_empty_look_makes_no_commit(queried: Queried) -> None:
+def test_all_rows_arrive_and_then_changes_and_deletes(queried: Queried) -> None:
     [first] = queried.run()
     assert (first.upserts, first.deletes, first.quarantined) == (603, 0, 0)
     assert queried.lake() == queried.source()
     assert queried.run() == []
     assert queried.commits() == 1
-
-
-def test_changes_and_deletes_arrive(queried: Queried) -> None:
-    queried.run()
     queried.execute(
         "UPDATE address SET address = 'renamed' WHERE address_id = 100",
         "DELETE FROM address WHERE address_id = 104",
@@ -67,19 +65,24 @@ def test_what_commits_after_a_later_transaction_was_seen_arrives(queried: Querie
     assert queried.lake() == queried.source()
 
 
+LOST_BY_POLLS = {
+    "stamp goes back": "UPDATE address SET address = 'x', last_update = '2000-01-01' WHERE address_id < 9",
+    "old stamp inserted": "INSERT INTO address SELECT i, 'old', NULL, '1999-01-01' FROM generate_series(800, 805) AS i",
+    "key changed": "UPDATE address SET address_id = address_id + 10000 WHERE address_id BETWEEN 20 AND 25",
+    "two values swapped": "UPDATE address SET district = address, address = district WHERE address_id = 30",
+}
+
+
 @pytest.mark.parametrize(
-    "statement",
+    "statements",
     [
-        "UPDATE address SET address = 'x', last_update = '2000-01-01' WHERE address_id < 9",
-        "INSERT INTO address SELECT i, 'old', NULL, '1999-01-01' FROM generate_series(800, 805) AS i",
-        "UPDATE address SET address_id = address_id + 10000 WHERE address_id <= 5",
-        "UPDATE address SET district = address, address = coalesce(district, '') WHERE address_id = 3",
+        pytest.param([*LOST_BY_POLLS.values()], id="one after the other"),
+        *(long([statement], id=name) for name, statement in LOST_BY_POLLS.items()),
     ],
-    ids=["stamp goes back", "old stamp inserted", "key changed", "two values swapped"],
 )
-def test_what_a_poll_by_the_stamp_loses_arrives(queried: Queried, statement: str) -> None:
+def test_what_a_poll_by_the_stamp_loses_arrives(queried: Queried, statements: Sequence[str]) -> None:
     queried.run()
-    equal_after(queried, statement)
+    equal_after(queried, *statements)
 
 
 @pytest.mark.long
@@ -149,8 +152,15 @@ def test_a_first_load_whose_last_row_is_gone_begins_again(queried: Queried) -> N
     assert "public.address: the row that was read last is gone, so its parts are read once more" in queried.log
 
 
-def test_rows_that_are_read_again_unchanged_are_not_written(queried: Queried) -> None:
+def test_rows_that_are_read_again_unchanged_are_not_written_nor_kept_in_memory(queried: Queried) -> None:
+    in_memory = stored(queried.spark)
     queried.run()
+    job = queried.job()
+    queried.execute("CREATE TABLE other (a int)", "INSERT INTO other VALUES (1)")
+    before = jobs_of(queried)
+    assert queried.run(job) == []
+    assert jobs_of(queried) == before, "an empty look asks Spark for nothing"
+    job.close()
     with queried.transaction() as open_for_long:
         open_for_long.execute("SELECT pg_current_xact_id()")
         queried.execute("UPDATE address SET address = 'new' WHERE address_id <= 20")
@@ -161,20 +171,12 @@ def test_rows_that_are_read_again_unchanged_are_not_written(queried: Queried) ->
         before = jobs_of(queried)
         assert queried.run(job) == []
         assert jobs_of(queried) == before, "a look that finds the same as the one before asks Spark for nothing"
+        # The job goes on looking, maybe for hours, and finds nothing.
+        assert stored(queried.spark) == in_memory
         job.close()
         assert queried.run() == []
     assert queried.commits() == 3
     assert queried.lake() == queried.source()
-
-
-def test_an_empty_look_asks_spark_for_nothing(queried: Queried) -> None:
-    queried.run()
-    job = queried.job()
-    queried.execute("CREATE TABLE other (a int)", "INSERT INTO other VALUES (1)")
-    before = jobs_of(queried)
-    assert queried.run(job) == []
-    assert jobs_of(queried) == before
-    job.close()
 
 
 def test_a_transaction_that_stays_open_is_seen_as_the_age_of_the_horizon(queried: Queried) -> None:
@@ -200,27 +202,20 @@ def test_a_transaction_that_stays_open_is_seen_as_the_age_of_the_horizon(queried
     job.close()
 
 
-def test_another_cluster_is_read_whole_and_writes_only_what_differs(queried: Queried) -> None:
+def test_another_cluster_and_a_restore_are_read_whole_and_what_differs_is_written(queried: Queried) -> None:
     queried.run()
-    queried.execute("UPDATE address SET address = 'new' WHERE address_id = 1")
-    queried.run()
-    job = queried.job()
-    text = json.dumps(queried.progress() | {"mark": queried.progress()["mark"] | {"system": "other/1"}})
-    job._checkpoint = replace(job._checkpoint, source=text)
-    assert queried.run(job) == []
-    assert "this is another cluster or database than before, or it was restored (other/1, now " in queried.log[-1]
-    job.close()
-
-
-def test_transactions_that_went_back_are_a_restore(queried: Queried) -> None:
-    queried.run()
-    queried.execute("UPDATE address SET address = 'lost by the restore' WHERE address_id = 1")
-    job = queried.job()
-    text = json.dumps(queried.progress() | {"mark": queried.progress()["mark"] | {"horizon": 10**9}})
-    job._checkpoint = replace(job._checkpoint, source=text)
-    assert [report.upserts for report in queried.run(job)] == [1]
-    assert "fewer transactions than before" in queried.log[-1]
-    job.close()
+    for change, mark, told in [
+        ("new", {"system": "other/1"}, "another cluster or database than before, or it was restored (other/1, now "),
+        ("lost by the restore", {"horizon": 10**9}, "fewer transactions than before"),
+    ]:
+        queried.execute(f"UPDATE address SET address = '{change}' WHERE address_id = 1")
+        job = queried.job()
+        text = json.dumps(queried.progress() | {"mark": queried.progress()["mark"] | mark})
+        job._checkpoint = replace(job._checkpoint, source=text)
+        assert [report.upserts for report in queried.run(job)] == [1]
+        assert told in queried.log[-1]
+        job.close()
+    assert queried.lake() == queried.source()
 
 
 def test_a_new_column_comes_with_its_default(queried: Queried) -> None:
@@ -408,18 +403,6 @@ def test_a_table_with_a_column_left_out_is_read_by_the_role_that_a_deployment_ma
     [report] = queried.run()
     assert (report.upserts, report.deletes) == (1, 1)
     assert queried.lake() == queried.source()
-
-
-def test_nothing_that_a_look_compared_stays_in_memory(queried: Queried) -> None:
-    before = stored(queried.spark)
-    job = queried.job()
-    queried.run(job)
-    queried.execute("UPDATE address SET address = 'renamed' WHERE address_id = 100")
-    assert [report.upserts for report in queried.run(job)] == [1]
-    # The job goes on looking, maybe for hours, and finds nothing.
-    assert queried.run(job) == []
-    assert stored(queried.spark) == before
-    job.close()
 
 
 def test_a_failed_commit_is_made_again(queried: Queried, monkeypatch: pytest.MonkeyPatch) -> None:

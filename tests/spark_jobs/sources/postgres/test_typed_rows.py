@@ -18,6 +18,7 @@ from spark_jobs.decoding.schema import Column
 from spark_jobs.sources.postgres.access import Database
 from spark_jobs.sources.postgres.batch import JdbcBatch
 from spark_jobs.sources.postgres.source import Jdbc
+from tests.cases import long
 from tests.conftest import execute
 from tests.spark_jobs.sources.postgres.conftest import Queried
 
@@ -157,7 +158,7 @@ def test_what_is_odd_is_told_and_its_batch_read_as_lines(
     assert (report.upserts, report.quarantined) == (1500 + len(keys) - 1, 1)
 
 
-@pytest.mark.parametrize("further", ["", "ALTER TABLE typed ADD COLUMN raw bytea DEFAULT '\\\\x00ff'"])
+@pytest.mark.parametrize("further", ["", long("ALTER TABLE typed ADD COLUMN raw bytea DEFAULT '\\\\x00ff'")])
 def test_rows_that_were_inserted_in_bulk_stay_as_they_are_beside_an_upsert(
     table: Jdbc, database: ConnectionParameters, queried: Queried, further: str
 ) -> None:
