@@ -180,7 +180,7 @@ def _stored(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _by_spark(lake: Lake) -> list[dict[str, Any]]:
-    return list(lake.rows().values()) if lake.commits() else []
+    return list(lake.rows(by_spark=True).values()) if lake.commits() else []
 
 
 def _by_hudi_rs(lake: Lake) -> list[dict[str, Any]]:

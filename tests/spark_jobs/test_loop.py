@@ -13,7 +13,6 @@ from spark_jobs.loop import Loop
 from spark_jobs.report import CommitReport
 from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
 from spark_jobs.runtime.turns import PACE_SECONDS, Turns, large_turns
-from tests.spark_jobs.events import ROOT  # noqa: F401  (the folder's fixtures come with it)
 
 REPORT = CommitReport(
     commit="20261121023013007",

@@ -7,7 +7,6 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from spark_jobs.decoding.decode import Decoder
 from spark_jobs.decoding.schema import Column
-from spark_jobs.runtime.query_plans import ReusedPlan
 from spark_jobs.runtime.session import CodegenSwitch
 from tests.spark_jobs.events import Event, as_lines, frame_of
 
@@ -17,12 +16,11 @@ Decode = Callable[..., list[Row]]
 
 @pytest.fixture(scope="session")
 def decode(spark: SparkSession, columns: tuple[Column, ...]) -> Decode:
-    # Most of a small frame's time would go into its plan.
-    shared = ReusedPlan(Decoder(columns, required=REQUIRED))
+    shared = Decoder(columns, required=REQUIRED)
 
     def decode_all(*events: Event | str, by: Sequence[Column] | None = None) -> list[Row]:
         lines = frame_of(spark, as_lines(events).split("\n")[:-1])
-        use = shared if by is None else ReusedPlan(Decoder(by, required=("order_id",)))
+        use = shared if by is None else Decoder(by, required=("order_id",))
         with CodegenSwitch(spark).unless(small=True):
             interpreted = _in_order(use(lines))
         compiled = _in_order(use(lines))

@@ -27,8 +27,7 @@ def log_table(lake: Lake) -> Lake:
 
 def rows(lake: Lake) -> list[dict[str, Any]]:
     """The table's rows in the order of their identity."""
-    found = lake.spark.read.format("hudi").load(str(lake.table_path)).collect()
-    return sorted((row.asDict() for row in found), key=lambda row: str(row[EVENT_ID]))
+    return sorted(lake.stored(), key=lambda row: str(row[EVENT_ID]))
 
 
 def test_every_event_is_a_row_a_delete_too_and_what_does_not_fit_goes_to_quarantine(log_table: Lake) -> None:

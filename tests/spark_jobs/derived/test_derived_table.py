@@ -19,6 +19,7 @@ from spark_jobs.report import CommitReport
 from tests import cases
 from tests.cases import long
 from tests.spark_jobs.derived.made_tables import Failing, HudiTables, MadeTable, Row
+from tests.spark_jobs.lake import rows_of
 
 pytestmark = pytest.mark.integration
 
@@ -57,9 +58,8 @@ class Shop(MadeTable):
 
     def found(self) -> list[Row]:
         """The table's rows without what the job adds, in an order of their own."""
-        rows = self.rows()
-        kept = [column for column in rows.columns if not column.startswith("_")]
-        return sorted((row.asDict() for row in rows.select(*kept).collect()), key=str)
+        rows = [{k: v for k, v in row.items() if not k.startswith("_")} for row in rows_of(self.path)]
+        return sorted(rows, key=str)
 
     def computed(self) -> list[Row]:
         """What the query gives of the tables as they are."""

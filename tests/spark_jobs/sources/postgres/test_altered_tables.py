@@ -86,7 +86,7 @@ def test_a_column_that_went_while_a_look_waited_does_not_end_the_job(queried: Qu
 
 def test_a_view_whose_table_was_written_anew_while_a_look_waited_keeps_its_rows(queried: Queried) -> None:
     queried.execute("CREATE VIEW seen AS SELECT address_id, address, district, last_update FROM address")
-    queried.table = "public.seen"
+    queried.table_name = "public.seen"
     job = queried.job()
     queried.run(job)
     with committed_once_somebody_waits(

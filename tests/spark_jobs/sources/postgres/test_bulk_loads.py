@@ -105,7 +105,7 @@ def test_rows_of_a_view_that_share_a_key_end_a_load(queried: Queried) -> None:
         MANY,
         "CREATE VIEW doubled AS SELECT 5 - address_id % 5 AS address_id, address, district, last_update FROM address",
     )
-    queried.table = "public.doubled"
+    queried.table_name = "public.doubled"
     with pytest.raises(Exception, match="doesn't tell its rows apart"):
         queried.run()
     assert not queried.table_path.exists()
@@ -117,7 +117,11 @@ def test_deletes_are_found_by_keys_of_several_types(queried: Queried, key: str) 
         f"CREATE TABLE coded (code varchar, number bigint, address text, PRIMARY KEY ({key}))",
         """INSERT INTO coded SELECT E'a\\tb"' || i || ' ü\\\\', i, 'x' FROM generate_series(1, 21000) AS i""",
     )
-    queried.fields, queried.key, queried.table = {"code": "string", "number": "long", "address": "string"}, key, "coded"
+    queried.fields, queried.key, queried.table_name = (
+        {"code": "string", "number": "long", "address": "string"},
+        key,
+        "coded",
+    )
     queried.run()
     queried.execute("DELETE FROM coded WHERE number % 1000 = 1", "INSERT INTO coded VALUES ('new', 0, '')")
     [report] = queried.run()

@@ -49,7 +49,7 @@ def crash(queried: Queried) -> None:
 def test_what_a_crash_has_lost_goes_and_what_is_written_under_the_same_numbers_arrives(
     spark: SparkSession, losing: ConnectionParameters, tmp_path: Path
 ) -> None:
-    queried = Queried(spark, losing, tmp_path)
+    queried = Queried(spark, tmp_path, parameters=losing)
     queried.execute(ADDRESS, "INSERT INTO address SELECT i, 'Street ' || i FROM generate_series(1, 50) AS i")
     job = queried.job()
     queried.run(job)
@@ -78,7 +78,7 @@ def test_a_cold_copy_in_the_servers_place_is_compared_once_its_numbers_have_pass
     spark: SparkSession, tmp_path: Path
 ) -> None:
     with passing_postgres(tmp_path) as server:
-        queried = Queried(spark, server.connection_parameters(), tmp_path)
+        queried = Queried(spark, tmp_path, parameters=server.connection_parameters())
         queried.execute(ADDRESS, "INSERT INTO address SELECT i, 'Street ' || i FROM generate_series(1, 50) AS i")
         job, processes, data = queried.job(), processes_of(server, tmp_path), server.cluster.data_dir
         queried.run(job)

@@ -116,7 +116,7 @@ JOIN = (
 def located(queried: Queried) -> Queried:
     """A view that joins addresses and their cities."""
     queried.execute(*JOIN)
-    queried.table = "public.located"
+    queried.table_name = "public.located"
     queried.fields = {"address_id": "int", "address": "string", "city": "string"}
     return queried
 

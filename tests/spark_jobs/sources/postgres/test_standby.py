@@ -85,8 +85,8 @@ def copied(primary: Postgres, folder: Path) -> Postgres:
 def test_what_commits_late_on_the_primary_is_found_on_the_standby(
     spark: SparkSession, pair: Pair, tmp_path: Path
 ) -> None:
-    writer = Queried(spark, pair.primary.connection_parameters(), tmp_path)
-    queried = Queried(spark, pair.standby.connection_parameters(), tmp_path)
+    writer = Queried(spark, tmp_path, parameters=pair.primary.connection_parameters())
+    queried = Queried(spark, tmp_path, parameters=pair.standby.connection_parameters())
     writer.execute(ADDRESS, "CREATE INDEX ON address (last_update)")
     writer.execute("INSERT INTO address SELECT i, 'Street ' || i FROM generate_series(1, 50) AS i")
     pair.wait()

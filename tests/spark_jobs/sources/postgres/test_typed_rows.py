@@ -90,7 +90,7 @@ INSTANT = "io.debezium.time.ZonedTimestamp"
 def table(spark: SparkSession, database: ConnectionParameters, queried: Queried) -> Iterator[Jdbc]:
     """A source of the table `typed`, its rows as it is told later."""
     execute(database, CREATE)
-    queried.table, queried.key = "public.typed", "id"
+    queried.table_name, queried.key = "public.typed", "id"
     settings: Any = queried.settings().source
     connections = Database(spark, settings.server, log=lambda _line: None)
     source = Jdbc(spark, settings, connections, ("id",), log=lambda _line: None)

@@ -62,7 +62,7 @@ def put_forward(server: Postgres) -> None:
 def test_what_is_written_before_and_after_numbers_begin_anew_arrives(
     spark: SparkSession, late: Postgres, tmp_path: Path
 ) -> None:
-    queried = Queried(spark, late.connection_parameters(), tmp_path)
+    queried = Queried(spark, tmp_path, parameters=late.connection_parameters())
     queried.execute(ADDRESS, "INSERT INTO address SELECT i, 'Street ' || i FROM generate_series(1, 50) AS i")
     job = queried.job()
     queried.run(job)
