@@ -202,13 +202,14 @@ def _resnapshot_on_aws(
     from local.comparison.report import print_comparison
     from local.console import console, say
     from local.resnapshot.run import Wanted
-    from operate import kafka, log_tables
     from operate.errors import OperateError
-    from operate.resnapshot import TIMEOUT_S, resnapshot_environment
+    from operate.kafka.cluster import find_pipeline
+    from operate.resnapshot.outbox import TIMEOUT_S, resnapshot_environment
+    from operate.resnapshot.tables import resnapshot_tables
     from settings.load import load
 
     environment = load(env)
-    pipeline = kafka.find_pipeline(environment, name)
+    pipeline = find_pipeline(environment, name)
     wanted = Wanted(
         where=where,
         skip=skip,
@@ -217,7 +218,7 @@ def _resnapshot_on_aws(
         largest_event_bytes=environment.streaming.largest_event_bytes,
     )
     if pipeline.captured.outbox is None:
-        return log_tables.resnapshot_tables(environment, pipeline, tables, wanted, console, say)
+        return resnapshot_tables(environment, pipeline, tables, wanted, console, say)
     if tables:
         raise OperateError("--table is for pipelines of ordinary tables: the outbox is one table, and rewritten whole")
     comparison = resnapshot_environment(environment, wanted, say)

@@ -23,7 +23,6 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.freshness.journeys import STAGES, Arrival, Event, Journey, committed, journeys, landed, percentiles
-from contract.errors import one_line_errors
 from contract.events import SOURCE_TIME_MS
 from contract.source import OUTBOX_TABLE, SCHEMA
 from local.errors import PlatformError
@@ -44,11 +43,7 @@ def main(
 ) -> None:
     """Measure freshness; exit 1 when it misses the goals, or what was changed doesn't arrive."""
     console = Console()
-    with (
-        one_line_errors("error", ValueError),
-        tempfile.TemporaryDirectory(prefix="bench-freshness-") as folder,
-        _platform(Path(folder)) as platform,
-    ):
+    with tempfile.TemporaryDirectory(prefix="bench-freshness-") as folder, _platform(Path(folder)) as platform:
         alone = measure(platform, lambda source: _one_by_one(platform, source, singles))
         many = measure(platform, lambda source: _at_a_rate(source, rate, seconds))
     achieved = len(many) / ((many[-1].source_ms - many[0].source_ms) / 1000)

@@ -14,7 +14,6 @@ from rich.table import Table
 from bench.query_based import speeds, trial
 from bench.query_based.load import Load
 from bench.running_job import running_on
-from contract.errors import one_line_errors
 from local.services.passing_postgres import passing_postgres
 
 
@@ -28,7 +27,7 @@ def main(
     """Run trials; exit 1 when the job's lake isn't equal to the source in one of them."""
     console = Console(width=110)
     equal = True
-    with one_line_errors("error"), tempfile.TemporaryDirectory(prefix="bench-query-") as name:
+    with tempfile.TemporaryDirectory(prefix="bench-query-") as name:
         for seed in range(1, seeds + 1):
             found = _trial(Path(name) / str(seed), Load({}, seconds=seconds, seed=seed), poll)
             console.print(_table(seed, found))

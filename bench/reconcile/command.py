@@ -14,7 +14,8 @@ from typing import Annotated, Any
 import psycopg2
 import typer
 
-from bench.reconcile.lake import spark_session, write_table
+from bench.reconcile.lake import write_table
+from bench.spark_session import spark_session
 from local.comparison.compare import Limits
 from local.comparison.describe import Compared
 from local.comparison.run import compare_tables
@@ -66,7 +67,7 @@ def _fill(folder: Path, parameters: dict[str, Any], sizes: list[int]) -> list[tu
 def _measure(folder: Path, parameters: dict[str, Any], rows: int, kind: str) -> bool:
     """Compare in another process, print what it took; tell whether it was too slow or not equal."""
     given = {"source": parameters, "rows": rows, "lake": (folder / f"{kind}_{rows}").as_uri(), "folder": str(folder)}
-    command = [sys.executable, "-m", "bench.reconcile.one"]
+    command = [sys.executable, "-m", "bench.reconcile.command"]
     done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     print(
@@ -77,7 +78,7 @@ def _measure(folder: Path, parameters: dict[str, Any], rows: int, kind: str) -> 
 
 
 def compare_one(given: dict[str, Any]) -> dict[str, Any]:
-    """Compare one table; return seconds, this process's peak memory and the verdict."""
+    """Compare one table, as JSON on standard input says; return seconds, this process's peak memory and the verdict."""
     entry = CapturedTableSettings.model_validate(
         {"source": f"public.big_{given['rows']}", "how": "log", "key": ["id"], "truncate": "stop"}
     )
@@ -88,3 +89,7 @@ def compare_one(given: dict[str, Any]) -> dict[str, Any]:
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     verdict = "equal" if found.equal else found.problem or "differs"
     return {"seconds": found.seconds, "mb": megabytes, "verdict": verdict}
+
+
+if __name__ == "__main__":
+    print(json.dumps(compare_one(json.load(sys.stdin))))

@@ -25,9 +25,8 @@ from local.services.connect import Connect
 from local.services.given_plugins import JDBC
 from local.services.kafka.users import ADMIN
 from local.services.s3 import REGION
-from plugins.jdbc_settings import PolledDatabase
-from plugins.polling import Polling
-from plugins.sink_properties import CONNECTOR_CLASS as SINK
+from plugins.polling.jdbc_settings import PolledDatabase, Polling
+from plugins.sink.sink_properties import CONNECTOR_CLASS as SINK
 from settings.pipeline import CapturedTableSettings
 from settings.polling import STAMP, polling_connectors
 

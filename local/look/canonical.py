@@ -8,7 +8,7 @@ import pyarrow
 
 
 def lake_rows(table: pyarrow.Table) -> list[dict[str, Any]]:
-    """Return a table's rows, dates as days and instants as microseconds since 1970 (see contract.times).
+    """Return a table's rows, dates as days and instants as microseconds since 1970 (see contract.special_values).
 
     Python's own dates end at the years 1 and 9999; PostgreSQL's don't.
     """

@@ -11,11 +11,11 @@ from pathlib import Path
 import psycopg2
 
 from capture.odd_values import what_stops
-from contract.capture_objects import HEARTBEAT, SIGNAL, heartbeat_statement, own_schema
 from contract.lake import LANDING_PREFIX
+from contract.source import HEARTBEAT, SIGNAL, heartbeat_statement, own_schema
 from db.connecting import connect
 from db.errors import LoadError
-from db.source.replication import OUTBOX, Published
+from db.source.replication import OUTBOX, Expected
 from local.errors import PlatformError
 from local.platform.services import Services
 from local.platform.set_aside import SetAside
@@ -31,9 +31,9 @@ from local.services.s3 import ENVIRONMENT, REGION
 from local.sink import held
 from local.sink.held import Held
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.sink_connector import sink_connector
-from plugins.source_connector import source_connector, with_salt
-from plugins.topics import planned_topics
+from plugins.kafka.topics import planned_topics
+from plugins.sink.sink_connector import sink_connector
+from plugins.source.source_connector import source_connector, with_salt
 from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
 
@@ -48,12 +48,12 @@ ASIDE = "set-aside.json"
 SINK_GRACE_S = 30
 
 
-def published(pipeline: Pipeline) -> Published:
+def published(pipeline: Pipeline) -> Expected:
     """Return what a pipeline's connector reads by."""
     if pipeline.outbox is not None:
         return OUTBOX
     schema = own_schema(pipeline.name)
-    return Published(
+    return Expected(
         publication=pipeline.source.publication,
         tables=frozenset({f"{schema}.{HEARTBEAT}", f"{schema}.{SIGNAL}", *(table.name for table in pipeline.tables)}),
         role=pipeline.source.role,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from local.platform.state import write_private
-from plugins.captured import CapturedTable
+from plugins.source.captured import CapturedTable
 
 
 class SetAside:

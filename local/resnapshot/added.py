@@ -12,8 +12,8 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 from db.source.signals import Reading, check_readable
 from local.errors import PlatformError
 from local.resnapshot.log_tables import Reader, Say, Signals, read_again
-from plugins.captured import INCLUDED_TABLES, CapturedTable, shown
 from plugins.connector_settings import SourceSettings
+from plugins.source.captured import INCLUDED_TABLES, CapturedTable, shown
 
 LOOK_S = 0.2
 RESTART_S = 10

@@ -15,8 +15,8 @@ from local.platform.state import write_private
 from local.resnapshot.added import capture_added, new_tables, removed_tables, slot_session
 from local.resnapshot.connector import LocalConnector
 from local.services.connect_api import ConnectApi
-from plugins.captured import INCLUDED_TABLES, CapturedTable
 from plugins.connector_settings import SourceSettings
+from plugins.source.captured import INCLUDED_TABLES, CapturedTable
 
 TIMEOUT_S = 120
 LOOK_S = 0.2

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException
 from contract.events import LSN
 from local.look.topic import Topic
 from local.services.connect_api import ConnectApi
-from plugins.source_connector import following_slot
+from plugins.source.source_connector import following_slot
 
 # What tells of deletes, which leave no row in the lake: the newest events.
 TAIL_EVENTS = 1_000

@@ -13,7 +13,7 @@ from local.services.kafka.broker import Kafka
 from local.services.s3 import S3
 from local.sink.store import LandingStore
 from plugins.connector_names import sink_group
-from plugins.topics import PlannedTopic
+from plugins.kafka.topics import PlannedTopic
 
 FORMER_PREFIX = "former"
 

@@ -26,14 +26,14 @@ from db.connecting import connect
 from db.errors import LoadError, explain
 from db.rewriting import KEY
 from db.source import replication
-from db.source.replication import OUTBOX, Published, Replication
+from db.source.replication import OUTBOX, Expected, Replication
 from local.comparison.arrivals import Arrivals
 from local.comparison.compare import Limits, TableComparison, compare_table
 from local.comparison.describe import Compared, describe
 from local.comparison.run import read_catalogue
 from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
-from plugins.failures import LOST_SLOT
+from plugins.source.failures import LOST_SLOT
 
 LOOK_S = 0.5
 # A connector that was started again may still say that it has failed.
@@ -151,7 +151,7 @@ def flowing(
     wanted: Wanted,
     say: Say,
     *,
-    published: Published = OUTBOX,
+    published: Expected = OUTBOX,
     named: bool = False,
     processed: int = 0,
 ) -> Iterator[None]:
@@ -237,10 +237,10 @@ def _renew_slot(cursor: Cursor, connector: Connector) -> None:
         time.sleep(LOOK_S)
 
 
-def _await_reader(cursor: Cursor, connector: Connector, wanted: Wanted, published: Published = OUTBOX) -> Replication:
+def _await_reader(cursor: Cursor, connector: Connector, wanted: Wanted, published: Expected = OUTBOX) -> Replication:
     """Wait until a connector reads the slot."""
     deadline = time.monotonic() + wanted.start_s
-    while not (state := replication.look(cursor, connector.slot, published)).active:
+    while not (state := replication.read_state(cursor, connector.slot, published)).active:
         if time.monotonic() > deadline:
             reason = connector.failure() or "; ".join(state.problems) or _UNKNOWN
             raise PlatformError(f"no connector reads the slot after {wanted.start_s:.0f} s: {reason}")
@@ -252,7 +252,7 @@ def _write_anew(
     cursor: Cursor, lake: Lake, connector: Connector, keys: Sequence[int], wanted: Wanted, say: Say
 ) -> None:
     position = rewriting.wal_position(cursor)
-    rewriting.touch(cursor, keys, _quiet)
+    rewriting.rewrite_rows(cursor, keys, _quiet)
     say(f"{len(keys):,} rows written anew")
     _await_arrival(cursor, lake, connector, keys, position, wanted)
     say("all of them are in the lake")
@@ -307,7 +307,7 @@ def _bury_extra(cursor: Cursor, lake: Lake, wanted: Wanted, say: Say) -> None:
     if extra and wanted.where is not None:
         extra = rewriting.select_matching(cursor, _as_json(cursor, lake, set(extra)), wanted.where)
     if extra:
-        rewriting.bury(cursor, extra, _quiet)
+        rewriting.emit_deletes(cursor, extra, _quiet)
         say(f"{len(extra):,} rows deleted that only the lake had")
 
 

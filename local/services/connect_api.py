@@ -16,8 +16,8 @@ from urllib.parse import quote
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from local.errors import PlatformError
-from plugins import failures
-from plugins.failures import Failure
+from plugins.source import failures
+from plugins.source.failures import Failure
 
 # Creating a connector validates it, and that connects to the database.
 TIMEOUT_S = 60

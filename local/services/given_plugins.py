@@ -10,8 +10,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from local.errors import PlatformError
-from plugins.jdbc_settings import AIVEN, CONFLUENT
-from plugins.sink_properties import CONNECTOR_CLASS
+from plugins.polling.jdbc_settings import AIVEN, CONFLUENT
+from plugins.sink.sink_properties import CONNECTOR_CLASS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,9 @@ from psycopg2.extensions import connection as Connection  # noqa: N812 - a class
 
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db.source import objects as source_objects
-from db.source.drift import drift
+from db.source.drift import source_problems
 from db.source.objects import SourceObjects
-from db.source.replication import Published, Replication, look, table_at
+from db.source.replication import Expected, Replication, read_state, table_at
 from settings.pipeline import CapturedTableSettings
 
 CONNECT_TIMEOUT_S = 5
@@ -81,20 +81,20 @@ class SourceDatabase:
         """Return the end of the WAL."""
         return str(self._value("SELECT pg_current_wal_lsn()::text"))
 
-    def replication(self, slot: str, wanted: Published) -> Replication:
+    def replication(self, slot: str, wanted: Expected) -> Replication:
         """Return the state of what the connector needs of the database."""
         with _cursor(self._parameters) as cursor:
-            return look(cursor, slot, wanted)
+            return read_state(cursor, slot, wanted)
 
     def table_at(self, slot: str, publication: str, position: int) -> str | None:
         """Return the table of the change at a position of the log, as schema.table; None where nobody can say."""
         with _cursor(self._parameters) as cursor:
             return table_at(cursor, slot, publication, position)
 
-    def drift(self, wanted: SourceObjects, pipeline: str) -> list[str]:
+    def source_problems(self, wanted: SourceObjects, pipeline: str) -> list[str]:
         """Say what was changed since a pipeline's database was prepared; a line each (db/source/drift.py)."""
         with _cursor(self._parameters) as cursor:
-            return drift(wanted, source_objects.read(cursor, wanted), pipeline)
+            return source_problems(wanted, source_objects.read(cursor, wanted), pipeline)
 
     def with_default(self, schema: str, table: str, columns: Sequence[str]) -> set[str]:
         """Return which of these columns have a DEFAULT or an identity, or gave rows one when they were added."""

@@ -17,7 +17,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from contract.errors import UserError
 from local.setup.ivy import Dependency, IvyError, download, resolve
-from plugins.versions import load_versions
+from plugins.releases.versions import load_versions
 
 ROOT = Path(__file__).resolve().parents[2]
 JARS_TOML = Path(__file__).with_name("jars.toml")

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from local.sink.partition import Partition
 from local.sink.values import line
-from plugins.kcql import Kcql
+from plugins.sink.kcql import Kcql
 
 
 @dataclass(kw_only=True)

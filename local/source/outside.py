@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import typer
 
-from capture.dsn import parameters as dsn_parameters
+from db import log_in
 from db.connecting import connect, tls
 from db.errors import LoadError, LoginError, NoPasswordError
 from local.errors import PlatformError
@@ -46,7 +46,7 @@ class OutsideDatabase:
         Raises PlatformError, which never repeats a password.
         """
         try:
-            given = dsn_parameters(dsn)
+            given = log_in.of_dsn(dsn)
         except LoadError as error:
             raise PlatformError(str(error)) from None
         host = given.get("host", "")

@@ -6,7 +6,7 @@ from typing import Any
 from psycopg2 import sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from capture.query_checks import unfit
+from capture.query_checks import query_problems
 from db.errors import LoadError
 from db.loading import transaction
 from local.errors import PlatformError
@@ -57,7 +57,7 @@ class OutsideQueried:
     def make_ready(self) -> str:
         """See that the role may query it. Raises PlatformError that says in one line what keeps it from that."""
         try:
-            problems = unfit(self._parameters, self._pipeline)
+            problems = query_problems(self._parameters, self._pipeline)
         except LoadError as error:
             raise PlatformError(f"{self._where}: {error}") from error
         if problems:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from contract import stop_file
+from contract import lake
 from settings import emr_offers
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
@@ -79,7 +79,7 @@ class Jobs:
             # A query may be of several lines, and long.
             text = self._text(f"{job.table}.properties", submit.own_properties(job))
             job = replace(job, properties_file=text, configuration=self._sources.get(pipeline.name, {}))
-        configuration = {**self._common, keys.STOP_FILE: stop_file.TOKEN, **job.configuration}
+        configuration = {**self._common, keys.STOP_FILE: lake.STOP_FILE, **job.configuration}
         submission = self._submission(self._assets.application("streamer.py"), sizes, queried=pipeline.is_queried)
         arguments = [*submit.job_arguments(replace(job, configuration=configuration)), *_read_again(pipeline)]
         return Step(
@@ -115,7 +115,7 @@ class Jobs:
             # For tables that the list gives no file and no path; it gives both to each.
             config_folder=listed.rpartition("/")[0],
             base_path_prefix=f"s3://{self._environment.bucket_name('lake')}",
-            configuration={keys.STOP_FILE: stop_file.TOKEN, **source},
+            configuration={keys.STOP_FILE: lake.STOP_FILE, **source},
             queried=queried,
         )
 

@@ -23,6 +23,7 @@ from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import ask, execute, free_port, fresh_database
 from tests.db.conftest import CONNECTOR_PASSWORD, NORTHWIND, WITHOUT_DUMP, Shop, Template
 from tests.db.pgoutput import Slot
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,7 +52,7 @@ def load_cli(parameters: ConnectionParameters, *options: str, **environment: str
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -336,7 +337,7 @@ def test_at_a_terminal_it_asks_and_shows_no_password(database: ConnectionParamet
         os.close(terminal)
         try:
             shown = answer(screen, dialogue)
-            loader.wait(60)
+            loader.wait(PATIENCE_S)
         finally:
             loader.kill()
             os.close(screen)
@@ -372,7 +373,7 @@ def test_at_a_terminal_no_is_no(unchanged: ConnectionParameters) -> None:
         stdin=terminal,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     os.close(terminal)

@@ -9,8 +9,8 @@ from typing import Any
 import psycopg2
 import pytest
 
-from capture import dsn
 from contract import rds_ca
+from db import log_in
 from db.connecting import connect
 from db.errors import LoadError, UnreachableError
 from local.errors import PlatformError
@@ -84,7 +84,7 @@ def test_no_weaker_choice_of_the_users_counts_for_rds(server: Parameters, monkey
 
 
 def by_dsn(text: str, _kept: Path) -> None:
-    dsn.connected(dsn.parameters(text))[0].close()
+    log_in.connected(log_in.of_dsn(text))[0].close()
 
 
 def by_up(text: str, kept: Path) -> None:

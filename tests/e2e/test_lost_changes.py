@@ -3,7 +3,6 @@
 The tests share the platform with the others here; each leaves it whole.
 """
 
-import contextlib
 import shutil
 import subprocess
 import time
@@ -12,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import psycopg2
 import pytest
 from confluent_kafka.admin import AdminClient
 
@@ -28,10 +26,11 @@ from local.platform.platform import Platform
 from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
-from plugins.topics import PlannedTopic, planned_topics
+from plugins.kafka.topics import PlannedTopic, planned_topics
 from tests import conftest
 from tests.e2e.faults import suspended, wait_until_well
 from tests.e2e.writer import Writer
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -99,24 +98,12 @@ def assert_equal(platform: Platform) -> None:
 
 def eventually(platform: Platform, problem: str) -> None:
     """Wait until the status says so."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while not any(problem in line for line in read_status(platform).problems):
-        assert time.monotonic() < deadline, read_status(platform).problems
-        time.sleep(0.5)
+    wait_until(lambda: any(problem in line for line in read_status(platform).problems), problem)
 
 
 def drop_slot(platform: Platform) -> None:
     """A connector that tries again takes the slot as soon as it may."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while True:
-        with contextlib.suppress(psycopg2.errors.ObjectInUse):
-            execute(
-                platform,
-                "SELECT pg_terminate_backend(active_pid, 5000) FROM pg_replication_slots WHERE active",
-                f"SELECT pg_drop_replication_slot('{SLOT}')",
-            )
-            return
-        assert time.monotonic() < deadline
+    wait_until(lambda: drop_slot_of(platform.endpoints.source, SLOT))
 
 
 def empty(platform: Platform, bucket: str, prefix: str) -> None:
@@ -288,26 +275,15 @@ def test_messages_in_the_log_are_no_events(platform: Platform) -> None:
 
 
 def connector_failure(platform: Platform) -> str:
-    deadline = time.monotonic() + TIMEOUT_S
-    while (reason := platform.services.connect.api.failure(platform.pipeline.source_name)) is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
-    return reason
-
-
-def drop_slot_in_time(platform: Platform) -> None:
-    """As the deletion of a source's preparation does; there may be none."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while not drop_slot_of(platform.endpoints.source, SLOT):
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
+    api = platform.services.connect.api
+    return str(wait_until(lambda: api.failure(platform.pipeline.source_name)))
 
 
 def forget_offsets(platform: Platform) -> None:
     """As another topic of offsets does: the connector goes on from nothing."""
     api, name = platform.services.connect.api, platform.pipeline.source_name
     api.stop(name)
-    drop_slot_in_time(platform)
+    drop_slot(platform)
     api._request("DELETE", f"/connectors/{name}/offsets")
     assert api.stored_offsets(name) == []
     api.resume(name)
@@ -319,10 +295,7 @@ def lake_value(platform: Platform, column: str, order: int) -> object:
 
 
 def arrives(platform: Platform, order: int, ship_name: str) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while ship_name not in str(lake_value(platform, "shipment", order)):
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
+    wait_until(lambda: ship_name in str(lake_value(platform, "shipment", order)), ship_name)
 
 
 @pytest.mark.long
@@ -332,7 +305,7 @@ def test_a_second_life_of_the_source(platform: Platform) -> None:
     configuration = dict(platform.pipeline.source_connector()._configuration)
     api.delete_connector(name)
     delete_order(platform, 10_261)
-    drop_slot_in_time(platform)
+    drop_slot(platform)
     execute(platform, "UPDATE datalake.orders SET ship_name = 'in between' WHERE order_id = 10262")
     delete_order(platform, 10_263)
     options = LoadOptions(connector_password=platform._passwords.connector)

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from local.resnapshot.run import Wanted
 from tests.cases import long
 from tests.e2e.faults import kill, suspended
 from tests.e2e.writer import Writer
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -57,8 +57,7 @@ def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Plat
         before = landed(platform)
         with Writer(platform.endpoints.source, transactions=1, rate=10, first_order=990_000):
             pass
-        while not (lost := landed(platform) - before):
-            time.sleep(0.1)
+        lost = wait_until(lambda: landed(platform) - before)
         for key in lost:
             platform.services.s3.client().delete_object(Bucket=platform.endpoints.landing_bucket, Key=key)
     with Writer(platform.endpoints.source, transactions=1, rate=10, first_order=995_000):
@@ -96,10 +95,9 @@ def test_the_lake_is_asked_in_athenas_sql(platform: Platform) -> None:
 
 def wait_for_row(platform: Platform, order: int) -> None:
     """Wait until the job has committed this order's row."""
-    deadline = time.monotonic() + RECONCILE_TIMEOUT_S
-    while order not in platform.lake.rows(["order_id"]).column("order_id").to_pylist():
-        assert time.monotonic() < deadline, f"order {order} didn't reach the lake in {RECONCILE_TIMEOUT_S} s"
-        time.sleep(0.5)
+    wait_until(
+        lambda: order in platform.lake.rows(["order_id"]).column("order_id").to_pylist(), f"order {order} in the lake"
+    )
 
 
 def landed(platform: Platform) -> set[str]:

@@ -22,11 +22,11 @@ from local.services.passing_postgres import passing_postgres
 from local.services.postgres import ConnectionParameters, Postgres
 from local.services.processes import Processes
 from local.setup.ports import choose
-from plugins.captured import CapturedTable
 from plugins.connector_names import heartbeat_topic
 from plugins.connector_settings import SourceSettings
-from plugins.source_connector import source_connector
-from plugins.topics import PlannedTopic
+from plugins.kafka.topics import PlannedTopic
+from plugins.source.captured import CapturedTable
+from plugins.source.source_connector import source_connector
 
 EVENTS = Path(__file__).resolve().parents[2] / "tests" / "events"
 SCRIPT, TARGET = EVENTS / "every_type.sql", EVENTS / "every_type.jsonl"

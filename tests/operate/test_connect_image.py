@@ -10,7 +10,7 @@ import pytest
 
 from operate import connect_image
 from operate.errors import OperateError
-from plugins.versions import load_versions
+from plugins.releases.versions import load_versions
 
 
 @pytest.fixture

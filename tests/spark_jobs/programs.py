@@ -21,9 +21,8 @@ from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
 from spark_jobs.options import keys, submit
 from tests.spark_jobs import class_archive
 from tests.spark_jobs.events import CONF, SCHEMA, Event, as_lines, aws_environment, event
+from tests.waiting import PATIENCE_S
 
-# Generous: other tests may share the two cores.
-WAIT_S = 200
 TABLE = "cdc_events"
 
 
@@ -51,7 +50,7 @@ class Submitted:
         return re.findall(rf"^table=datalake\.{table} state=(\w+)", self.text(), re.MULTILINE)
 
     def wait_for(self, reached: Callable[[], object], what: str) -> None:
-        deadline = time.monotonic() + WAIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while not reached():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 pytest.fail(f"no {what}: exit {self.process.poll()}, {self.text()[-2000:]}")
@@ -62,14 +61,14 @@ class Submitted:
         children = psutil.Process(self.process.pid).children(recursive=True)
         self.process.kill()
         self.process.wait()
-        _, alive = psutil.wait_procs(children, timeout=30)
+        _, alive = psutil.wait_procs(children, timeout=PATIENCE_S)
         assert alive == []
 
     def terminate(self, *signals: signal.Signals) -> int:
         for number in signals:
             self.process.send_signal(number)
             time.sleep(0.05)
-        return self.process.wait(WAIT_S)
+        return self.process.wait(PATIENCE_S)
 
     def end(self) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -214,7 +213,7 @@ def make_class_archive(folder: Path, glue_endpoint: str) -> None:
     run.land(event(1, 1, "c"))
     job = run.start(without=["--continuous"])
     try:
-        assert job.process.wait(WAIT_S) == 0
+        assert job.process.wait(PATIENCE_S) == 0
     finally:
         job.end()
     part.rename(archive)

@@ -10,7 +10,8 @@ from contract.events import READ_MS
 from contract.history import COMMIT, ENDED, SUFFIX, VERSION
 from spark_jobs.options import keys, submit
 from tests.spark_jobs.events import CONF, SCHEMA, event
-from tests.spark_jobs.programs import WAIT_S, JobRun
+from tests.spark_jobs.programs import JobRun
+from tests.waiting import PATIENCE_S
 
 TABLES = ("first", "second", "third")
 
@@ -48,7 +49,7 @@ def test_without_continuous_all_is_read_and_a_failed_table_is_told(job_run: JobR
     strict = job_run.table("second", configuration={keys.QUARANTINE_LIMIT: "2"})
     same_place = job_run.table("third", table_path=str(job_run.path("first")))
     job = job_run.start_all([job_run.table("first"), strict, same_place], without=["--continuous"])
-    assert job.process.wait(WAIT_S) == 1
+    assert job.process.wait(PATIENCE_S) == 1
     # Of the two tables of one base path the first to come has it.
     failed = r"datalake\.(first, datalake\.second|second, datalake\.third)"
     assert re.search(rf"^error: 2 of 3 tables failed: {failed}$", job.text(), re.MULTILINE)
@@ -61,7 +62,7 @@ def test_without_continuous_all_is_read_and_a_failed_table_is_told(job_run: JobR
 def test_a_stop_file_ends_all_tables(job_run: JobRun) -> None:
     (job_run.folder / "stop").touch()
     job = job_run.start_all([job_run.table(name) for name in TABLES])
-    assert job.process.wait(WAIT_S) == 0
+    assert job.process.wait(PATIENCE_S) == 0
     assert f"stopped by {job_run.folder / 'stop'}" in job.text()
 
 

@@ -24,7 +24,8 @@ from tests.spark_jobs.events import SCHEMA, Event, as_lines, aws_environment, ev
 from tests.spark_jobs.model import PLACEHOLDER
 from tests.spark_jobs.options.test_options import DELTASTREAMER_LINE
 from tests.spark_jobs.options.test_settings import DELTASTREAMER_PROPERTIES, decide
-from tests.spark_jobs.programs import WAIT_S, Job, JobRun
+from tests.spark_jobs.programs import Job, JobRun
+from tests.waiting import PATIENCE_S
 
 
 @pytest.mark.integration
@@ -102,7 +103,7 @@ def test_of_two_jobs_that_start_together_one_is_refused_and_the_table_is_whole(j
     job_run.land(*(event(number, 100 + number, "c") for number in range(1, 50)))
     jobs = [job_run.start(), job_run.start()]
     refused: list[Job] = []
-    deadline = time.monotonic() + WAIT_S
+    deadline = time.monotonic() + PATIENCE_S
     while not refused and time.monotonic() < deadline:
         refused = [job for job in jobs if job.process.poll() is not None]
         time.sleep(0.1)
@@ -147,7 +148,7 @@ def test_long_lines_do_not_end_a_jvm_of_one_gigabyte(job_run: JobRun) -> None:
     with gzip.open(job_run.landing() / "0" / "packed.json.gz", "wt", compresslevel=1) as packed:
         packed.write(as_lines(around(3, 100)))
     job = job_run.start(without=["--continuous"])
-    assert job.process.wait(WAIT_S) == 0, job.text()[-2000:]
+    assert job.process.wait(PATIENCE_S) == 0, job.text()[-2000:]
     assert job_run.lsns() == {1: 1, 2: 3, 3: 1, 4: 3}
     assert [commit["quarantined"] for commit in job.commits()] == ["2"]
 
@@ -187,7 +188,7 @@ def test_a_table_that_waits_for_a_columns_type_goes_on_once_its_schema_file_has_
 @pytest.mark.integration
 def test_a_wrong_setting_ends_the_program_with_one_line(job_run: JobRun) -> None:
     job = job_run.start(None, "--hoodie-conf", "hoodie.streamer.quarantine.limit=5")
-    assert job.process.wait(WAIT_S) == 1
+    assert job.process.wait(PATIENCE_S) == 1
     lines = job.text().splitlines()
     known = "hoodie.streamer.quarantine.path"
     assert lines == [f"error: hoodie.streamer.quarantine.limit: unknown property; did you mean {known}?"]
@@ -203,7 +204,7 @@ def test_a_real_job_ends_by_its_stop_file_and_publishes(job_run: JobRun, monkeyp
     job.wait_for(lambda: job_run.instants("inflight"), "commit in flight")
     stop.parent.mkdir()
     stop.touch()
-    assert job.process.wait(120) == 0
+    assert job.process.wait(PATIENCE_S) == 0
     assert len(job.commits()) == 1
     assert len(job_run.lsns()) == 19
     assert f"stopped by {stop}" in job.text()

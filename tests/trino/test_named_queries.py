@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from analytics import landed_table, quarantine_table
-from analytics.queries import QUERIES, Needed, Queried, Query
+from analytics.queries import QUERIES, Queried, Query, RequiredTables
 from contract.lake import DATABASE, LANDING_PREFIX
 from contract.source import OUTBOX_TABLE as TABLE
 from local.look.lake import Lake, local_s3_options
@@ -31,9 +31,10 @@ from local.services.s3 import S3
 from local.setup.ports import choose
 from tests.analytics import alike
 from tests.spark_jobs.events import CONF, SCHEMA, TOPIC, captured
-from tests.spark_jobs.programs import WAIT_S, Job
+from tests.spark_jobs.programs import Job
 from tests.trino.install import installed
 from tests.trino.server import Trino, TrinoError
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.trino
 
@@ -43,7 +44,7 @@ COMPACTED = ("hoodie.compact.inline=true", "hoodie.compact.inline.max.delta.comm
 # Queries that say in which order their rows come, of which no two are alike.
 ORDERED = {"history", "latest_orders", "quarantine"}
 # Here are no example's tables, and no history.
-ASKED = [query for query in QUERIES if not isinstance(query.of, Needed) and query.of != "history"]
+ASKED = [query for query in QUERIES if not isinstance(query.of, RequiredTables) and query.of != "history"]
 Rows = list[dict[str, Any]]
 
 
@@ -82,7 +83,7 @@ class WrittenLake:
         ]
         job = Job(self.folder, arguments, self.aws.endpoint, s3_endpoint=self.s3.endpoint)
         try:
-            assert job.process.wait(WAIT_S) == 0, job.output.read_text()[-2000:]
+            assert job.process.wait(PATIENCE_S) == 0, job.output.read_text()[-2000:]
         finally:
             job.end()
 

@@ -21,8 +21,8 @@ from local.services.kafka.users import ADMIN, CONTROLLER, LISTENER, KafkaUsers
 from local.services.processes import Command
 from local.services.properties import render, write, write_secret
 from local.setup.ports import HOST, accepts_connections
-from plugins.topic_admin import TopicError, Unready, bring
-from plugins.topics import PlannedTopic
+from plugins.kafka.topic_admin import TopicError, Unready, bring
+from plugins.kafka.topics import PlannedTopic
 
 HEAP_MB = 512
 NODE_ID = "1"

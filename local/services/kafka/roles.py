@@ -1,6 +1,6 @@
 """What each user of the local broker may do: what the role of the same program may on AWS, from the same grants.
 
-plugins/kafka_access.py says it for both. Names that exist on AWS alone, those of MSK Connect's internal topics and
+plugins/kafka/access.py says it for both. Names that exist on AWS alone, those of MSK Connect's internal topics and
 groups, have a `*` in their middle, which no ACL can have. Here they stand for what our worker keeps, by its names.
 There one worker runs one connector with the connector's role. Here one worker runs all with a user of its own, which
 has what the grants allow on those names, and each connector logs in as itself for the rest.
@@ -12,7 +12,7 @@ from local.services.connect import CONFIG_TOPIC, GROUP, OFFSET_TOPIC, STATUS_TOP
 from local.services.kafka.acls import Acl, Names, acls
 from plugins.connector_names import GENERATION, offset_topic
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.kafka_access import (
+from plugins.kafka.access import (
     INTERNAL_GROUPS,
     INTERNAL_TOPICS,
     Grant,
@@ -23,7 +23,7 @@ from plugins.kafka_access import (
     topics_access,
     worker_access,
 )
-from plugins.topics import PlannedTopic
+from plugins.kafka.topics import PlannedTopic
 
 SOURCE, SINK, WORKER = "source-connector", "sink-connector", "connect-worker"
 # Who makes the topics, and a person who looks into them.

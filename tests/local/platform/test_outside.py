@@ -17,7 +17,7 @@ from local.platform.state import Passwords
 from local.services.postgres import Postgres
 from local.source import outside
 from local.source.outside import OutsideDatabase, find_password
-from plugins.source_connector import source_connector
+from plugins.source.source_connector import source_connector
 from spark_jobs.options import keys
 
 SHOP = OutsideDatabase(host="db.example.org", port=5433, dbname="shop", sslmode="require")

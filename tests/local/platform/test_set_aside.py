@@ -15,8 +15,8 @@ from local.platform.set_aside import SetAside
 from local.services.processes import Processes
 from local.sink import held
 from local.sink.held import Held
-from plugins.captured import INCLUDED_TABLES, shown
-from plugins.failures import Failure
+from plugins.source.captured import INCLUDED_TABLES, shown
+from plugins.source.failures import Failure
 from tests.local.platform.test_tables import PASSWORDS, connectors, services
 
 TABLES = ("address", "city", "country", "customer", "rental")

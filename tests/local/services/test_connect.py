@@ -6,8 +6,8 @@ import pytest
 from local.errors import PlatformError
 from local.services.connect import Connect
 from local.services.given_plugins import JDBC, LENSES, GivenPlugin
-from plugins import every_value, is_truncate
-from plugins.archive import RESOURCES_JAR
+from plugins.releases.archive import RESOURCES_JAR
+from plugins.workers.worker_classes import EVERY_VALUE, IS_TRUNCATE
 
 
 def connect(folder: Path, lenses: Path | None = None) -> Connect:
@@ -53,7 +53,7 @@ def test_the_classes_that_configurations_name_are_in_debeziums_plugin_and_stay_t
         (jar,) = (tmp_path / "plugins").glob(f"debezium-*/{RESOURCES_JAR}")
         jars.append(jar.read_bytes())
     with zipfile.ZipFile(jar) as packed:
-        for name in (is_truncate.PREDICATE, every_value.CONVERTER):
+        for name in (IS_TRUNCATE.name, EVERY_VALUE.name):
             assert packed.read(f"{name.replace('.', '/')}.class").startswith(b"\xca\xfe\xba\xbe")
     assert jars[0] == jars[1]
 

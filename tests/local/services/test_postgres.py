@@ -9,7 +9,7 @@ import subprocess
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from local.services.postgres import Postgres
 from local.services.postgres_cluster import FALLBACK_PARENT, STOPPING, PostgresError
 from local.services.processes import Processes
 from tests.conftest import free_port
+from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.integration
 PASSWORD = "a-Password/1"
@@ -93,7 +94,7 @@ def test_goes_on_from_its_data_after_a_stop_and_after_a_crash(server: Server) ->
     ask(server.postgres, "INSERT INTO kept VALUES (2)")
     crashed = server.pid()
     os.kill(crashed, signal.SIGKILL)
-    psutil.wait_procs([psutil.Process(crashed)], timeout=10)
+    psutil.wait_procs([psutil.Process(crashed)], timeout=PATIENCE_S)
 
     server.start()
     assert ask(server.postgres, "SELECT count(*) FROM kept") == 2
@@ -210,13 +211,6 @@ def test_a_server_that_runs_by_older_rules_gets_the_new_ones(confining: Postgres
     wait_until(lambda: gives_copies(confining))
     confining.renew_rules()
     wait_until(lambda: not gives_copies(confining))
-
-
-def wait_until(reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 AS_ORDINARY_USER = """

@@ -16,7 +16,7 @@ from local.sink.settings import TaskSettings
 from local.sink.store import LandingStore
 from local.sink.task import SinkTask
 from plugins.connector_settings import SinkSettings
-from plugins.sink_connector import sink_connector
+from plugins.sink.sink_connector import sink_connector
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from plugins.archive import RESOURCES_JAR
+from plugins.releases.archive import RESOURCES_JAR
 from stacks.handlers import connector_plugin, plugin_archive
-from tests.plugins.server import Server, body, serving, status
+from tests.plugins.releases.server import Server, body, serving, status
 from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.deployment import DeploymentError, Resource, failing
 from tests.stacks.handlers.kafkaconnect_backend import LOST, KafkaConnect
@@ -329,7 +329,7 @@ def test_a_plugin_that_is_there_needs_no_download(plugin: Resource, server: Serv
 def test_a_server_that_is_out_of_reach_for_minutes_is_waited_for(
     plugin: Resource, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("plugins.download.WAITS_SECONDS", ())
+    monkeypatch.setattr("plugins.releases.download.WAITS_SECONDS", ())
     server.answers["/one.zip"] = [status(503), status(503), body(ONE)]
     plugin.create(request(server, "one"))
     server.answers["/two.zip"] = [status(503)] * 40

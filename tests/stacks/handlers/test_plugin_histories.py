@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stacks.handlers import connector_plugin, plugin_archive
-from tests.plugins.server import Server, body, serving
+from tests.plugins.releases.server import Server, body, serving
 from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.histories import Stack, World
 from tests.stacks.handlers.kafkaconnect_backend import DEATH, EARLY_DEATH, LOST, KafkaConnect, LambdaDeathError
@@ -40,7 +40,7 @@ def stack(world: World, connect: KafkaConnect, aws: None, monkeypatch: pytest.Mo
     client("s3").create_bucket(
         Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": CREDENTIALS["region_name"]}
     )
-    monkeypatch.setattr("plugins.download.WAITS_SECONDS", ())
+    monkeypatch.setattr("plugins.releases.download.WAITS_SECONDS", ())
     connect.ticks_needed = 3
     return Stack(world, connector_plugin, "SourcePlugin")
 

@@ -1,7 +1,7 @@
 """The topics' custom resource on a real broker: first deployment, update, rollback, retry, deletion.
 
 It runs as a user that may do what its role may on AWS, by the very statements. The login itself is IAM's there;
-tests/operate/test_reader.py has it signed.
+tests/operate/kafka/test_reader.py has it signed.
 """
 
 import contextlib
@@ -19,12 +19,12 @@ from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import TOPICS as ROLE
 from local.services.kafka.roles import role_acls
 from local.setup.ports import choose
-from plugins import topic_admin
 from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings
-from plugins.kafka_access import topics_access
-from plugins.msk_login import Login
-from plugins.topics import HOUR_MS, PlannedTopic
+from plugins.kafka import topic_admin
+from plugins.kafka.access import topics_access
+from plugins.kafka.msk_login import Login
+from plugins.kafka.topics import HOUR_MS, PlannedTopic
 from stacks.handlers import topics
 from tests.broker import RunningBroker
 from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource, failing

@@ -27,8 +27,8 @@ from local.setup.ports import choose
 from local.setup.spark_home import spark_home
 from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.first_offsets import set_first_offsets
-from plugins.topics import PlannedTopic, planned_topics
+from plugins.kafka.first_offsets import set_first_offsets
+from plugins.kafka.topics import PlannedTopic, planned_topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 

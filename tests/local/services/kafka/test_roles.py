@@ -12,7 +12,7 @@ from local.services.kafka.acls import Acl
 from local.services.kafka.roles import READER, ROLES, SINK, SOURCE, TOPICS, WORKER, platform_acls
 from local.services.processes import Processes
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.topics import planned_topics
+from plugins.kafka.topics import planned_topics
 from settings.connectors import sink_settings, source_settings, topics
 from settings.load import load
 
