@@ -206,8 +206,7 @@ def test_a_join_that_finds_nothing_is_a_table_and_a_text_with_a_variables_form_s
         "SELECT a.address_id AS customer_id, k.name, '${java.home}' AS x FROM customer k RIGHT JOIN address a ON false"
     )
     assert shop.run() is not None
-    assert shop.found() == shop.computed()
-    assert {(row["name"], row["x"]) for row in shop.found()} == {(None, "${java.home}")}
+    assert shop.found() == [{"customer_id": number, "name": None, "x": "${java.home}"} for number in (1, 2)]
 
 
 def test_a_column_that_comes_widens_or_goes_follows_the_query(shop: Shop) -> None:

@@ -164,7 +164,10 @@ def test_it_waits_for_its_table_and_refuses_another_kinds_progress(spark: SparkS
             {keys.RECORD_KEY: f"valid_from,{COMMIT},{VERSION}"},
             "is a column of each history: its table's is valid_from_",
         ),
-        ({keys.PARTITION_PATH: "street"}, "a history has no partitions"),
+        (
+            {keys.PARTITION_PATH: "street", keys.KEY_GENERATOR: "org.apache.hudi.keygen.ComplexKeyGenerator"},
+            "a history has no partitions",
+        ),
     ],
 )
 def test_what_a_history_can_not_be_is_said(
