@@ -16,9 +16,9 @@ from aws_cdk import Environment as Place
 from settings.environment import Environment
 from settings.load import load
 from stacks.analytics.stack import AnalyticsStack
+from stacks.connectors.eks_cluster import KubernetesStack
 from stacks.connectors.stack import ConnectorsStack
 from stacks.database import DatabaseStack
-from stacks.kubernetes.stack import KubernetesStack
 from stacks.lake import LakeStack
 from stacks.monitoring.stack import MonitoringStack
 from stacks.network import NetworkStack

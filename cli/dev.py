@@ -43,7 +43,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
             ("setting-changes", "docs/reference/settings.md.", "operate.changes.page", WHEELS),
             ("types", "docs/reference/types.md.", "capture.type_page", ()),
             ("pictures", "The documents' pictures, from a platform and a review.", "tests.browser.pictures", ALL),
-            ("certificates", "RDS's roots, from npm's package.", "stacks.certificates", (prepare.node_modules,)),
+            ("certificates", "RDS's roots, from npm's package.", "local.tools.certificates", (prepare.node_modules,)),
             ("events", "tests/events/: what Debezium sends of the outbox.", "tests.events.record_events", JARS),
             ("typed-events", "tests/events/every_type.jsonl.", "tests.events.record_types", JARS),
         ),

@@ -18,7 +18,7 @@ def jars(*names: str) -> None:
 
 def wheels() -> None:
     """Bring what Lambda needs in another build than this machine's, and the driver that the job ships."""
-    from stacks.wheels import LAYERS, fetch
+    from stacks.lambda_assets import LAYERS, fetch
 
     for layer in LAYERS:
         fetch(layer)
@@ -43,7 +43,7 @@ def _make(target: str) -> None:
 
 def certificates() -> None:
     """Compare RDS's root certificates with the package that npm has verified."""
-    from stacks.certificates import check
+    from local.tools.certificates import check
 
     node_modules()
     check()

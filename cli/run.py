@@ -151,7 +151,7 @@ def reconcile(
     from rich.console import Console
 
     from local.comparison.command import REPORT
-    from local.comparison.platform_reconcile import reconcile as compare
+    from local.comparison.reconcile import reconcile as compare
     from local.console import console
     from local.platform.start_options import find_platform
 
@@ -291,9 +291,8 @@ def demo(
         raise typer.BadParameter("the orders are generated: --from is for `./lake demo places`")
     prepare.jars()
     from local.console import console
-    from local.demo.orders import ORDERS_DEMO
-    from local.demo.places import places_demo
     from local.demo.walk import run
+    from local.demo.walks import ORDERS_DEMO, places_demo
     from local.platform.show_endpoints import option
 
     if what == "places" and jdbc is None:

@@ -40,7 +40,7 @@ def connect_image(say: Callable[[str], None], *, target: Path = TARGET, dockerfi
     (target / "libs").mkdir(parents=True)
     for jar in sorted(jar_folder("kafka").glob("*.jar")):
         shutil.copyfile(jar, target / "libs" / jar.name)
-    fetch(MavenRelease.of(**image["msk-iam-auth"]).request(), target / "libs")
+    fetch(MavenRelease.model_validate(image["msk-iam-auth"]).request(), target / "libs")
     write_resources(resources(WORKER_HEALTH), target / "libs" / WORKER_JAR)
     for name, releases in plugins.items():
         _plugin(target / "plugins" / name, [release.request() for release in releases], name == "source")

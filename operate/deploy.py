@@ -16,8 +16,8 @@ from operate.review import find
 from operate.synth import CDK_OUT, synthesize
 from plugins.releases.versions import load_versions
 from settings.environment import Environment
+from stacks.base import keeps
 from stacks.node import NODE
-from stacks.retention import keeps
 
 ROOT = Path(__file__).resolve().parents[1]
 CDK = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"

@@ -7,7 +7,7 @@ import boto3
 from operate.outputs import QUICK
 from plugins.workers.kubernetes_api import Cluster, Kubernetes, signed_token
 from settings.environment import Environment
-from stacks.kubernetes.manifests import INSTANCE, NAMESPACE
+from stacks.connectors.manifests import INSTANCE, NAMESPACE
 
 
 def cluster_api(session: boto3.Session, environment: Environment) -> Kubernetes:

@@ -1,9 +1,12 @@
-"""The job's own errors: each message is one line that says what, where and what to do."""
+"""The job's own errors and lines: each message is one line that says what, where and what to do."""
 
 import re
+from collections.abc import Callable
 
 from contract.errors import UNLIKE_ATHENA, UserError
 
+# What takes a line for those who watch the job.
+Log = Callable[[str], None]
 # Spark's exceptions for a value: overflow, division by zero, a text that is no number.
 _OF_VALUES = {
     f"Spark{kind}Exception"

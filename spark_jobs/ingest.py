@@ -2,8 +2,9 @@
 
 import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -22,28 +23,25 @@ from spark_jobs.options.source_settings import KafkaSettings
 from spark_jobs.ordering import changes, deletes_register
 from spark_jobs.ordering.batch_truncates import BatchTruncates, removals
 from spark_jobs.ordering.logged_events import LoggedEvents
-from spark_jobs.ordering.queried_rows import QueriedRows
-from spark_jobs.ordering.settled import OrderedChanges, StoredRows, operation_for
+from spark_jobs.ordering.orderer import OrderedChanges, Orderer, StoredRows, operation_for
 from spark_jobs.ordering.transform import SqlTransformer
 from spark_jobs.report import CommitReport
 from spark_jobs.runtime.session import CodegenSwitch
-from spark_jobs.runtime.turns import Turns
 from spark_jobs.sources.batches import Batch, Source
 from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.sources.postgres.source_types import SourceTypes
 from spark_jobs.table import checkpoint
 from spark_jobs.table.checkpoint import Checkpoint
-from spark_jobs.table.claim import Claim
-from spark_jobs.table.hudi_table import Commit, ForeignCommits, HudiTable
+from spark_jobs.table.hudi_table import Commit
+from spark_jobs.table.kept_table import KeptTable
 from spark_jobs.table.quarantine import COLUMNS, Quarantine
 
-Log = Callable[[str], None]
-# From so many columns on the plans of a batch are too large to wait until Python frees them.
+# Above this many columns, query plans are large enough to be freed explicitly.
 WIDE = 200
 
 
-class Ingest:
-    """Brings a source's batches into the table; holds the progress between two commits."""
+class Ingest(KeptTable):
+    """Brings a source's batches into the table."""
 
     def __init__(
         self,
@@ -51,54 +49,41 @@ class Ingest:
         settings: Settings,
         columns: Sequence[Column],
         *,
-        table: HudiTable,
         source: Source,
         quarantine: Quarantine,
-        log: Log,
-        claim: Claim | None = None,
-        turns: Turns | None = None,
         transformer: SqlTransformer | None = None,
         commit_events: CommitEvents | None = None,
-        settling: type[LoggedEvents] | type[QueriedRows] = LoggedEvents,
+        ordering: type[Orderer] = LoggedEvents,
         databases: Databases | None = None,
+        **shared: Any,
     ) -> None:
-        """`settling` makes what decides about the events of batches; `databases` are asked for new columns' types.
+        """`ordering` decides about the events of batches; `databases` are asked for new columns' types.
 
-        `claim` makes this job the table's only writer; without one whoever calls sees to that.
-
-        A batch is decoded and committed in one of `turns`, which many tables share.
-
-        `commit_events` takes the events of each commit, for the table's history.
+        `commit_events` takes the events of each commit, for the table's history. `shared` is KeptTable's.
         """
-        self._spark = spark
-        self._settings = settings
-        self._table = table
+        super().__init__(spark, settings, **shared)
         self._given = tuple(columns)
-        types = SourceTypes(spark, settings, databases, log=log)
-        self._decoder = BatchDecoder(spark, settings, columns, encoded=table.url_encodes, types=types, log=log)
+        types = SourceTypes(spark, settings, databases, log=self._log)
+        encoded = self._table.url_encodes
+        self._decoder = BatchDecoder(spark, settings, columns, encoded=encoded, types=types, log=self._log)
         self._source = source
         self._quarantine = quarantine
-        self._log = log
-        self._claim = claim
-        self._turns = turns or Turns(1)
         self._transformer = transformer
         self._commit_events = commit_events
         self._compiling = CodegenSwitch(spark)
-        self._lake_rows = StoredRows(table, settings.table, self._compiling)
-        self._settles = settling(spark, settings.table, decoder=self._decoder, lake_rows=self._lake_rows)
+        self._stored_rows = StoredRows(self._table, settings.table, self._compiling)
+        self._orderer = ordering(spark, settings.table, decoder=self._decoder, stored_rows=self._stored_rows)
         self._checkpoint = Checkpoint()
         # The table's columns; None before its first commit.
         self._there: frozenset[str] | None = None
-        self._writer = ForeignCommits(table, settings.table.base_path, claim)
-        self.last_commit: Commit | None = None
 
     def load(self) -> None:
-        """Read the table's progress and columns: at the start, and after a failure, when a commit may be there."""
         self._source.reset()
-        if self._claim:
-            self._claim.acquire()
+        super().load()
+
+    def _begin(self, *, exists: bool) -> None:
         schema, stored = None, Checkpoint()
-        if self._table.recover(self._log):
+        if exists:
             stored = checkpoint.from_commits(self._table.commits_with_progress())
             schema = self._table.schema()
         if not stored.complete:
@@ -107,29 +92,24 @@ class Ingest:
         self._decoder.use_table(schema, encoded=self._table.url_encodes, made=made, added=stored.columns)
         self._there = None if schema is None else frozenset(schema.names)
         if self._transformer:
-            self._lake_rows.passed_on = self._transformer.passed_on(self._decoder.columns)
-        self._writer.note(self._table.last_instant(), stored.source)
-        stored = replace(stored, columns=added_columns.since(stored.columns, self._writer.last_instant))
-        settings = self._settings
-        self._checkpoint = checkpoint.starting_from(
-            stored, reset=settings.checkpoint, ignore=settings.ignore_checkpoint
-        )
+            self._stored_rows.passed_on = self._transformer.passed_on(self._decoder.columns)
+        self._last_instant, self._progress = self._table.last_instant(), stored.source
+        stored = replace(stored, columns=added_columns.since(stored.columns, self._last_instant))
+        given = self._settings.options
+        self._checkpoint = checkpoint.starting_from(stored, reset=given.checkpoint, ignore=given.ignore_checkpoint)
 
     @property
     def ignored_truncates(self) -> int | None:
-        """1 while rows of an ignored TRUNCATE may be in the table, 0 while not; None where none is ignored."""
         if self._settings.table.truncate != keys.TRUNCATE_IGNORE:
             return None
         return int(self._checkpoint.truncates.ignored is not None)
 
     @property
     def horizon_age_seconds(self) -> float | None:
-        """How long a transaction has kept a queried source's horizon where it is; None for another source."""
         return getattr(self._source, "horizon_age_seconds", None)
 
     @property
     def looked_ms(self) -> int | None:
-        """When the last look at all rows began that the table has all of; None for another source than a database."""
         return getattr(self._source, "looked_ms", None)
 
     def run_batch(self) -> CommitReport | None:
@@ -148,7 +128,6 @@ class Ingest:
             self._checkpoint = replace(self._checkpoint, source=batch.checkpoint)
 
     def close(self) -> None:
-        """End what the source has open."""
         self._source.reset()
 
     def _brought(self, batch: Batch, started: float) -> CommitReport | None:
@@ -158,28 +137,28 @@ class Ingest:
             try:
                 return self._commit(batch, decoded, started)
             finally:
-                self._settles.release()
+                self._orderer.release()
                 decoded.cached.release()
                 if len(self._decoder.columns) > WIDE:
                     # py4j ties Java's plans into cycles, and Python seldom looks for those: 60 MB a batch by 1,600.
                     gc.collect()
 
     def _commit(self, batch: Batch, decoded: DecodedBatch, started: float) -> CommitReport | None:
-        settled = self._settles(batch, decoded, self._checkpoint)
-        unrestored, summary = settled.lacking, settled.summary
+        ordered = self._orderer(batch, decoded, self._checkpoint)
+        unrestored, summary = ordered.lacking, ordered.summary
         bad = decoded.events.filter("reason IS NOT NULL").select(*COLUMNS)
         quarantined = summary.bad + len(batch.unreadable)
         if unrestored is not None:
             bad = bad.unionByName(unrestored)
             quarantined += unrestored.count()
-        if settled.idle and not quarantined:
+        if ordered.idle and not quarantined:
             return None
         self._set_aside(batch, summary, bad, quarantined)
         findings = batch.check(summary.lines_of_origin)
-        for note in (*findings.notes, *settled.notes):
+        for note in (*findings.notes, *ordered.notes):
             self._log(note)
         seen = summary.events + len(batch.unreadable)
-        commit, fitting = self._write(batch, settled), seen - quarantined
+        commit, fitting = self._write(batch, ordered), seen - quarantined
         now = time.time()
         return CommitReport(
             commit=commit.instant,
@@ -216,43 +195,41 @@ class Ingest:
         kafka = isinstance(self._settings.source, KafkaSettings)
         self._quarantine.write(bad, batch=batch, lines=summary.positions, one_per_event=kafka)
 
-    def _write(self, batch: Batch, settled: OrderedChanges) -> Commit:
-        newest, told = settled.events, self._truncates(settled.summary)
-        if not settled.fresh:
+    def _write(self, batch: Batch, ordered: OrderedChanges) -> Commit:
+        newest, told = ordered.events, self._truncates(ordered.summary)
+        if not ordered.fresh:
             newest = changes.keep_newest(newest, ordering=self._settings.table.ordering_field)
-        if settled.summary.deletes or told.emptied is not None:
+        if ordered.summary.deletes or told.emptied is not None:
             newest = newest.persist()
         try:
-            return self._write_newest(batch, settled, newest, told)
+            return self._write_newest(batch, ordered, newest, told)
         finally:
             newest.unpersist()
 
-    def _write_newest(self, batch: Batch, settled: OrderedChanges, newest: DataFrame, told: BatchTruncates) -> Commit:
-        ordering, summary = self._settings.table.ordering_field, settled.summary
+    def _write_newest(self, batch: Batch, ordered: OrderedChanges, newest: DataFrame, told: BatchTruncates) -> Commit:
+        ordering, summary = self._settings.table.ordering_field, ordered.summary
         after, emptied, deleted = told.after, told.emptied, {}
-        if summary.deletes and self._settles.remembers_deletes:
+        if summary.deletes and self._orderer.remembers_deletes:
             deleted = deletes_register.collected(changes.deletes(newest, ordering=ordering))
         limit = self._settings.deletes_limit
         following, dropped = self._checkpoint.following(batch.checkpoint, deleted, limit=limit, truncates=after)
         following = replace(following, columns={**following.columns, **self._added()})
         if dropped:
             self._log(f"{dropped} oldest deletes are no longer remembered against older events")
-        self._writer.check()
+        self._refuse_others_commits()
         if self._commit_events and summary.events:
-            follows = self._writer.last_instant
-            self._commit_events.put(settled.events, ordering=ordering, after=follows, progress=batch.checkpoint)
+            follows = self._last_instant
+            self._commit_events.put(ordered.events, ordering=ordering, after=follows, progress=batch.checkpoint)
         rows = changes.table_rows(self._without_idle_deletes(newest) if deleted else newest)
         if self._transformer:
             rows = self._transformer(rows)
         if emptied is not None:
             rows = self._emptied(rows, newest, emptied)
-        is_new = self._writer.last_instant is None
-        operation = operation_for(self._settings.table, settled, is_new=is_new, log=self._log)
-        commit = self._table.write(rows, following.to_metadata(), operation=operation)
+        is_new = self._last_instant is None
+        operation = operation_for(self._settings.table, ordered, is_new=is_new, log=self._log)
+        commit = self._written(rows, following.to_metadata(), operation=operation)
         self._checkpoint = replace(following, columns=added_columns.since(following.columns, commit.instant))
         self._there = frozenset(rows.columns)
-        self._writer.note(commit.newest, following.source)
-        self.last_commit = commit
         return commit
 
     def _added(self) -> dict[str, AddedColumn]:
@@ -285,7 +262,7 @@ class Ingest:
     def _without_idle_deletes(self, newest: DataFrame) -> DataFrame:
         if self._settings.table.table_type != "MERGE_ON_READ":
             return newest
-        stored = self._lake_rows({})
+        stored = self._stored_rows({})
         if stored is None:
             return newest.filter("NOT deleted")
         keys_of_deletes = F.broadcast(newest.filter("deleted").select(changes.KEY))

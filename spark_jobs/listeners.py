@@ -1,20 +1,18 @@
-"""What runs beside the ingestion and hears of its batches: catalogue's sync, metrics, lines of states, sweep times."""
+"""What hears of the batches: the catalogue's sync, metrics, lines of states, sweep times."""
 
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
+from contract import metrics as names
 from contract import table_states
 from contract.table_states import ENDED, FAILING, RUNNING, STARTING, STOPPED
-from spark_jobs.errors import first_line
+from spark_jobs.errors import Log, first_line
 from spark_jobs.report import CommitReport
 from spark_jobs.runtime.metrics import Metrics
 from spark_jobs.table.glue_sync import GlueSync
-from spark_jobs.table.hudi_table import Commit
-
-Log = Callable[[str], None]
+from spark_jobs.table.kept_table import KeptTable
 
 
 class SweepTimeFile:
@@ -75,7 +73,6 @@ class TableStatus:
         self._say(FAILING, reason)
 
     def ends(self, *, stopped: bool) -> None:
-        """Note the table's last line."""
         self._say(STOPPED if stopped else ENDED)
 
     def _say(self, state: str, reason: str | None = None) -> bool:
@@ -87,27 +84,11 @@ class TableStatus:
         return changed
 
 
-class Kept(Protocol):
-    """What of a table's job is told besides its commits."""
-
-    @property
-    def last_commit(self) -> Commit | None:
-        """The newest commit of this run."""
-
-    @property
-    def ignored_truncates(self) -> int | None:
-        """1 while rows of an ignored TRUNCATE may be in the table, 0 while not; None where none is ignored."""
-
-    @property
-    def horizon_age_seconds(self) -> float | None:
-        """How long a transaction has kept a queried source's horizon where it is; None for another source."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Listeners:
     """Tells each of them, where the settings want it, what the loop has just done."""
 
-    kept: Kept
+    kept: KeptTable
     glue_sync: GlueSync | None
     metrics: Metrics | None
     status: TableStatus | None = None
@@ -126,7 +107,6 @@ class Listeners:
             self.glue_sync.committed(self.kept.last_commit)
 
     def idle(self) -> None:
-        """Pass on that there was nothing new."""
         if self.status:
             self.status.works()
         self._tell_look()
@@ -137,7 +117,6 @@ class Listeners:
             self.glue_sync.run_if_due()
 
     def failed(self) -> None:
-        """Pass on that an attempt has failed and is made again."""
         if self.status:
             self.status.fails()
         if self.metrics:
@@ -148,8 +127,8 @@ class Listeners:
             self.looked_file.write()
 
     def _tell_states(self, metrics: Metrics) -> None:
-        metrics.ignored_truncates(self.kept.ignored_truncates)
-        metrics.horizon_age(self.kept.horizon_age_seconds)
+        metrics.state(names.IGNORED_TRUNCATES, self.kept.ignored_truncates)
+        metrics.state(names.HORIZON_AGE_SECONDS, self.kept.horizon_age_seconds)
 
     def finish(self) -> None:
         """Let each finish what it has begun."""

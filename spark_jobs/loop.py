@@ -3,27 +3,17 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import KW_ONLY, dataclass, field
 
 from py4j.protocol import Py4JNetworkError
 
-from spark_jobs.errors import JobError, first_line
+from spark_jobs.errors import JobError, Log, first_line
 from spark_jobs.report import CommitReport
 from spark_jobs.runtime.retry import Backoff, is_outage
-
-Log = Callable[[str], None]
-
-
-class Batches(Protocol):
-    """What the loop drives."""
-
-    def load(self) -> None:
-        """Read the progress from the table."""
-
-    def run_batch(self) -> CommitReport | None:
-        """Commit the next batch; None when there is nothing new."""
+from spark_jobs.table.kept_table import KeptTable
 
 
+@dataclass(eq=False)
 class Loop:
     """Drives batches, in continuous mode for ever; after a failure each begins with the table's own progress.
 
@@ -32,62 +22,53 @@ class Loop:
     mode. Pauses double from 1 s up to `retry_seconds`.
     """
 
-    def __init__(
-        self,
-        batches: Batches,
-        *,
-        stop: threading.Event,
-        committed: Callable[[CommitReport], None],
-        idle: Callable[[], None],
-        failed: Callable[[], None],
-        log: Log,
-        max_retries: int,
-        retry_seconds: float,
-        min_interval_seconds: Callable[[], float] = lambda: 0,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._batches = batches
-        self._stop = stop
-        self._committed = committed
-        self._idle = idle
-        self._failed = failed
-        self._max_retries = max_retries
-        self._min_interval_seconds = min_interval_seconds
-        self._clock = clock
-        self._backoff = Backoff(stop=stop, longest_seconds=retry_seconds, log=log, clock=clock)
-        self._counted = 0
-        self._loaded = False
+    kept: KeptTable
+    _: KW_ONLY
+    stop: threading.Event
+    committed: Callable[[CommitReport], None]
+    idle: Callable[[], None]
+    failed: Callable[[], None]
+    log: Log
+    max_retries: int
+    retry_seconds: float
+    min_interval_seconds: Callable[[], float] = lambda: 0
+    clock: Callable[[], float] = time.monotonic
+    _counted: int = field(default=0, init=False)
+    _loaded: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self._backoff = Backoff(stop=self.stop, longest_seconds=self.retry_seconds, log=self.log, clock=self.clock)
 
     def run(self, *, continuous: bool, poll_seconds: float) -> None:
         """Run until told to stop; without `continuous` until nothing is left to read.
 
         Raises JobError when the job can't go on, or when all attempts have failed.
         """
-        while not self._stop.is_set():
-            began = self._clock()
+        while not self.stop.is_set():
+            began = self.clock()
             succeeded, report = self._attempt(continuous)
             if not succeeded:
                 continue
             if report is not None:
-                self._committed(report)
+                self.committed(report)
             elif not continuous:
                 return
             else:
-                self._idle()
+                self.idle()
             if continuous:
-                rest = began + self._min_interval_seconds() - self._clock()
-                self._stop.wait(max(rest, 0 if report else poll_seconds))
+                rest = began + self.min_interval_seconds() - self.clock()
+                self.stop.wait(max(rest, 0 if report else poll_seconds))
 
     def _attempt(self, continuous: bool) -> tuple[bool, CommitReport | None]:
         try:
             if not self._loaded:
-                self._batches.load()
+                self.kept.load()
                 self._loaded = True
-            report = self._batches.run_batch()
+            report = self.kept.run_batch()
         except (JobError, Py4JNetworkError):
             raise
         except Exception as error:  # noqa: BLE001  (the network, S3, Kafka, Spark and Hudi each raise their own)
-            if self._stop.is_set():
+            if self.stop.is_set():
                 # What waits for a claim, or for executors, ends by an error when the job is told to stop.
                 return False, None
             self._try_again(error, waited_for=continuous and is_outage(error))
@@ -100,7 +81,7 @@ class Loop:
         # A commit may have been completed before the failure was seen: only the table knows.
         self._loaded = False
         self._counted += 0 if waited_for else 1
-        if self._counted > self._max_retries:
+        if self._counted > self.max_retries:
             raise JobError(f"given up after {self._counted} attempts: {first_line(error)}") from error
-        self._failed()
+        self.failed()
         self._backoff.wait(error)

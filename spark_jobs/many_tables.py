@@ -1,13 +1,13 @@
 """Runs the jobs of many tables side by side: a thread and a pool of Spark's FAIR scheduler for each."""
 
 import threading
-from collections.abc import Callable
+from dataclasses import replace
 
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
 
 from spark_jobs import table_job
-from spark_jobs.errors import JobError, SettingsError, user_message
+from spark_jobs.errors import JobError, Log, SettingsError, user_message
 from spark_jobs.listeners import TableStatus
 from spark_jobs.options.settings import Settings
 from spark_jobs.options.table_list import ListedTable, TableList
@@ -18,8 +18,7 @@ from spark_jobs.runtime.turns import Turns
 from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.sources.shared_listing import SharedListing
 
-Log = Callable[[str], None]
-# Between two attempts of a table that can't go on as it is: someone has to mend its file, its schema or its data.
+# Pause between attempts of a table that needs manual repair: of its file, its schema or its data.
 LONGEST_PAUSE_S = 300.0
 
 
@@ -34,10 +33,14 @@ class ManyTables:
         self._continuous = continuous
         self._stop = stop
         self._log = log
-        self._turns = Turns(listed.parallel_commits, lambda: slots(spark))
-        # An answer is as old as a look may be: each table looks every second, all of them together once.
-        self._listing = SharedListing(max_age_seconds=listed.poll_seconds / 2)
-        self._databases = Databases(spark, log=log)
+        self._shared = table_job.SharedParts(
+            stop=stop,
+            log=log,
+            turns=Turns(listed.parallel_commits, lambda: slots(spark)),
+            # All tables share one listing per poll.
+            listing=SharedListing(max_age_seconds=listed.poll_seconds / 2),
+            databases=Databases(spark, log=log),
+        )
         self._lock = threading.Lock()
         self._base_paths: dict[str, str] = {}
         self._failed: set[str] = set()
@@ -55,7 +58,7 @@ class ManyTables:
         return InheritableThread(target=self._keep, args=(table,), name=table.full_name)
 
     def _keep(self, table: ListedTable) -> None:
-        """Run a table's job, in continuous mode anew after whatever ended it, until told to stop."""
+        """Run a table's job, in continuous mode again after any failure, until told to stop."""
 
         def log(message: str) -> None:
             self._log(f"{table.full_name}: {message}")
@@ -94,15 +97,7 @@ class ManyTables:
         decided = self._listed.settings(table, log)
         self._take_base_path(table, decided)
         columns = table_job.columns_of(decided, self._spark)
-        shared = table_job.SharedParts(
-            stop=self._stop,
-            log=log,
-            metrics=metrics,
-            turns=self._turns,
-            listing=self._listing,
-            databases=self._databases,
-            status=status,
-        )
+        shared = replace(self._shared, log=log, metrics=metrics, status=status)
         # Settings of a session are for all of its queries, and those of one table's batch aren't for another's.
         table_job.run(self._spark.newSession(), decided, columns, shared)
 

@@ -32,7 +32,7 @@ def _stream(arguments: Sequence[str]) -> int:
     stop = threading.Event()
     spark = session.start(given.shared.spark_app_name or "multi-table-streamer", given.shared.spark_master, fair=True)
     stop_on_signals(spark, stop)
-    listed = _listed(given, spark, stop)
+    listed = when_readable(lambda: TableList(given, lambda path: read_text(path, spark)), given.shared, stop)
     return 0 if listed is None else _run(given, spark, listed, stop)
 
 
@@ -43,18 +43,6 @@ def _run(given: MultiTableOptions, spark: SparkSession, listed: TableList, stop:
     if failed:
         log(f"error: {len(failed)} of {len(listed.tables)} tables failed: {', '.join(failed)}")
     return 1 if failed else 0
-
-
-def _listed(given: MultiTableOptions, spark: SparkSession, stop: threading.Event) -> TableList | None:
-    """Read the list of tables, in continuous mode as soon as it can be read; None when told to stop."""
-
-    shared = given.shared
-    return when_readable(
-        lambda: TableList(given, lambda path: read_text(path, spark)),
-        waits=shared.continuous,
-        longest_seconds=shared.retry_interval_seconds,
-        stop=stop,
-    )
 
 
 if __name__ == "__main__":

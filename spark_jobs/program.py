@@ -1,4 +1,4 @@
-"""What the job's programs share: where their lines go, and the exit code and one line of whatever ends them."""
+"""What the job's programs share: where their lines go, and the exit code and the one line when they end."""
 
 import sys
 import threading
@@ -8,6 +8,7 @@ from typing import TypeVar
 from py4j.protocol import Py4JNetworkError
 
 from spark_jobs.errors import user_message
+from spark_jobs.options.command_line import Options
 from spark_jobs.runtime import archive
 from spark_jobs.runtime.retry import Backoff, retry_outages
 
@@ -15,7 +16,7 @@ T = TypeVar("T")
 
 
 def log(message: str) -> None:
-    """Write a line for whoever watches; commits alone go to standard output."""
+    """Write a line to standard error; only commits go to standard output."""
     sys.stderr.write(f"{message}\n")
     sys.stderr.flush()
 
@@ -28,7 +29,7 @@ def exit_code(run: Callable[[], int]) -> int:
     except Py4JNetworkError:
         log("error: Spark's JVM is gone")
         return 1
-    except Exception as error:  # noqa: BLE001  (whoever runs the job gets one line, whatever it was)
+    except Exception as error:  # noqa: BLE001  (the user gets one line, whatever it was)
         log(f"error: {user_message(error)}")
         return 1
     finally:
@@ -36,8 +37,9 @@ def exit_code(run: Callable[[], int]) -> int:
             shipped.cleanup()
 
 
-def when_readable(read: Callable[[], T], *, waits: bool, longest_seconds: float, stop: threading.Event) -> T | None:
-    """Return what `read` reads; with `waits` as soon as no outage keeps it from that, None when told to stop."""
-    if not waits:
+def when_readable(read: Callable[[], T], given: Options, stop: threading.Event) -> T | None:
+    """Return what `read` reads; in continuous mode as soon as no outage prevents it, None when told to stop."""
+    if not given.continuous:
         return read()
-    return retry_outages(read, backoff=Backoff(stop=stop, longest_seconds=longest_seconds, log=log), stop=stop)
+    backoff = Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log)
+    return retry_outages(read, backoff=backoff, stop=stop)

@@ -17,15 +17,14 @@ class CommitReport:
     events: int
     upserts: int
     deletes: int
-    quarantined: int
-    folded: int
+    quarantined: int = 0
+    folded: int = 0
     seconds: float
-    lag_seconds: float | None
-    missing_offsets: int
-    late_files: int
+    lag_seconds: float | None = None
+    missing_offsets: int = 0
+    late_files: int = 0
 
     def line(self) -> str:
-        """Return the line for standard output."""
         lag = "-" if self.lag_seconds is None else f"{self.lag_seconds:.1f}"
         return (
             f"commit={self.commit} files={self.files} events={self.events} upserts={self.upserts}"

@@ -34,7 +34,12 @@ def _stream(arguments: Sequence[str]) -> int:
     stop = threading.Event()
     spark = session.start(given.spark_app_name or f"streamer-{given.target_table}", given.spark_master)
     stop_on_signals(spark, stop)
-    prepared = _prepared(given, spark, stop)
+
+    def read() -> tuple[Settings, Sequence[Column]]:
+        decided = read_settings(given, spark)
+        return decided, table_job.columns_of(decided, spark)
+
+    prepared = when_readable(read, given, stop)
     if prepared is not None:
         run(spark, *prepared, stop)
     return 0
@@ -54,7 +59,7 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop:
     metrics = metrics_for(decided.metrics_namespace, f"{decided.table.database}.{decided.table.name}", log)
     with publishing(metrics), watched(spark, stop=stop, log=log, stop_file=decided.stop_file):
         shared = table_job.SharedParts(stop=stop, log=log, metrics=metrics)
-        pause = partial(Backoff, stop=stop, longest_seconds=decided.retry_seconds, log=log)
+        pause = partial(Backoff, stop=stop, longest_seconds=decided.options.retry_interval_seconds, log=log)
         backoff, described = pause(), partial(table_job.columns_of, decided, spark)
         known: Sequence[Column] | None = columns
         while known is not None:
@@ -62,24 +67,12 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop:
                 table_job.run(spark, decided, known, shared)
                 known = None
             except UndescribedError as error:
-                if not decided.continuous:
+                if not decided.options.continuous:
                     raise
                 if metrics:
                     metrics.failed()
                 backoff.wait(error)
                 known = retry_outages(described, backoff=pause(), stop=stop)
-
-
-def _prepared(
-    given: command_line.Options, spark: SparkSession, stop: threading.Event
-) -> tuple[Settings, Sequence[Column]] | None:
-    """Read what the job needs to begin, in continuous mode as soon as it can be read; None when told to stop."""
-
-    def read() -> tuple[Settings, Sequence[Column]]:
-        decided = read_settings(given, spark)
-        return decided, table_job.columns_of(decided, spark)
-
-    return when_readable(read, waits=given.continuous, longest_seconds=given.retry_interval_seconds, stop=stop)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Puts one table's job together, and runs it: source, table, quarantine, claim, and what hears of its batches."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from spark_jobs.derived.commit_events import CommitEvents
 from spark_jobs.derived.derived_table import DerivedTable
 from spark_jobs.derived.history_table import HistoryTable
 from spark_jobs.derived.made_table import MadeTable
+from spark_jobs.errors import Log
 from spark_jobs.ingest import Ingest
 from spark_jobs.listeners import Listeners, SweepTimeFile, TableStatus
 from spark_jobs.loop import Loop
@@ -29,7 +30,7 @@ from spark_jobs.runtime.turns import Turns
 from spark_jobs.sources.batches import Source
 from spark_jobs.sources.files import JsonFiles
 from spark_jobs.sources.kafka import JsonKafka
-from spark_jobs.sources.listing import S3Lister, lister_for
+from spark_jobs.sources.listing import lister_for
 from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.sources.postgres.source import Jdbc
 from spark_jobs.sources.shared_listing import SharedListing
@@ -38,9 +39,8 @@ from spark_jobs.table.claim_store import claim_store
 from spark_jobs.table.glue_sync import GlueSync
 from spark_jobs.table.glue_tool import sync_to_glue
 from spark_jobs.table.hudi_table import HudiTable
+from spark_jobs.table.kept_table import KeptTable
 from spark_jobs.table.quarantine import Quarantine
-
-Log = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +50,8 @@ class SharedParts:
     log: Log
     stop: threading.Event = field(default_factory=threading.Event)
     metrics: Metrics | None = None
-    turns: Turns | None = None
-    listing: SharedListing | None = None
+    turns: Turns = field(default_factory=lambda: Turns(1))
+    listing: SharedListing = field(default_factory=lambda: SharedListing(max_age_seconds=0))
     databases: Databases | None = None
     status: TableStatus | None = None
 
@@ -75,7 +75,7 @@ def build_ingest(
         turns=shared.turns,
         transformer=_transformer(spark, decided, columns),
         commit_events=CommitEvents(spark, decided.events_path) if decided.events_path else None,
-        settling=QueriedRows if isinstance(decided.source, JdbcSettings) else LoggedEvents,
+        ordering=QueriedRows if isinstance(decided.source, JdbcSettings) else LoggedEvents,
         databases=shared.databases,
     )
 
@@ -101,9 +101,9 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], share
 
     Raises JobError when the job can't go on.
     """
-    stop, log = shared.stop, shared.log
+    stop, log, given = shared.stop, shared.log, decided.options
     claim = Claim(claim_store(decided.claim_path, Hadoop(spark)), decided.table.base_path, log=log, stop=stop)
-    kept: Ingest | MadeTable
+    kept: KeptTable
     if isinstance(decided.source, SqlSettings | HistorySettings):
         kept = build_made(spark, decided, shared, claim)
     else:
@@ -122,14 +122,12 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], share
         idle=listeners.idle,
         failed=listeners.failed,
         log=log,
-        max_retries=decided.max_retries,
-        retry_seconds=decided.retry_seconds,
-        min_interval_seconds=lambda: max(
-            decided.min_interval_seconds, shared.turns.min_interval_seconds() if shared.turns else 0
-        ),
+        max_retries=given.max_retry_count,
+        retry_seconds=given.retry_interval_seconds,
+        min_interval_seconds=lambda: max(given.min_sync_interval_seconds, shared.turns.min_interval_seconds()),
     )
     try:
-        loop.run(continuous=decided.continuous, poll_seconds=decided.poll_seconds)
+        loop.run(continuous=given.continuous, poll_seconds=decided.poll_seconds)
     finally:
         try:
             kept.close()
@@ -152,8 +150,7 @@ def _source(
         return JsonKafka(spark, decided.source, log=log)
     if isinstance(decided.source, SqlSettings | HistorySettings):
         raise TypeError("a table that is made of others has no source of events")
-    s3_lister = shared.listing.lister if shared.listing else S3Lister
-    lister, note = lister_for(decided.source.root, Hadoop(spark), s3_lister)
+    lister, note = lister_for(decided.source.root, Hadoop(spark), shared.listing.lister)
     if note:
         log(note)
     return JsonFiles(spark, decided.source, lister, log=log)
@@ -173,11 +170,9 @@ def _transformer(spark: SparkSession, decided: Settings, columns: Sequence[Colum
     )
 
 
-def _looked_file(decided: Settings, kept: Ingest | MadeTable, log: Log) -> SweepTimeFile | None:
+def _looked_file(decided: Settings, kept: KeptTable, log: Log) -> SweepTimeFile | None:
     path = decided.source.looked_file if isinstance(decided.source, JdbcSettings) else None
-    if path is None or not isinstance(kept, Ingest):
-        return None
-    return SweepTimeFile(path, looked_ms=lambda: kept.looked_ms, log=log)
+    return None if path is None else SweepTimeFile(path, looked_ms=lambda: kept.looked_ms, log=log)
 
 
 def _glue_sync(spark: SparkSession, decided: Settings, log: Log) -> GlueSync | None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from aws_cdk import Acknowledgment, CfnRefElement, Stack, Validations
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
@@ -24,22 +23,17 @@ def acknowledge(construct: IConstruct, *ids: str, reason: str) -> None:
     Validations.of(construct).acknowledge(*(Acknowledgment(id=id_, reason=reason) for id_ in ids))
 
 
-def acknowledge_wildcards(holder: IConstruct, *statements: iam.PolicyStatement, reason: str) -> None:
-    """Accept exactly these statements of a role (or of an instance's), and acknowledge their wildcards for cdk-nag."""
-    accept(holder, *statements, reason=reason)
-    stack = Stack.of(holder)
-    resources = {written(stack.resolve(name)) for statement in statements for name in statement.resources}
-    findings = sorted(f"AwsSolutions-IAM5[Resource::{resource}]" for resource in resources if "*" in resource)
-    acknowledge(holder, *findings, reason=reason)
-
-
 def accept(holder: IConstruct, *statements: iam.PolicyStatement, reason: str) -> None:
     """Accept exactly these statements of a role, or of the policy of a bucket, key, topic or secret.
 
-    For what cdk-nag has nothing to say of: powerful rights on resources by name, and whom a resource's policy lets in.
+    cdk-nag looks for wildcards in what roles may do, not in whom a resource's policy lets in.
     """
     for statement in statements:
         _note(holder, statement.to_statement_json(), reason)
+        if not statement.has_principal:
+            resources = sorted({written(Stack.of(holder).resolve(name)) for name in statement.resources})
+            findings = [f"AwsSolutions-IAM5[Resource::{name}]" for name in resources if "*" in name]
+            acknowledge(holder, *findings, reason=reason)
 
 
 def acknowledge_versions(role: IConstruct, functions: Iterable[str], *, reason: str) -> None:
@@ -52,8 +46,7 @@ def acknowledge_versions(role: IConstruct, functions: Iterable[str], *, reason: 
 
 def _note(holder: IConstruct, statement: Mapping[str, Any], reason: str) -> None:
     """Write a statement down; CDK resolves its references when it synthesizes, as it does in the template."""
-    role = holder.role if isinstance(holder, ec2.Instance) else holder
-    element = role.node.default_child or role
+    element = holder.node.default_child or holder
     if not isinstance(element, CfnRefElement):
         raise TypeError(f"{holder.node.path} carries no policy")
     noted = {"holder": {"Ref": element.logical_id}, "statement": statement, "reason": reason}

@@ -5,8 +5,6 @@ from typing import Any
 
 from aws_cdk import CfnOutput, CustomResource, Duration, Stack
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_ssm as ssm
@@ -16,14 +14,14 @@ from contract import rds_ca
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import acknowledge
-from stacks.hash_salt import hash_salt
-from stacks.outside_source import imported_secret, outside_source
+from stacks.base import POSTGRESQL, closed_group, keeps, log_group, removal, statement
+from stacks.outside_source import outside_source
 from stacks.pipeline_names import construct_id, source_parameter
-from stacks.preparation import PORT, Cluster, connector_secret, preparation
+from stacks.pipeline_secrets import connector_secret, hash_salt
+from stacks.preparation import Cluster, preparation
 from stacks.provider import HandlerProvider
 from stacks.queried_source import OwnCluster, queried_source
 from stacks.restored_cluster import restored_cluster
-from stacks.retention import keeps, removal, retention
 from stacks.source_preparation import SourcePreparation
 
 MASTER_USER = "postgres"
@@ -35,7 +33,7 @@ class DatabaseStack(Stack):
     """One writer, and readers where the environment wants them. `prepared` is what connectors must wait for.
 
     `connector_secrets` are JSON with `username` and `password` of each pipeline's role, by pipeline; `salts` those of
-    pipelines that hash columns. Who wants in opens PORT of `security_group` from its own stack.
+    pipelines that hash columns. Who wants in opens POSTGRESQL of `security_group` from its own stack.
     """
 
     def __init__(
@@ -53,9 +51,12 @@ class DatabaseStack(Stack):
         self._settings = environment.database
         self._vpc = vpc
         self.security_group = self._security_group(vpn_access)
-        self.log_group = self._log_group()
+        name = f"/aws/rds/cluster/{environment.database_cluster}/postgresql"
+        self.log_group = log_group(self, "ServerLog", environment, self._settings.log_retention_days, name=name)
         self.cluster = self._cluster()
-        self.connector_secrets = {pipeline.name: self._connector_secret(pipeline) for pipeline in environment.pipelines}
+        self.connector_secrets = {
+            each.name: connector_secret(self, environment, each) for each in environment.pipelines
+        }
         salts = {pipeline.name: hash_salt(self, environment, pipeline) for pipeline in environment.pipelines}
         self.salts = {name: salt for name, salt in salts.items() if salt is not None}
         self._preparation = preparation(self, vpc)
@@ -74,11 +75,6 @@ class DatabaseStack(Stack):
             self._protect()
         self._parameters_for_others()
         self._outputs()
-
-    def _connector_secret(self, pipeline: EnvironmentPipeline) -> secretsmanager.ISecret:
-        if pipeline.database is not None:
-            return imported_secret(self, pipeline, pipeline.database)
-        return connector_secret(self, self._environment, pipeline)
 
     def _outside(self) -> dict[str, CustomResource]:
         """Prepare what pipelines capture elsewhere, or look whether somebody has; by pipeline."""
@@ -105,23 +101,11 @@ class DatabaseStack(Stack):
         ]
 
     def _security_group(self, vpn_access: ec2.ISecurityGroup) -> ec2.SecurityGroup:
-        group = ec2.SecurityGroup(
-            self, "DatabaseAccess", vpc=self._vpc, description="The source database", allow_all_outbound=False
-        )
-        group.add_ingress_rule(vpn_access, ec2.Port.tcp(PORT), "SQL clients on the VPN")
+        group = closed_group(self, "DatabaseAccess", self._vpc, "The source database")
+        group.add_ingress_rule(vpn_access, ec2.Port.tcp(POSTGRESQL), "SQL clients on the VPN")
         # A cluster that stays needs its group.
         group.apply_removal_policy(removal(self._environment))
         return group
-
-    def _log_group(self) -> logs.LogGroup:
-        """Make the group that Aurora writes to, which it would otherwise make itself and keep for ever."""
-        return logs.LogGroup(
-            self,
-            "ServerLog",
-            log_group_name=f"/aws/rds/cluster/{self._environment.database_cluster}/postgresql",
-            retention=retention(self._settings.log_retention_days),
-            removal_policy=removal(self._environment),
-        )
 
     def _cluster(self) -> Cluster:
         version = self._settings.engine_version
@@ -229,14 +213,12 @@ class DatabaseStack(Stack):
 
     def _protect(self) -> None:
         """Protect the cluster from deletion when nothing in this stack can fail any more."""
-        statement = iam.PolicyStatement(
-            actions=["rds:DescribeDBClusters", "rds:ModifyDBCluster"], resources=[self.cluster.cluster_arn]
-        )
-        provider = HandlerProvider(self, "Protection", module="database_protection", statements=[statement])
-        provider.accept(statement, reason="It sets deletion protection on this cluster, and asks for nothing else.")
+        protecting = statement("rds:DescribeDBClusters", "rds:ModifyDBCluster", on=self.cluster.cluster_arn)
+        rights = {"It sets deletion protection on this cluster, and asks for nothing else.": [protecting]}
+        provider = HandlerProvider(self, "Protection", module="database_protection", rights=rights)
         request = {"clusterIdentifier": self.cluster.cluster_identifier}
-        protected = provider.resource(self, "ProtectedDatabase", "Custom::ProtectedDatabase", request)
-        protected.node.add_dependency(*self._own.prepared.values(), *self._readable, self.cluster)
+        after = [*self._own.prepared.values(), *self._readable, self.cluster]
+        provider.resource(self, "ProtectedDatabase", "ProtectedDatabase", request, after=after)
 
     def _master_secret(self) -> secretsmanager.ISecret:
         secret = self.cluster.secret

@@ -12,8 +12,8 @@ from settings.connectors import sink_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import accept
+from stacks.base import removal
 from stacks.provider import JOURNAL_KEYS
-from stacks.retention import removal
 
 # Longer than any upload takes: the landing's objects and the lake's files are a few hundred MB at most.
 ABORT_UPLOADS = Duration.days(2)

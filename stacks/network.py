@@ -5,12 +5,11 @@ from typing import Any
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from settings.environment import Environment
 from stacks.acceptances import accept, acknowledge
-from stacks.retention import removal, retention
+from stacks.base import HTTPS, arn, closed_group, log_group, statement
 
 # The smallest instances have 512 MB, which installing a package can exhaust.
 SWAP = (
@@ -32,7 +31,7 @@ class NetworkStack(Stack):
     def __init__(self, scope: Construct, id_: str, *, environment: Environment, **kwargs: Any) -> None:
         super().__init__(scope, id_, **kwargs)
         self._settings = environment.network
-        self._removal = removal(environment)
+        self._environment = environment
         self._nat_gateways = self._nat_provider()
         self.vpc = self._vpc(environment.availability_zones)
         self._close_nat_instances()
@@ -78,18 +77,14 @@ class NetworkStack(Stack):
     def _accept_closing_the_default_group(self, vpc: ec2.Vpc) -> None:
         """CDK's own function takes the rules out of the VPC's default group, which nothing wears."""
         provider = self.node.find_child("Custom::VpcRestrictDefaultSGCustomResourceProvider").node.find_child("Role")
-        directions = ("AuthorizeSecurityGroupEgress", "AuthorizeSecurityGroupIngress")
-        group = f"arn:{self.partition}:ec2:{self.region}:{self.account}:security-group/{vpc.vpc_default_security_group}"
-        statement = iam.PolicyStatement(
-            actions=[
-                *(f"ec2:{action}" for action in directions),
-                *(f"ec2:{action.replace('Authorize', 'Revoke')}" for action in directions),
-            ],
-            resources=[group],
+        closing = statement(
+            "ec2:AuthorizeSecurityGroupEgress",
+            "ec2:AuthorizeSecurityGroupIngress",
+            "ec2:RevokeSecurityGroupEgress",
+            "ec2:RevokeSecurityGroupIngress",
+            on=arn(self, "ec2", f"security-group/{vpc.vpc_default_security_group}"),
         )
-        accept(
-            provider, statement, reason="CDK's function closes the VPC's default group, and puts it back at the end."
-        )
+        accept(provider, closing, reason="CDK's function closes the VPC's default group, and puts it back at the end.")
 
     def _close_nat_instances(self) -> None:
         """Let only the VPC through the NAT instances; ask for IMDSv2 and encryption, which CDK leaves open."""
@@ -121,10 +116,8 @@ class NetworkStack(Stack):
         names = self._settings.interface_endpoints
         if not names:
             return
-        access = ec2.SecurityGroup(
-            self, "EndpointAccess", vpc=self.vpc, description="AWS services from the VPC", allow_all_outbound=False
-        )
-        access.add_ingress_rule(ec2.Peer.ipv4(self._settings.cidr), ec2.Port.tcp(443), "HTTPS from the VPC")
+        access = closed_group(self, "EndpointAccess", self.vpc, "AWS services from the VPC")
+        access.add_ingress_rule(ec2.Peer.ipv4(self._settings.cidr), ec2.Port.tcp(HTTPS), "HTTPS from the VPC")
         for name in names:
             self.vpc.add_interface_endpoint(
                 f"Endpoint-{name}",
@@ -134,27 +127,20 @@ class NetworkStack(Stack):
             )
 
     def _flow_logs(self) -> None:
-        log_group = logs.LogGroup(
-            self,
-            "FlowLog",
-            retention=retention(self._settings.flow_log_retention_days),
-            removal_policy=self._removal,
-        )
+        log = log_group(self, "FlowLog", self._environment, self._settings.flow_log_retention_days)
         role = iam.Role(self, "FlowLogRole", assumed_by=iam.ServicePrincipal("vpc-flow-logs.amazonaws.com"))
         self.vpc.add_flow_log(
             "AllTraffic",
-            destination=ec2.FlowLogDestination.to_cloud_watch_logs(log_group, role),
+            destination=ec2.FlowLogDestination.to_cloud_watch_logs(log, role),
             traffic_type=ec2.FlowLogTrafficType.ALL,
         )
 
     def _vpn_access(self) -> ec2.SecurityGroup:
         """The group that the bastion wears: VPN clients' traffic comes from it, into the VPC and nowhere else."""
-        group = ec2.SecurityGroup(
-            self, "VpnAccess", vpc=self.vpc, description="Where VPN clients come from", allow_all_outbound=False
-        )
+        group = closed_group(self, "VpnAccess", self.vpc, "Where VPN clients come from")
         group.add_egress_rule(ec2.Peer.ipv4(self._settings.cidr), ec2.Port.all_traffic(), "VPN clients into the VPC")
         # The bastion's own: packages, the SoftEther release, Secrets Manager and Systems Manager.
-        group.add_egress_rule(ANYWHERE, ec2.Port.tcp(443), "HTTPS")
+        group.add_egress_rule(ANYWHERE, ec2.Port.tcp(HTTPS), "HTTPS")
         return group
 
 

@@ -3,20 +3,19 @@
 import hashlib
 from dataclasses import dataclass
 
-from aws_cdk import CfnOutput, CustomResource, Stack
+from aws_cdk import CfnOutput, CustomResource
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_secretsmanager as secretsmanager
 
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.outside_database import OutsideDatabase
+from stacks.base import HTTPS, arn, closed_group, statement
 from stacks.pipeline_names import construct_id, source_parameter
 from stacks.preparation import Preparation, captured_objects, read_secrets
 
 
 @dataclass(frozen=True, kw_only=True)
-class WayOut:
+class Egress:
     """Where an outside database is: addresses or a security group, and its port."""
 
     port: int
@@ -30,16 +29,16 @@ class WayOut:
         return f"ConnectorsToOutside{hashlib.sha256(said.encode()).hexdigest()[:8]}"
 
 
-def ways_out(database: OutsideDatabase) -> list[WayOut]:
-    ways = [WayOut(port=database.port, cidr=cidr) for cidr in database.cidrs]
+def _egress(database: OutsideDatabase) -> list[Egress]:
+    ways = [Egress(port=database.port, cidr=cidr) for cidr in database.cidrs]
     if database.security_group:
-        ways.append(WayOut(port=database.port, security_group=database.security_group))
+        ways.append(Egress(port=database.port, security_group=database.security_group))
     return ways
 
 
-def destinations(environment: Environment) -> list[WayOut]:
+def destinations(environment: Environment) -> list[Egress]:
     """Return the connectors' ways to outside databases, each once: pipelines may share a server."""
-    found = [way for pipeline in environment.streamed if pipeline.database for way in ways_out(pipeline.database)]
+    found = [way for pipeline in environment.streamed if pipeline.database for way in _egress(pipeline.database)]
     return list(dict.fromkeys(found))
 
 
@@ -47,21 +46,17 @@ def outside_source(
     preparation: Preparation, environment: Environment, pipeline: EnvironmentPipeline, database: OutsideDatabase
 ) -> CustomResource:
     """Prepare one pipeline's database, or look whether somebody has: what connectors must wait for."""
-    stack, record = preparation.stack, source_parameter(environment, pipeline, "prepared-by")
+    record = source_parameter(environment, pipeline, "prepared-by")
     access = outside_access(preparation, pipeline, database)
-    entries = f"arn:{stack.partition}:ssm:{stack.region}:{stack.account}:parameter{record}"
-    statements = [
-        read_secrets(database.secret, database.owner_secret or ""),
-        iam.PolicyStatement(actions=["ssm:GetParametersByPath"], resources=[entries]),
-        iam.PolicyStatement(actions=["ssm:PutParameter", "ssm:DeleteParameters"], resources=[f"{entries}/*"]),
-    ]
-    provider = preparation.provider(
-        construct_id(pipeline, "OutsidePreparation"),
-        access,
-        statements,
-        reason="It logs in to this pipeline's database, and writes down that it has prepared it.",
-    )
-    provider.acknowledge_wildcards(*statements, reason="The entries of this pipeline alone, a hash of each owner.")
+    entries = arn(preparation.stack, "ssm", f"parameter{record}")
+    rights = {
+        "It logs in to this pipeline's database.": [read_secrets(database.secret, database.owner_secret or "")],
+        "It writes down that it has prepared the database: this pipeline's entries alone, a hash of each owner.": [
+            statement("ssm:GetParametersByPath", on=entries),
+            statement("ssm:PutParameter", "ssm:DeleteParameters", on=f"{entries}/*"),
+        ],
+    }
+    provider = preparation.provider(construct_id(pipeline, "OutsidePreparation"), access, rights)
     request: dict[str, object] = {
         "host": database.host,
         "port": database.port,
@@ -79,22 +74,15 @@ def outside_access(
     preparation: Preparation, pipeline: EnvironmentPipeline, database: OutsideDatabase
 ) -> ec2.SecurityGroup:
     """Make the group of the function alone that looks at an outside database: it reaches that, and AWS's services."""
-    group = ec2.SecurityGroup(
+    group = closed_group(
         preparation.stack,
         construct_id(pipeline, "OutsideAccess"),
-        vpc=preparation.vpc,
-        description=f"Preparation of pipeline {pipeline.name}",
-        allow_all_outbound=False,
+        preparation.vpc,
+        f"Preparation of pipeline {pipeline.name}",
     )
-    for way in ways_out(database):
+    for way in _egress(database):
         peer = ec2.Peer.ipv4(way.cidr) if way.cidr else ec2.Peer.security_group_id(way.security_group or "")
         group.add_egress_rule(peer, ec2.Port.tcp(way.port), "The source database")
-    group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443), "Secrets Manager and Systems Manager")
+    group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Secrets Manager and Systems Manager")
     CfnOutput(preparation.stack, construct_id(pipeline, "PreparationSecurityGroup"), value=group.security_group_id)
     return group
-
-
-def imported_secret(stack: Stack, pipeline: EnvironmentPipeline, database: OutsideDatabase) -> secretsmanager.ISecret:
-    """Return the secret of the role that a pipeline's connector logs in as, which somebody else has made."""
-    id_ = construct_id(pipeline, "ConnectorSecret")
-    return secretsmanager.Secret.from_secret_complete_arn(stack, id_, database.secret)

@@ -1,21 +1,24 @@
 """The construct behind every custom resource: a handler in Lambda, and CDK's framework that calls it and waits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from aws_cdk import CfnElement, CustomResource, Duration, RemovalPolicy, Size, Stack
-from aws_cdk import aws_ec2 as ec2
+from aws_cdk import CfnElement, CustomResource, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk import custom_resources as cr
-from constructs import Construct, IConstruct
+from constructs import Construct, IConstruct, IDependable
 
-from stacks import handler_code
-from stacks.acceptances import accept, acknowledge, acknowledge_versions, acknowledge_wildcards
-from stacks.wheels import KAFKA, PSYCOPG2, Layer
+from stacks import lambda_assets
+from stacks.acceptances import acknowledge, acknowledge_versions
+from stacks.base import allow, bucket_arn, statement
+from stacks.lambda_assets import KAFKA, PSYCOPG2, Layer, layer_folder
+
+# Statements by the reason why a handler has them.
+Rights = Mapping[str, Sequence[iam.PolicyStatement]]
 
 
 def runtime_of(layer: Layer) -> lambda_.Runtime:
@@ -25,7 +28,7 @@ def runtime_of(layer: Layer) -> lambda_.Runtime:
 
 # The version that the tests run on.
 RUNTIME = runtime_of(PSYCOPG2)
-# For packages that want a newer system (stacks/wheels.py).
+# For packages that want a newer system (stacks/lambda_assets.py).
 NEWER_RUNTIME = runtime_of(KAFKA)
 VERSIONS = {
     RUNTIME.name: "Runs the Python version that the project's tests run on; Lambda supports it until June 2027.",
@@ -36,6 +39,15 @@ VERSIONS = {
 JOURNAL_VARIABLE = "JOURNAL"
 JOURNAL_KEYS = "requests/"
 JOURNAL_REASON = "The requests of this stack's resources alone: their keys begin with its name."
+# boto3 looks there for a newer model of MSK Connect's API.
+MODELS = {"AWS_DATA_PATH": f"/var/task/{lambda_assets.MODELS}"}
+IN_A_VPC = "EC2's network interface actions that Lambda needs in a VPC have no resource before they exist."
+_INTERFACES = (
+    "ec2:CreateNetworkInterface",
+    "ec2:DeleteNetworkInterface",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSubnets",
+)
 QUERY_INTERVAL = Duration.seconds(30)
 # CloudFormation waits for a custom resource for an hour at most; the handlers give up with a reason after 55 min.
 TOTAL_TIMEOUT = Duration.minutes(58)
@@ -44,9 +56,9 @@ TOTAL_TIMEOUT = Duration.minutes(58)
 class HandlerProvider(Construct):
     """Runs `stacks/handlers/<module>.py`: its `on_event` and its `is_complete`.
 
-    `statements` are all that the handler may do besides writing its own log. `packages` are the project's packages
-    that it imports. `journal` is the bucket in which its requests write down what they have begun, for a handler that
-    has one (stacks/handlers/journal.py).
+    `rights` are all that the handler may do besides writing its own log, by the reason why it may. `packages` are the
+    project's packages that it imports. `journal` is the bucket in which its requests write down what they have begun,
+    for a handler that has one (stacks/handlers/journal.py). `options` are the functions' own.
     """
 
     def __init__(
@@ -55,91 +67,52 @@ class HandlerProvider(Construct):
         id_: str,
         *,
         module: str,
-        statements: Sequence[iam.PolicyStatement],
+        rights: Rights,
         packages: Sequence[str] = ("plugins",),
-        timeout: Duration | None = None,
-        memory_mb: int = 256,
-        ephemeral_storage: Size | None = None,
         variables: Mapping[str, str] | None = None,
         journal: str | None = None,
-        layers: Sequence[lambda_.ILayerVersion] = (),
-        vpc: ec2.IVpc | None = None,
-        security_groups: Sequence[ec2.ISecurityGroup] = (),
-        runtime: lambda_.Runtime = RUNTIME,
+        **options: Any,
     ) -> None:
         super().__init__(scope, id_)
-        records = _journal_rights(self, journal) if journal else []
-        place = {JOURNAL_VARIABLE: f"{journal}/{JOURNAL_KEYS}"} if journal else {}
-        self._statements = [*statements, *records]
-        self._roles: list[iam.Role] = []
-        self._options: dict[str, Any] = {
-            "runtime": runtime,
-            "code": lambda_.Code.from_asset(handler_code.staged(*packages)),
-            "timeout": timeout or Duration.minutes(5),
-            "memory_size": memory_mb,
-            "ephemeral_storage_size": ephemeral_storage,
-            "environment": {"AWS_DATA_PATH": f"/var/task/{handler_code.MODELS}"} | place | dict(variables or {}),
-            "layers": list(layers),
-            "vpc": vpc,
-            "security_groups": list(security_groups) or None,
-        }
-        self.on_event = self._function("OnEvent", f"stacks.handlers.{module}.on_event")
-        self.is_complete = self._function("IsComplete", f"stacks.handlers.{module}.is_complete")
+        environment = {**MODELS, **(variables or {})}
+        if journal:
+            rights = {**rights, JOURNAL_REASON: _journal_rights(self, journal)}
+            environment[JOURNAL_VARIABLE] = f"{journal}/{JOURNAL_KEYS}"
+        shared = {"timeout": Duration.minutes(5), "memory_size": 256, "environment": environment, **options}
+        self.on_event, self.is_complete = (
+            handler_function(self, id_, f"{module}.{name}", rights=rights, packages=packages, ids=id_, **shared)
+            for id_, name in (("OnEvent", "on_event"), ("IsComplete", "is_complete"))
+        )
         self.provider = self._provider()
-        self.service_token = self.provider.service_token
         self._acknowledge_framework()
-        self.acknowledge_wildcards(*records, reason=JOURNAL_REASON)
+
+    @property
+    def worker_role(self) -> iam.IRole:
+        return role_of(self.is_complete)
 
     def resource(
-        self, scope: Construct, id_: str, type_: str, request: Mapping[str, Any], **more: str
+        self,
+        scope: Construct,
+        id_: str,
+        type_: str,
+        request: Mapping[str, Any],
+        *,
+        after: Iterable[IDependable] = (),
+        **more: str,
     ) -> CustomResource:
-        """Make a resource of this handler's; what `more` says makes another request of it and is nobody's to read."""
-        return CustomResource(
+        """Make a resource of this handler's; what `more` says makes another request of it and is nobody's to read.
+
+        The whole request is one property: CloudFormation would turn its numbers into strings.
+        """
+        made = CustomResource(
             scope,
             id_,
             service_token=self.provider.service_token,
-            resource_type=type_,
+            resource_type=f"Custom::{type_}",
             properties={"Request": Stack.of(scope).to_json_string(request), **more},
         )
-
-    @property
-    def worker_role(self) -> iam.Role:
-        return self._roles[-1]
-
-    def acknowledge_wildcards(self, *statements: iam.PolicyStatement, reason: str) -> None:
-        """Acknowledge the wildcards of these statements in the handler's roles, not in those of CDK's framework."""
-        for role in self._roles:
-            acknowledge_wildcards(role, *statements, reason=reason)
-
-    def accept(self, *statements: iam.PolicyStatement, reason: str) -> None:
-        """Accept these statements, powerful though without wildcards, in the handler's roles."""
-        for role in self._roles:
-            accept(role, *statements, reason=reason)
-
-    def _function(self, id_: str, handler: str) -> lambda_.Function:
-        log_group = self._log_group(f"{id_}Log")
-        role = iam.Role(self, f"{id_}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
-        self._roles.append(role)
-        log_group.grant_write(role)
-        for statement in self._statements:
-            role.add_to_policy(statement)
-        if self._options["vpc"] is not None:
-            role.add_to_policy(interfaces := network_interfaces())
-            acknowledge_wildcards(
-                role,
-                interfaces,
-                reason="EC2's network interface actions that Lambda needs in a VPC have no resource before they exist.",
-            )
-        function = lambda_.Function(self, id_, handler=handler, role=role, log_group=log_group, **self._options)
-        acknowledge(
-            function,
-            "AwsSolutions-L1",
-            reason=VERSIONS[self._options["runtime"].name],
-        )
-        return function
-
-    def _log_group(self, id_: str) -> logs.LogGroup:
-        return logs.LogGroup(self, id_, retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY)
+        made.node.add_dependency(*after)
+        return made
 
     def _provider(self) -> cr.Provider:
         return cr.Provider(
@@ -150,7 +123,7 @@ class HandlerProvider(Construct):
             query_interval=QUERY_INTERVAL,
             total_timeout=TOTAL_TIMEOUT,
             disable_waiter_state_machine_logging=True,
-            log_group=self._log_group("FrameworkLog"),
+            log_group=_log_group(self, "FrameworkLog"),
         )
 
     def _acknowledge_framework(self) -> None:
@@ -177,41 +150,71 @@ class HandlerProvider(Construct):
                 acknowledge_versions(role, names, reason=reason)
 
 
-def handler_function(
-    scope: Construct, id_: str, *, module: str, role: iam.Role, timeout: Duration, names: str = "", **options: Any
+def scheduled_function(
+    scope: Construct, id_: str, module: str, *, every: Duration, description: str, enabled: bool = True, **options: Any
 ) -> lambda_.Function:
-    """Run `handler` of `stacks/handlers/<module>.py`, outside of CDK's framework; `names` begin its log's id."""
-    log_group = logs.LogGroup(
-        scope, f"{names}Log", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY
-    )
-    log_group.grant_write(role)
-    function = lambda_.Function(
-        scope,
-        id_,
-        runtime=RUNTIME,
-        code=lambda_.Code.from_asset(handler_code.staged("plugins")),
-        handler=f"stacks.handlers.{module}.handler",
-        role=role,
-        log_group=log_group,
-        timeout=timeout,
-        **options,
-    )
-    acknowledge(function, "AwsSolutions-L1", reason=VERSIONS[RUNTIME.name])
-    return function
+    """Run `handler` of `stacks/handlers/<module>.py` again and again, unless it rests; `options` as handler_function's.
 
-
-def run_every(function: lambda_.Function, period: Duration, *, description: str, enabled: bool = True) -> None:
-    """Run a function by a schedule, which is beside it."""
-    scope = function.node.scope
-    assert isinstance(scope, Construct)  # noqa: S101  jsii says less
+    The schedule is next to it, one for each scope.
+    """
+    function = handler_function(scope, id_, f"{module}.handler", **options)
     events.Rule(
         scope,
         "Schedule",
         description=description,
-        schedule=events.Schedule.rate(period),
+        schedule=events.Schedule.rate(every),
         enabled=enabled,
         targets=[targets.LambdaFunction(function)],
     )
+    return function
+
+
+def handler_function(
+    scope: Construct,
+    id_: str,
+    handler: str,
+    *,
+    rights: Rights,
+    packages: Sequence[str] = ("plugins",),
+    ids: str = "",
+    **options: Any,
+) -> lambda_.Function:
+    """Run `<module>.<function>` of stacks/handlers, with a role and a log of its own, whose ids begin with `ids`."""
+    role = iam.Role(scope, f"{ids}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+    log_group = _log_group(scope, f"{ids}Log")
+    log_group.grant_write(role)
+    if "vpc" in options:
+        rights = {**rights, IN_A_VPC: [statement(*_INTERFACES, on="*")]}
+    for reason, statements in rights.items():
+        allow(role, *statements, reason=reason)
+    options = {"runtime": RUNTIME, **options}
+    code = lambda_.Code.from_asset(lambda_assets.staged(*packages))
+    function = lambda_.Function(
+        scope, id_, handler=f"stacks.handlers.{handler}", code=code, role=role, log_group=log_group, **options
+    )
+    acknowledge(function, "AwsSolutions-L1", reason=VERSIONS[options["runtime"].name])
+    return function
+
+
+def role_of(function: lambda_.Function) -> iam.IRole:
+    assert function.role is not None  # noqa: S101  it was made with one
+    return function.role
+
+
+def layer_version(scope: Construct, id_: str, layer: Layer, description: str) -> lambda_.LayerVersion:
+    """Make a layer of the packages that `make setup` has fetched."""
+    return lambda_.LayerVersion(
+        scope,
+        id_,
+        code=lambda_.Code.from_asset(str(layer_folder(layer))),
+        compatible_runtimes=[runtime_of(layer)],
+        compatible_architectures=[lambda_.Architecture.X86_64],
+        description=description,
+    )
+
+
+def _log_group(scope: Construct, id_: str) -> logs.LogGroup:
+    return logs.LogGroup(scope, id_, retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY)
 
 
 def _logical_id(element: IConstruct | None) -> str:
@@ -222,14 +225,8 @@ def _logical_id(element: IConstruct | None) -> str:
 
 def _journal_rights(scope: Construct, bucket: str) -> list[iam.PolicyStatement]:
     """Read, write and list what this stack's requests have written down."""
-    stack = Stack.of(scope)
-    arn, keys = f"arn:{stack.partition}:s3:::{bucket}", f"{JOURNAL_KEYS}{stack.stack_name}/*"
+    name, keys = bucket_arn(scope, bucket), f"{JOURNAL_KEYS}{Stack.of(scope).stack_name}/*"
     return [
-        iam.PolicyStatement(actions=["s3:GetObject", "s3:PutObject"], resources=[f"{arn}/{keys}"]),
-        iam.PolicyStatement(actions=["s3:ListBucket"], resources=[arn], conditions={"StringLike": {"s3:prefix": keys}}),
+        statement("s3:GetObject", "s3:PutObject", on=f"{name}/{keys}"),
+        statement("s3:ListBucket", on=name, when={"StringLike": {"s3:prefix": keys}}),
     ]
-
-
-def network_interfaces() -> iam.PolicyStatement:
-    actions = ("CreateNetworkInterface", "DeleteNetworkInterface", "DescribeNetworkInterfaces", "DescribeSubnets")
-    return iam.PolicyStatement(actions=[f"ec2:{action}" for action in actions], resources=["*"])

@@ -10,9 +10,10 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from settings.connectors import ROOT_CERTIFICATE, root_certificate
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
+from stacks.base import POSTGRESQL
 from stacks.outside_source import outside_access
 from stacks.pipeline_names import construct_id
-from stacks.preparation import PORT, Cluster, Preparation, read_secrets, table_requests
+from stacks.preparation import Cluster, Preparation, read_secrets, table_requests
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,16 +40,12 @@ def queried_source(
     reader = outside.secret if outside else secret.secret_arn
     # The secret of whoever may let the role read; empty where a DBA has done so.
     owner = (outside.owner_secret or "") if outside else own.master_secret.secret_arn
-    provider = preparation.provider(
-        construct_id(pipeline, "ReadingPreparation"),
-        access,
-        [read_secrets(reader, owner)],
-        reason="It logs in to this pipeline's database, and lets its role read.",
-    )
+    rights = {"It logs in to this pipeline's database, and lets its role read.": [read_secrets(reader, owner)]}
+    provider = preparation.provider(construct_id(pipeline, "ReadingPreparation"), access, rights)
     tables = pipeline.captured.tables
     request: dict[str, object] = {
         "host": outside.host if outside else own.cluster.cluster_endpoint.hostname,
-        "port": outside.port if outside else PORT,
+        "port": outside.port if outside else POSTGRESQL,
         "sslmode": outside.sslmode if outside else "verify-full",
         "certificate": root_certificate(environment, pipeline).get(ROOT_CERTIFICATE, ""),
         "readerSecretArn": reader,

@@ -10,8 +10,9 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from contract import tags
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
+from stacks.base import HTTPS, POSTGRESQL, closed_group, statement
 from stacks.pipeline_names import construct_id
-from stacks.preparation import PORT, Cluster, Preparation, captured_objects, read_secrets
+from stacks.preparation import Cluster, Preparation, captured_objects, read_secrets
 
 
 class SourcePreparation:
@@ -48,12 +49,9 @@ class SourcePreparation:
         if not pipelines:
             return
         before = [self._cluster, self._security_group, self.access, *self.prepared.values()]
-        provider = self._preparation.provider(
-            f"{what}Preparation",
-            self.access,
-            self._statements(pipelines),
-            reason="The preparation connects as the master, and gives the connector its password.",
-        )
+        reason = "The preparation connects as the master, and gives the connector its password."
+        rights = {reason: self._statements(pipelines)}
+        provider = self._preparation.provider(f"{what}Preparation", self.access, rights)
         for pipeline in pipelines:
             request = self._cluster_request(pipeline) | (
                 self._outbox_request(pipeline) if pipeline.captured.outbox else captured_objects(pipeline)
@@ -79,16 +77,10 @@ class SourcePreparation:
         }
 
     def _function_access(self) -> ec2.SecurityGroup:
-        group = ec2.SecurityGroup(
-            self._preparation.stack,
-            "PreparationAccess",
-            vpc=self._preparation.vpc,
-            description="Source preparation",
-            allow_all_outbound=False,
-        )
-        group.add_egress_rule(self._security_group, ec2.Port.tcp(PORT), "The source database")
-        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443), "Secrets Manager and RDS")
-        self._security_group.add_ingress_rule(group, ec2.Port.tcp(PORT), "Source preparation")
+        group = closed_group(self._preparation.stack, "PreparationAccess", self._preparation.vpc, "Source preparation")
+        group.add_egress_rule(self._security_group, ec2.Port.tcp(POSTGRESQL), "The source database")
+        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Secrets Manager and RDS")
+        self._security_group.add_ingress_rule(group, ec2.Port.tcp(POSTGRESQL), "Source preparation")
         return group
 
     def _statements(self, pipelines: Sequence[EnvironmentPipeline]) -> list[iam.PolicyStatement]:
@@ -96,14 +88,15 @@ class SourcePreparation:
         arn = self._cluster.cluster_arn
         statements = [
             read_secrets(self._master_secret.secret_arn, *connectors),
-            iam.PolicyStatement(actions=["rds:DescribeDBClusters", "rds:ListTagsForResource"], resources=[arn]),
-            iam.PolicyStatement(
-                actions=["rds:AddTagsToResource", "rds:RemoveTagsFromResource"],
-                resources=[arn],
-                conditions={"ForAllValues:StringLike": {"aws:TagKeys": [tags.ALL_KEYS]}},
+            statement("rds:DescribeDBClusters", "rds:ListTagsForResource", on=arn),
+            statement(
+                "rds:AddTagsToResource",
+                "rds:RemoveTagsFromResource",
+                on=arn,
+                when={"ForAllValues:StringLike": {"aws:TagKeys": [tags.ALL_KEYS]}},
             ),
         ]
         if self._settings.restore and pipelines[0].captured.outbox:
             # A restored cluster's master has the password of what it was restored from.
-            statements.append(iam.PolicyStatement(actions=["rds:ModifyDBCluster"], resources=[arn]))
+            statements.append(statement("rds:ModifyDBCluster", on=arn))
         return statements

@@ -5,16 +5,14 @@ from typing import Any
 
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_msk as msk
 from constructs import Construct
 
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from plugins.kafka.topics import in_sync_of, replicas_on
 from settings.environment import Environment
+from stacks.base import HTTPS, closed_group, log_group, removal, statement
 from stacks.provider import HandlerProvider
-from stacks.retention import removal, retention
 
 # MSK's port for IAM over TLS; with nothing else enabled there is no other.
 IAM_PORT = 9098
@@ -41,7 +39,7 @@ class StreamingStack(Stack):
         self._vpc = vpc
         self.cluster_name = environment.prefix
         self.security_group = self._security_group(vpn_access)
-        self.broker_log = self._broker_log()
+        self.broker_log = log_group(self, "BrokerLog", environment, environment.streaming.log_retention_days)
         self.configuration = self._configuration()
         self.cluster = self._cluster()
         self.cluster_arn = self.cluster.attr_arn
@@ -50,21 +48,15 @@ class StreamingStack(Stack):
         CfnOutput(self, "BootstrapBrokers", value=self.bootstrap_brokers)
 
     def _security_group(self, vpn_access: ec2.ISecurityGroup) -> ec2.SecurityGroup:
-        group = ec2.SecurityGroup(
-            self, "BrokerAccess", vpc=self._vpc, description="Brokers and connectors", allow_all_outbound=False
-        )
+        group = closed_group(self, "BrokerAccess", self._vpc, "Brokers and connectors")
         # Everything among its members, as AWS asks for: Connect's workers also talk to one another.
         group.add_ingress_rule(group, ec2.Port.all_traffic(), "Brokers and connectors among themselves")
         group.add_egress_rule(group, ec2.Port.all_traffic(), "Brokers and connectors among themselves")
-        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443), "Connectors to S3, Secrets Manager and STS")
+        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Connectors to S3, Secrets Manager and STS")
         group.add_ingress_rule(vpn_access, ec2.Port.tcp(IAM_PORT), "Kafka clients on the VPN")
         # A cluster that stays needs its group.
         group.apply_removal_policy(removal(self._environment))
         return group
-
-    def _broker_log(self) -> logs.LogGroup:
-        days = self._environment.streaming.log_retention_days
-        return logs.LogGroup(self, "BrokerLog", retention=retention(days), removal_policy=removal(self._environment))
 
     def _configuration(self) -> msk.CfnConfiguration:
         settings = self._environment.streaming
@@ -126,18 +118,11 @@ class StreamingStack(Stack):
         The request must hold nothing that a setting changes: other stacks import the answer, and CloudFormation refuses
         to change what is imported. More brokers need no other addresses: clients learn of them from the first ones.
         """
-        provider = HandlerProvider(
-            self,
-            "BrokerAddressLookup",
-            module="bootstrap_brokers",
-            statements=[
-                iam.PolicyStatement(
-                    actions=["kafka:GetBootstrapBrokers", "kafka:DescribeClusterV2"], resources=[self.cluster_arn]
-                )
-            ],
-        )
+        asking = statement("kafka:GetBootstrapBrokers", "kafka:DescribeClusterV2", on=self.cluster_arn)
+        rights = {"It asks where this cluster's brokers are.": [asking]}
+        provider = HandlerProvider(self, "BrokerAddressLookup", module="bootstrap_brokers", rights=rights)
         request = {"clusterArn": self.cluster_arn}
-        found = provider.resource(self, "BrokerAddresses", "Custom::BootstrapBrokers", request)
+        found = provider.resource(self, "BrokerAddresses", "BootstrapBrokers", request)
         return found.get_att_string("BootstrapBrokers")
 
 

@@ -1,23 +1,23 @@
 """The VPN bastion: people's way into the private subnets, by L2TP over IPsec or by Session Manager."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
 from aws_cdk import Annotations, CfnOutput, Duration, RemovalPolicy, Stack, Tags
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from plugins.releases.versions import load_versions
 from settings.environment import Environment
-from stacks.acceptances import accept, acknowledge
-from stacks.session_manager import serve_sessions
-from stacks.vpn_rotation import VpnRotation
+from stacks.acceptances import acknowledge
+from stacks.base import allow, arn, closed_group, of_service, serve_sessions, statement
+from stacks.provider import handler_function, role_of
 
 USER_DATA = Path(__file__).with_name("userdata") / "softether.sh"
 HUB = "lake"
@@ -49,7 +49,7 @@ class VpnStack(Stack):
         super().__init__(scope, id_, **kwargs)
         self._environment = environment
         self._vpc = vpc
-        # A point: no person's name begins with one.
+        # The leading dot can't collide with a person's name.
         key = environment.vpn_secret(".pre-shared-key")
         self.pre_shared_key = self._secret("PreSharedKey", "the IPsec pre-shared key", name=key)
         self.passwords = [self._password(user) for user in environment.vpn.users]
@@ -95,9 +95,7 @@ class VpnStack(Stack):
 
     def _edge(self) -> ec2.SecurityGroup:
         """Who may knock: clients at IPsec; at the management port only the networks that the environment names."""
-        group = ec2.SecurityGroup(
-            self, "VpnServer", vpc=self._vpc, description="Who reaches the VPN server", allow_all_outbound=False
-        )
+        group = closed_group(self, "VpnServer", self._vpc, "Who reaches the VPN server")
         for cidr in self._environment.vpn.client_cidrs:
             for port in IPSEC_PORTS:
                 group.add_ingress_rule(ec2.Peer.ipv4(cidr), ec2.Port.udp(port), "IPsec")
@@ -179,20 +177,13 @@ class VpnStack(Stack):
 
     def _grant(self) -> None:
         secrets = [self.pre_shared_key, *self.passwords]
-        reading = iam.PolicyStatement(
-            actions=["secretsmanager:GetSecretValue"], resources=[secret.secret_arn for secret in secrets]
-        )
-        self.instance.add_to_role_policy(reading)
-        accept(self.instance, reading, reason="SoftEther's own secrets, which the bastion takes over as they change.")
+        role = self.instance.role
+        reading = statement("secretsmanager:GetSecretValue", on=[secret.secret_arn for secret in secrets])
+        allow(role, reading, reason="SoftEther's own secrets, which the bastion takes over as they change.")
         # By its name: the parameter has to come after this right.
-        here = f"{self.partition}:ssm:{self.region}:{self.account}"
-        listing = iam.PolicyStatement(
-            actions=["ssm:GetParameter"],
-            resources=[f"arn:{here}:parameter{self._environment.vpn_users_parameter}"],
-        )
-        self.instance.add_to_role_policy(listing)
-        accept(self.instance, listing, reason="The list of those who may connect: names, and no secret.")
-        serve_sessions(self.instance.role)
+        users = arn(self, "ssm", f"parameter{self._environment.vpn_users_parameter}")
+        allow(role, statement("ssm:GetParameter", on=users), reason="The list of those who may connect, and no secret.")
+        serve_sessions(role)
 
     def _list_users(self) -> None:
         """Say who may connect where the bastion looks every few minutes: another list makes no other instance."""
@@ -218,6 +209,39 @@ class VpnStack(Stack):
         CfnOutput(self, "ServerAddress", value=self.address.attr_public_ip)
         CfnOutput(self, "InstanceId", value=self.instance.instance_id)
         CfnOutput(self, "PreSharedKeySecret", value=self.pre_shared_key.secret_name)
+
+
+class VpnRotation(Construct):
+    """Gives each of `secrets` a new value every `days` by stacks/handlers/vpn_rotation.py, and may touch no others."""
+
+    def __init__(self, scope: Construct, id_: str, *, secrets: Sequence[secretsmanager.Secret], days: int) -> None:
+        super().__init__(scope, id_)
+        actions = ("DescribeSecret", "GetSecretValue", "PutSecretValue", "UpdateSecretVersionStage")
+        rotating = statement(*of_service("secretsmanager", actions), on=[secret.secret_arn for secret in secrets])
+        reason = "The VPN's own secrets by name: what a rotation reads, writes and makes current."
+        rights, timeout = {reason: [rotating]}, Duration.minutes(1)
+        function = handler_function(self, "Function", "vpn_rotation.handler", rights=rights, timeout=timeout)
+        permission = lambda_.CfnPermission(
+            self,
+            "CalledBySecretsManager",
+            action="lambda:InvokeFunction",
+            function_name=function.function_name,
+            principal="secretsmanager.amazonaws.com",
+            source_account=Stack.of(self).account,
+        )
+        for secret in secrets:
+            schedule = secretsmanager.CfnRotationSchedule(
+                # Below the secret: when a person goes, so does her schedule.
+                secret,
+                "Rotation",
+                secret_id=secret.secret_arn,
+                rotation_lambda_arn=function.function_arn,
+                rotation_rules=secretsmanager.CfnRotationSchedule.RotationRulesProperty(automatically_after_days=days),
+                # Or the password that she has just read would already be the former one.
+                rotate_immediately_on_update=False,
+            )
+            # Secrets Manager tries the function when it takes the schedule.
+            schedule.node.add_dependency(permission, role_of(function))
 
 
 def fill(script: str, values: Mapping[str, str]) -> str:

@@ -60,7 +60,7 @@ def main(
 def measure(platform: Platform, change: Any) -> list[Journey]:
     """Make changes and return their journeys. Raises PlatformError when some haven't arrived after CATCH_UP_S."""
     _, first = platform.topic.bounds()
-    with _timeline(platform.state_dir) as commits, closing(psycopg2.connect(**platform.endpoints.source)) as source:
+    with _timeline(platform.state_dir) as commits, closing(psycopg2.connect(**platform.source)) as source:
         source.autocommit = True
         changed = change(source)
         deadline = time.monotonic() + CATCH_UP_S
@@ -111,10 +111,10 @@ def _change(source: Any) -> None:
 def _events(platform: Platform, first: int) -> list[Event]:
     """Read the topic from the offset `first` on, with the times that source and broker gave."""
     _, end = platform.topic.bounds()
-    consumer = Consumer({**platform.endpoints.kafka, "group.id": "bench"})
+    consumer = Consumer({**platform.services.kafka.client(), "group.id": "bench"})
     events: list[Event] = []
     with closing(consumer):
-        consumer.assign([TopicPartition(platform.endpoints.topic, 0, first)])
+        consumer.assign([TopicPartition(platform.topic.name, 0, first)])
         while not events or events[-1].offset < end - 1:
             message = consumer.poll(10)
             value, offset = (message.value(), message.offset()) if message and not message.error() else (None, None)

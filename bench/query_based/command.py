@@ -14,7 +14,7 @@ from rich.table import Table
 from bench.query_based import speeds, trial
 from bench.query_based.load import Load
 from bench.running_job import running_on
-from local.services.passing_postgres import passing_postgres
+from local.services.postgres import temporary_postgres
 
 
 def main(
@@ -40,7 +40,7 @@ def main(
 
 def _trial(folder: Path, load: Load, poll_seconds: float) -> trial.Trial:
     folder.mkdir()
-    with passing_postgres(folder / "source", settings={"fsync": "off"}) as server:
+    with temporary_postgres(folder / "source", settings={"fsync": "off"}) as server:
         load.parameters = server.connection_parameters()
         trial.prepare(load.parameters, folder / "password")
         arguments = trial.job_arguments(load.parameters, folder, sweep_seconds=poll_seconds)

@@ -14,8 +14,7 @@ from pyspark.sql import SparkSession
 from bench.query_based import trial
 from bench.running_job import running_on
 from bench.spark_session import spark_session
-from local.services.passing_postgres import passing_postgres
-from local.services.postgres import ConnectionParameters
+from local.services.postgres import ConnectionParameters, temporary_postgres
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, Password, Server
 from spark_jobs.sources.postgres import detection
 from spark_jobs.sources.postgres.access import Database, Look
@@ -53,7 +52,7 @@ CREATE INDEX ON address (last_update);
 def measured(folder: Path, rows: int) -> Iterator[str]:
     """Yield a line for each kind of look at a table of so many rows: the median of several, warm."""
     folder.mkdir(parents=True, exist_ok=True)
-    with passing_postgres(folder, settings={"fsync": "off", "max_wal_size": "4GB"}) as server:
+    with temporary_postgres(folder, settings={"fsync": "off", "max_wal_size": "4GB"}) as server:
         parameters = server.connection_parameters()
         _execute(parameters, _CREATE.format(rows=rows))
         _execute(parameters, "VACUUM ANALYZE address")

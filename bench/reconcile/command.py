@@ -18,9 +18,9 @@ from bench.reconcile.lake import write_table
 from bench.spark_session import spark_session
 from local.comparison.compare import Limits
 from local.comparison.describe import Compared
-from local.comparison.run import compare_tables
+from local.comparison.run import Sides, compare_tables
 from local.look.lake import Lake
-from local.services.passing_postgres import passing_postgres
+from local.services.postgres import temporary_postgres
 from settings.pipeline import CapturedTableSettings
 
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
@@ -44,7 +44,7 @@ def main(
     """Fill both sides, compare them, print a line each; exit 1 when something differs or takes over a minute."""
     with tempfile.TemporaryDirectory(prefix="bench-reconcile-") as name:
         folder = Path(name)
-        with passing_postgres(folder / "postgres", settings={"fsync": "off"}) as postgres:
+        with temporary_postgres(folder / "postgres", settings={"fsync": "off"}) as postgres:
             parameters = dict(postgres.connection_parameters())
             lakes = _fill(folder, parameters, [max(rows // 10, 1), rows])
             slow = [lake for lake in lakes if _measure(folder, parameters, *lake)]
@@ -85,7 +85,7 @@ def compare_one(given: dict[str, Any]) -> dict[str, Any]:
     schema_file = Path(given["folder"]) / "big.avsc"
     schema_file.write_text('{"fields": []}')
     wanted = Compared(entry=entry, schema_file=schema_file, lake=Lake(base_uri=given["lake"]))
-    [found] = compare_tables(given["source"], [wanted], Limits(timeout_s=0))
+    [found] = compare_tables(Sides(given["source"], [wanted]), Limits(timeout_s=0))
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     verdict = "equal" if found.equal else found.problem or "differs"
     return {"seconds": found.seconds, "mb": megabytes, "verdict": verdict}

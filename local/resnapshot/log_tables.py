@@ -179,4 +179,4 @@ def _reached(offsets: Sequence[Mapping[str, Any]]) -> object:
 
 
 def _quiet(_line: str) -> None:
-    """Nobody is watching."""
+    """Ignore progress."""

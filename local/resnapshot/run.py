@@ -26,11 +26,10 @@ from db.connecting import connect
 from db.errors import LoadError, explain
 from db.rewriting import KEY
 from db.source import replication
-from db.source.replication import OUTBOX, Expected, Replication
-from local.comparison.arrivals import Arrivals
+from db.source.replication import OUTBOX, Expected
 from local.comparison.compare import Limits, TableComparison, compare_table
-from local.comparison.describe import Compared, describe
-from local.comparison.run import read_catalogue
+from local.comparison.describe import describe
+from local.comparison.run import Sides, read_catalogue
 from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
 from plugins.source.failures import LOST_SLOT
@@ -94,21 +93,16 @@ class Wanted:
 Say = Callable[[str], None]
 
 
-def resnapshot(
-    parameters: Mapping[str, Any],
-    outbox: Compared,
-    connector: Connector,
-    wanted: Wanted,
-    say: Say,
-    arrivals: Arrivals | None = None,
-) -> TableComparison:
-    """Do all of it and compare in the end; the comparison may differ while writers are faster than the lake.
+def resnapshot(sides: Sides, connector: Connector, wanted: Wanted, say: Say) -> TableComparison:
+    """Re-snapshot the outbox, and compare it in the end: it may differ while writers are faster than the lake.
 
     Raises PlatformError with one line. What was done until then does no harm: run it again.
     """
+    parameters, [outbox] = sides.parameters, sides.tables
     try:
         _resnapshot(parameters, outbox.lake, connector, wanted, say)
         table = describe(outbox, read_catalogue(parameters, [outbox]))
+        arrivals = sides.arrivals(outbox) if sides.arrivals else None
         return compare_table(parameters, table, Limits(timeout_s=wanted.timeout_s), arrivals=arrivals)
     except (LoadError, LakeError) as error:
         raise PlatformError(str(error)) from error
@@ -237,15 +231,13 @@ def _renew_slot(cursor: Cursor, connector: Connector) -> None:
         time.sleep(LOOK_S)
 
 
-def _await_reader(cursor: Cursor, connector: Connector, wanted: Wanted, published: Expected = OUTBOX) -> Replication:
-    """Wait until a connector reads the slot."""
+def _await_reader(cursor: Cursor, connector: Connector, wanted: Wanted, published: Expected) -> None:
     deadline = time.monotonic() + wanted.start_s
     while not (state := replication.read_state(cursor, connector.slot, published)).active:
         if time.monotonic() > deadline:
             reason = connector.failure() or "; ".join(state.problems) or _UNKNOWN
             raise PlatformError(f"no connector reads the slot after {wanted.start_s:.0f} s: {reason}")
         time.sleep(LOOK_S)
-    return state
 
 
 def _write_anew(
@@ -335,4 +327,4 @@ def _value(value: Any, kind: str) -> Any:
 
 
 def _quiet(_done: int, _total: int) -> None:
-    """Nobody is watching."""
+    """Ignore progress."""

@@ -8,11 +8,11 @@ from pathlib import Path
 from contract.sizes import LOCAL_HEAP_BYTES, MIB
 from local.errors import PlatformError
 from local.services.connect_api import ConnectApi
-from local.services.given_plugins import JDBC, LENSES
 from local.services.jvm import java_command, log4j_options
 from local.services.processes import Command
 from local.services.properties import write, write_secret
 from local.services.s3 import ENVIRONMENT
+from local.services.user_plugins import JDBC, LENSES
 from local.setup.archives import unpack
 from local.setup.jars import jar_folder
 from local.setup.ports import HOST
@@ -61,12 +61,10 @@ class Connect:
 
     @property
     def url(self) -> str:
-        """The REST interface's URL."""
         return f"http://{HOST}:{self._port}"
 
     @property
     def plugins(self) -> Path:
-        """Where the plugins are."""
         return self._folder / "plugins"
 
     @property
@@ -107,7 +105,6 @@ class Connect:
         JDBC.install(self.plugins, self._jdbc)
 
     def prepare(self) -> Command:
-        """Write the configuration and return how to start the worker."""
         # The worker refuses to start without it.
         self._secrets.mkdir(mode=0o700, parents=True, exist_ok=True)
         configuration = self._folder / "worker.properties"
@@ -122,11 +119,9 @@ class Connect:
         return Command(argv=argv, folder=self._folder, environment=ENVIRONMENT)
 
     def ready(self) -> bool:
-        """Tell whether the worker takes requests."""
         return self.api.ready()
 
     def properties(self) -> dict[str, str]:
-        """Return the worker's configuration."""
         # A connector's clients get all but the secret: one without a login of its own can't act as the worker.
         shared = {name: value for name, value in self.login.items() if name != SECRET_PART}
         return {

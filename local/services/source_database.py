@@ -1,4 +1,4 @@
-"""The source database as the platform sees it: loaded or not, how many rows, and how far Debezium has come."""
+"""The source database: whether it is loaded, its rows, and how far Debezium has read it."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ class Slot:
 
 @dataclass(frozen=True, kw_only=True)
 class OutboxQueue:
-    """What the outbox doesn't say yet: queued changes, the oldest's age in seconds, how many fail, and one reason."""
+    """Changes not in the outbox yet: how many, the oldest's age in seconds, how many fail, and one reason."""
 
     entries: int
     seconds: float
@@ -42,14 +42,13 @@ class OutboxQueue:
 
 
 class SourceDatabase:
-    """One database, looked at as whoever `parameters` log in: libpq's, with `dbname` and a password."""
+    """One database, read with the login in `parameters`: libpq's, with `dbname` and a password."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         self._parameters = dict(parameters)
         self.name = str(parameters["dbname"])
 
     def parameters(self) -> dict[str, Any]:
-        """Return how to connect to it."""
         return dict(self._parameters)
 
     def create_if_missing(self) -> None:
@@ -64,7 +63,6 @@ class SourceDatabase:
         return bool(self._value(f"SELECT to_regclass('{SCHEMA}.{OUTBOX_TABLE}') IS NOT NULL"))
 
     def outbox_rows(self) -> int:
-        """Count the outbox's rows."""
         return int(self._value(f"SELECT count(*) FROM {SCHEMA}.{OUTBOX_TABLE}"))
 
     def outbox_queue(self) -> OutboxQueue:
@@ -78,11 +76,9 @@ class SourceDatabase:
         return OutboxQueue(entries=entries, seconds=seconds, failing=failing, error=error)
 
     def wal_position(self) -> str:
-        """Return the end of the WAL."""
         return str(self._value("SELECT pg_current_wal_lsn()::text"))
 
     def replication(self, slot: str, wanted: Expected) -> Replication:
-        """Return the state of what the connector needs of the database."""
         with _cursor(self._parameters) as cursor:
             return read_state(cursor, slot, wanted)
 

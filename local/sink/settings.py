@@ -44,12 +44,10 @@ class TaskSettings:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics that are landed."""
         return tuple(statement.topic for statement in self.statements)
 
     @property
     def bucket(self) -> str:
-        """The bucket that they are landed in."""
         return self.statements[0].bucket
 
     @property

@@ -54,13 +54,20 @@ def jvm() -> Iterator[Any]:
             unpack(archive, Path(folder))
         compilers = [*spark.glob("janino-*.jar"), *spark.glob("commons-compiler-*.jar")]
         jars = [*compilers, *sorted(kafka.glob("*.jar")), *sorted(Path(folder).rglob("*.jar"))]
-        path, java = ":".join(map(str, jars)), str(java_binary())
-        port = launch_gateway(classpath=path, java_path=java, javaopts=[UTF_8_FLAG], die_on_exit=True)
-        gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
-        try:
+        with java_gateway(":".join(map(str, jars))) as gateway:
             yield gateway
-        finally:
-            gateway.shutdown()
+
+
+@contextmanager
+def java_gateway(class_path: str = "", flags: Sequence[str] = (UTF_8_FLAG,)) -> Iterator[Any]:
+    """Start a JVM to call from Python."""
+    java = str(java_binary())
+    port = launch_gateway(classpath=class_path, java_path=java, javaopts=list(flags), die_on_exit=True)
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
+    try:
+        yield gateway
+    finally:
+        gateway.shutdown()
 
 
 def main() -> None:

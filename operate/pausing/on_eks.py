@@ -20,7 +20,7 @@ from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
 from plugins.workers.worker_health import DIMENSION, FOLLOWS_SLOT, RUNNING
 from settings.connectors import source_settings
 from settings.environment import Environment
-from stacks.kubernetes.manifests import NAMESPACE
+from stacks.connectors.manifests import NAMESPACE
 
 PERIOD_S = 60
 # Metrics come every minute (stacks/handlers/kubernetes_watch.py) and arrive some minutes later.

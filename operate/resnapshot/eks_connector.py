@@ -9,7 +9,7 @@ from local.errors import PlatformError
 from plugins.source import failures
 from plugins.source.source_connector import following_slot, not_following_slot
 from plugins.workers.kubernetes_api import Kubernetes, KubernetesError, UnreachableError
-from stacks.kubernetes.manifests import NAMESPACE
+from stacks.connectors.manifests import NAMESPACE
 
 LOOK_S = 2.0
 # A worker that is taking over a configuration or moving tasks answers that it is busy.

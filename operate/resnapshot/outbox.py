@@ -8,6 +8,7 @@ from confluent_kafka import TopicPartition
 from contract.events import LSN
 from local.comparison.compare import TableComparison
 from local.comparison.describe import Compared
+from local.comparison.run import Sides
 from local.resnapshot.run import Wanted, resnapshot
 from operate import outputs, source_cluster
 from operate.errors import OperateError
@@ -39,7 +40,7 @@ def resnapshot_environment(environment: Environment, wanted: Wanted, say: Callab
         connector = source_of(environment, pipeline, session, newest=newest)
         lake = lake_table(environment, session, pipeline, outbox)
         compared = Compared(entry=outbox, schema_file=PIPELINES / pipeline.captured.schema_file(outbox), lake=lake)
-        comparison = resnapshot(parameters, compared, connector, wanted, say)
+        comparison = resnapshot(Sides(parameters, [compared]), connector, wanted, say)
         if comparison.equal and wanted.where is None:
             source_cluster.nothing_missed(session.client("rds", config=outputs.QUICK), environment)
         return comparison

@@ -14,6 +14,7 @@ from rich.console import Console
 from local.comparison.command import REPORT, reconcile_tables
 from local.comparison.compare import Limits
 from local.comparison.describe import Compared
+from local.comparison.run import Sides
 from local.folders import BUILD
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.pipelines import flowing, read_tables_again, repairs, settlement
@@ -77,16 +78,19 @@ def resnapshot_tables(
                 read_tables_again(
                     source, captured, entries, stored, where=wanted.where, timeout_s=wanted.timeout_s, say=say
                 )
-                equal = reconcile_tables(
-                    console,
+                sides = Sides(
                     source,
                     _compared(environment, pipeline, session, entries),
+                    salt=salt(environment, pipeline, session),
+                    s3=session.client("s3", config=outputs.QUICK),
+                )
+                equal = reconcile_tables(
+                    console,
+                    sides,
                     Limits(timeout_s=wanted.timeout_s),
                     pipeline=pipeline.name,
                     report=_report(environment, pipeline),
-                    salt=salt(environment, pipeline, session),
                     repairs=repairs(source, captured, stored, writer, timeout_s=wanted.timeout_s, say=say),
-                    s3=session.client("s3", config=outputs.QUICK),
                 )
             if equal:
                 settle(writer)

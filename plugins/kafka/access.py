@@ -83,27 +83,20 @@ def worker_access(connector: str, *offset_topics: str) -> tuple[Grant, ...]:
     `offset_topics`: where a source's offsets are kept, if not among its internal topics. MSK Connect runs one
     connector per worker, with the connector's role.
     """
-    internal = INTERNAL_TOPICS.format(connector=connector)
-    return (
-        # Nobody could make the internal ones beforehand, since AWS completes their names; and Connect asks for all of
-        # them at each start, whether they are there or not (KafkaTopicBasedBackingStore).
-        _topics("CreateTopic", *_DESCRIBE, "ReadData", "WriteData", names=[internal, *offset_topics]),
-        Grant(kind="group", names=(INTERNAL_GROUPS,), actions=_GROUP),
-        Grant(kind="cluster", actions=("Connect", "DescribeCluster")),
-    )
+    # Nobody could make the internal ones beforehand, since AWS completes their names; and Connect asks for all of them
+    # at each start, whether they are there or not (KafkaTopicBasedBackingStore).
+    return _worker((INTERNAL_TOPICS.format(connector=connector), *offset_topics), INTERNAL_GROUPS)
 
 
 def own_worker_access(connector: str, offset_topic_name: str) -> tuple[Grant, ...]:
     """What a worker of ours on EKS does for itself, as `worker_access`; here all names are ours, and in full."""
+    return _worker((*workers_topics(connector), offset_topic_name), workers_group(connector))
+
+
+def _worker(topics: Iterable[str], group: str) -> tuple[Grant, ...]:
     return (
-        _topics(
-            "CreateTopic",
-            *_DESCRIBE,
-            "ReadData",
-            "WriteData",
-            names=[*workers_topics(connector), offset_topic_name],
-        ),
-        Grant(kind="group", names=(workers_group(connector),), actions=_GROUP),
+        _topics("CreateTopic", *_DESCRIBE, "ReadData", "WriteData", names=topics),
+        Grant(kind="group", names=(group,), actions=_GROUP),
         Grant(kind="cluster", actions=("Connect", "DescribeCluster")),
     )
 

@@ -54,7 +54,7 @@ class Unready(_Problem):
     """What is still awaited."""
 
 
-def bring(admin: AdminClient, planned: Sequence[PlannedTopic], *, say: Say) -> None:
+def apply_plan(admin: AdminClient, planned: Sequence[PlannedTopic], *, say: Say) -> None:
     """Take the steps that are missing; returns when every topic is as planned and has leaders.
 
     A topic keeps its records, the replicas that it has, and partitions that it has too many of, which Kafka can't take

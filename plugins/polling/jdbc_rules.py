@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import parse_qs, urlsplit
 
-from plugins import record_steps
+from plugins import smt
 from plugins.polling import joined_query
 from plugins.polling.jdbc_settings import CONNECTOR_CLASSES, is_reference
 
@@ -60,7 +60,7 @@ def problems(config: Mapping[str, str]) -> Iterator[Problem]:
     yield from _rows(config)
     yield from _access(config)
     yield from _worker(config)
-    yield from record_steps.problems(config)
+    yield from smt.problems(config)
 
 
 def _detection(config: Mapping[str, str]) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from contract.table_names import table_topic
 from plugins.polling import joined_query
-from plugins.record_steps import Step
+from plugins.smt import Transform
 from plugins.source.captured import CapturedTable
 
 AIVEN = "io.aiven.connect.jdbc.JdbcSourceConnector"
@@ -75,7 +75,7 @@ class PolledDatabase:
 
 @dataclass(frozen=True, kw_only=True)
 class Polled:
-    """By what changes of rows are found: `stamp`, the time of a row's last change, and among rows of one stamp `key`.
+    """How changed rows are found: by `stamp`, the time of a row's last change, and among rows of one stamp by `key`.
 
     The key has to be one column of whole numbers: by it a task that stopped goes on among rows that share a stamp.
     """
@@ -180,7 +180,7 @@ class JdbcSourceSettings:
     polling: Polling
     topic_prefix: str
     polled: tuple[PolledTable, ...] | PolledQuery
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Transform, ...] = ()
     with_schemas: bool = False
 
     def __post_init__(self) -> None:

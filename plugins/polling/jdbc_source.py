@@ -12,7 +12,7 @@ from plugins.connector_properties import converters, override
 from plugins.kafka.topics import EVENT_PARTITIONS, IN_SYNC, event_topic, in_sync_of
 from plugins.polling.jdbc_settings import JdbcSourceSettings, Polled, PolledQuery, PolledTable
 from plugins.polling.joined_query import polled
-from plugins.record_steps import properties
+from plugins.smt import properties
 
 MODE = "timestamp+incrementing"
 # A week.

@@ -10,9 +10,9 @@ from typing import Any
 from plugins.connector_settings import SinkSettings
 from plugins.polling.jdbc_settings import JdbcSourceSettings, PolledQuery, PolledTable, Polling
 from plugins.polling.jdbc_source import alike, jdbc_source
-from plugins.record_steps import insert_topic, insert_values, key_of, rename
 from plugins.sink.parquet_sink import parquet_sink
 from plugins.sink.sink_connector import sink_connector
+from plugins.smt import insert_topic, insert_values, key_of, rename
 
 # Configurations by their connectors' names.
 Connectors = dict[str, dict[str, str]]

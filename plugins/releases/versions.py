@@ -1,11 +1,11 @@
 """The releases that versions.toml names: the connectors' plugins and the VPN server."""
 
-import re
 import tomllib
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from contract.errors import UserError
 
@@ -21,27 +21,35 @@ class VersionsError(UserError, ValueError):
     """versions.toml is missing or wrong; one line that names the file and the entry."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Release:
-    """One file of a project's release. Raises ValueError naming what is wrong.
+class Release(BaseModel):
+    """One file of a project's release.
 
     `size` (bytes) and `sha256` are None until they are pinned; a file without them can't be verified.
     """
 
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
     version: str
     url: str
-    size: int | None
-    sha256: str | None
+    size: Annotated[int, Field(ge=0)] | None
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None
 
-    def __post_init__(self) -> None:
+    @model_validator(mode="before")
+    @classmethod
+    def _unpinned(cls, values: Any) -> Any:
+        """A size that was left when the hash was emptied says nothing."""
+        empty = isinstance(values, dict) and values.get("sha256") == "" and isinstance(values.get("size"), int)
+        return {**values, "size": None, "sha256": None} if empty else values
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
         if urlsplit(self.url).scheme != "https" or not self.file:
             raise ValueError(f"url must be https://…/<file>, not {self.url!r}")
         if self.version not in self.file:
             raise ValueError(f"file {self.file!r} isn't of version {self.version}")
-        if self.sha256 is not None and not re.fullmatch(r"[0-9a-f]{64}", self.sha256):
-            raise ValueError(f"sha256 must be 64 hexadecimal digits, not {self.sha256!r}")
-        if self.sha256 is not None and not self.size:
+        if self.pinned and not self.size:
             raise ValueError(f"{self.file!r} has a sha256 but no size: empty it and run `./lake dev lock plugins`")
+        return self
 
     @property
     def file(self) -> str:
@@ -56,23 +64,27 @@ class Release:
         return {"url": self.url, "file": self.file, "size": self.size or 0, "sha256": self.sha256 or ""}
 
 
-@dataclass(frozen=True, kw_only=True)
 class MavenRelease(Release):
-    """A release on Maven Central. `coordinate` is `group:artifact:version:packaging:classifier`."""
+    """A release on Maven Central. `coordinate`, `group:artifact:version:packaging:classifier`, says version and URL."""
 
     coordinate: str
 
+    @model_validator(mode="before")
     @classmethod
-    def of(cls, coordinate: str, *, size: int | None, sha256: str | None) -> "MavenRelease":
-        parts = coordinate.split(":")
+    def _placed(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        coordinate = values.get("coordinate")
+        parts = coordinate.split(":") if isinstance(coordinate, str) else []
         if len(parts) != COORDINATE_PARTS or not all(parts):
             raise ValueError(f"coordinate must be group:artifact:version:packaging:classifier, not {coordinate!r}")
-        return cls(coordinate=coordinate, version=parts[2], url=maven_url(*parts), size=size, sha256=sha256)
+        return {**values, "version": parts[2], "url": maven_url(*parts)}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Versions:
+class Versions(BaseModel):
     """Everything that versions.toml pins."""
+
+    model_config = ConfigDict(alias_generator=lambda name: name.replace("_", "-"), extra="forbid", frozen=True)
 
     debezium: MavenRelease
     lenses_s3: Release
@@ -82,7 +94,7 @@ class Versions:
 
     @property
     def releases(self) -> dict[str, Release]:
-        return {field.name.replace("_", "-"): getattr(self, field.name) for field in fields(self)}
+        return {name.replace("_", "-"): release for name, release in self}
 
     @property
     def unpinned(self) -> tuple[str, ...]:
@@ -94,54 +106,19 @@ def load_versions(path: Path = VERSIONS_TOML) -> Versions:
     """Read and check versions.toml. Raises VersionsError naming the entry that is missing or wrong."""
     shown = path.name
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        return Versions.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        [problem, *_] = error.errors()
+        where = ".".join(map(str, problem["loc"]))
+        raise VersionsError(f"{shown}: {where}: {problem['msg'].removeprefix('Value error, ')}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise VersionsError(f"{shown}: not TOML: {error}") from None
     except OSError as error:
         raise VersionsError(
             f"{shown}: can't be read: {error.strerror}; `git checkout {shown}` brings it back"
         ) from None
-    try:
-        debezium = _table(tables, "debezium")
-        versions = Versions(
-            debezium=MavenRelease.of(_text(debezium, "coordinate"), **_pin(debezium)),
-            lenses_s3=_release(_table(tables, "lenses-s3")),
-            config_provider=_release(_table(tables, "config-provider")),
-            softether=_release(_table(tables, "softether")),
-            jdbc=_release(_table(tables, "jdbc")),
-        )
-    except KeyError as missing:
-        raise VersionsError(f"{shown}: {missing} is missing") from None
-    except ValueError as error:
-        raise VersionsError(f"{shown}: {error}") from None
-    return versions
 
 
 def maven_url(group: str, artifact: str, version: str, packaging: str, classifier: str) -> str:
     file = f"{artifact}-{version}-{classifier}.{packaging}"
     return f"https://{MAVEN_CENTRAL}/maven2/{group.replace('.', '/')}/{artifact}/{version}/{file}"
-
-
-def _release(table: dict[str, Any]) -> Release:
-    return Release(version=_text(table, "version"), url=_text(table, "url"), **_pin(table))
-
-
-def _pin(table: dict[str, Any]) -> dict[str, Any]:
-    sha256, size = _text(table, "sha256").strip() or None, table["size"]
-    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
-        raise ValueError(f"size must be a number of bytes, not {size!r}")
-    return {"size": size if sha256 else None, "sha256": sha256}
-
-
-def _table(tables: dict[str, Any], name: str) -> dict[str, Any]:
-    table = tables[name]
-    if not isinstance(table, dict):
-        raise ValueError(f"{name!r} must be a table, [{name}], not {table!r}")
-    return table
-
-
-def _text(table: dict[str, Any], key: str) -> str:
-    text = table[key]
-    if not isinstance(text, str):
-        raise ValueError(f"{key} must be text in quotes, not {text!r}")
-    return text

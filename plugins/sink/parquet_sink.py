@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from plugins.connector_settings import SinkSettings
-from plugins.record_steps import Step, properties, to_header
 from plugins.sink.kcql import Kcql, build
 from plugins.sink.sink_connector import sink_connector
 from plugins.sink.sink_properties import KCQL
+from plugins.smt import Transform, properties, to_header
 
 CODEC = "GZIP"
 
@@ -27,7 +27,9 @@ def parquet_statement(settings: SinkSettings, folder: str | None = None) -> Kcql
     return replace(statement, stored_as="PARQUET", partition_headers=(folder,) if folder else ())
 
 
-def parquet_sink(settings: SinkSettings, *, steps: Sequence[Step] = (), folder: str | None = None) -> dict[str, str]:
+def parquet_sink(
+    settings: SinkSettings, *, steps: Sequence[Transform] = (), folder: str | None = None
+) -> dict[str, str]:
     """Configure the sink: records that tell their types (`JdbcSourceSettings.with_schemas`) as Parquet.
 
     `steps` change each record, then `folder`, by its name after them, leaves the value and names the folders.

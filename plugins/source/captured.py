@@ -56,20 +56,20 @@ class CapturedTable:
     @property
     def pattern(self) -> str:
         """The regular expression of Debezium's lists that matches this table and no other."""
-        return exactly(self.schema, self.table)
+        return java_regex(self.schema, self.table)
 
     def topic(self, prefix: str) -> str:
         """Name the topic that the table's events go to."""
         return table_topic(prefix, self.schema, self.table)
 
 
-def exactly(*parts: str) -> str:
+def java_regex(*parts: str) -> str:
     r"""Return a regular expression for `part.part`, by case too: `(?-i:public\.orders)`."""
     return "(?-i:" + r"\.".join(map(_literal, parts)) + ")"
 
 
 def shown(pattern: str) -> str:
-    """Return the name that `exactly` has made a pattern of."""
+    """Return the name that `java_regex` has made a pattern of."""
     escaped = pattern.removeprefix("(?-i:").removesuffix(")")
     return re.sub(r"\\(x2C|.)", lambda found: "," if found[1] == "x2C" else found[1], escaped)
 
@@ -82,7 +82,7 @@ def _literal(name: str) -> str:
 
 def columns(tables: Iterable[CapturedTable], chosen: str) -> str:
     """Return Debezium's list of the columns that `leave_out` or `hashed`, as `chosen` says, names; empty for none."""
-    return ",".join(exactly(t.schema, t.table, column) for t in tables for column in getattr(t, chosen))
+    return ",".join(java_regex(t.schema, t.table, column) for t in tables for column in getattr(t, chosen))
 
 
 def keys(tables: Iterable[CapturedTable]) -> str:

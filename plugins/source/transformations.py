@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from contract import events
 from contract.table_names import table_topic
 from plugins.connector_names import OUTBOX
-from plugins.record_steps import STANDARD, Step, properties
+from plugins.smt import STANDARD, Transform, properties
 from plugins.source.captured import CapturedTable
 from plugins.workers.worker_classes import IS_TRUNCATE, WITHOUT_DEFAULTS
 
@@ -29,15 +29,15 @@ def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: 
     before, predicates = [], {}
     if signal_table is not None:
         topic = table_topic(prefix, *signal_table.split(".", 1))
-        before.append(Step(_SIGNALS, {"type": f"{STANDARD}.Filter"}, _SIGNALS))
+        before.append(Transform(_SIGNALS, {"type": f"{STANDARD}.Filter"}, _SIGNALS))
         predicates[_SIGNALS] = _topics([topic])
     topics = [table.topic(prefix) for table in tables if table.stops_at_truncate]
     behind = _truncate_events() if any(table.tells_of_truncate for table in tables) else []
     if looked_for := bool(topics or behind):
         predicates[_TRUNCATES] = {"type": IS_TRUNCATE.name, **({"stops": _pattern(topics)} if topics else {})}
     # The outbox has no column with a DEFAULT.
-    nulls = [] if tuple(tables) == (OUTBOX,) else [Step("nulls", {"type": WITHOUT_DEFAULTS.name})]
-    unwrap = Step(_UNWRAP, _unwrap(), _TRUNCATES if looked_for else None, negate=looked_for)
+    nulls = [] if tuple(tables) == (OUTBOX,) else [Transform("nulls", {"type": WITHOUT_DEFAULTS.name})]
+    unwrap = Transform(_UNWRAP, _unwrap(), _TRUNCATES if looked_for else None, negate=looked_for)
     return {
         **properties([*before, *nulls, unwrap, *behind]),
         **({"predicates": ",".join(predicates)} if predicates else {}),
@@ -56,7 +56,7 @@ def _unwrap() -> dict[str, str]:
     }
 
 
-def _truncate_events() -> list[Step]:
+def _truncate_events() -> list[Transform]:
     """Make a flat event of a TRUNCATE's envelope: the added fields of every event, and no row's."""
     names = {_flat(field): events.added(field) for field in events.METADATA_FIELDS}
     renames = ",".join(f"{flat}:{name}" for flat, name in names.items())
@@ -66,7 +66,7 @@ def _truncate_events() -> list[Step]:
         "flat": {"type": f"{STANDARD}.Flatten$Value", "delimiter": "_"},
         "names": {"type": replace, "include": ",".join(names), "renames": renames},
     }
-    return [Step(f"{_TRUNCATES}{name}", properties, _TRUNCATES) for name, properties in steps.items()]
+    return [Transform(f"{_TRUNCATES}{name}", properties, _TRUNCATES) for name, properties in steps.items()]
 
 
 def _flat(field: str) -> str:

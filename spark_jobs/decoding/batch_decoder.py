@@ -1,6 +1,6 @@
 """Decodes batches by the table's columns, to which the fields that events bring are added."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from spark_jobs.decoding.failing_lines import Reasons
 from spark_jobs.decoding.new_columns import described_columns, infer_columns, new_columns
 from spark_jobs.decoding.schema import Column, column_of, extend, refused_changes, with_decimal_ordering
 from spark_jobs.decoding.summary import Summary, summarise
-from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.errors import JobError, Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.settings import Settings
 from spark_jobs.ordering.snapshot_rows import have_places
@@ -28,8 +28,6 @@ from spark_jobs.runtime.retry import may_be_a_value
 from spark_jobs.sources.batches import Batch
 from spark_jobs.sources.postgres.batch import JdbcBatch
 from spark_jobs.sources.postgres.source_types import SourceTypes
-
-Log = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,6 @@ class DecodedBatch:
 
     @property
     def events(self) -> DataFrame:
-        """The decoded lines."""
         return self.cached.frame
 
 

@@ -150,7 +150,6 @@ def _stored(kind: Sequence[Column]) -> Expression:
 
 
 def _row(columns: Sequence[Column], kinds: Sequence[Sequence[Column]]) -> Expression:
-    """Return the struct of the stored columns."""
     found = {c.name: "_specials" if c.encoding is Encoding.SPECIALS else wire.sent_path(c) for c in columns}
     for number, kind in enumerate(kinds):
         found |= {column.name: f"_stored_{number}[{place}]" for place, column in enumerate(kind)}

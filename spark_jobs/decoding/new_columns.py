@@ -51,7 +51,7 @@ def new_columns(known: Collection[str], sets: Collection[tuple[str, ...]], *, ro
 
 
 def _unusable(fields: Iterable[str], taken: Collection[str]) -> set[str]:
-    """Return the fields of one event that can't be columns beside those `taken`, or beside each other."""
+    """Return the fields of one event that can't be columns with those `taken`, or with each other."""
     alike: dict[str, set[str]] = {}
     for name in fields:
         alike.setdefault(lake_name(name), set()).add(name)

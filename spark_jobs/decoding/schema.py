@@ -77,39 +77,46 @@ _STRING = T.StringType()
 # What Avro files have decimals as; JSON has them as text or numbers, whatever Avro's bytes would be.
 _DECIMALS = ("string", "bytes", "fixed")
 # Avro's logical types, and the names that Debezium and Connect give theirs.
-_ENCODINGS: dict[str, tuple[Encoding, T.DataType]] = {
-    "date": (Encoding.DAYS, T.DateType()),
-    "io.debezium.time.Date": (Encoding.DAYS, T.DateType()),
-    "org.apache.kafka.connect.data.Date": (Encoding.DAYS, T.DateType()),
-    "timestamp-millis": (Encoding.MILLIS, T.TimestampType()),
-    "io.debezium.time.Timestamp": (Encoding.MILLIS, T.TimestampType()),
-    "org.apache.kafka.connect.data.Timestamp": (Encoding.MILLIS, T.TimestampType()),
-    "timestamp-micros": (Encoding.MICROS, T.TimestampType()),
-    "io.debezium.time.MicroTimestamp": (Encoding.MICROS, T.TimestampType()),
-    "io.debezium.time.ZonedTimestamp": (Encoding.ISO_TIMESTAMP, T.TimestampType()),
-    "io.debezium.time.Time": (Encoding.MILLIS_OF_DAY, _STRING),
-    "time-millis": (Encoding.MILLIS_OF_DAY, _STRING),
-    "io.debezium.time.MicroTime": (Encoding.MICROS_OF_DAY, _STRING),
-    "time-micros": (Encoding.MICROS_OF_DAY, _STRING),
-    avro_names.ZONED_TIME: (Encoding.ZONED_TIME, _STRING),
-    "io.debezium.time.Interval": (Encoding.PLAIN, _STRING),
-    "io.debezium.data.Json": (Encoding.JSON, _STRING),
-    "io.debezium.data.Uuid": (Encoding.PLAIN, _STRING),
-    "uuid": (Encoding.PLAIN, _STRING),
-    "io.debezium.data.Enum": (Encoding.PLAIN, _STRING),
-    "io.debezium.data.Xml": (Encoding.PLAIN, _STRING),
-    "io.debezium.data.Ltree": (Encoding.PLAIN, _STRING),
-    "io.debezium.data.TsVector": (Encoding.PLAIN, _STRING),
-    "io.debezium.data.Bits": (Encoding.BITS, _STRING),
-    "io.debezium.data.geometry.Point": (Encoding.WKB, T.BinaryType()),
-    "io.debezium.data.geometry.Geometry": (Encoding.WKB, T.BinaryType()),
-    "io.debezium.data.geometry.Line": (Encoding.LINE, _STRING),
-    "io.debezium.data.geometry.Circle": (Encoding.CIRCLE, _STRING),
-    avro_names.PATH: (Encoding.PATH, _STRING),
-    avro_names.EXACT_NUMBER: (Encoding.EXACT_NUMBER, _STRING),
-    avro_names.TEXT_AS_BYTES: (Encoding.TEXT_AS_BYTES, _STRING),
-    avro_names.HSTORE: (Encoding.HSTORE, _STRING),
-    avro_names.SPECIALS: (Encoding.SPECIALS, _STRING),
+_ENCODINGS = {
+    meaning: encoding
+    for encoding, meanings in {
+        Encoding.DAYS: ("date", "io.debezium.time.Date", "org.apache.kafka.connect.data.Date"),
+        Encoding.MILLIS: ("timestamp-millis", "io.debezium.time.Timestamp", "org.apache.kafka.connect.data.Timestamp"),
+        Encoding.MICROS: ("timestamp-micros", "io.debezium.time.MicroTimestamp"),
+        Encoding.ISO_TIMESTAMP: ("io.debezium.time.ZonedTimestamp",),
+        Encoding.MILLIS_OF_DAY: ("time-millis", "io.debezium.time.Time"),
+        Encoding.MICROS_OF_DAY: ("time-micros", "io.debezium.time.MicroTime"),
+        Encoding.ZONED_TIME: (avro_names.ZONED_TIME,),
+        Encoding.PLAIN: (
+            *("uuid", "io.debezium.time.Interval", "io.debezium.data.Uuid", "io.debezium.data.Enum"),
+            *("io.debezium.data.Xml", "io.debezium.data.Ltree", "io.debezium.data.TsVector"),
+        ),
+        Encoding.JSON: ("io.debezium.data.Json",),
+        Encoding.BITS: ("io.debezium.data.Bits",),
+        Encoding.WKB: ("io.debezium.data.geometry.Point", "io.debezium.data.geometry.Geometry"),
+        Encoding.LINE: ("io.debezium.data.geometry.Line",),
+        Encoding.CIRCLE: ("io.debezium.data.geometry.Circle",),
+        Encoding.PATH: (avro_names.PATH,),
+        Encoding.EXACT_NUMBER: (avro_names.EXACT_NUMBER,),
+        Encoding.TEXT_AS_BYTES: (avro_names.TEXT_AS_BYTES,),
+        Encoding.HSTORE: (avro_names.HSTORE,),
+        Encoding.SPECIALS: (avro_names.SPECIALS,),
+    }.items()
+    for meaning in meanings
+}
+# What becomes no text.
+_STORED: dict[Encoding, T.DataType] = {
+    Encoding.DAYS: T.DateType(),
+    Encoding.WKB: T.BinaryType(),
+    **dict.fromkeys((Encoding.MILLIS, Encoding.MICROS, Encoding.ISO_TIMESTAMP), T.TimestampType()),
+}
+# How events most likely carry a column that no Avro field describes, as Debezium encodes it; others as they are.
+_UNDESCRIBED: dict[type[T.DataType], tuple[T.DataType, Encoding]] = {
+    T.DateType: (T.IntegerType(), Encoding.DAYS),
+    T.StringType: (_STRING, Encoding.ANYTHING),
+    T.DecimalType: (_STRING, Encoding.DECIMAL),
+    T.BinaryType: (_STRING, Encoding.BYTES),
+    T.TimestampType: (_STRING, Encoding.ISO_TIMESTAMP),
 }
 # Where events carry an object.
 _WKB = T.StructField("wkb", _STRING)
@@ -166,8 +173,9 @@ def extend(
 
 
 def _undescribed(field: T.StructField, source: str) -> Column:
-    encoding = Encoding.SPECIALS if field.name == SPECIALS_COLUMN else _encoding_of(field.dataType)
-    return Column(field.name, _wire_type(field.dataType), field.dataType, encoding, source)
+    wire, encoding = _UNDESCRIBED.get(type(field.dataType), (field.dataType, Encoding.PLAIN))
+    encoding = Encoding.SPECIALS if field.name == SPECIALS_COLUMN else encoding
+    return Column(field.name, wire, field.dataType, encoding, source)
 
 
 # What Hudi 0.15 rewrites as it goes, seen with it: old rows are read as the new type (docs/decisions/0070).
@@ -230,7 +238,8 @@ def column_of(field: dict[str, Any], path: str) -> Column:
         raise SettingsError(f"{path}: field {name} has the type {meaning or attributes.get('type')}, not supported")
     if not meaning and attributes["type"] == "bytes":
         return Column(name, wire, T.BinaryType(), Encoding.BYTES, source)
-    encoding, stored = _ENCODINGS[meaning] if meaning else (Encoding.PLAIN, wire)
+    encoding = _ENCODINGS[meaning] if meaning else Encoding.PLAIN
+    stored = _STORED.get(encoding, _STRING) if meaning else wire
     length = _bits(attributes, name, path) if encoding is Encoding.BITS else 0
     return Column(name, _OBJECTS.get(encoding, wire), stored, encoding, source, length)
 
@@ -267,22 +276,3 @@ def _decimal(attributes: dict[str, Any], name: str, path: str) -> T.DecimalType:
     if not (isinstance(precision, int) and isinstance(scale, int) and 0 <= scale <= precision <= 38 and precision):
         raise SettingsError(f"{path}: field {name} needs a precision of 1 to 38 and a scale of 0 to the precision")
     return T.DecimalType(precision, scale)
-
-
-def _wire_type(stored: T.DataType) -> T.DataType:
-    """Return how events most likely carry a column that the Avro file doesn't describe, as Debezium encodes it."""
-    if isinstance(stored, T.DateType):
-        return T.IntegerType()
-    return _STRING if isinstance(stored, T.TimestampType | T.DecimalType | T.BinaryType) else stored
-
-
-def _encoding_of(stored: T.DataType) -> Encoding:
-    if isinstance(stored, T.DateType):
-        return Encoding.DAYS
-    if isinstance(stored, T.StringType):
-        return Encoding.ANYTHING
-    if isinstance(stored, T.DecimalType):
-        return Encoding.DECIMAL
-    if isinstance(stored, T.BinaryType):
-        return Encoding.BYTES
-    return Encoding.ISO_TIMESTAMP if isinstance(stored, T.TimestampType) else Encoding.PLAIN

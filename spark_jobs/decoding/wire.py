@@ -28,7 +28,6 @@ def quoted(name: str) -> str:
 
 
 def texts(of: Iterable[str]) -> Expression:
-    """Return an array of texts."""
     return F.from_json(F.lit(json.dumps(list(of))), "array<string>")
 
 
@@ -41,7 +40,6 @@ def grouped(columns: Iterable[Column], by: Callable[[Column], Hashable]) -> list
 
 
 def no_names() -> Expression:
-    """Return an empty array of texts."""
     return F.array().cast("array<string>")
 
 

@@ -1,6 +1,6 @@
 """The events that commits are of, since a commit has the last of several changes of a row alone.
 
-Where a table's history is kept they are put beside the table before each commit, and its history takes them from there.
+Where a table's history is kept they are put next to the table before each commit; its history takes them from there.
 They are named by what the commit will follow and by the progress that it will carry. So a batch that comes again writes
 the same again, whole, and what a crash has left is named by no commit and taken by nobody.
 """
@@ -19,12 +19,12 @@ ROW, DELETED, NEWER = "row", "deleted", "newer"
 _DIGEST_DIGITS = 32
 # In place of the instant that a table's first commit follows; before each.
 _NONE = "0"
-# What fails half-way is written anew, so files needn't be renamed twice, which S3 can't but by copies.
+# What fails half-way is written again, so files needn't be renamed twice, which S3 can't but by copies.
 _WRITTEN_ONCE = {"mapreduce.fileoutputcommitter.algorithm.version": "2"}
 
 
 class CommitEvents:
-    """The folder of one table: `path` is beside.py's."""
+    """The folder of one table: `path` is sibling_path's (table_settings.py)."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark

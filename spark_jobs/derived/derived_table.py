@@ -61,7 +61,7 @@ class DerivedTable(MadeTable):
     def __init__(
         self, spark: SparkSession, settings: Settings, *, clock: Callable[[], float] = time.time, **shared: Any
     ) -> None:
-        """`shared` is MadeTable's."""
+        """`shared` is KeptTable's."""
         super().__init__(spark, settings, **shared)
         assert isinstance(settings.source, SqlSettings)  # noqa: S101  (table_job.py puts the two together)
         self._keys = settings.table.key_fields
@@ -69,13 +69,13 @@ class DerivedTable(MadeTable):
         self._digest = hashlib.sha256(settings.source.query.encode()).hexdigest()[:_DIGEST_DIGITS]
         self._clock = clock
         hadoop = Hadoop(spark)
-        # What a table's properties say stays as it is: only its timeline is listed anew at each look.
+        # A table's properties stay as they are: each look lists only its timeline again.
         self._inputs = {name: Timeline(hadoop, path) for name, path in settings.source.tables.items()}
         self._of = DerivedFrom()
         self._read_ms = 0
         self._missing: tuple[str, ...] = ()
 
-    def _begin(self, progress: str | None) -> None:
+    def _go_on(self, progress: str | None) -> None:
         self._of, self._read_ms = stored_progress(progress)
 
     def run_batch(self) -> CommitReport | None:

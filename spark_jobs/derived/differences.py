@@ -38,7 +38,6 @@ class Difference:
 
     @property
     def count(self) -> int:
-        """How many rows differ."""
         return self.new + self.changed + self.gone
 
     @property
@@ -49,8 +48,6 @@ class Difference:
     def to_write(self, read_ms: int) -> DataFrame:
         """Return the table's rows to upsert, those to delete with Hudi's flag."""
         is_gone = F.col(_STATE) == _GONE
-        kind = self.rows.schema[_NOW].dataType
-        assert isinstance(kind, T.StructType)  # noqa: S101  (`compare` makes it)
         row = F.when(is_gone, F.col(_THERE)).otherwise(F.col(_NOW))
         values = self.rows.select(row.alias("row"), is_gone.alias(IS_DELETED))
         return values.select("row.*", F.lit(read_ms).cast("long").alias(READ_MS), IS_DELETED)
@@ -69,7 +66,6 @@ class Difference:
         return self.rows.select(*values, is_gone.alias(ended))
 
     def release(self) -> None:
-        """Free the cached rows."""
         self.rows.unpersist()
 
 

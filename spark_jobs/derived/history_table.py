@@ -2,9 +2,8 @@
 
 The table's commits are gone through one by one. Those of its rows that aren't the newest version of their key become
 one; a key that is gone ends its newest version by a row of its own. Of a table by its log the events of each commit lie
-beside it (commit_events.py): the versions that a commit has passed over come from there, and those of commits that have
-waited for too long. What is appended is never changed: until when a version held is the beginning of the next one, and
-found by whoever asks.
+next to it (commit_events.py): they give the versions that a commit has passed over, and those of commits that have
+waited for too long. What is appended is never changed: a version held until the next one begins, which a query finds.
 """
 
 import json
@@ -42,7 +41,7 @@ class HistoryTable(MadeTable):
     """Brings the versions of a table's commits into its history, a commit of it at a time."""
 
     def __init__(self, spark: SparkSession, settings: Settings, **shared: Any) -> None:
-        """`shared` is MadeTable's."""
+        """`shared` is KeptTable's."""
         super().__init__(spark, settings, **shared)
         assert isinstance(settings.source, HistorySettings)  # noqa: S101  (table_job.py puts the two together)
         self._path = settings.source.path
@@ -51,7 +50,7 @@ class HistoryTable(MadeTable):
         self._events = CommitEvents(spark, settings.source.events_path)
         self._read_to = ""
 
-    def _begin(self, progress: str | None) -> None:
+    def _go_on(self, progress: str | None) -> None:
         try:
             self._read_to = "" if progress is None else str(json.loads(progress)["history_to"])
         except (ValueError, TypeError, LookupError) as error:
@@ -106,7 +105,7 @@ class HistoryTable(MadeTable):
         carried = self._of.carried(self._read_to or instants[-1], instants[-1])
         named = commit_events.named_by(put_away, carried)
         if lacking := sum(commit.instant not in named for commit in carried if commit.instant != instants[-1]):
-            self._log(f"{lacking} commits are passed over, which may not be whole any more")
+            self._log(f"skipped {lacking} commits whose files may be gone")
         return list(named.values())
 
     def _chains(self, named: Sequence[str], rows: DataFrame, newest: DataFrame | None) -> DataFrame | None:

@@ -80,16 +80,6 @@ class Declared:
             raise SettingsError(f"{self.key}={text}: say {' or '.join(words)}")
         return found
 
-    def default_cell(self) -> str:
-        """Return what the README says of the default."""
-        if self.needed_by and not self.key.startswith("hoodie."):
-            return "needed"
-        if isinstance(self.default, bool) and not self.key.startswith("hoodie."):
-            return "on" if self.default else "off"
-        default = str(self.default).lower() if isinstance(self.default, bool) else self.default
-        said = "none" if default in (None, ()) else f"`{default}`"
-        return f"{said}, {self.number}" if self.number else said
-
 
 def listed(text: str) -> tuple[str, ...]:
     """Return the names in a comma-separated list."""
@@ -104,7 +94,6 @@ def declare(*names: str, default: Any = None, hidden: bool = False, **what: Any)
 
 
 def number(key: str, default: float | None, low: float, high: float, *, whole: bool = True, **what: Any) -> Any:
-    """Return a field for a number."""
     return declare(key, default=default, number=Number(low, high, whole), **what)
 
 

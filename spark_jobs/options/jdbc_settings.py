@@ -1,14 +1,14 @@
 """Decides what JdbcSource reads, from which database, and how changes are found."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from urllib.parse import parse_qsl, urlsplit
 
 from contract.events import READ_MS
 from contract.secret_names import is_secret
-from spark_jobs.errors import SettingsError
+from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import Options
 from spark_jobs.options.declared import DAY_S, declare, declared_in, number, read
@@ -31,7 +31,7 @@ class Detection(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Password:
-    """Where the password is: at most one of these; it is read anew at each connection."""
+    """Where the password is: at most one of these. Each connection reads it again."""
 
     given: str | None = declare(keys.JDBC_PASSWORD, hidden=True)
     file: str | None = declare(keys.JDBC_PASSWORD_FILE)
@@ -66,7 +66,6 @@ class Server:
 
     @property
     def database(self) -> str:
-        """The database's name in the URL."""
         return urlsplit(self.url.removeprefix("jdbc:")).path.lstrip("/")
 
 
@@ -109,7 +108,7 @@ class Accepted:
     )
 
 
-def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Callable[[str], None]) -> JdbcSettings:
+def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Log) -> JdbcSettings:
     """Return the settings of JdbcSource; `warn` gets a line for each property that has no use.
 
     Raises SettingsError, naming the key.
@@ -161,7 +160,7 @@ def catalogue_settings(options: Options, properties: Mapping[str, str]) -> Catal
 
 
 def _refuse_secrets_in_arguments(options: Options) -> None:
-    """Whoever may list processes reads a command line; EMR shows it on its pages, too."""
+    """Anybody who may list processes can read a command line, and EMR shows it on its pages."""
     for key, _ in parse_overrides(options.hoodie_conf):
         name = PREFIX + key.removeprefix(OLD_PREFIX) if key.startswith(OLD_PREFIX) else key
         extra = name.startswith(keys.JDBC_EXTRA) and is_secret(name)

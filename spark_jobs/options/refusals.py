@@ -6,11 +6,11 @@ each commit.
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 
-from spark_jobs.errors import SettingsError
+from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import Options
 from spark_jobs.options.declared import Declared, Number
@@ -54,9 +54,7 @@ def hudis() -> frozenset[str]:
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-def refuse(
-    options: Options, properties: Mapping[str, str], known: Mapping[str, Declared], warn: Callable[[str], None]
-) -> None:
+def refuse(options: Options, properties: Mapping[str, str], known: Mapping[str, Declared], warn: Log) -> None:
     """Raise SettingsError for what can't be meant; `warn` about what has no use. `known` are the job's own."""
     refuse_unknown(properties, known)
     for key, declared in known.items():
@@ -115,7 +113,7 @@ def _refuse_contradictions(options: Options, properties: Mapping[str, str]) -> N
             raise SettingsError(f"{key}={given} contradicts {option}, which says {says}")
 
 
-def check_hudis(properties: Mapping[str, str], warn: Callable[[str], None]) -> None:
+def check_hudis(properties: Mapping[str, str], warn: Log) -> None:
     """Refuse what Hudi can't do or what is misspelt, naming the key; `warn` about what Hudi 0.15 doesn't know."""
     names = hudis() | {*keys.OURS, *keys.refused("unused")}
     for key, value in properties.items():

@@ -1,10 +1,10 @@
 """Decides once what options and properties mean together; everything after reads `Settings` only."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from contract.lake import QUARANTINE_FOLDER
-from spark_jobs.errors import SettingsError
+from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import Options
 from spark_jobs.options.declared import DAY_S, declare, declared_in, number, read
@@ -40,8 +40,9 @@ class TransformerSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All that one run of the job needs to know."""
+    """All that one run of the job needs to know; `options` as they were given, but for what the others decide."""
 
+    options: Options = field(repr=False)
     source: SourceSettings
     table: TableSettings
     sync: SyncSettings | None
@@ -60,12 +61,6 @@ class Settings:
     catalogue: CatalogueSettings | None
     history_kept: bool = declare(keys.HISTORY_KEPT, default=False)
     poll_seconds: float = number(keys.POLL_INTERVAL, 1, 0.1, DAY_S, whole=False)
-    min_interval_seconds: int
-    continuous: bool
-    checkpoint: str | None
-    ignore_checkpoint: str | None
-    max_retries: int
-    retry_seconds: int
     stop_file: str | None = declare(keys.STOP_FILE)
     metrics_namespace: str | None = declare(keys.METRICS_NAMESPACE)
 
@@ -88,7 +83,7 @@ PROPERTIES = declared_in(
 OF_MANY_TABLES = declared_in(ApplicationSettings)
 
 
-def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str], None]) -> Settings:
+def decide(options: Options, properties: Mapping[str, str], warn: Log) -> Settings:
     """Turn options and properties into settings; `warn` gets a line for each property that has no use here.
 
     Raises SettingsError, naming the key, for one that is unknown, unsupported, missing or contradicts an option.
@@ -102,6 +97,7 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
     return read(
         Settings,
         properties,
+        options=options,
         source=source,
         table=table,
         sync=sync_settings(options, properties, table),
@@ -114,12 +110,6 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
         claim_path=sibling_path(table.base_path, CLAIMS_FOLDER),
         events_path=_events_path(properties, table, source, transformer, warn),
         catalogue=catalogue_settings(options, properties),
-        min_interval_seconds=options.min_sync_interval_seconds,
-        continuous=options.continuous,
-        checkpoint=options.checkpoint,
-        ignore_checkpoint=options.ignore_checkpoint,
-        max_retries=options.max_retry_count,
-        retry_seconds=options.retry_interval_seconds,
     )
 
 
@@ -136,7 +126,7 @@ def _events_path(
     table: TableSettings,
     source: SourceSettings,
     transformer: TransformerSettings | None,
-    warn: Callable[[str], None],
+    warn: Log,
 ) -> str | None:
     if not PROPERTIES[keys.HISTORY_KEPT].read(properties):
         return None

@@ -1,12 +1,12 @@
 """Decides what the job reads: a topic, a folder of files, a database's rows, or other tables of the lake."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from contract.events import READ_MS
 from contract.history import COLUMNS, COMMIT, VERSION, column
 from contract.sizes import HEADROOM_BYTES, LARGEST_SETTING_BYTES
-from spark_jobs.errors import SettingsError
+from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import JDBC_SOURCES, KAFKA_SOURCES, Options
 from spark_jobs.options.declared import DAY_S, declare, declared_in, listed, number, read
@@ -32,7 +32,6 @@ class KafkaSettings:
 
     @property
     def servers(self) -> str:
-        """The brokers to begin with."""
         return self.consumer["bootstrap.servers"]
 
 
@@ -71,7 +70,7 @@ class HistorySettings:
 SourceSettings = FileSettings | KafkaSettings | JdbcSettings | SqlSettings | HistorySettings
 
 
-def source_settings(options: Options, properties: Mapping[str, str], warn: Callable[[str], None]) -> SourceSettings:
+def source_settings(options: Options, properties: Mapping[str, str], warn: Log) -> SourceSettings:
     """Return the settings of the source that the options name; `warn` gets a line per key of another one.
 
     A query makes the table a derived one, another table's path its history, whichever source the application's others
@@ -99,7 +98,7 @@ def source_settings(options: Options, properties: Mapping[str, str], warn: Calla
     return replace(files, root=files.root.rstrip("/"))
 
 
-def _tell_unused(warn: Callable[[str], None], source: str, others: Iterable[str], ours: Iterable[str]) -> None:
+def _tell_unused(warn: Log, source: str, others: Iterable[str], ours: Iterable[str]) -> None:
     for key in [*others, *sorted(ours)]:
         warn(f"{key} is not used: it has no meaning for {source}")
 

@@ -130,14 +130,10 @@ def multi_table_arguments(
 ) -> list[str]:
     """Return multi_table_streamer.py's options, in HoodieMultiTableStreamer's words, for a run without end.
 
-    How a caller starts one application for many tables: for each `TableJob` it puts `table_properties(job)` somewhere
-    that the job can read (an asset, a local file), then `list_properties` of those addresses; `properties_file` is the
-    latter's own. Only that file's address and `configuration` (say, a stop file whose name is known late) are on the
-    command line: it stays as short with 100 tables as with one (EMR takes 10,280 characters). `config_folder` and
-    `base_path_prefix` are HoodieMultiTableStreamer's and needed; they count for tables whose file isn't named, or
-    doesn't say a base path. `queried`: the tables' rows come by JdbcSource, from no files. `yarn_command` with
-    multi_table_streamer.py as `application` makes the step's command. One step per table stays `job_arguments` with
-    streamer.py.
+    The caller puts `table_properties` of each table where the job can read them, then `list_properties` of those
+    addresses at `properties_file`. So the command line stays as short with 100 tables as with one: EMR takes 10,280
+    characters. `config_folder` and `base_path_prefix` count for tables whose file isn't named, or says no base path.
+    `queried`: the tables' rows come by JdbcSource.
     """
     return [
         *("--table-type", "COPY_ON_WRITE", "--op", "UPSERT"),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from spark_jobs.errors import SettingsError
+from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys, properties
 from spark_jobs.options.command_line import (
     OPERATIONS,
@@ -16,7 +16,6 @@ from spark_jobs.options.command_line import (
 from spark_jobs.options.settings import OF_MANY_TABLES, PROPERTIES, Settings, decide
 
 ReadText = Callable[[str], str]
-Log = Callable[[str], None]
 _NO_DATABASE = "default"
 # In a table's own file these decide, where HoodieMultiTableStreamer would take the option without a word.
 _OPERATION_KEYS = ("hoodie.datasource.write.operation",)
@@ -46,30 +45,17 @@ class TableList:
         self._overrides = properties.combine([], properties.parse_overrides(given.shared.hoodie_conf))
         common = properties.load(given.shared.props or "", read_text)
         self._common = properties.combine(common, [])
+        of_all = self._all({})
         self.tables = self._listed()
-        self._refuse_unknown(self._common | self._overrides)
-        if keys.TARGET_BASE_PATH in self._common | self._overrides:
+        self._refuse_unknown(of_all)
+        if keys.TARGET_BASE_PATH in of_all:
             raise SettingsError(f"{keys.TARGET_BASE_PATH} is for one table: say it in that table's own file")
-
-    @property
-    def parallel_commits(self) -> int:
-        """How many tables may decode and commit at the same time."""
-        return int(OF_MANY_TABLES[keys.PARALLEL_COMMITS].read(self._all({})))
-
-    @property
-    def poll_seconds(self) -> float:
-        """The time between two looks for data, unless a table's own file says another."""
-        return float(PROPERTIES[keys.POLL_INTERVAL].read(self._all({})))
-
-    @property
-    def stop_file(self) -> str | None:
-        """The file that ends the whole application."""
-        return self._all({}).get(keys.STOP_FILE)
-
-    @property
-    def metrics_namespace(self) -> str | None:
-        """Where the tables' metrics go."""
-        return self._all({}).get(keys.METRICS_NAMESPACE)
+        # How many tables may decode and commit at the same time.
+        self.parallel_commits = int(OF_MANY_TABLES[keys.PARALLEL_COMMITS].read(of_all))
+        # Between two looks for data, unless a table's own file says another time.
+        self.poll_seconds = float(PROPERTIES[keys.POLL_INTERVAL].read(of_all))
+        self.stop_file = of_all.get(keys.STOP_FILE)
+        self.metrics_namespace = of_all.get(keys.METRICS_NAMESPACE)
 
     def settings(self, table: ListedTable, warn: Log) -> Settings:
         """Return the settings of a table's job; raises SettingsError as `settings.decide` does."""
@@ -112,14 +98,12 @@ class TableList:
         return ListedTable(database, table, self._all({}).get(key, default))
 
     def _refuse_unknown(self, given: Mapping[str, str]) -> None:
+        named = {f"{keys.INGESTION_PREFIX}{table.full_name}{keys.CONFIG_FILE_SUFFIX}" for table in self.tables}
         for key in given:
-            ours = key in OF_MANY_TABLES or key.endswith(keys.CONFIG_FILE_SUFFIX)
-            if key.startswith(keys.INGESTION_PREFIX) and not ours:
-                raise SettingsError(f"{key}: unknown property")
-        names = {f"{keys.INGESTION_PREFIX}{table.full_name}{keys.CONFIG_FILE_SUFFIX}" for table in self.tables}
-        for key in given:
-            if key.startswith(keys.INGESTION_PREFIX) and key.endswith(keys.CONFIG_FILE_SUFFIX) and key not in names:
-                raise SettingsError(f"{key}: {keys.TABLES} names no such table")
+            if not key.startswith(keys.INGESTION_PREFIX) or key in OF_MANY_TABLES or key in named:
+                continue
+            of_a_table = key.endswith(keys.CONFIG_FILE_SUFFIX)
+            raise SettingsError(f"{key}: {f'{keys.TABLES} names no such table' if of_a_table else 'unknown property'}")
 
     def _options(self, table: ListedTable, own: Mapping[str, str], merged: Mapping[str, str]) -> Options:
         shared = self._given.shared

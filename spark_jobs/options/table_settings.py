@@ -73,7 +73,6 @@ def sibling_path(base_path: str, folder: str) -> str:
 
 
 def table_settings(options: Options, properties: Mapping[str, str]) -> TableSettings:
-    """Return the settings of the table that the options name."""
     database, _, name = options.target_table.rpartition(".")
     partition_fields = listed(properties.get(keys.PARTITION_PATH, ""))
     append_only = declared_in(TableSettings)[keys.APPEND_ONLY].read(properties)

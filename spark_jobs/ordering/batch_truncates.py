@@ -38,7 +38,7 @@ class BatchTruncates:
 
     @property
     def emptied(self) -> int | None:
-        """Up to where the table's rows go; None for none: what was applied before has nothing left to remove."""
+        """Up to where the table's rows go; None if no TRUNCATE came, or it was applied already."""
         return self.after.applied if self.after.applied != self.known.applied else None
 
     def places(self, events: DataFrame) -> tuple[DataFrame, Expression, Expression]:

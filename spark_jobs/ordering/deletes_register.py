@@ -1,7 +1,7 @@
 """Remembers deleted keys in the commits' metadata, so that an older event can't bring a deleted row back.
 
 Hudi compares an event's ordering value with the stored row's. After a hard delete there is no row to compare with, and
-an event that arrives again (Debezium repeats some after a crash) or late would insert the row anew.
+an event that arrives again (Debezium repeats some after a crash) or late would insert the row again.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Orderer the events of a log: each is a change, in an order, and may come again, late, or with values left out."""
+"""Orders the events of a log: each is a change, in an order, and may come again, late, or with values left out."""
 
 from functools import reduce
 from operator import or_
@@ -6,15 +6,14 @@ from operator import or_
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.decoding.batch_decoder import BatchDecoder, DecodedBatch
+from spark_jobs.decoding.batch_decoder import DecodedBatch
 from spark_jobs.decoding.summary import Summary
 from spark_jobs.decoding.topic_place import LATE
 from spark_jobs.decoding.values import has_placeholder
-from spark_jobs.options.table_settings import TableSettings
 from spark_jobs.ordering import changes, deletes_register, key_changes, snapshot_rows
 from spark_jobs.ordering.batch_truncates import BatchTruncates
 from spark_jobs.ordering.changes import KEY, STORED_AT
-from spark_jobs.ordering.settled import OrderedChanges, StoredRows
+from spark_jobs.ordering.orderer import OrderedChanges, Orderer
 from spark_jobs.sources.batches import Batch
 from spark_jobs.table.checkpoint import Checkpoint
 from spark_jobs.table.quarantine import COLUMNS
@@ -23,18 +22,10 @@ from spark_jobs.table.quarantine import COLUMNS
 _COLLECTED = 10_000
 
 
-class LoggedEvents:
+class LoggedEvents(Orderer):
     """Gives events their places, drops those that something newer is known of, and fills in TOAST placeholders."""
 
     remembers_deletes = True
-
-    def __init__(
-        self, spark: SparkSession, settings: TableSettings, *, decoder: BatchDecoder, lake_rows: StoredRows
-    ) -> None:
-        self._spark = spark
-        self._settings = settings
-        self._decoder = decoder
-        self._lake_rows = lake_rows
 
     def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> OrderedChanges:
         """Return the events with TOAST placeholders replaced, and those for which no value was found."""
@@ -54,7 +45,7 @@ class LoggedEvents:
         if not summary.placeholders:
             return OrderedChanges(events, None, summary, notes=notes)
         types = {column.name: column.stored for column in self._decoder.columns if column.name in summary.placeholders}
-        stored = self._lake_rows(types)
+        stored = self._stored_rows(types)
         if summary.deletes and self._decoder.places_snapshots:
             events = key_changes.with_moved(events, stored, list(types))
         restored, lacking = changes.restore_placeholders(events, stored, list(types), ordering=ordering)
@@ -66,7 +57,7 @@ class LoggedEvents:
 
         A row that a snapshot has read since has that position, too, and must stay.
         """
-        stored = self._lake_rows({})
+        stored = self._stored_rows({})
         if stored is None or not self._decoder.places_snapshots:
             return events
         late = F.col(LATE) & (F.col(f"row.{self._settings.ordering_field}") <= F.col(STORED_AT))
@@ -79,7 +70,7 @@ class LoggedEvents:
         A placeholder between the two has then taken over a value from before both; the table doesn't say which rows'.
         """
         columns = {column.name: column.stored for column in self._decoder.columns if has_placeholder(column)}
-        stored = self._lake_rows(columns)
+        stored = self._stored_rows(columns)
         if stored is None or not columns:
             return ()
         stored = stored.select(KEY, STORED_AT, F.struct(*columns).alias("stored row"))
@@ -99,9 +90,6 @@ class LoggedEvents:
             "kept back since (TOAST) may be an older one; `./lake reconcile --repair` compares and repairs",
         )
 
-    def release(self) -> None:
-        """Nothing is cached here."""
-
     def _placed(
         self, events: DataFrame, summary: Summary, truncates: BatchTruncates, progress: Checkpoint
     ) -> DataFrame:
@@ -110,7 +98,7 @@ class LoggedEvents:
         events, behind, emptied = truncates.places(events)
         return snapshot_rows.placed(
             events,
-            self._lake_rows({}),
+            self._stored_rows({}),
             deletes_register.as_frame(self._spark, deleted) if deleted else None,
             behind=behind,
             emptied=emptied,

@@ -1,4 +1,4 @@
-"""Orderer rows that were queried: those that the table has as they are need no write, those that are gone go there.
+"""Orders rows that were queried: those that the table has as they are need no write, those that are gone go there.
 
 An event of such a row says what the row is, not that it changed (docs/decisions/0090). Which rows are new, changed or
 gone is told by comparing them, and the source's keys, with the table.
@@ -7,6 +7,7 @@ gone is told by comparing them, and the source's keys, with the table.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
@@ -15,7 +16,7 @@ from pyspark.sql import types as T
 
 from contract.events import CREATE, DELETE, DELETED, IS_DELETED, OPERATION, QUERIED_TYPES, READ_MS, UPDATE
 from contract.special_values import SPECIALS_COLUMN
-from spark_jobs.decoding.batch_decoder import BatchDecoder, DecodedBatch
+from spark_jobs.decoding.batch_decoder import DecodedBatch
 from spark_jobs.decoding.decode import Decoder
 from spark_jobs.decoding.schema import Column
 from spark_jobs.errors import JobError, SettingsError
@@ -23,7 +24,7 @@ from spark_jobs.options import keys
 from spark_jobs.options.table_settings import TableSettings
 from spark_jobs.ordering import changes
 from spark_jobs.ordering.changes import KEY, STORED_AT, comparison_form
-from spark_jobs.ordering.settled import OrderedChanges, StoredRows
+from spark_jobs.ordering.orderer import OrderedChanges, Orderer
 from spark_jobs.sources.batches import Batch
 from spark_jobs.sources.postgres.batch import JdbcBatch
 from spark_jobs.sources.postgres.relation import ALL
@@ -35,7 +36,7 @@ _STORED, _IS_THERE, _IS_SAME = "stored row", "is there", "is same"
 
 @dataclass(frozen=True)
 class _Compared:
-    """A batch's events beside the table's rows, and how many of them are new to it, or not as it has them.
+    """A batch's events with the table's rows, and how many of them are new to it, or not as it has them.
 
     `fresh`: all are new, each of a key of its own.
     """
@@ -55,19 +56,12 @@ class _Keys:
     of: int
 
 
-class QueriedRows:
+class QueriedRows(Orderer):
     """Compares what a look found with the table."""
 
-    remembers_deletes = False
-
-    def __init__(
-        self, spark: SparkSession, settings: TableSettings, *, decoder: BatchDecoder, lake_rows: StoredRows
-    ) -> None:
-        """Raise SettingsError for a table in which a key may be twice."""
-        self._spark = spark
-        self._settings = settings
-        self._decoder = decoder
-        self._lake_rows = lake_rows
+    def __init__(self, spark: SparkSession, settings: TableSettings, **parts: Any) -> None:
+        """Raise SettingsError for a table in which a key may be twice; `parts` are Orderer's."""
+        super().__init__(spark, settings, **parts)
         self._kept: list[DataFrame] = []
         if not settings.global_index:
             raise SettingsError(f"{keys.INDEX_TYPE}: JdbcSource needs a global index, which finds a key anywhere")
@@ -106,7 +100,7 @@ class QueriedRows:
         if not batch.is_small and batch.condition == ALL and self._are_new(events):
             return _Compared(_with_operation(events, F.lit(CREATE)), new=fitting, changed=0, fresh=True)
         columns = self._comparable(batch)
-        stored = self._lake_rows({column.name: column.stored for column in columns}) if fitting else None
+        stored = self._stored_rows({column.name: column.stored for column in columns}) if fitting else None
         if stored is None:
             return _Compared(_with_operation(events, F.lit(CREATE)), new=fitting, changed=0)
         values = F.struct(*(F.col(column.name) for column in columns)) if columns else F.lit(None)
@@ -115,7 +109,7 @@ class QueriedRows:
             stored = stored.join(F.broadcast(events.select(KEY)), KEY, "left_semi")
         same = [_is_same(column) for column in columns]
         # Of columns that a query has made, the table doesn't say what the source's were.
-        is_same = reduce(lambda one, other: one & other, same) if self._lake_rows.passed_on is None else F.lit(False)
+        is_same = reduce(lambda one, other: one & other, same) if self._stored_rows.passed_on is None else F.lit(False)
         is_there = F.col(STORED_AT).isNotNull()
         joined = events.join(stored, KEY, "left").withColumns({_IS_THERE: is_there, _IS_SAME: is_there & is_same})
         operation = F.when(F.col(_IS_THERE), F.lit(UPDATE)).otherwise(F.lit(CREATE))
@@ -130,10 +124,10 @@ class QueriedRows:
         They are compared by hashes: two of one hash only mean that nothing is taken for granted. Rows that a query
         makes of these are others.
         """
-        if self._lake_rows.passed_on is not None:
+        if self._stored_rows.passed_on is not None:
             return False
         found = events.select(F.xxhash64(KEY).alias(KEY), F.lit(1).alias("sent"))
-        if (stored := self._lake_rows({})) is not None:
+        if (stored := self._stored_rows({})) is not None:
             found = found.unionAll(stored.select(F.xxhash64(KEY), F.lit(0)))
         alike = found.groupBy(KEY).agg(F.count("*").alias("rows"), F.sum("sent").alias("sent"))
         return alike.filter("sent > 0 AND rows > 1").isEmpty()
@@ -158,7 +152,7 @@ class QueriedRows:
             return None
         kinds = {column.name: column.stored for column in self._decoder.columns}
         key, names = self._settings.key_fields, (*self._settings.key_fields, *self._settings.partition_fields)
-        stored = self._lake_rows({name: kinds[name] for name in dict.fromkeys(names)})
+        stored = self._stored_rows({name: kinds[name] for name in dict.fromkeys(names)})
         if stored is None:
             return None
         there = batch.keys_of({column.source: column for column in self._decoder.columns if column.name in key})
@@ -201,7 +195,7 @@ class QueriedRows:
     def _tell(self, batch: JdbcBatch, compared: _Compared, gone: _Keys | None, *, all_fit: bool) -> None:
         """Tell the source how many rows the table has after the commit, and how many of the source's it lacks."""
         known = batch.lake_rows if gone is None else gone.of - gone.count
-        if known is None and self._lake_rows({}) is None:
+        if known is None and self._stored_rows({}) is None:
             known = 0
         if known is None:
             batch.settled(None, 0)
@@ -217,7 +211,6 @@ class QueriedRows:
         return self._kept[-1]
 
     def release(self) -> None:
-        """Free the rows that were compared."""
         for frame in self._kept:
             frame.unpersist()
         self._kept = []

@@ -51,14 +51,12 @@ class Truncates:
         return replace(now, ignored=None) if over else now
 
     def to_metadata(self) -> dict[str, str]:
-        """Return the entries of a commit's metadata."""
         place = ",".join(map(str, self.place)) if self.place else None
         entries = {_APPLIED_KEY: self.applied, IGNORED_TRUNCATE: self.ignored, _SETTLED_KEY: self.settled}
         return {key: str(value) for key, value in {**entries, _PLACE_KEY: place}.items() if value is not None}
 
 
 def from_metadata(entries: Mapping[str, str]) -> Truncates:
-    """Return what a commit's metadata says."""
     applied, ignored, settled = (
         int(entries[key]) if key in entries else None for key in (_APPLIED_KEY, IGNORED_TRUNCATE, _SETTLED_KEY)
     )

@@ -4,16 +4,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Protocol
+from dataclasses import KW_ONLY, dataclass, field
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.sql import SparkSession
 
-from spark_jobs.errors import JobError
+from spark_jobs.errors import JobError, Log
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.runtime.stopping import StopFile
 
-Log = Callable[[str], None]
 _LOOK_S = 1.0
 # YARN starts an executor within seconds, where it has room for one.
 WITHOUT_EXECUTORS_S = 120.0
@@ -21,21 +20,6 @@ WITHOUT_EXECUTORS_S = 120.0
 
 class ApplicationEndedError(JobError):
     """The cluster has ended the application: no job in it can go on."""
-
-
-class Application(Protocol):
-    """What is asked of Spark."""
-
-    name: str
-
-    def has_ended(self) -> bool:
-        """Tell whether its SparkContext is stopped."""
-
-    def executors(self) -> int | None:
-        """Return how many are registered; None where the driver does their work."""
-
-    def cancel_jobs(self) -> None:
-        """Fail the Spark jobs that run or wait."""
 
 
 class SparkApplication:
@@ -65,63 +49,55 @@ class SparkApplication:
         self._context.cancelAllJobs()
 
 
+@dataclass(eq=False)
 class Watch:
     """Sets `stop` when the application has ended, or the stop file is there; says when there are no executors."""
 
-    def __init__(
-        self,
-        application: Application,
-        *,
-        stop: threading.Event,
-        log: Log,
-        stop_file: StopFile | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._application = application
-        self._stop = stop
-        self._log = log
-        self._stop_file = stop_file
-        self._clock = clock
-        self._without_since: float | None = None
-        self._said = False
+    application: SparkApplication
+    _: KW_ONLY
+    stop: threading.Event
+    log: Log
+    stop_file: StopFile | None = None
+    clock: Callable[[], float] = time.monotonic
+    _without_since: float | None = field(default=None, init=False)
+    _said: bool = field(default=False, init=False)
 
     def look(self) -> None:
-        """Look once."""
         try:
             self.raise_if_ended()
-            if self._stop_file:
-                self._stop_file.look()
+            if self.stop_file:
+                self.stop_file.look()
             self._look_for_executors()
         except (ApplicationEndedError, Py4JNetworkError):
-            self._stop.set()
+            self.stop.set()
         except (Py4JError, OSError):
             # The application or the JVM ends just now: the next look tells.
             return
 
     def raise_if_ended(self) -> None:
         """Raise ApplicationEndedError, or Py4JNetworkError where the JVM is gone."""
-        if self._application.has_ended():
-            name = self._application.name
+        if self.application.has_ended():
+            name = self.application.name
             raise ApplicationEndedError(
                 f"{name} has ended, killed or after too many failures: see `yarn logs -applicationId {name}`, and "
                 "start the job again"
             )
 
     def _look_for_executors(self) -> None:
-        if self._application.executors() != 0:
+        if self.application.executors() != 0:
             if self._said:
-                self._log("has executors again")
+                self.log("has executors again")
             self._without_since, self._said = None, False
             return
-        if self._stop.is_set():
+        if self.stop.is_set():
             # A commit that waits for an executor would never reach its end.
-            self._application.cancel_jobs()
+            self.application.cancel_jobs()
             return
-        now = self._clock()
+        now = self.clock()
         self._without_since = now if self._without_since is None else self._without_since
         if not self._said and now - self._without_since >= WITHOUT_EXECUTORS_S:
             self._said = True
-            self._log(
+            self.log(
                 f"no executors for {WITHOUT_EXECUTORS_S:.0f} s: YARN has no room for one, or has lost its nodes; "
                 "waiting for one (processing.executor_memory, processing.core_instances)"
             )

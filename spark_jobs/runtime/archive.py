@@ -14,7 +14,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ("contract", "spark_jobs")
-# Modules, and what they read from beside them.
+# Modules, and what they read from their own folders.
 KINDS = ("*.py", "*.txt", "*.tsv", "*.java", "*.pem")
 # Where boto3 and what it needs lie in the archive.
 LIBRARIES = "aws_sdk"

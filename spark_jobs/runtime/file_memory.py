@@ -1,6 +1,6 @@
 """Remembers the files that Hudi reads again and again within one commit: on S3 each look is a paid request.
 
-Hudi opens a table anew some 18 times per commit, and each time asks whether `.hoodie` is there, reads
+Hudi opens a table some 18 times per commit, and each time asks whether `.hoodie` is there, reads
 `hoodie.properties` and looks for a bootstrap index. No setting of Hudi or Hadoop prevents that, so the driver's file
 system gets a layer:
 
@@ -18,10 +18,9 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import Any
 
-from spark_jobs.errors import first_line
+from spark_jobs.errors import Log, first_line
 from spark_jobs.runtime.hadoop import Hadoop
 
-Log = Callable[[str], None]
 _NAME = "spark_jobs.RememberingFileSystem"
 _SCHEMES = ("s3", "s3a", "s3n")
 _SOURCE = "RememberingFileSystem.java"
@@ -30,7 +29,7 @@ _INSTALLING = threading.Lock()
 
 
 def remembering(hadoop: Hadoop, paths: Sequence[str], log: Log) -> Callable[[], None]:
-    """Put the layer over the object stores that `paths` lie in; return what makes all look anew below them.
+    """Put the layer over the object stores that `paths` lie in; return what makes all look again below them.
 
     Elsewhere nothing is done: a look at a disk costs nothing. Where the layer can't be put (another Hadoop than those
     known), a line says so, and the job goes on with more requests.

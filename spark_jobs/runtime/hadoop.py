@@ -30,10 +30,10 @@ class Hadoop:
         self.configuration: Any = spark._jsc.hadoopConfiguration()
 
     def forget_sources(self) -> None:
-        """Forget which file or program each setting is from, which no part of Hadoop, Spark or Hudi asks for.
+        """Drop the origin of each setting: nothing in Hadoop, Spark or Hudi reads it.
 
         Hudi's tasks carry the configuration, some 1,000 settings: each one's source is compressed on its own when a
-        task is written, and again when it is read. Hadoop fills it anew whenever it loads another of its files.
+        task is written, and again when it is read. Hadoop fills it again whenever it loads another of its files.
         """
         if self._sources is not None:
             self._sources.keySet().clear()
@@ -64,11 +64,9 @@ class Hadoop:
             raise SettingsError(f"{path}: {first_line(error)}") from error
 
     def is_folder(self, path: str) -> bool:
-        """Tell whether a folder is there."""
         return self.exists(path) and bool(self.system(path).getFileStatus(self._path(path)).isDirectory())
 
     def exists(self, path: str) -> bool:
-        """Tell whether a file or folder is there."""
         return bool(self.system(path).exists(self._path(path)))
 
     def read_text(self, path: str) -> str:

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from contract import metrics as names
-from spark_jobs.errors import first_line
+from spark_jobs.errors import Log, first_line
 from spark_jobs.report import CommitReport
 from spark_jobs.runtime import aws
 
-Log = Callable[[str], None]
 INTERVAL_S = 60.0
 # Longer than one call with its retries may take.
 FINISH_S = 30.0
@@ -33,6 +32,7 @@ COUNTERS = {
     names.MISSING_OFFSETS: "missing_offsets",
     names.LATE_FILES: "late_files",
 }
+STATES = {names.IGNORED_TRUNCATES: "Count", names.HORIZON_AGE_SECONDS: "Seconds"}
 DURATIONS = {names.COMMIT_SECONDS: "seconds", names.LAG_SECONDS: "lag_seconds"}
 
 
@@ -75,7 +75,7 @@ class Metrics:
         self._statistics: dict[str, _Statistics] = {}
         self._current_at = clock()
         # What is as it is, however often it is told.
-        self._states: dict[str, tuple[str, float]] = {}
+        self._states: dict[str, float] = {}
         self._failures = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
@@ -85,7 +85,6 @@ class Metrics:
         self._thread.start()
 
     def committed(self, report: CommitReport) -> None:
-        """Take in a commit."""
         with self._lock:
             self._current_at = self._clock()
             for name, attribute in (COUNTERS | DURATIONS).items():
@@ -98,13 +97,11 @@ class Metrics:
         with self._lock:
             self._current_at = self._clock()
 
-    def ignored_truncates(self, number: int | None) -> None:
-        """Note what the table's commits say; None for a table that isn't asked."""
-        self._state(names.IGNORED_TRUNCATES, "Count", number)
-
-    def horizon_age(self, seconds: float | None) -> None:
-        """Note how long a transaction has kept the source's horizon where it is; None for a table of events."""
-        self._state(names.HORIZON_AGE_SECONDS, "Seconds", seconds)
+    def state(self, name: str, value: float | None) -> None:
+        """Note what stays so until it is told again; None for what the table isn't asked."""
+        if value is not None:
+            with self._lock:
+                self._states[name] = value
 
     def failed(self) -> None:
         """Note an attempt that has failed and is made again."""
@@ -140,16 +137,9 @@ class Metrics:
         # Whatever was counted while the last one was under way.
         self.publish()
 
-    def _state(self, name: str, unit: str, value: float | None) -> None:
-        if value is not None:
-            with self._lock:
-                self._states[name] = (unit, value)
-
-    def _data(
-        self, taken: dict[str, _Statistics], age: float, states: Mapping[str, tuple[str, float]]
-    ) -> Iterator[dict[str, Any]]:
-        for name, (unit, value) in states.items():
-            yield self._datum(name, unit, Value=value)
+    def _data(self, taken: dict[str, _Statistics], age: float, states: Mapping[str, float]) -> Iterator[dict[str, Any]]:
+        for name, value in states.items():
+            yield self._datum(name, STATES[name], Value=value)
         yield self._datum(names.COMMIT_AGE_SECONDS, "Seconds", Value=age)
         commits = taken.get(names.EVENTS, _Statistics()).count
         yield self._datum(names.COMMITS, "Count", Value=commits)

@@ -29,7 +29,7 @@ def with_fallback(what: str, inner: Callable[[], Made], ordinary: Callable[[], M
         except (Py4JError, TypeError) as error:  # py4j: no such method; a class that isn't there can't be called
             _strange.add(what)
             said = " ".join(str(error).split())  # py4j names the method in a second line
-            log(f"{what} takes longer than it need, as this Spark isn't the one that we know: {said:.300}")
+            log(f"{what} is slower: this Spark lacks an internal API: {said:.300}")
     return ordinary()
 
 
@@ -41,7 +41,7 @@ class CachedFrame:
     _planned: DataFrame
 
     def release(self) -> None:
-        """Free the memory; what is still asked of the frame is computed anew."""
+        """Free the memory. Later queries recompute the rows."""
         self._planned.unpersist()
 
 

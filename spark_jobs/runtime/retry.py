@@ -3,11 +3,12 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from py4j.protocol import Py4JNetworkError
 
-from spark_jobs.errors import JobError, user_message
+from spark_jobs.errors import JobError, Log, user_message
 
 # Of exception classes in the JVM and in boto3, and of those that they extend: what a service or a network that is gone,
 # slow or overloaded makes. Not IOException or OSError as such: a broken file is one, too.
@@ -127,52 +128,44 @@ def _code(cause: Any) -> str:
     return ""
 
 
-Log = Callable[[str], None]
 T = TypeVar("T")
 _FIRST_PAUSE_S = 1.0
 # Between two lines of the log while an outage lasts.
 LINE_S = 600.0
 
 
+@dataclass(eq=False, kw_only=True)
 class Backoff:
     """Waits between attempts, 1, 2, 4 … s up to `longest_seconds`; says so at first, every 10 minutes, and in the end.
 
     `stop` ends a pause at once.
     """
 
-    def __init__(
-        self,
-        *,
-        stop: threading.Event,
-        longest_seconds: float,
-        log: Log,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._stop = stop
-        self._longest = longest_seconds
-        self._log = log
-        self._clock = clock
-        self.attempts = 0
-        self._began = 0.0
-        self._last_line = 0.0
+    stop: threading.Event
+    longest_seconds: float
+    log: Log
+    clock: Callable[[], float] = time.monotonic
+    attempts: int = field(default=0, init=False)
+    _began: float = field(default=0.0, init=False)
+    _last_line: float = field(default=0.0, init=False)
 
     def wait(self, error: Exception) -> None:
         """Pause after an attempt that `error` ended."""
-        now = self._clock()
+        now = self.clock()
         self._began = self._began if self.attempts else now
-        pause = min(_FIRST_PAUSE_S * 2.0 ** min(self.attempts, 30), self._longest)
+        pause = min(_FIRST_PAUSE_S * 2.0 ** min(self.attempts, 30), self.longest_seconds)
         self.attempts += 1
-        growing = self.attempts == 1 or pause < self._longest
+        growing = self.attempts == 1 or pause < self.longest_seconds
         if growing or now - self._last_line >= LINE_S:
             self._last_line = now
             lasting = f" for {now - self._began:.0f} s" if self.attempts > 1 else ""
-            self._log(f"attempt {self.attempts} failed{lasting}, again in {pause:.0f} s: {user_message(error)}")
-        self._stop.wait(pause)
+            self.log(f"attempt {self.attempts} failed{lasting}, again in {pause:.0f} s: {user_message(error)}")
+        self.stop.wait(pause)
 
     def over(self) -> None:
         """Note an attempt that succeeded."""
         if self.attempts:
-            self._log(f"works again, after {self.attempts} failed attempts in {self._clock() - self._began:.0f} s")
+            self.log(f"works again, after {self.attempts} failed attempts in {self.clock() - self._began:.0f} s")
         self.attempts = 0
 
 

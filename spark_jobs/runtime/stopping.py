@@ -8,13 +8,14 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from py4j.protocol import Py4JNetworkError
 from pyspark import java_gateway
 from pyspark.sql import SparkSession
 
-from spark_jobs.errors import first_line
+from spark_jobs.errors import Log, first_line
 
 _NAMES = ("TERM", "INT")
 
@@ -47,45 +48,37 @@ def stop_on_signals(spark: SparkSession, stop: threading.Event) -> None:
         gateway.jvm.sun.misc.Signal.handle(gateway.jvm.sun.misc.Signal(name), handler)
 
 
-Log = Callable[[str], None]
 _LOOK_SECONDS = 10.0
 
 
+@dataclass(eq=False)
 class StopFile:
     """Sets `stop` once the file at `path` is there; looks every 10 s at most."""
 
-    def __init__(
-        self,
-        path: str,
-        *,
-        exists: Callable[[str], bool],
-        stop: threading.Event,
-        log: Log,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._path = path
-        self._exists = exists
-        self._stop = stop
-        self._log = log
-        self._clock = clock
-        self._next_look = float("-inf")
-        self._failing = False
+    path: str
+    _: KW_ONLY
+    exists: Callable[[str], bool]
+    stop: threading.Event
+    log: Log
+    clock: Callable[[], float] = time.monotonic
+    _next_look: float = field(default=float("-inf"), init=False)
+    _failing: bool = field(default=False, init=False)
 
     def look(self) -> None:
         """Look when it is time; a failure is logged once, and the job goes on."""
-        if self._clock() < self._next_look:
+        if self.clock() < self._next_look:
             return
-        self._next_look = self._clock() + _LOOK_SECONDS
+        self._next_look = self.clock() + _LOOK_SECONDS
         try:
-            there = self._exists(self._path)
+            there = self.exists(self.path)
         except Py4JNetworkError:
             raise
         except Exception as error:  # noqa: BLE001  (S3, HDFS and Hadoop each raise their own; the next look may succeed)
             if not self._failing:
-                self._log(f"stop file {self._path} can't be looked for: {first_line(error)}")
+                self.log(f"stop file {self.path} can't be looked for: {first_line(error)}")
             self._failing = True
             return
         self._failing = False
         if there:
-            self._log(f"stopped by {self._path}")
-            self._stop.set()
+            self.log(f"stopped by {self.path}")
+            self.stop.set()

@@ -145,7 +145,6 @@ class FileCheckpoint:
         return missing
 
     def to_text(self) -> str:
-        """Return the progress as JSON text for the commit."""
         by_time = sorted(self.memory.items(), key=lambda item: item[1])
         times = struct.pack(f">{len(by_time)}Q", *(changed for _, changed in by_time))
         packed = zlib.compress(times + b"".join(digest for digest, _ in by_time), 9)

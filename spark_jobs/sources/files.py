@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.errors import SettingsError
+from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.source_settings import FileSettings
 from spark_jobs.runtime.hadoop import Hadoop
@@ -19,7 +19,6 @@ from spark_jobs.sources.batches import SMALL_BYTES, Batch, Findings, bounded
 from spark_jobs.sources.file_progress import FileCheckpoint, SourceFile, read_file_checkpoint
 from spark_jobs.sources.listing import Lister
 
-Log = Callable[[str], None]
 # One listing request returns this many objects: below it a full listing is cheaper than one by partition.
 _PAGE = 1000
 # The sink's names end in the last event's offset: `topic(0_000000000055).json` or `000000000055_<ms>_<ms>.json`.
@@ -65,12 +64,10 @@ class FileBatch(Batch):
 
     @property
     def files(self) -> int:
-        """How many files the batch has."""
         return len(self.consumed)
 
     @property
     def has_lines(self) -> bool:
-        """False when all files are empty."""
         return any(file.size for file in self.consumed)
 
     @property
@@ -80,12 +77,10 @@ class FileBatch(Batch):
 
     @property
     def has_passed(self) -> bool:
-        """Whether some files lie below their partition's watermark."""
         return any(map(self.before.was_passed, self.consumed))
 
     @property
     def checkpoint(self) -> str:
-        """The progress to store with the commit."""
         return self.progress.to_text()
 
     def lines(self) -> DataFrame:
@@ -164,7 +159,6 @@ class FileBatch(Batch):
         return replace(self, unreadable={**self.unreadable, **found}) if found else None
 
     def copy(self, name: str, folder: str) -> str:
-        """Copy a file, as it is, below a folder; return the copy's path."""
         [file] = [file for file in self.consumed if file.name == name]
         # Lines of the file that are read may go to quarantine, too, under the file's own name.
         ending = ".whole" if name in self.with_long_lines else ""
@@ -189,7 +183,6 @@ class FileBatch(Batch):
         return str(name.with_name(f"{stem}-{digest}{suffix}")).replace(":", "_")
 
     def check(self, lines_of_origin: Mapping[str, int]) -> Findings:
-        """Compare line counts with the offsets in the names of the ordered layout."""
         lines_of_name = {self.name_of(origin): count for origin, count in lines_of_origin.items()}
         missing = self.before.missing_offsets(self.consumed, lines_of_name, uncounted=self.unreadable)
         late = [file.name for file in self.consumed if self.before.is_late(file)]
@@ -244,7 +237,6 @@ class JsonFiles:
         return batch.without_long_lines()
 
     def reset(self) -> None:
-        """List everything anew."""
         self._waiting = []
         self._swept_at = None
 

@@ -1,7 +1,7 @@
 """JsonKafkaSource: a topic directly, with HoodieStreamer's own checkpoint text `topic,0:123,1:456` (next offsets)."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from contract.sizes import SizeLimits
-from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.errors import JobError, Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.source_settings import KafkaSettings
 from spark_jobs.sources.batches import SMALL_EVENTS, Batch, Findings, bounded
@@ -71,17 +71,14 @@ class KafkaBatch(Batch):
 
     @property
     def files(self) -> int:
-        """How many partitions have new events."""
         return sum(self.stop[partition] > self.start[partition] for partition in self.stop)
 
     @property
     def is_small(self) -> bool:
-        """Whether the ranges have SMALL_EVENTS at most."""
         return sum(stop - self.start[partition] for partition, stop in self.stop.items()) <= SMALL_EVENTS
 
     @property
     def checkpoint(self) -> str:
-        """The progress to store with the commit."""
         return write_offsets(self.settings.topic, self.stop)
 
     def lines(self) -> DataFrame:
@@ -116,7 +113,7 @@ class KafkaBatch(Batch):
 class JsonKafka:
     """Finds new offsets of one topic."""
 
-    def __init__(self, spark: SparkSession, settings: KafkaSettings, *, log: Callable[[str], None]) -> None:
+    def __init__(self, spark: SparkSession, settings: KafkaSettings, *, log: Log) -> None:
         self._spark = spark
         self._settings = settings
         self._log = log
@@ -144,7 +141,6 @@ class JsonKafka:
         return KafkaBatch(self._spark, self._settings, start, stop, lost)
 
     def reset(self) -> None:
-        """Connect anew."""
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None

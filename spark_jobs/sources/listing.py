@@ -1,7 +1,6 @@
 """Lists the files under a folder: local, on S3 by its own API, or through Hadoop for everything else."""
 
 import os
-import posixpath
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -55,13 +54,11 @@ class LocalLister(Lister):
         self.root = str(self._root)
 
     def missing(self, *, read_before: bool) -> str | None:  # noqa: ARG002  (an emptied folder is still there)
-        """Return what is wrong with a root that has no files."""
         if self._root.is_dir():
             return None
         return "not a folder" if self._root.exists() else "no such folder"
 
     def all(self) -> list[SourceFile]:
-        """Return every file."""
         return list(self._walk(self._root, ""))
 
     def _walk(self, folder: Path, prefix: str) -> Iterator[SourceFile]:
@@ -85,7 +82,7 @@ class LocalLister(Lister):
 
 
 class S3Lister(Lister):
-    """Objects under `scheme://bucket/prefix`, by boto3's list_objects_v2 with StartAfter."""
+    """Objects under `scheme://bucket/prefix`, by boto3's list_objects_v2; `after` is a walk's (shared_listing.py)."""
 
     def __init__(self, root: str, client: Any) -> None:
         self._client = client
@@ -95,11 +92,13 @@ class S3Lister(Lister):
         self._prefix = f"{prefix}/" if prefix else ""
 
     def all(self) -> list[SourceFile]:
-        """Return every object."""
+        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self._prefix)
         try:
-            return list(self._list(""))
+            entries = [entry for page in pages for entry in page.get("Contents", [])]
         except self._client.exceptions.NoSuchBucket:
             return []
+        found = (source_file(entry, self._scheme, self._bucket, self._prefix) for entry in entries)
+        return [file for file in found if file is not None]
 
     def missing(self, *, read_before: bool) -> str | None:
         """Return what is wrong with a root that has no files. S3 has no folders: one goes with its last object."""
@@ -108,45 +107,6 @@ class S3Lister(Lister):
         except self._client.exceptions.NoSuchBucket:
             return "no such bucket"
         return None if found.get("Contents") or read_before else "no object's name begins so"
-
-    def after(self, watermarks: Mapping[str, str]) -> list[SourceFile]:
-        """Return the objects after each folder's watermark, and all of folders that have appeared since."""
-        found: dict[str, SourceFile] = {}
-        for folder, last in watermarks.items():
-            found.update((file.name, file) for file in self._list(f"{folder}/", start_after=last))
-        topics = {f"{posixpath.dirname(folder)}/" for folder in watermarks if "/" in folder}
-        known = topics | {f"{folder}/" for folder in watermarks}
-        for parent in ["", *sorted(topics)]:
-            files, folders = self._level(parent)
-            found.update((file.name, file) for file in files)
-            for folder in folders:
-                if folder not in known:
-                    found.update((file.name, file) for file in self._list(folder))
-        return list(found.values())
-
-    def _list(self, folder: str, start_after: str = "") -> Iterator[SourceFile]:
-        arguments = {"StartAfter": self._prefix + start_after} if start_after else {}
-        for page in self._pages(folder, **arguments):
-            yield from self._files(page)
-
-    def _level(self, folder: str) -> tuple[list[SourceFile], list[str]]:
-        files: list[SourceFile] = []
-        folders: list[str] = []
-        for page in self._pages(folder, Delimiter="/"):
-            files += self._files(page)
-            names = [entry["Prefix"].removeprefix(self._prefix) for entry in page.get("CommonPrefixes", [])]
-            folders += [name for name in names if not is_bookkeeping(name.rstrip("/"))]
-        return files, folders
-
-    def _pages(self, folder: str, **arguments: str) -> Iterator[dict[str, Any]]:
-        paginator = self._client.get_paginator("list_objects_v2")
-        yield from paginator.paginate(Bucket=self._bucket, Prefix=self._prefix + folder, **arguments)
-
-    def _files(self, page: dict[str, Any]) -> Iterator[SourceFile]:
-        for entry in page.get("Contents", []):
-            file = source_file(entry, self._scheme, self._bucket, self._prefix)
-            if file is not None:
-                yield file
 
 
 def source_file(entry: Mapping[str, Any], scheme: str, bucket: str, prefix: str) -> SourceFile | None:
@@ -167,13 +127,11 @@ class HadoopLister(Lister):
         self._hadoop = hadoop
 
     def missing(self, *, read_before: bool) -> str | None:
-        """Return what is wrong with a root that has no files."""
         if self._hadoop.is_folder(self.root) or (read_before and self.root.startswith("s3")):
             return None
         return "not a folder" if self._hadoop.exists(self.root) else "no such folder"
 
     def all(self) -> list[SourceFile]:
-        """Return every file."""
         files = []
         for path, size, changed_ms, etag in self._hadoop.files_below(self.root):
             name = _below(path, self.root)
@@ -188,9 +146,7 @@ def _below(path: str, root: str) -> str:
     return plain.removeprefix(plain_root).lstrip("/")
 
 
-def lister_for(
-    root: str, hadoop: Hadoop, s3_lister: Callable[[str, Any], Lister] = S3Lister
-) -> tuple[Lister, str | None]:
+def lister_for(root: str, hadoop: Hadoop, s3_lister: Callable[[str, Any], Lister]) -> tuple[Lister, str | None]:
     """Return the lister for a root, and a line to log when it isn't the best one that there could be.
 
     `s3_lister` makes one of a root on S3 and boto3's client.

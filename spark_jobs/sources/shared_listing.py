@@ -20,56 +20,59 @@ _FIRST_PARTITION = "0"
 
 
 class SharedListing:
-    """Makes the listers of many tables; `max_age_seconds` is how old an answer may be: the time between two looks."""
+    """Makes the listers of tables; `max_age_seconds` is how old an answer may be: the time between two looks.
+
+    0 is for one table alone, which shares with nobody.
+    """
 
     def __init__(self, *, max_age_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._max_age = max_age_seconds
         self._clock = clock
         self._lock = threading.Lock()
-        self._walks: dict[tuple[str, str], Walk] = {}
+        self._walks: dict[tuple[str, str, bool], Walk] = {}
 
-    def lister(self, root: str, client: Any) -> S3Lister:
-        """Return the lister of `scheme://bucket/prefix`; it walks with the others of its parent folder."""
+    def lister(self, root: str, client: Any) -> "SharedLister":
+        """Return the lister of `scheme://bucket/prefix`; it walks with the others of its parent folder.
+
+        A table alone, and a folder in the bucket's root, walk within their own folder: the job's role may list no more.
+        """
         scheme, _, rest = root.partition("://")
         bucket, _, prefix = rest.partition("/")
-        if not prefix:
-            return S3Lister(root, client)  # all others lie within it
-        parent = prefix.rpartition("/")[0]
+        parent = prefix.rpartition("/")[0] if self._max_age else ""
+        below = parent or prefix
         with self._lock:
-            new = Walk(client, scheme, bucket, parent, self._max_age, self._clock)
-            walk = self._walks.setdefault((f"{scheme}://{bucket}", parent), new)
-        return SharedLister(root, client, walk, f"{prefix}/")
+            new = Walk(client, scheme, bucket, below, self._max_age, self._clock)
+            walk = self._walks.setdefault((f"{scheme}://{bucket}", below, not parent), new)
+        return SharedLister(root, client, walk, f"{prefix}/" if prefix else "", is_shared=self._max_age > 0)
 
 
 class SharedLister(S3Lister):
     """One table's lister; its full listings are its own."""
 
-    prefers_after = True
-
-    def __init__(self, root: str, client: Any, walk: "Walk", prefix: str) -> None:
+    def __init__(self, root: str, client: Any, walk: "Walk", prefix: str, *, is_shared: bool) -> None:
         super().__init__(root, client)
         self._walk = walk
         self.prefix = prefix
+        self.prefers_after = is_shared
 
     def after(self, watermarks: Watermarks) -> list[SourceFile]:
-        """Return the objects after each folder's watermark, and all of folders that have appeared since."""
         return self._walk.after(self, watermarks)
 
 
 class Walk:
-    """What one walk over the folders of one parent found; the next is made when the answer is too old."""
+    """What one walk over the folders below one found; the next is made when the answer is too old."""
 
     def __init__(
-        self, client: Any, scheme: str, bucket: str, parent: str, max_age: float, clock: Callable[[], float]
+        self, client: Any, scheme: str, bucket: str, below: str, max_age: float, clock: Callable[[], float]
     ) -> None:
         self._client = client
         self._scheme = scheme
         self._bucket = bucket
-        self._parent = f"{parent}/" if parent else ""
+        self._below = f"{below}/" if below else ""
         self._max_age = max_age
         self._clock = clock
         self._lock = threading.Lock()
-        # Of the listers that are still used: a table's job that begins anew has another one.
+        # Of the listers that are still used: a table's job that begins again has another one.
         self._asked: WeakKeyDictionary[SharedLister, Watermarks] = WeakKeyDictionary()
         self._found: dict[str, list[SourceFile]] = {}
         self._began = float("-inf")
@@ -107,7 +110,8 @@ class Walk:
         found: dict[str, list[SourceFile]] = {prefix: [] for prefix in asked}
         position = _next("", asked)
         while position is not None:
-            page = self._client.list_objects_v2(Bucket=self._bucket, Prefix=self._parent, StartAfter=position)
+            begins = {"StartAfter": position} if position else {}
+            page = self._client.list_objects_v2(Bucket=self._bucket, Prefix=self._below, **begins)
             for entry in page.get("Contents", []):
                 self._take(entry, asked, found)
             position = _next(page["Contents"][-1]["Key"], asked) if page.get("IsTruncated") else None
@@ -116,8 +120,9 @@ class Walk:
     def _take(
         self, entry: Mapping[str, Any], asked: Mapping[str, Watermarks], found: dict[str, list[SourceFile]]
     ) -> None:
-        # All prefixes are folders of one parent, so a name has one at the most.
-        prefix = self._parent + entry["Key"].removeprefix(self._parent).partition("/")[0] + "/"
+        # Either the walk is one folder's alone, or all prefixes are folders of one parent: a name has one at the most.
+        folder = self._below + entry["Key"].removeprefix(self._below).partition("/")[0] + "/"
+        prefix = self._below if self._below in asked else folder
         if prefix not in asked:
             return
         name = entry["Key"].removeprefix(prefix)

@@ -1,6 +1,6 @@
 """One job per table: each claims it before it writes, and a second one is refused.
 
-A claim is a small object beside the table, `_claims/<table>/<number>.json`. The highest number holds; numbers are
+A claim is a small object next to the table, `_claims/<table>/<number>.json`. The highest number holds; numbers are
 taken by create-if-absent only, so two jobs never get the same one. The holder renews its claim; who finds one that
 hasn't been renewed for a lease takes the next number. On the holder's own machine nobody waits for that: the holder
 also keeps a file locked there, and the kernel unlocks it when it dies.
@@ -19,10 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from spark_jobs.errors import ConcurrentWriterError, first_line
+from spark_jobs.errors import ConcurrentWriterError, Log, first_line
 from spark_jobs.table.claim_store import ClaimStore
 
-Log = Callable[[str], None]
 LEASE_SECONDS = 60.0
 # A job that was killed a moment ago may still be ending.
 _GRACE_SECONDS = 10.0

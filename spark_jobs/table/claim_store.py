@@ -4,13 +4,14 @@ import contextlib
 import os
 import time
 import uuid
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from spark_jobs.runtime import aws
 from spark_jobs.runtime.hadoop import Hadoop, local_path
 
-# Until then a second writer of the same object, who had seen none either, has written: the last one holds it.
+# By then a concurrent writer has finished; the last write wins.
 _SETTLE_SECONDS = 3.0
 
 
@@ -24,7 +25,7 @@ class ClaimStore(Protocol):
         """Write a text that isn't there; False when it is. Of several writers one gets True."""
 
     def write(self, name: str, text: str) -> None:
-        """Write a text anew."""
+        """Write a text, replacing what is there."""
 
     def read(self, name: str) -> str | None:
         """Return a text; None when it isn't there."""
@@ -33,21 +34,20 @@ class ClaimStore(Protocol):
         """Remove a text; nothing happens when it isn't there."""
 
 
+@dataclass(eq=False)
 class LocalClaims:
     """Files of this machine's disk; each appears whole."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    folder: Path
 
     def names(self) -> list[str]:
-        """Return what is there."""
-        return [path.name for path in self._folder.glob("[0-9]*.json")]
+        return [path.name for path in self.folder.glob("[0-9]*.json")]
 
     def create(self, name: str, text: str) -> bool:
         """Write a text that isn't there: a link to a whole file, which fails where one is."""
         part = self._part(text)
         try:
-            os.link(part, self._folder / name)
+            os.link(part, self.folder / name)
         except FileExistsError:
             return False
         finally:
@@ -55,46 +55,42 @@ class LocalClaims:
         return True
 
     def write(self, name: str, text: str) -> None:
-        """Write a text anew."""
-        self._part(text).replace(self._folder / name)
+        self._part(text).replace(self.folder / name)
 
     def read(self, name: str) -> str | None:
-        """Return a text; None when it isn't there."""
         try:
-            return (self._folder / name).read_text()
+            return (self.folder / name).read_text()
         except FileNotFoundError:
             return None
 
     def delete(self, name: str) -> None:
-        """Remove a text."""
-        (self._folder / name).unlink(missing_ok=True)
+        (self.folder / name).unlink(missing_ok=True)
 
     def _part(self, text: str) -> Path:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        part = self._folder / f".{uuid.uuid4().hex}.part"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        part = self.folder / f".{uuid.uuid4().hex}.part"
         part.write_text(text)
         return part
 
 
+@dataclass(eq=False)
 class S3Claims:
     """Objects below `bucket/prefix/`, by boto3's conditional writes."""
 
-    def __init__(self, client: Any, bucket: str, prefix: str) -> None:
-        self._client = client
-        self._bucket = bucket
-        self._prefix = prefix
+    client: Any
+    bucket: str
+    prefix: str
 
     def names(self) -> list[str]:
-        """Return what is there."""
-        found = self._client.list_objects_v2(Bucket=self._bucket, Prefix=self._prefix).get("Contents", [])
-        names = [entry["Key"].removeprefix(self._prefix) for entry in found]
+        found = self.client.list_objects_v2(Bucket=self.bucket, Prefix=self.prefix).get("Contents", [])
+        names = [entry["Key"].removeprefix(self.prefix) for entry in found]
         return [name for name in names if name[:1].isdigit() and name.endswith(".json")]
 
     def create(self, name: str, text: str) -> bool:
         """Write a text that isn't there: `If-None-Match: *`."""
         try:
             self._put(name, text, IfNoneMatch="*")
-        except self._client.exceptions.ClientError as error:
+        except self.client.exceptions.ClientError as error:
             # 409: another writer of the same key was faster by a moment.
             if error.response["ResponseMetadata"]["HTTPStatusCode"] in (409, 412):
                 return False
@@ -102,60 +98,53 @@ class S3Claims:
         return self.read(name) == text
 
     def write(self, name: str, text: str) -> None:
-        """Write a text anew."""
         self._put(name, text)
 
     def read(self, name: str) -> str | None:
-        """Return a text; None when it isn't there."""
         try:
-            body = self._client.get_object(Bucket=self._bucket, Key=self._prefix + name)["Body"]
-        except self._client.exceptions.NoSuchKey:
+            body = self.client.get_object(Bucket=self.bucket, Key=self.prefix + name)["Body"]
+        except self.client.exceptions.NoSuchKey:
             return None
         text: str = body.read().decode()
         return text
 
     def delete(self, name: str) -> None:
-        """Remove a text."""
-        self._client.delete_object(Bucket=self._bucket, Key=self._prefix + name)
+        self.client.delete_object(Bucket=self.bucket, Key=self.prefix + name)
 
     def _put(self, name: str, text: str, **conditions: str) -> None:
-        self._client.put_object(Bucket=self._bucket, Key=self._prefix + name, Body=text.encode(), **conditions)
+        self.client.put_object(Bucket=self.bucket, Key=self.prefix + name, Body=text.encode(), **conditions)
 
 
+@dataclass(eq=False)
 class HadoopClaims:
     """Files of a file system that only Hadoop reaches. HDFS creates atomically; where an object store doesn't, the
     last of two writers within a moment holds.
     """
 
-    def __init__(self, hadoop: Hadoop, folder: str, *, settle_seconds: float) -> None:
-        self._hadoop = hadoop
-        self._folder = folder
-        self._settle_seconds = settle_seconds
+    hadoop: Hadoop
+    folder: str
+    _: KW_ONLY
+    settle_seconds: float
 
     def names(self) -> list[str]:
-        """Return what is there."""
-        return [name for name in self._hadoop.sizes_in(self._folder) if name[:1].isdigit() and name.endswith(".json")]
+        return [name for name in self.hadoop.sizes_in(self.folder) if name[:1].isdigit() and name.endswith(".json")]
 
     def create(self, name: str, text: str) -> bool:
-        """Write a text that isn't there."""
-        if not self._hadoop.create_text(f"{self._folder}/{name}", text):
+        if not self.hadoop.create_text(f"{self.folder}/{name}", text):
             return False
-        time.sleep(self._settle_seconds)
+        time.sleep(self.settle_seconds)
         return self.read(name) == text
 
     def write(self, name: str, text: str) -> None:
-        """Write a text anew."""
-        self._hadoop.write_text(f"{self._folder}/{name}", text)
+        self.hadoop.write_text(f"{self.folder}/{name}", text)
 
     def read(self, name: str) -> str | None:
-        """Return a text; None when it isn't there."""
-        path = f"{self._folder}/{name}"
-        return self._hadoop.read_text(path) if self._hadoop.exists(path) else None
+        path = f"{self.folder}/{name}"
+        return self.hadoop.read_text(path) if self.hadoop.exists(path) else None
 
     def delete(self, name: str) -> None:
-        """Remove a text."""
         with contextlib.suppress(FileNotFoundError):
-            self._hadoop.delete(f"{self._folder}/{name}")
+            self.hadoop.delete(f"{self.folder}/{name}")
 
 
 def claim_store(folder: str, hadoop: Hadoop) -> ClaimStore:

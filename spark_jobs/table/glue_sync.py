@@ -1,43 +1,37 @@
-"""Decides when the Glue catalogue is synced, beside the ingestion and never in its way."""
+"""Decides when the Glue catalogue is synced, next to the ingestion and never in its way."""
 
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 
-from spark_jobs.errors import first_line
+from spark_jobs.errors import Log, first_line
 from spark_jobs.options.table_settings import SyncSettings
 from spark_jobs.table.hudi_table import Commit
 
-Log = Callable[[str], None]
 _RETRY_SECONDS = 30.0
 
 
+@dataclass(eq=False)
 class GlueSync:
     """Decides when a sync is due and runs it in a thread of its own, so that a slow Glue holds nothing up.
 
     A sync is pending from the start (the last run may have ended before its own), after each commit with a new schema
-    or partition, and until one has succeeded that began after the last such commit.
+    or partition, and until one has succeeded that began after the last such commit. `sync` runs one; it returns False
+    when there is no table yet.
     """
 
-    def __init__(
-        self,
-        settings: SyncSettings,
-        *,
-        sync: Callable[[], bool],
-        log: Log,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """`sync` runs one sync and returns False when there is no table yet."""
-        self._settings = settings
-        self._sync = sync
-        self._log = log
-        self._clock = clock
-        self._pending = True
-        self._schema: str | None = None
-        self._partitions: set[str] = set()
-        self._not_before = float("-inf")
-        self._thread: threading.Thread | None = None
-        self._outcome: bool | Exception = False
+    settings: SyncSettings
+    _: KW_ONLY
+    sync: Callable[[], bool]
+    log: Log
+    clock: Callable[[], float] = time.monotonic
+    _pending: bool = field(default=True, init=False)
+    _schema: str | None = field(default=None, init=False)
+    _partitions: set[str] = field(default_factory=set, init=False)
+    _not_before: float = field(default=float("-inf"), init=False)
+    _thread: threading.Thread | None = field(default=None, init=False)
+    _outcome: bool | Exception = field(default=False, init=False)
 
     def committed(self, commit: Commit) -> None:
         """Note a commit, and sync when it changed the schema or the partitions; never two syncs at a time."""
@@ -49,7 +43,7 @@ class GlueSync:
 
     def run_if_due(self) -> None:
         """Take note of a finished sync, and start one that is pending and due."""
-        if not self._finished() or not self._pending or self._clock() < self._not_before:
+        if not self._finished() or not self._pending or self.clock() < self._not_before:
             return
         self._pending = False
         self._thread = threading.Thread(target=self._run, name="glue-sync", daemon=True)
@@ -65,7 +59,7 @@ class GlueSync:
 
     def _run(self) -> None:
         try:
-            self._outcome = self._sync()
+            self._outcome = self.sync()
         except Exception as error:  # noqa: BLE001  (whatever it is, ingestion goes on and the sync is tried again)
             self._outcome = error
 
@@ -77,14 +71,14 @@ class GlueSync:
         self._thread = None
         if isinstance(self._outcome, Exception):
             self._pending = True
-            self._not_before = self._clock() + _RETRY_SECONDS
-            self._log(f"catalogue sync failed, is tried again: {first_line(self._outcome)}")
+            self._not_before = self.clock() + _RETRY_SECONDS
+            self.log(f"catalogue sync failed, is tried again: {first_line(self._outcome)}")
         elif self._outcome:
-            self._log(f"catalogue sync done: {self._settings.database}.{self._settings.table}")
+            self.log(f"catalogue sync done: {self.settings.database}.{self.settings.table}")
         return True
 
     def _wait(self) -> None:
         if self._thread is not None:
-            self._thread.join(self._settings.timeout_seconds)
+            self._thread.join(self.settings.timeout_seconds)
         if not self._finished():
-            self._log("catalogue sync still runs: not waiting any longer, the next start syncs again")
+            self.log("catalogue sync still runs: not waiting any longer, the next start syncs again")

@@ -1,4 +1,4 @@
-"""The Hudi table: its layout, one commit, and commits of other writers."""
+"""The Hudi table: its layout, and one commit."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -8,12 +8,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.errors import ConcurrentWriterError, JobError, SettingsError
+from spark_jobs.errors import JobError, Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.table_settings import TableSettings
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.table import checkpoint, damage, index_layout, repair
-from spark_jobs.table.claim import Claim
 from spark_jobs.table.timeline import TABLE_VERSION, Timeline
 
 # Rows that tell whether keys are in the buckets where the settings look for them.
@@ -48,7 +47,7 @@ class HudiTable(Timeline):
         # Whether partition values are encoded; `check_layout` learns it from the table.
         self.url_encodes = settings.url_encode is not False
 
-    def recover(self, log: Callable[[str], None]) -> bool:
+    def recover(self, log: Log) -> bool:
         """Bring the table into a state that Hudi can write to, and tell whether it exists: at a start, after a failure.
 
         `log` gets a line for each repair. Events of commits that were taken back are read again, as each commit has the
@@ -93,7 +92,6 @@ class HudiTable(Timeline):
             raise SettingsError(f"{self._path} has table version {version}; Athena and this job need {TABLE_VERSION}")
 
     def rows(self) -> DataFrame:
-        """Return the table's current rows."""
         return self._spark.read.format("hudi").load(self._path)
 
     def newest(self) -> int | None:
@@ -202,33 +200,3 @@ def _commit(instant: str, newest: str, metadata: Mapping[str, Any]) -> Commit:
         partitions=frozenset(by_partition),
         schema=str((metadata.get("extraMetadata") or {}).get("schema", "")),
     )
-
-
-class ForeignCommits:
-    """What the table's timeline said last: the newest instant, and the progress in the newest commit that has one."""
-
-    def __init__(self, table: HudiTable, path: str, claim: Claim | None) -> None:
-        self._table = table
-        self._path = path
-        self._claim = claim
-        self.last_instant: str | None = None
-        self._stored: str | None = None
-
-    def note(self, instant: str | None, stored: str | None) -> None:
-        """Take in what the timeline says now, or after a commit of our own."""
-        self.last_instant, self._stored = instant, stored
-
-    def check(self) -> None:
-        """Raise ConcurrentWriterError when somebody else's progress is there."""
-        if self._claim:
-            self._claim.check()
-        found = self._table.last_instant()
-        if found == self.last_instant:
-            return
-        # A compaction or clustering by another program, or a correction by hand, leaves the progress as it is.
-        if self._table.progress().get(checkpoint.SOURCE_KEY) != self._stored:
-            raise ConcurrentWriterError(
-                f"{self._path}: another writer committed {found} after {self.last_instant}, "
-                "which this job knows; run one job per table"
-            )
-        self.last_instant = found

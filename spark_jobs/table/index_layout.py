@@ -38,7 +38,6 @@ def layout_of(settings: TableSettings) -> str:
 
 
 def buckets(settings: TableSettings) -> int:
-    """Return the number of buckets that the settings name."""
     return int(settings.write_options.get("hoodie.bucket.index.num.buckets", _BUCKETS))
 
 

@@ -26,12 +26,12 @@ class OriginLines:
         return number - self.first[block] + self.before[block] + 1
 
 
+@dataclass(eq=False)
 class Quarantine:
     """A folder with one file per origin: the same bad lines always go to the same name, so a rerun adds nothing."""
 
-    def __init__(self, hadoop: Hadoop, path: str) -> None:
-        self._hadoop = hadoop
-        self._path = path
+    hadoop: Hadoop
+    path: str
 
     def write(self, bad: DataFrame, *, batch: Batch, lines: Mapping[str, OriginLines], one_per_event: bool) -> None:
         """Write bad events (COLUMNS), one file per origin, or one per event where batches have no fixed bounds."""
@@ -43,18 +43,18 @@ class Quarantine:
                 for row in rows:
                     offset = int(row["number"])
                     entry = _entry(row, now, {"origin": name, "offset": offset})
-                    self._hadoop.write_text(f"{self._path}/{content}/{offset:012d}.json", entry)
+                    self.hadoop.write_text(f"{self.path}/{content}/{offset:012d}.json", entry)
             else:
                 text = "".join(_file_entries(rows, now, name, lines[origin]))
-                self._hadoop.write_text(f"{self._path}/{content}", text)
+                self.hadoop.write_text(f"{self.path}/{content}", text)
 
     def write_unreadable(self, batch: Batch) -> None:
-        """Copy what a batch couldn't read, each beside an entry that says why."""
+        """Copy what a batch couldn't read, each with an entry that says why."""
         now = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
         for name, reason in sorted(batch.unreadable.items()):
-            copy = batch.copy(name, self._path)
+            copy = batch.copy(name, self.path)
             entry = {"reason": reason, "origin": name, "quarantined_at": now, "file": copy}
-            self._hadoop.write_text(f"{copy}.reason.json", json.dumps(entry, ensure_ascii=False) + "\n")
+            self.hadoop.write_text(f"{copy}.reason.json", json.dumps(entry, ensure_ascii=False) + "\n")
 
 
 def _file_entries(rows: Iterator[Row], now: str, name: str, lines: OriginLines) -> Iterator[str]:

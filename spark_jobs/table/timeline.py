@@ -27,7 +27,7 @@ class Carried:
 
 
 class Timeline:
-    """The timeline of the table at `path`, which may not exist yet; each answer is read anew."""
+    """The timeline of the table at `path`, which may not exist yet; each answer is read again."""
 
     def __init__(self, hadoop: Hadoop, path: str, *, look_anew: Callable[[], None] = lambda: None) -> None:
         """`look_anew` is called before each look at the table: what is remembered of it may be another's by now."""
@@ -37,7 +37,6 @@ class Timeline:
         self._newest_version = self._hudi_table_version()
 
     def exists(self) -> bool:
-        """Tell whether the table has been created."""
         self._look_anew()
         return self._hadoop.exists(f"{self._path}/.hoodie/hoodie.properties")
 
@@ -127,7 +126,7 @@ class Timeline:
         return T.StructType.fromJson(json.loads(struct.json()))
 
     def meta_client(self) -> Any:
-        """Return Hudi's HoodieTableMetaClient, which reads the table's files anew."""
+        """Return Hudi's HoodieTableMetaClient, which reads the table's files again."""
         jvm = self._hadoop.jvm
         configuration = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConf(self._hadoop.configuration)
         builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()

@@ -13,7 +13,6 @@ from constructs import Construct
 
 from analytics import dashboard, permissions
 from settings.environment import Environment
-from stacks.tags import tag_list_of
 
 # QuickSight refreshes at an hour's minutes, or at a day's time, of this clock.
 _ITEMS = "-order-items"
@@ -38,8 +37,8 @@ class QuickSight(Construct):
         self._name = environment.prefix
         self._principal = principal
         self._settings = environment.analytics
-        # The nearest that CDK tags.
-        self._tagged = role.node.default_child
+        # CDK tags resources of types that it knows.
+        self._tags = [{"Key": key, "Value": value} for key, value in sorted(environment.tags.items())]
         self._source = self._data_source(role, workgroup)
         self._data_set = self._items(sql)
         if self._settings.import_mode == "SPICE":
@@ -111,7 +110,7 @@ class QuickSight(Construct):
                 "AwsAccountId": Stack.of(self).account,
                 key: self._name + suffix,
                 "Permissions": permissions.granted(kind, self._principal),
-                "Tags": tag_list_of(self._tagged),
+                "Tags": self._tags,
                 **properties,
             },
         )

@@ -7,16 +7,13 @@ from aws_cdk import aws_athena as athena
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from analytics import quarantine_table
 from analytics.queries import NamedQuery, Queried, named_queries
 from settings.environment import Environment
-from stacks.analytics.access import LakeReaders
-from stacks.analytics.glue_tables import declared_table
-from stacks.analytics.landed import Landed
+from stacks.analytics.glue_tables import landed, quarantine, silver
+from stacks.analytics.lake_readers import LakeReaders
 from stacks.analytics.quicksight import QuickSight
-from stacks.analytics.silver import Silver
+from stacks.base import removal
 from stacks.lake import LakeStack
-from stacks.retention import removal
 
 # Athena user guide, "Athena engine version reference": the only one that reads Hudi's tables and is still offered.
 ENGINE = "Athena engine version 3"
@@ -38,16 +35,16 @@ class AnalyticsStack(Stack):
             results_prefix=_RESULTS,
         )
         self.workgroup = self._workgroup()
-        self._quarantine()
         captured = _queried(environment)
+        quarantine(self, environment, [each.table for each in captured])
         if topics := [table.topic for table in captured if table.topic]:
-            Landed(self, "Landed", environment=environment, topics=topics)
+            landed(Construct(self, "Landed"), environment, topics)
         queries = named_queries(environment.lake.database, captured)
         saved = Construct(self, "Queries")
         for query in queries:
             self._named_query(saved, query)
-        if declared := tuple(query.writes for query in queries if query.writes is not None):
-            Silver(self, "Silver", environment=environment, tables=declared)
+        if declared := [query.writes for query in queries if query.writes is not None]:
+            silver(Construct(self, "Silver"), environment, declared)
         policy = self._policy()
         if principal := self._settings.quicksight_principal:
             # The settings' rules refuse a principal where no pipeline has orders.
@@ -93,22 +90,6 @@ class AnalyticsStack(Stack):
             database=query.database,
             query_string=query.sql,
             work_group=self.workgroup.ref,
-        )
-
-    def _quarantine(self) -> None:
-        """The table of what the jobs have set aside; no job registers it."""
-        bucket = f"s3://{self._environment.bucket_name('lake')}"
-        declared_table(
-            self,
-            "Quarantine",
-            environment=self._environment,
-            name=quarantine_table.NAME,
-            description="Events that didn't fit their table, each with its reason",
-            location=quarantine_table.location(bucket),
-            columns=quarantine_table.COLUMNS,
-            partitions=[quarantine_table.PARTITION],
-            files=quarantine_table,
-            parameters=quarantine_table.parameters(bucket, [each.table for each in _queried(self._environment)]),
         )
 
     def _policy(self) -> iam.ManagedPolicy:

@@ -11,6 +11,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from contract import tags
+from stacks.base import Conditions, arn, bucket_arn, of_service, statement
 from stacks.provider import HandlerProvider
 
 OWN_NAMES = (
@@ -24,7 +25,7 @@ IN_THE_CALLERS_NAME = (
 _TAGS = ("ListTagsForResource", "TagResource", "UntagResource")
 # What CreateConnector does in the caller's name, as the service authorization reference lists it. PutResourcePolicy is
 # missing on purpose: with it, AWS would write the policy that lets workers' logs into the group, and whoever has it may
-# write any other of the account. The stack writes that policy itself (connectors.py); the CloudWatch Logs user guide
+# write any other of the account. The stack writes that policy itself (stack.py); the CloudWatch Logs user guide
 # ("Logs sent to CloudWatch Logs") wants the right only from who has to write it.
 _NETWORK = ("CreateNetworkInterface", "DescribeSecurityGroups", "DescribeSubnets", "DescribeVpcs")
 _DELIVERY = ("CreateLogDelivery", "DeleteLogDelivery", "GetLogDelivery", "ListLogDeliveries", "UpdateLogDelivery")
@@ -38,45 +39,39 @@ class ConnectorProviders(Construct):
         super().__init__(scope, id_)
         self._prefix = prefix
         self._bucket = bucket
-        plugin_rights = [*self._plugin_rights(), *self._archive_rights(bucket, f"{key_prefix}{prefix}")]
         self.plugin = HandlerProvider(
             self,
             "Plugin",
             module="connector_plugin",
             timeout=Duration.minutes(10),
-            memory_mb=1_024,
-            ephemeral_storage=Size.gibibytes(2),
-            statements=plugin_rights,
+            memory_size=1_024,
+            ephemeral_storage_size=Size.gibibytes(2),
+            rights={OWN_NAMES: [*self._plugin_rights(), *self._archive_rights(f"{key_prefix}{prefix}-*")]},
             journal=bucket,
         )
-        self.plugin.acknowledge_wildcards(*plugin_rights, reason=OWN_NAMES)
 
     def connector(self, *, role_arns: Sequence[str], log_group_arn: str, names: Sequence[str]) -> HandlerProvider:
         """Make the provider of the connectors `names`, which run under these roles and log into this group."""
-        reading_logs = iam.PolicyStatement(
-            actions=["logs:DescribeLogStreams", "logs:GetLogEvents"],
-            # It ends in `:*`, and so stands for the group and its streams.
-            resources=[log_group_arn],
-        )
-        own, passing = [*self._connector_rights(names), reading_logs], self._passing_rights(role_arns)
-        rights = [*own, *passing]
-        provider = HandlerProvider(self, "Connector", module="connector", statements=rights, journal=self._bucket)
-        provider.acknowledge_wildcards(*own, reason=OWN_NAMES)
-        provider.acknowledge_wildcards(*passing, reason=IN_THE_CALLERS_NAME)
-        return provider
+        # The group's ARN ends in `:*`, and so stands for the group and its streams.
+        reading_logs = statement("logs:DescribeLogStreams", "logs:GetLogEvents", on=log_group_arn)
+        rights = {
+            OWN_NAMES: [*self._connector_rights(names), reading_logs],
+            IN_THE_CALLERS_NAME: self._passing_rights(role_arns),
+        }
+        return HandlerProvider(self, "Connector", module="connector", rights=rights, journal=self._bucket)
 
     def _plugin_rights(self) -> list[iam.PolicyStatement]:
         return [
-            self._listing("ListCustomPlugins", "ListConnectors"),
-            self._creating("CreateCustomPlugin"),
+            _kafkaconnect("ListCustomPlugins", "ListConnectors", on="*"),
+            _creating("CreateCustomPlugin"),
             self._on(f"custom-plugin/{self._prefix}-*/*", "DescribeCustomPlugin", "DeleteCustomPlugin", *_TAGS),
         ]
 
     def _connector_rights(self, names: Sequence[str]) -> list[iam.PolicyStatement]:
         actions = ("DescribeConnector", "UpdateConnector", "DeleteConnector", "ListConnectorOperations", *_TAGS)
         return [
-            self._listing("ListConnectors"),
-            self._creating("CreateConnector"),
+            _kafkaconnect("ListConnectors", on="*"),
+            _creating("CreateConnector"),
             *(self._on(f"connector/{name}/*", *actions) for name in names),
             *(self._on(f"connector-operation/{name}/*", "DescribeConnectorOperation") for name in names),
             self._on(f"custom-plugin/{self._prefix}-*/*", "DescribeCustomPlugin", "UpdateConnector"),
@@ -88,46 +83,31 @@ class ConnectorProviders(Construct):
         service = "kafkaconnect.amazonaws.com"
         linked = f"arn:{stack.partition}:iam::{stack.account}:role/aws-service-role/{service}/AWSServiceRoleFor*"
         return [
-            iam.PolicyStatement(
-                actions=["iam:PassRole"],
-                resources=list(role_arns),
-                conditions={"StringEquals": {"iam:PassedToService": service}},
-            ),
-            iam.PolicyStatement(
-                actions=["iam:CreateServiceLinkedRole"],
-                resources=[linked],
-                conditions={"StringEquals": {"iam:AWSServiceName": service}},
-            ),
+            statement("iam:PassRole", on=role_arns, when={"StringEquals": {"iam:PassedToService": service}}),
+            statement("iam:CreateServiceLinkedRole", on=linked, when={"StringEquals": {"iam:AWSServiceName": service}}),
             # CreateNetworkInterface names resources, but MSK Connect does it in its own role: what is asked of us, and
             # with which of them, isn't documented. The others only read.
-            iam.PolicyStatement(actions=[f"ec2:{name}" for name in _NETWORK], resources=["*"]),
+            statement(*of_service("ec2", _NETWORK), on="*"),
             # A delivery is no resource in IAM: `*` is the only one that these actions know, and the user guide's.
-            iam.PolicyStatement(actions=[f"logs:{name}" for name in (*_DELIVERY, *_LOGS)], resources=["*"]),
+            statement(*of_service("logs", (*_DELIVERY, *_LOGS)), on="*"),
         ]
-
-    @staticmethod
-    def _listing(*actions: str) -> iam.PolicyStatement:
-        return iam.PolicyStatement(actions=[f"kafkaconnect:{action}" for action in actions], resources=["*"])
-
-    @staticmethod
-    def _creating(action: str) -> iam.PolicyStatement:
-        """AWS knows no resource before it is created; the tag, which the handlers always send, narrows it instead."""
-        condition = {"Null": {f"aws:RequestTag/{tags.OWNER}": "false"}}
-        return iam.PolicyStatement(actions=[f"kafkaconnect:{action}"], resources=["*"], conditions=condition)
 
     def _on(self, resource: str, *actions: str) -> iam.PolicyStatement:
-        stack = Stack.of(self)
-        arn = f"arn:{stack.partition}:kafkaconnect:{stack.region}:{stack.account}:{resource}"
-        return iam.PolicyStatement(actions=[f"kafkaconnect:{action}" for action in actions], resources=[arn])
+        return _kafkaconnect(*actions, on=arn(self, "kafkaconnect", resource))
 
-    def _archive_rights(self, bucket: str, key_prefix: str) -> list[iam.PolicyStatement]:
+    def _archive_rights(self, keys: str) -> list[iam.PolicyStatement]:
         objects = ("GetObject", "GetObjectVersion", "PutObject", "AbortMultipartUpload", "DeleteObjectVersion")
-        bucket_arn = f"arn:{Stack.of(self).partition}:s3:::{bucket}"
+        bucket = bucket_arn(self, self._bucket)
         return [
-            iam.PolicyStatement(actions=[f"s3:{name}" for name in objects], resources=[f"{bucket_arn}/{key_prefix}-*"]),
-            iam.PolicyStatement(
-                actions=["s3:ListBucket", "s3:ListBucketVersions"],
-                resources=[bucket_arn],
-                conditions={"StringLike": {"s3:prefix": f"{key_prefix}-*"}},
-            ),
+            statement(*of_service("s3", objects), on=f"{bucket}/{keys}"),
+            statement("s3:ListBucket", "s3:ListBucketVersions", on=bucket, when={"StringLike": {"s3:prefix": keys}}),
         ]
+
+
+def _creating(action: str) -> iam.PolicyStatement:
+    """AWS knows no resource before it is created; the tag, which the handlers always send, narrows it instead."""
+    return _kafkaconnect(action, on="*", when={"Null": {f"aws:RequestTag/{tags.OWNER}": "false"}})
+
+
+def _kafkaconnect(*actions: str, on: str, when: Conditions | None = None) -> iam.PolicyStatement:
+    return statement(*of_service("kafkaconnect", actions), on=on, when=when)

@@ -1,7 +1,7 @@
 """Custom resource: a connector on workers of ours on EKS. Its name is its identity, as on MSK Connect (connector.py).
 
 Request: `cluster` (`name`, `endpoint`, `authority`), `connectorName`, `objects` (its workers', the ServiceAccount
-first, as stacks/kubernetes/manifests.py makes them), and `connectorConfiguration`. Attribute: `Name`.
+first, as stacks/connectors/manifests.py makes them), and `connectorConfiguration`. Attribute: `Name`.
 
 The workers are brought up to date first, then the connector gets its configuration, and it is there when its tasks run
 and its workers are ready. A task that fails, or a worker that doesn't start, fails the deployment with the reason.

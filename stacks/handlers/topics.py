@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 
 from plugins.kafka import msk_login
 from plugins.kafka.first_offsets import set_first_offsets
-from plugins.kafka.topic_admin import REQUEST_S, TopicError, Unready, bring
+from plugins.kafka.topic_admin import REQUEST_S, TopicError, Unready, apply_plan
 from plugins.kafka.topics import PlannedTopic
 from stacks.handlers import framework, journal
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
@@ -45,7 +45,7 @@ def settle(event: Event) -> Progress:
         if attempt:
             framework.sleep(PAUSE_S)
         try:
-            bring(admin, _planned(wanted), say=_log.info)
+            apply_plan(admin, _planned(wanted), say=_log.info)
             for topic in (wanted["groupTopic"], *wanted.get("groupTopics", [])):
                 set_first_offsets(settings, group=wanted["group"], topic=topic, say=_log.info)
         except TopicError as error:

@@ -1,7 +1,9 @@
 """The dashboard, to be read like the live page: the state in the same words, then the stages in an event's order."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
@@ -22,12 +24,28 @@ from contract.metrics import (
 from contract.states import JOB, LAKE, LANDING, SLOT, SOURCE, TOPIC, Word
 from plugins.workers import worker_health
 from settings.services import Monitoring
-from stacks.monitoring.alarms import MEGABYTE
 from stacks.monitoring.metrics import Metrics
-from stacks.monitoring.pipelines import WatchedPipeline, WatchedWay
-from stacks.monitoring.state_widgets import WIDTH, heading_line, state_widgets
-from stacks.monitoring.words import WORDS
+from stacks.monitoring.watches import (
+    OF_AN_ALARM,
+    ON_THEIR_WAY,
+    UNALARMED,
+    WORDS,
+    WatchedPipeline,
+    WatchedWay,
+    cut,
+    heading,
+    key,
+    limits,
+)
 
+# CloudWatch's dashboards are 24 units wide; an alarm status widget shows 100 alarms at most (API reference, "Dashboard
+# Body Structure and Syntax").
+WIDTH = 24
+HALF = WIDTH // 2
+ALARMS_OF_A_WIDGET = 100
+ALARMS_OF_A_LINE = 4
+KEY_HEIGHT = 11
+GRAPH_HEIGHT = 5
 # CloudWatch user guide, "CloudWatch service quotas": widgets of a dashboard; a graph of more lines is unreadable.
 MOST_WIDGETS = 500
 MOST_LINES = 100
@@ -78,12 +96,12 @@ class Dashboard(Construct):
     ) -> None:
         super().__init__(scope, id_)
         self._metrics = metrics
-        self._settings = settings
+        self._limits = limits(settings)
         self._pipelines = pipelines
         dashboard = cloudwatch.Dashboard(self, "Dashboard", dashboard_name=name)
-        dashboard.add_widgets(*state_widgets(name, alarms, self._on_their_way()))
+        dashboard.add_widgets(*_state_widgets(name, alarms, self._on_their_way()))
         for title, rows in self._sections():
-            dashboard.add_widgets(heading_line(title))
+            dashboard.add_widgets(_heading_line(title))
             for row in rows:
                 dashboard.add_widgets(*_widgets(row))
 
@@ -109,11 +127,10 @@ class Dashboard(Construct):
         return lines
 
     def _shared(self) -> Row:
-        lag, disk = self._settings.slot_lag_mb * MEGABYTE, self._settings.broker_disk_percent
         slot = Graph(
             title=f"{SLOT}: log that it holds (bytes)",
             lines=[self._metrics.slot_lag(), self._metrics.wal_disk()],
-            limit=Limit(runbook="replication-slot-lag", value=lag),
+            limit=self._limit("replication-slot-lag"),
         )
         has_slots = any(pipeline.way is not None for pipeline in self._pipelines)
         return (
@@ -122,13 +139,14 @@ class Dashboard(Construct):
             Graph(
                 title=f"{TOPIC}: brokers' disks (%)",
                 lines=self._metrics.broker_disks(),
-                limit=Limit(runbook="broker-disk", value=disk),
+                limit=self._limit("broker-disk"),
             ),
         )
 
     def _pipeline(self, pipeline: WatchedPipeline, *, alone: bool) -> Iterator[Row]:
         yield from self._on_the_way(pipeline.name, pipeline.way) if pipeline.way else [self._horizon(pipeline)]
-        for tables in pipeline.groups(pipeline.tables, TABLES_OF_A_ROW, alone=alone):
+        few = alone and len(pipeline.tables) <= OF_AN_ALARM
+        for tables in cut(pipeline.tables, 1 if few else TABLES_OF_A_ROW):
             yield self._tables(pipeline, tables)
 
     def _on_the_way(self, name: str, way: WatchedWay) -> Iterator[Row]:
@@ -150,8 +168,11 @@ class Dashboard(Construct):
     def _horizon(self, pipeline: WatchedPipeline) -> Row:
         """Of what is queried: for how long a transaction of its server has been open, which each table tells alike."""
         age = self._metrics.job(pipeline.tables[0], HORIZON_AGE_SECONDS, "Maximum")
-        limit = Limit(runbook="horizon-age", value=self._settings.horizon_age_minutes * 60)
-        return (Graph(title=f"{SOURCE} of {pipeline.name}: oldest open transaction (s)", lines=[age], limit=limit),)
+        title = f"{SOURCE} of {pipeline.name}: oldest open transaction (s)"
+        return (Graph(title=title, lines=[age], limit=self._limit("horizon-age")),)
+
+    def _limit(self, runbook: str) -> Limit:
+        return Limit(runbook=runbook, value=self._limits[runbook])
 
     def _tasks(self, title: str, connector: str, tasks: int) -> Graph:
         running = self._metrics.connector(connector, worker_health.RUNNING, "Minimum")
@@ -168,7 +189,7 @@ class Dashboard(Construct):
             return [each.with_(label=f"{table} {name}") if labels else each for table, name, each in found]
 
         of = tables[0] if len(tables) == 1 else f"{pipeline.name} ({tables[0]} to {tables[-1]})"
-        age = Limit(runbook="commit-age", value=self._settings.commit_age_minutes * 60)
+        age = self._limit("commit-age")
         seconds = job("Maximum", COMMIT_AGE_SECONDS, LAG_SECONDS, COMMIT_SECONDS)
         wrong = job("Sum", FAILED_ATTEMPTS, QUARANTINED, MISSING_OFFSETS, LATE_FILES)
         return (
@@ -189,3 +210,44 @@ def _widgets(row: Row) -> list[cloudwatch.IWidget]:
         )
         for graph in row
     ]
+
+
+def _state_widgets(
+    name: str, alarms: Mapping[Word, Sequence[cloudwatch.IAlarm]], on_their_way: Sequence[cloudwatch.IMetric]
+) -> list[cloudwatch.IWidget]:
+    """Make the top: on the left the key, and the graph for times without an alarm; on the right the alarms by word."""
+    widgets = [widget for word in Word for widget in _alarm_widgets(word, alarms)]
+    height = max(sum(int(widget.height) for widget in widgets), KEY_HEIGHT + GRAPH_HEIGHT)
+    columns = (
+        cloudwatch.Column(
+            cloudwatch.TextWidget(markdown=key(name), width=HALF, height=KEY_HEIGHT),
+            cloudwatch.GraphWidget(title=ON_THEIR_WAY, left=list(on_their_way), width=HALF, height=height - KEY_HEIGHT),
+        ),
+        cloudwatch.Column(*widgets),
+    )
+    # jsii's Column has a widget's properties only at run time.
+    return [cast("cloudwatch.IWidget", column) for column in columns]
+
+
+def _heading_line(text: str) -> cloudwatch.IWidget:
+    return cloudwatch.TextWidget(
+        markdown=f"## {text}", width=WIDTH, height=1, background=cloudwatch.TextWidgetBackground.TRANSPARENT
+    )
+
+
+def _alarm_widgets(word: Word, alarms: Mapping[Word, Sequence[cloudwatch.IAlarm]]) -> Iterator[cloudwatch.IWidget]:
+    """Yield a word's alarms, with those that ring first; of what is starting, all that have no state yet."""
+    starting = word is Word.STARTING
+    every = [alarm for some in alarms.values() for alarm in some] if starting else [*alarms[word]]
+    if word in UNALARMED and not starting:
+        return
+    for first in range(0, len(every), ALARMS_OF_A_WIDGET):
+        some = every[first : first + ALARMS_OF_A_WIDGET]
+        yield cloudwatch.AlarmStatusWidget(
+            title=heading(word),
+            alarms=some,
+            states=[cloudwatch.AlarmState.INSUFFICIENT_DATA] if starting else None,
+            sort_by=cloudwatch.AlarmStatusWidgetSortBy.STATE_UPDATED_TIMESTAMP,
+            width=HALF,
+            height=3 if starting else 2 + math.ceil(len(some) / ALARMS_OF_A_LINE),
+        )

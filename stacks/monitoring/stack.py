@@ -6,7 +6,6 @@ from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
@@ -15,19 +14,17 @@ from plugins.workers import worker_health
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import accept
-from stacks.connectors.pipeline import PipelineConnectors
+from stacks.base import add_paused_output, encryption_key, removal
+from stacks.connectors.specs import PipelineConnectors
 from stacks.connectors.stack import ConnectorsStack
 from stacks.lake import LakeStack, landed_filter
 from stacks.monitoring.alarms import Alarms
 from stacks.monitoring.budget import Budget
 from stacks.monitoring.dashboard import Dashboard
 from stacks.monitoring.metrics import MSK_CONNECT, Metrics
-from stacks.monitoring.pipelines import WatchedPipeline, WatchedWay
-from stacks.monitoring.words import said
+from stacks.monitoring.watches import WatchedPipeline, WatchedWay, alarm_text
 from stacks.paused import Paused
-from stacks.paused_output import add_paused_output
 from stacks.processing.stack import ProcessingStack
-from stacks.retention import removal
 from stacks.streaming import StreamingStack
 
 # "DB cluster is being started due to it exceeding the maximum allowed time being stopped" (Aurora user guide, "Amazon
@@ -89,15 +86,9 @@ class MonitoringStack(Stack):
 
     def _topic(self) -> sns.Topic:
         """Encrypted with a key of our own: CloudWatch and EventBridge may not use AWS's."""
-        key = kms.Key(
-            self,
-            "TopicKey",
-            description=f"Alarms of {self._environment.prefix}",
-            enable_key_rotation=True,
-            removal_policy=removal(self._environment),
-        )
-        self._key = key
-        topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True)
+        environment = self._environment
+        self._key = encryption_key(self, "TopicKey", f"Alarms of {environment.prefix}", removal(environment))
+        topic = sns.Topic(self, "Alarms", master_key=self._key, enforce_ssl=True)
         topic.add_subscription(subscriptions.EmailSubscription(self._environment.monitoring.alarm_email))
         alarms = iam.ServicePrincipal(
             "cloudwatch.amazonaws.com", conditions={"StringEquals": {"aws:SourceAccount": self.account}}
@@ -116,11 +107,11 @@ class MonitoringStack(Stack):
 
     def _event(self, runbook: str, type_: str, detail: dict[str, Any]) -> None:
         name, state, message = (events.EventField.from_path(f"$.detail.{key}") for key in ("name", "state", "message"))
-        text = events.RuleTargetInput.from_text(said(runbook, f"{name} is {state}: {message}"))
+        text = events.RuleTargetInput.from_text(alarm_text(runbook, f"{name} is {state}: {message}"))
         events.Rule(
             self,
             runbook,
-            description=said(runbook, f"{type_} in {self._environment.name}"),
+            description=alarm_text(runbook, f"{type_} in {self._environment.name}"),
             event_pattern=events.EventPattern(source=["aws.emr"], detail_type=[type_], detail=detail),
             targets=[targets.SnsTopic(self.topic, message=text)],
         )

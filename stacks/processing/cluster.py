@@ -9,8 +9,8 @@ from contract.tags import CLUSTER
 from settings import emr_offers
 from settings.environment import Environment
 from stacks.acceptances import acknowledge
-from stacks.processing.access import EMR_TAG, EmrAccess
 from stacks.processing.roles import EmrRoles
+from stacks.processing.security_groups import EMR_TAG, EmrAccess
 
 # EMR's maximum. A running step that is cancelled may keep its place, and every step is one of ours.
 STEP_CONCURRENCY = 256

@@ -10,6 +10,7 @@ from constructs import Construct
 
 from settings.load_pipeline import PIPELINES
 from spark_jobs.runtime.archive import ROOT, build_archive
+from stacks.base import statement
 from stacks.processing import jdbc_driver
 
 JOBS = ROOT / "spark_jobs"
@@ -58,7 +59,7 @@ class JobAssets(Construct):
         arns = [asset.bucket.arn_for_objects(asset.s3_object_key) for asset in self._assets.values()]
         for first in range(0, len(arns), OF_A_STATEMENT):
             some = arns[first : first + OF_A_STATEMENT]
-            role.add_to_policy(iam.PolicyStatement(actions=["s3:GetObject"], resources=some))
+            role.add_to_policy(statement("s3:GetObject", on=some))
 
     def _asset(self, id_: str, path: Path) -> str:
         if id_ not in self._assets:

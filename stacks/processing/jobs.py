@@ -7,7 +7,7 @@ from contract import lake
 from settings import emr_offers
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
-from settings.job import JobPace, JobPlaces, made_of_others, table_job
+from settings.job import JobPace, JobPlaces, derived_jobs, table_job
 from settings.pipeline import CapturedTableSettings
 from spark_jobs.options import keys, submit
 from spark_jobs.options.submit import TableJob, YarnSubmission
@@ -39,7 +39,7 @@ class Jobs:
         self._common = {keys.METRICS_NAMESPACE: environment.prefix}
 
     def steps(self) -> list[Step]:
-        """Return the steps, that of all tables that share one first; those that are made of others do."""
+        """Return the steps. The shared step comes first; it also keeps derived tables."""
         tables = self._tables(one_step=True)
         shared = [self._job(pipeline, table) for pipeline, table in tables if not pipeline.is_queried]
         for pipeline in self._environment.pipelines:
@@ -62,7 +62,7 @@ class Jobs:
 
     def _made_of_others(self, pipeline: EnvironmentPipeline) -> list[TableJob]:
         pace = JobPace(configuration=pipeline.job.configuration)
-        return made_of_others(pipeline.as_deployed, self._places(pipeline), pace)
+        return derived_jobs(pipeline.as_deployed, self._places(pipeline), pace)
 
     def _places(self, pipeline: EnvironmentPipeline) -> JobPlaces:
         return JobPlaces(

@@ -1,36 +1,40 @@
 """What EMR may do in the account, and what the cluster's nodes, and so the jobs on them, may do."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from stacks.acceptances import accept, acknowledge, acknowledge_wildcards
+from stacks.acceptances import acknowledge
+from stacks.base import Conditions, allow, arn, bucket_arn, of_service, serve_sessions, statement
 from stacks.lake_formation import TableGrants
-from stacks.session_manager import serve_sessions
 
-_READ_CATALOGUE = ("GetDatabase", "GetDatabases", "GetTable", "GetTables", "GetPartition", "GetPartitions")
-_WRITE_TABLES = (
-    "CreateTable",
-    "UpdateTable",
-    "DeleteTable",
-    "GetPartitionIndexes",
-    "CreatePartitionIndex",
-    "BatchCreatePartition",
-    "BatchGetPartition",
-    "BatchUpdatePartition",
-    "BatchDeletePartition",
-    "CreatePartition",
-    "UpdatePartition",
-    "DeletePartition",
+_READ_CATALOGUE = of_service(
+    "glue", ("GetDatabase", "GetDatabases", "GetTable", "GetTables", "GetPartition", "GetPartitions")
+)
+_WRITE_TABLES = of_service(
+    "glue",
+    (
+        "CreateTable",
+        "UpdateTable",
+        "DeleteTable",
+        "GetPartitionIndexes",
+        "CreatePartitionIndex",
+        "BatchCreatePartition",
+        "BatchGetPartition",
+        "BatchUpdatePartition",
+        "BatchDeletePartition",
+        "CreatePartition",
+        "UpdatePartition",
+        "DeletePartition",
+    ),
 )
 # EMR management guide, "Encryption options": what nodes and service need of the key of the local disks.
-_ENCRYPT = [
-    f"kms:{action}"
-    for action in (
+_ENCRYPT = of_service(
+    "kms",
+    (
         "Decrypt",
         "DescribeKey",
         "Encrypt",
@@ -38,8 +42,9 @@ _ENCRYPT = [
         "GenerateDataKeyWithoutPlaintext",
         "ReEncryptFrom",
         "ReEncryptTo",
-    )
-]
+    ),
+)
+_SERVICE_POLICY = "service-role/AmazonEMRServicePolicy_v2"
 
 
 class EmrRoles(Construct):
@@ -53,16 +58,11 @@ class EmrRoles(Construct):
         serve_sessions(self.nodes)
         self.service = self._service()
         for role in (self.nodes, self.service):
-            encrypting = iam.PolicyStatement(actions=_ENCRYPT, resources=[volume_key.key_arn])
-            role.add_to_policy(encrypting)
-            accept(role, encrypting, reason="The key of the cluster's own disks, which encrypts nothing else.")
-        granting = iam.PolicyStatement(
-            actions=["kms:CreateGrant", "kms:ListGrants"],
-            resources=[volume_key.key_arn],
-            conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
-        )
-        self.service.add_to_policy(granting)
-        accept(self.service, granting, reason="EC2 attaches the encrypted volumes by grants that EMR makes for it.")
+            reason = "The key of the cluster's own disks, which encrypts nothing else."
+            allow(role, statement(*_ENCRYPT, on=volume_key.key_arn), reason=reason)
+        for_aws = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
+        granting = statement("kms:CreateGrant", "kms:ListGrants", on=volume_key.key_arn, when=for_aws)
+        allow(self.service, granting, reason="EC2 attaches the encrypted volumes by grants that EMR makes for it.")
 
     def may_read(self, bucket: str, prefix: str) -> None:
         self._allow_below(bucket, prefix, "s3:GetObject")
@@ -88,13 +88,14 @@ class EmrRoles(Construct):
         own = [self._glue(f"database/{database}"), self._glue(f"table/{database}/*")]
         defaults = [self._glue(f"database/{name}") for name in ("default", "global_temp")]
         functions = [self._glue(f"userDefinedFunction/{name}/*") for name in ("default", database)]
-        reason = "Every table of one database: the jobs make them, and Hive and Spark look all of them up."
-        self._allow([catalogue, *own], *_glue_actions(*_READ_CATALOGUE, *_WRITE_TABLES), reason=reason)
-        tables = [catalogue, *defaults, self._glue("table/default/*")]
-        self._allow(tables, *_glue_actions(*_READ_CATALOGUE), reason=reason)
-        self._allow([catalogue, defaults[0]], "glue:CreateDatabase")
-        databases = [catalogue, *defaults, own[0]]
-        self._allow([*databases, *functions], "glue:GetUserDefinedFunctions", reason=reason)
+        allow(
+            self.nodes,
+            statement(*_READ_CATALOGUE, *_WRITE_TABLES, on=[catalogue, *own]),
+            statement(*_READ_CATALOGUE, on=[catalogue, *defaults, self._glue("table/default/*")]),
+            statement("glue:CreateDatabase", on=[catalogue, defaults[0]]),
+            statement("glue:GetUserDefinedFunctions", on=[catalogue, *defaults, own[0], *functions]),
+            reason="Every table of one database: the jobs make them, and Hive and Spark look all of them up.",
+        )
 
     def may_keep_tables_by_lake_formation(self, database: str) -> None:
         """Let the nodes make and keep the tables where Lake Formation decides, too: IAM alone isn't enough there.
@@ -111,79 +112,45 @@ class EmrRoles(Construct):
         )
 
     def may_read_secrets(self, arns: Sequence[str]) -> None:
-        reading = iam.PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=list(arns))
-        self.nodes.add_to_policy(reading)
-        accept(self.nodes, reading, reason="What the jobs log in with where they query, to read and nothing else.")
+        reading = statement("secretsmanager:GetSecretValue", on=arns)
+        allow(self.nodes, reading, reason="What the jobs log in with where they query, to read and nothing else.")
 
     def may_publish_metrics(self, namespace: str) -> None:
-        self._allow(
-            ["*"],
-            "cloudwatch:PutMetricData",
-            conditions={"StringEquals": {"cloudwatch:namespace": namespace}},
-            reason="PutMetricData knows no resources; the condition allows one namespace.",
-        )
+        ours = {"StringEquals": {"cloudwatch:namespace": namespace}}
+        reason = "PutMetricData knows no resources; the condition allows one namespace."
+        allow(self.nodes, statement("cloudwatch:PutMetricData", on="*", when=ours), reason=reason)
 
     def _service(self) -> iam.Role:
-        stack = Stack.of(self)
-        principal = iam.ServicePrincipal(
-            "elasticmapreduce.amazonaws.com",
-            conditions={
-                "StringEquals": {"aws:SourceAccount": stack.account},
-                "ArnLike": {
-                    "aws:SourceArn": f"arn:{stack.partition}:elasticmapreduce:{stack.region}:{stack.account}:*"
-                },
-            },
-        )
-        policy = "service-role/AmazonEMRServicePolicy_v2"
+        conditions = {
+            "StringEquals": {"aws:SourceAccount": Stack.of(self).account},
+            "ArnLike": {"aws:SourceArn": arn(self, "elasticmapreduce", "*")},
+        }
         role = iam.Role(
             self,
             "Service",
-            assumed_by=principal,
-            managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name(policy)],
+            assumed_by=iam.ServicePrincipal("elasticmapreduce.amazonaws.com", conditions=conditions),
+            managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name(_SERVICE_POLICY)],
         )
-        passing = iam.PolicyStatement(
-            actions=["iam:PassRole"],
-            resources=[self.nodes.role_arn],
-            conditions={"StringLike": {"iam:PassedToService": "ec2.amazonaws.com*"}},
-        )
-        role.add_to_policy(passing)
-        accept(role, passing, reason="EMR starts the nodes with their role, and can hand no other to EC2.")
+        to_ec2 = {"StringLike": {"iam:PassedToService": "ec2.amazonaws.com*"}}
+        passing = statement("iam:PassRole", on=self.nodes.role_arn, when=to_ec2)
+        allow(role, passing, reason="EMR starts the nodes with their role, and can hand no other to EC2.")
         acknowledge(
             role,
-            f"AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{policy}]",
+            f"AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{_SERVICE_POLICY}]",
             reason="AWS's own policy for EMR, which AWS keeps in step with the service. It acts only on what is tagged "
             "for-use-with-amazon-emr-managed-policies: this cluster's subnet, groups and instances.",
         )
         return role
 
     def _may_list(self, bucket: str, prefix: str) -> None:
-        conditions = {"StringLike": {"s3:prefix": f"{prefix}*"}} if prefix else {}
-        self._allow([self._bucket(bucket)], "s3:ListBucket", conditions=conditions)
-        self._allow([self._bucket(bucket)], "s3:GetBucketLocation")
+        below: Conditions | None = {"StringLike": {"s3:prefix": f"{prefix}*"}} if prefix else None
+        name = bucket_arn(self, bucket)
+        listing, place = statement("s3:ListBucket", on=name, when=below), statement("s3:GetBucketLocation", on=name)
+        allow(self.nodes, listing, place, reason="Which objects there are, and where the bucket is.")
 
     def _allow_below(self, bucket: str, prefix: str, *actions: str) -> None:
         reason = "Objects of one bucket below one prefix, whose names the data and Hudi make."
-        self._allow([f"{self._bucket(bucket)}/{prefix}*"], *actions, reason=reason)
-
-    def _allow(
-        self,
-        resources: Sequence[str],
-        *actions: str,
-        conditions: Mapping[str, Any] | None = None,
-        reason: str | None = None,
-    ) -> None:
-        statement = iam.PolicyStatement(actions=list(actions), resources=list(resources), conditions=conditions)
-        self.nodes.add_to_policy(statement)
-        if reason:
-            acknowledge_wildcards(self.nodes, statement, reason=reason)
-
-    def _bucket(self, name: str) -> str:
-        return f"arn:{Stack.of(self).partition}:s3:::{name}"
+        allow(self.nodes, statement(*actions, on=f"{bucket_arn(self, bucket)}/{prefix}*"), reason=reason)
 
     def _glue(self, resource: str) -> str:
-        stack = Stack.of(self)
-        return f"arn:{stack.partition}:glue:{stack.region}:{stack.account}:{resource}"
-
-
-def _glue_actions(*names: str) -> list[str]:
-    return [f"glue:{name}" for name in names]
+        return arn(self, "glue", resource)

@@ -6,24 +6,21 @@ from typing import Any
 from aws_cdk import CfnOutput, Stack, Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_emr as emr
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from contract.tags import CLUSTER
 from settings.environment import Environment
+from stacks.base import add_paused_output, arn, bucket_arn, encryption_key, of_service, removal, statement
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
 from stacks.paused import Paused
-from stacks.paused_output import add_paused_output
-from stacks.processing.access import EMR_TAG, EmrAccess
 from stacks.processing.cluster import EmrCluster
+from stacks.processing.jdbc_access import open_database, secret_arn, source_properties
 from stacks.processing.job_assets import JobAssets
 from stacks.processing.jobs import Jobs
-from stacks.processing.queried import open_database, secret_arn, source_properties
 from stacks.processing.roles import EmrRoles
+from stacks.processing.security_groups import EMR_TAG, EmrAccess
 from stacks.provider import HandlerProvider
-from stacks.retention import removal
 
 LOGS_PREFIX = "emr/"
 STOP_PREFIX = "stop/"
@@ -54,7 +51,9 @@ class ProcessingStack(Stack):
         self.add_stack_dependency(lake)
         self.metrics_namespace = environment.prefix
         self._subnet = self._tagged_subnet(vpc)
-        self._volume_key = self._key()
+        self._volume_key = encryption_key(
+            self, "VolumeKey", f"Disks of EMR's nodes in {environment.prefix}", removal(environment)
+        )
         reach = vpn_access if environment.vpn.emr_access else None
         self._access = EmrAccess(self, "Access", vpc=vpc, vpn_access=reach, applications=self._settings.applications)
         self._roles = EmrRoles(self, "Roles", volume_key=self._volume_key)
@@ -74,15 +73,6 @@ class ProcessingStack(Stack):
         subnet = vpc.private_subnets[0]
         Tags.of(subnet).add(EMR_TAG["key"], EMR_TAG["value"], include_resource_types=["AWS::EC2::Subnet"])
         return subnet
-
-    def _key(self) -> kms.Key:
-        return kms.Key(
-            self,
-            "VolumeKey",
-            description=f"Disks of EMR's nodes in {self._environment.prefix}",
-            enable_key_rotation=True,
-            removal_policy=removal(self._environment),
-        )
 
     def _cluster(self, *, runs: bool) -> EmrCluster:
         return EmrCluster(
@@ -117,8 +107,7 @@ class ProcessingStack(Stack):
             "stopBucket": self._environment.bucket_name("artefacts"),
             "stopPrefix": STOP_PREFIX,
         }
-        steps = provider.resource(self, "Step-cdc_events", "Custom::EmrStep", request)
-        steps.node.add_dependency(self._roles, *self._doors)
+        provider.resource(self, "Step-cdc_events", "EmrStep", request, after=[self._roles, *self._doors])
 
     def _sources(self) -> dict[str, dict[str, str]]:
         return {
@@ -129,38 +118,23 @@ class ProcessingStack(Stack):
         }
 
     def _step_provider(self) -> HandlerProvider:
-        clusters = f"arn:{self.partition}:elasticmapreduce:{self.region}:{self.account}:cluster/*"
+        bucket = self._environment.bucket_name("artefacts")
+        artefacts, stop_files = bucket_arn(self, bucket), f"{STOP_PREFIX}*"
         actions = ("AddJobFlowSteps", "CancelSteps", "DescribeCluster", "ListSteps")
-        artefacts = f"arn:{self.partition}:s3:::{self._environment.bucket_name('artefacts')}"
-        steps = iam.PolicyStatement(
-            actions=[f"elasticmapreduce:{action}" for action in actions],
-            resources=[clusters],
-            conditions={"StringEquals": {f"elasticmapreduce:ResourceTag/{CLUSTER}": self._environment.prefix}},
-        )
-        stop = iam.PolicyStatement(actions=["s3:PutObject", "s3:GetObject"], resources=[f"{artefacts}/{STOP_PREFIX}*"])
-        leave = iam.PolicyStatement(actions=["s3:DeleteObject"], resources=[f"{artefacts}/{STOP_PREFIX}owners/*"])
-        look = iam.PolicyStatement(
-            actions=["s3:ListBucket"],
-            resources=[artefacts],
-            conditions={"StringLike": {"s3:prefix": f"{STOP_PREFIX}*"}},
-        )
-        provider = HandlerProvider(
-            self,
-            "StepHandler",
-            module="emr_step",
-            packages=(),
-            statements=[steps, stop, leave, look],
-            journal=self._environment.bucket_name("artefacts"),
-        )
-        provider.acknowledge_wildcards(
-            steps,
-            reason="Clusters with this environment's tag only. Their id can't say it: when a cluster is replaced, the "
-            "handler stops the steps of the old one.",
-        )
-        provider.acknowledge_wildcards(
-            stop, leave, reason="Stop files, claims and owners alone: their names are those of the steps."
-        )
-        return provider
+        tagged = {"StringEquals": {f"elasticmapreduce:ResourceTag/{CLUSTER}": self._environment.prefix}}
+        clusters = arn(self, "elasticmapreduce", "cluster/*")
+        rights = {
+            "Clusters with this environment's tag only. Their id can't say it: when a cluster is replaced, the handler "
+            "stops the steps of the old one.": [
+                statement(*of_service("elasticmapreduce", actions), on=clusters, when=tagged)
+            ],
+            "Stop files, claims and owners alone: their names are those of the steps.": [
+                statement("s3:PutObject", "s3:GetObject", on=f"{artefacts}/{stop_files}"),
+                statement("s3:DeleteObject", on=f"{artefacts}/{STOP_PREFIX}owners/*"),
+                statement("s3:ListBucket", on=artefacts, when={"StringLike": {"s3:prefix": stop_files}}),
+            ],
+        }
+        return HandlerProvider(self, "StepHandler", module="emr_step", packages=(), rights=rights, journal=bucket)
 
     def _grants(self) -> None:
         """What the jobs may do: read what has landed, keep their tables, say how they are."""

@@ -18,8 +18,7 @@ from contract.errors import CANNOT
 from db.connecting import connect
 from db.errors import LoadError
 from db.loading import LoadOptions, load
-from local.services.passing_postgres import passing_postgres
-from local.services.postgres import ConnectionParameters, Postgres
+from local.services.postgres import ConnectionParameters, Postgres, temporary_postgres
 from tests.conftest import ask, execute, free_port, fresh_database
 from tests.db.conftest import CONNECTOR_PASSWORD, NORTHWIND, WITHOUT_DUMP, Shop, Template
 from tests.db.pgoutput import Slot
@@ -201,7 +200,7 @@ def test_a_password_leaves_this_machine_only_over_tls(unchanged: ConnectionParam
 
 
 def test_wal_level_isnt_logical(tmp_path: Path) -> None:
-    with passing_postgres(tmp_path, settings={"wal_level": "replica", "fsync": "off"}) as server:
+    with temporary_postgres(tmp_path, settings={"wal_level": "replica", "fsync": "off"}) as server:
         parameters = server.connection_parameters("postgres")
         before = ask(parameters, STATE)
         assert_refused(

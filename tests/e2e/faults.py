@@ -22,12 +22,12 @@ from typing import Annotated, Protocol
 import psutil
 import typer
 
-from local.comparison.platform_tables import compare_platform
+from local.comparison.reconcile import compare_platform
 from local.look.quarantine import count_quarantined
 from local.look.status import read_status
-from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.services import PlatformOptions
+from local.platform.steps import SUPERVISOR
 from tests.e2e.writer import Writer
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -157,7 +157,7 @@ def check(platform: Platform) -> None:
 
 def _survived(platform: Platform, fault: Callable[[], None], writing: Writing, first_order: int) -> float:
     with Writer(
-        platform.endpoints.source,
+        platform.source,
         transactions=writing.transactions,
         rate=writing.rate,
         first_order=first_order,

@@ -19,7 +19,7 @@ import pytest
 
 from local.look.lake import Lake, local_s3_options
 from local.look.quarantine import BUCKET, prefix
-from local.platform.state import read_record
+from local.platform.record import RecordFile
 from local.services.postgres import ConnectionParameters, Postgres
 from local.services.s3 import S3
 from tests.conftest import execute, fresh_database
@@ -120,7 +120,7 @@ class Looking:
     """The lake of the platform that the commands have started."""
 
     def __init__(self, folder: Path) -> None:
-        ports = read_record(folder / "state.json").ports
+        ports = RecordFile(folder).ports()
         self.s3 = S3(folder / "s3", port=ports["s3"])
 
     def rows(self, table: str) -> dict[int, dict[str, Any]]:

@@ -13,9 +13,9 @@ from confluent_kafka import Producer
 
 from contract.errors import CANNOT
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
-from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
-from local.platform.state import read_record
+from local.platform.record import RecordFile
+from local.platform.steps import SUPERVISOR
 from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import ROLES
 from local.services.kafka.users import ADMIN, KafkaUsers
@@ -142,7 +142,7 @@ def test_a_table_comes_back_once_its_rows_allow_it(make: Commands, source: Conne
 
 @pytest.mark.long
 def test_a_record_that_the_sink_refuses_holds_up_its_table_alone(make: Commands, source: ConnectionParameters) -> None:
-    ports = read_record(make.platform / "state.json").ports
+    ports = RecordFile(make.platform).ports()
     users = KafkaUsers.of(make.platform / "secrets" / "kafka", ROLES)
     kafka = Kafka(make.platform / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"], users=users)
     producer = Producer(dict(kafka.client(ADMIN)))

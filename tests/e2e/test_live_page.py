@@ -70,7 +70,7 @@ def test_an_insert_an_update_and_a_delete_are_counted_and_shown(platform: Platfo
     )
     before = written(page)
     for statement, word, more in steps:
-        execute(platform.endpoints.source, statement)
+        execute(platform.source, statement)
         before = tuple(had + added for had, added in zip(before, more, strict=True))
         numbers = rows(page, "Rows by table").get_by_role("cell")
         for number, wanted in enumerate(before):
@@ -93,7 +93,7 @@ def test_the_lakes_newest_commit_is_on_the_page_within_three_seconds(
     for _ in range(3):
         up_to_date(viewer.page)
         known, shown = platform.lake.last_commit(), written(viewer.page)
-        execute(platform.endpoints.source, f"UPDATE {SCHEMA}.orders SET freight = freight + 1 WHERE order_id = 10250")
+        execute(platform.source, f"UPDATE {SCHEMA}.orders SET freight = freight + 1 WHERE order_id = 10250")
         begun = time.monotonic()
         seconds(begun, partial(is_other, platform.lake.last_commit, known))
         committed = time.monotonic()

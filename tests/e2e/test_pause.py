@@ -7,7 +7,7 @@ MSK Connect; sink and job are stopped and started. Aurora, MSK Connect and EMR t
 import pytest
 
 from contract.events import OPERATION, READ
-from local.comparison.platform_tables import compare_platform
+from local.comparison.reconcile import compare_platform
 from local.platform.platform import Platform
 from tests import conftest
 from tests.waiting import wait_until
@@ -22,7 +22,7 @@ SHIPPED, DELETED = 10_270, 10_271
 
 def execute(platform: Platform, *statements: str) -> None:
     for statement in statements:
-        conftest.execute(platform.endpoints.source, statement)
+        conftest.execute(platform.source, statement)
 
 
 def assert_equal(platform: Platform) -> None:
@@ -33,13 +33,13 @@ def assert_equal(platform: Platform) -> None:
 def wait_until_nobody_reads(platform: Platform) -> None:
     """Connect ends a connector's task after it has answered."""
     active = f"SELECT active FROM pg_replication_slots WHERE slot_name = '{SLOT}'"
-    wait_until(lambda: conftest.ask(platform.endpoints.source, active) is False, "nobody reads the slot")
+    wait_until(lambda: conftest.ask(platform.source, active) is False, "nobody reads the slot")
 
 
 def test_a_pause_loses_nothing_and_its_end_reads_no_snapshot(platform: Platform) -> None:
     platform.up()
     assert_equal(platform)
-    api, name = platform.services.connect.api, platform.pipeline.source_name
+    api, name = platform.services.connect.api, platform.pipeline.connectors.source.name
     rows = len(platform.lake.rows(["order_id"]))
     api.delete_connector(name)
     wait_until_nobody_reads(platform)

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from contract.errors import CANNOT
-from local.comparison.platform_tables import compare_platform
+from local.comparison.reconcile import compare_platform
 from local.look.quarantine import count_quarantined
 from local.platform.platform import Platform
+from local.platform.tables import LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from tests.cases import long
@@ -32,7 +33,7 @@ RECONCILE_TIMEOUT_S = 120
 def test_kills_in_mid_stream_leave_lake_and_source_equal(
     platform: Platform, transactions: int, kills: Sequence[int]
 ) -> None:
-    source = platform.endpoints.source
+    source = platform.source
     with Writer(
         source, transactions=transactions, rate=transactions / 60, first_order=900_000 + 100 * transactions
     ) as writer:
@@ -55,12 +56,12 @@ def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Plat
     """Take the object of a change out of the landing bucket before the job sees it, go on, and mend it at the end."""
     with suspended(platform, "job"):
         before = landed(platform)
-        with Writer(platform.endpoints.source, transactions=1, rate=10, first_order=990_000):
+        with Writer(platform.source, transactions=1, rate=10, first_order=990_000):
             pass
         lost = wait_until(lambda: landed(platform) - before)
         for key in lost:
-            platform.services.s3.client().delete_object(Bucket=platform.endpoints.landing_bucket, Key=key)
-    with Writer(platform.endpoints.source, transactions=1, rate=10, first_order=995_000):
+            platform.services.s3.client().delete_object(Bucket=LANDING_BUCKET, Key=key)
+    with Writer(platform.source, transactions=1, rate=10, first_order=995_000):
         pass
     wait_for_row(platform, 995_000)
     [comparison] = compare_platform(platform, timeout_s=5)
@@ -101,9 +102,5 @@ def wait_for_row(platform: Platform, order: int) -> None:
 
 
 def landed(platform: Platform) -> set[str]:
-    pages = (
-        platform.services.s3.client()
-        .get_paginator("list_objects_v2")
-        .paginate(Bucket=platform.endpoints.landing_bucket)
-    )
+    pages = platform.services.s3.client().get_paginator("list_objects_v2").paginate(Bucket=LANDING_BUCKET)
     return {entry["Key"] for page in pages for entry in page.get("Contents", []) if "/." not in f"/{entry['Key']}"}

@@ -14,8 +14,8 @@ from rich.console import Console
 
 from contract.events import CREATE, OPERATION, READ_MS, UPDATE
 from local.comparison.compare import Limits
-from local.comparison.platform_arrivals import arrivals_of
-from local.comparison.platform_tables import compared_tables, reconcile_platform
+from local.comparison.platform_sides import platform_sides
+from local.comparison.reconcile import reconcile_platform
 from local.comparison.run import compare_tables
 from local.dashboard.watcher import Watcher
 from local.errors import PlatformError
@@ -35,7 +35,7 @@ PATIENT_S = 120.0
 
 
 def change(places: Platform, statement: str) -> None:
-    execute(places.endpoints.source, statement)
+    execute(places.source, statement)
 
 
 def rows(places: Platform, table: str, key: str) -> dict[int, dict[str, Any]]:
@@ -57,10 +57,10 @@ def test_no_connector_runs_and_all_tables_are_in_the_lake(places: Platform) -> N
 
 def test_what_is_lost_is_told_as_soon_as_a_look_has_found_no_more(places: Platform) -> None:
     """The lake's rows, but one, stand in for a table that has lost it."""
-    [city] = compared_tables(places, ["city"])
+    sides = platform_sides(places, ["city"])
+    [city] = sides.tables
     lost = replace(city, lake=ArrowLake(now=[city.lake.rows().slice(1)]))
-    limits = Limits(timeout_s=PATIENT_S)
-    [found] = compare_tables(places.endpoints.source, [lost], limits, arrivals=arrivals_of(places))
+    [found] = compare_tables(replace(sides, tables=[lost]), Limits(timeout_s=PATIENT_S))
     assert (found.missing, found.late) == (1, 0)
     assert found.seconds < PATIENT_S / 2
 
@@ -119,7 +119,7 @@ def test_an_insert_an_update_and_a_delete_arrive(places: Platform) -> None:
 
 
 def test_a_transaction_that_commits_after_a_later_one_was_seen_is_not_lost(places: Platform) -> None:
-    with contextlib.closing(psycopg2.connect(**places.endpoints.source)) as late, late.cursor() as cursor:
+    with contextlib.closing(psycopg2.connect(**places.source)) as late, late.cursor() as cursor:
         cursor.execute("SAVEPOINT a; UPDATE city SET city = 'Late' WHERE city_id = 7; RELEASE SAVEPOINT a")
         change(places, "UPDATE city SET city = 'Early' WHERE city_id = 8")
         wait_until(lambda: rows(places, "city", "city_id")[8]["city"] == "Early")

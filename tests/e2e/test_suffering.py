@@ -59,7 +59,7 @@ def test_a_deleted_topic_is_loud(supervised: Platform) -> None:
 
 def test_lost_wal_is_loud_and_stays_so_until_one_command_brings_all_back(supervised: Platform) -> None:
     """No restart of the connector by the supervisor may go on behind what is missing; the topic is still gone, too."""
-    source = supervised.endpoints.source
+    source = supervised.source
     with suspended(supervised, "connect"):
         execute(source, "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
         execute(source, "SELECT pg_reload_conf()")

@@ -9,7 +9,7 @@ import pytest
 from contract import events
 from local.errors import PlatformError
 from local.resnapshot import log_tables
-from local.resnapshot.added import new_tables, removed_tables
+from local.resnapshot.changed_tables import new_tables, removed_tables
 from local.resnapshot.deletes import as_event, delete_event, settled_event
 from local.resnapshot.log_tables import is_read
 from plugins.connector_settings import SourceSettings

@@ -152,6 +152,6 @@ def test_what_the_connector_cant_read_is_passed_over_for_all_tables_only(
 ) -> None:
     options = PlatformOptions(pipeline="pagila")
     platform = Platform(tmp_path, options)
-    platform.recorded.write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
+    platform.record.write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
     with pytest.raises(PlatformError, match=line):
         resnapshot_tables(platform, names, Wanted(skip=True))

@@ -20,7 +20,7 @@ from plugins.releases.versions import VERSIONS_TOML, load_versions
 from settings.environment import Environment
 from settings.load import load
 from stacks import vpn
-from stacks.connectors import pipeline as connectors
+from stacks.connectors import specs
 from stacks.gate import Finding
 
 pytestmark = pytest.mark.synth
@@ -64,7 +64,7 @@ class Releases:
         for name in load_versions().releases:
             text = pin(text, name, Digest(size=0, sha256="") if name in unpinned else Digest(size=1, sha256="0" * 64))
         self.path.write_text(text)
-        for module in (deploy, connectors, vpn):
+        for module in (deploy, specs, vpn):
             self.monkeypatch.setattr(module, "load_versions", lambda: load_versions(self.path))
 
 

@@ -7,7 +7,7 @@ import pytest
 from contract.events import READ_MS
 from contract.history import COMMIT, VERSION
 from settings.files import SettingsFileError
-from settings.job import JobPace, JobPlaces, derived_job, made_of_others, table_job
+from settings.job import JobPace, JobPlaces, derived_job, derived_jobs, table_job
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
 from spark_jobs.options import keys
@@ -60,7 +60,7 @@ def test_a_tables_history_is_a_table_beside_it(tmp_path: Path) -> None:
     write_pipeline(tmp_path, "shop", ["items"], table="history = true")
     shop = load_pipeline("shop", tmp_path)
     assert shop.lake_tables == ["shop_items", "shop_items_history"]
-    [job] = made_of_others(shop, PLACES, JobPace(configuration={keys.POLL_INTERVAL: "0.2"}))
+    [job] = derived_jobs(shop, PLACES, JobPace(configuration={keys.POLL_INTERVAL: "0.2"}))
     assert (job.table_path, job.ordering_field) == ("s3a://lake/shop_items_history", COMMIT)
     assert job.configuration[keys.HISTORY_OF] == "s3a://lake/shop_items"
     assert job.configuration[keys.RECORD_KEY] == f"id,{COMMIT},{VERSION}"

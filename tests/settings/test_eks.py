@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from settings.load import load
-from tests.stacks.kubernetes.environments import on_eks
-from tests.stacks.kubernetes.groups import IMAGE
+from tests.stacks.connectors.environments import on_eks
+from tests.stacks.connectors.groups import IMAGE
 from tests.stacks.settings import change, copied, refusal
 
 

@@ -7,7 +7,7 @@ import pytest
 from settings import aws_offers
 from settings.load import EnvironmentFileError, load
 from tests.settings.pipelines import Project
-from tests.stacks.kubernetes.environments import on_eks
+from tests.stacks.connectors.environments import on_eks
 from tests.stacks.queried import only_queried
 
 

@@ -17,7 +17,8 @@ from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, Setti
 from spark_jobs.options import keys
 from spark_jobs.ordering import snapshot_rows
 from spark_jobs.runtime import query_plans
-from spark_jobs.table.hudi_table import ForeignCommits, HudiTable
+from spark_jobs.table.hudi_table import HudiTable
+from spark_jobs.table.kept_table import KeptTable
 from tests.cases import long
 from tests.spark_jobs.events import captured, event
 from tests.spark_jobs.lake import Lake, has_cached
@@ -115,7 +116,7 @@ def test_what_does_not_fit_is_set_aside_up_to_a_limit_and_the_rest_commits(lake:
         long(batch_decoder, "summarise"),
         long(batch_decoder, "infer_columns"),
         long(snapshot_rows, "placed"),
-        long(ForeignCommits, "check"),
+        long(KeptTable, "_refuse_others_commits"),
         long(CommitEvents, "put"),
         (HudiTable, "write"),
     ],

@@ -13,6 +13,7 @@ from spark_jobs.loop import Loop
 from spark_jobs.report import CommitReport
 from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
 from spark_jobs.runtime.turns import PACE_SECONDS, Turns, large_turns
+from spark_jobs.table.kept_table import KeptTable
 from tests.waiting import PATIENCE_S, wait_until
 
 REPORT = CommitReport(
@@ -31,7 +32,7 @@ REPORT = CommitReport(
 Outcome = CommitReport | Exception | None
 
 
-class Script:
+class Script(KeptTable):
     """Batches with given outcomes; the last one sets the stop event."""
 
     def __init__(self, stop: threading.Event, *outcomes: Outcome) -> None:
@@ -41,6 +42,9 @@ class Script:
 
     def load(self) -> None:
         self.loads += 1
+
+    def _begin(self, *, exists: bool) -> None:
+        raise NotImplementedError
 
     def run_batch(self) -> CommitReport | None:
         outcome = self.outcomes.pop(0)

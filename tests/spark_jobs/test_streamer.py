@@ -178,7 +178,7 @@ def test_a_table_that_waits_for_a_columns_type_goes_on_once_its_schema_file_has_
     monkeypatch.setattr(Backoff, "wait", lambda *_: None)
     spark: Any = None
     without: Any = ["without it"]
-    streamer.run(spark, replace(once, continuous=True), without, threading.Event())
+    streamer.run(spark, replace(once, options=replace(once.options, continuous=True)), without, threading.Event())
     assert seen == ["without it", "without it", "with it"]
     with pytest.raises(UndescribedError):
         streamer.run(spark, once, without, threading.Event())

@@ -1,10 +1,10 @@
-"""Both environments synthesized once for all tests, with cdk-nag, as templates by the stack's role.
+"""Environments synthesized once for all tests, with cdk-nag, as templates by the stack's role.
 
 CDK is imported when a test wants it: the unit tests of this folder don't.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from settings.load import load
+from stacks.gate import plain_text, request_of
+from stacks.gate.template import as_list
 from tests.stacks.many import many_pipelines
 from tests.stacks.queried import mixed
 from tests.synthesis import shared_synthesis
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 class Synthesized:
     """An environment's synthesis: `dev["network"]` is that stack's template for assertions."""
 
+    name: str
     synthesis: "Synthesis"
     by_role: Mapping[str, "Template"]
 
@@ -36,6 +39,22 @@ class Synthesized:
     def resources(self, role: str, type_: str) -> dict[str, Any]:
         """The stack's resources of a type, by logical id."""
         return dict(self.by_role[role].find_resources(type_))
+
+    def properties(self, role: str, type_: str) -> list[dict[str, Any]]:
+        return [resource["Properties"] for resource in self.resources(role, type_).values()]
+
+    def requests(self, role: str, type_: str) -> dict[str, dict[str, Any]]:
+        """The requests of the custom resources of a type, by logical id."""
+        return {name: request_of(found) or {} for name, found in self.resources(role, type_).items()}
+
+    def rights(self, role: str, beginning: str) -> Iterator[tuple[set[str], set[str]]]:
+        """Actions and resources of the statements of the roles whose logical ids begin so."""
+        for type_ in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy"):
+            for policy in self.properties(role, type_):
+                if any(each.get("Ref", "").startswith(beginning) for each in policy.get("Roles", [])):
+                    for statement in policy["PolicyDocument"]["Statement"]:
+                        resources = as_list(statement["Resource"])
+                        yield {*as_list(statement["Action"])}, {plain_text(resource) for resource in resources}
 
 
 def synthesized(name: str, folder: Path, *, environment: "Environment | None" = None) -> Synthesized:
@@ -47,7 +66,7 @@ def synthesized(name: str, folder: Path, *, environment: "Environment | None" = 
         stack.removeprefix(f"{name}-cdc-lake-"): Template.from_string(json.dumps(template))
         for stack, template in synthesis.templates.items()
     }
-    return Synthesized(synthesis, by_role)
+    return Synthesized(name, synthesis, by_role)
 
 
 @pytest.fixture(scope="session")
@@ -58,6 +77,12 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 @pytest.fixture(scope="session")
 def prod(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     return synthesized("prod", tmp_path_factory.mktemp("cdk.out"))
+
+
+@pytest.fixture(params=["dev", "prod"])
+def environment(request: pytest.FixtureRequest) -> Synthesized:
+    found: Synthesized = request.getfixturevalue(request.param)
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -6,17 +6,12 @@ from typing import Any
 import pytest
 
 from stacks.gate import request_of
-from stacks.handler_code import sql_hash
+from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth
 
 ROLE = "database"
-
-
-@pytest.fixture(params=["dev", "prod"])
-def environment(request: pytest.FixtureRequest, dev: Synthesized, prod: Synthesized) -> tuple[str, Synthesized]:
-    return request.param, {"dev": dev, "prod": prod}[request.param]
 
 
 def prepared(stack: Synthesized) -> dict[str, Any]:
@@ -41,20 +36,19 @@ def test_prods_database_is_protected_when_all_else_is_there(dev: Synthesized, pr
     assert waiting == []
 
 
-def test_another_outbox_calls_the_preparation_again(environment: tuple[str, Synthesized]) -> None:
-    request = request_of(prepared(environment[1]))
+def test_another_outbox_calls_the_preparation_again(environment: Synthesized) -> None:
+    request = request_of(prepared(environment))
     assert request is not None
     assert request["sqlHash"] == sql_hash("preparation")
 
 
-def test_the_preparation_waits_for_the_instances_and_the_way_to_them(environment: tuple[str, Synthesized]) -> None:
+def test_the_preparation_waits_for_the_instances_and_the_way_to_them(environment: Synthesized) -> None:
     """And so, backwards: the slot is dropped while the database can still be reached."""
-    _, stack = environment
-    wanted = set(stack.resources(ROLE, "AWS::RDS::DBInstance"))
+    wanted = set(environment.resources(ROLE, "AWS::RDS::DBInstance"))
     wanted |= {
         logical_id
-        for logical_id, rule in stack.resources(ROLE, "AWS::EC2::SecurityGroupIngress").items()
+        for logical_id, rule in environment.resources(ROLE, "AWS::EC2::SecurityGroupIngress").items()
         if "PreparationAccess" in json.dumps(rule["Properties"]["SourceSecurityGroupId"])
     }
     assert len(wanted) > 1
-    assert wanted <= set(prepared(stack)["DependsOn"])
+    assert wanted <= set(prepared(environment)["DependsOn"])

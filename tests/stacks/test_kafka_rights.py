@@ -18,15 +18,9 @@ from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth
 
-ENVIRONMENTS = pytest.mark.parametrize("name", ["dev", "prod"])
 CLUSTER = "the cluster"
 # AWS's own policies that hold rights on clusters, or on everything.
 WITH_KAFKA = re.compile("Administrator|PowerUser|MSK|Kafka")
-
-
-@pytest.fixture
-def both(dev: Synthesized, prod: Synthesized) -> dict[str, Synthesized]:
-    return {"dev": dev, "prod": prod}
 
 
 def expected(environment: Environment) -> dict[str, tuple[Grant, ...]]:
@@ -104,22 +98,18 @@ def arns(environment: Environment) -> Any:
     return arn
 
 
-@ENVIRONMENTS
-def test_the_roles_have_the_rights_that_are_written_down_and_nobody_else_has_any(
-    both: dict[str, Synthesized], name: str
-) -> None:
-    environment, found = load(name), on_kafka(both[name])
-    wanted = expected(environment)
+def test_the_roles_have_the_rights_that_are_written_down_and_nobody_else_has_any(environment: Synthesized) -> None:
+    settings, found = load(environment.name), on_kafka(environment)
+    wanted = expected(settings)
     assert {owner.rstrip("0123456789ABCDEF") for owner in found} == set(wanted)
     for role, grants in wanted.items():
         [written] = [written for owner, written in found.items() if owner.startswith(role)]
         assert all(set(statement) == {"Action", "Effect", "Resource"} for statement in written)
-        assert pairs(written) == pairs(statements(grants, arns(environment)))
+        assert pairs(written) == pairs(statements(grants, arns(settings)))
 
 
-@ENVIRONMENTS
-def test_nothing_else_gives_rights_on_kafka(both: dict[str, Synthesized], name: str) -> None:
-    resources = [one for template in both[name].by_role.values() for one in template.to_json()["Resources"].values()]
+def test_nothing_else_gives_rights_on_kafka(environment: Synthesized) -> None:
+    resources = [one for template in environment.by_role.values() for one in template.to_json()["Resources"].values()]
     types = {resource["Type"] for resource in resources}
     assert "AWS::MSK::Cluster" in types
     assert "AWS::MSK::ClusterPolicy" not in types

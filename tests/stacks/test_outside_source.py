@@ -5,12 +5,10 @@ from typing import Any
 import pytest
 
 from contract import rds_ca
-from stacks.gate import request_of
 from stacks.gate.template import LATER
-from stacks.handler_code import sql_hash
+from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized
 from tests.stacks.many import SECRETS
-from tests.stacks.test_pipelines import requests, statements
 
 pytestmark = pytest.mark.synth
 CRM_ADDRESSES, ERP_GROUP = {"10.1.2.3/32", "10.1.3.0/28"}, "sg-0123456789abcdef0"
@@ -20,7 +18,7 @@ AWS_ALONE = {"0.0.0.0/0": {443}}
 
 def rules(many: Synthesized, stack: str) -> list[dict[str, Any]]:
     """Ways out of a stack's groups, those of its own and those that it adds to another's."""
-    added = [rule["Properties"] for rule in many.resources(stack, "AWS::EC2::SecurityGroupEgress").values()]
+    added = many.properties(stack, "AWS::EC2::SecurityGroupEgress")
     groups = many.resources(stack, "AWS::EC2::SecurityGroup").values()
     return added + [rule for group in groups for rule in group["Properties"].get("SecurityGroupEgress", [])]
 
@@ -52,7 +50,7 @@ def test_an_environment_without_them_opens_nothing_more(dev: Synthesized) -> Non
 def test_a_connector_reads_exactly_its_secret(many: Synthesized, name: str, secret: str) -> None:
     read = {
         resource
-        for actions, resources in statements(many, "connectors", f"{name}SourceRole")
+        for actions, resources in many.rights("connectors", f"{name}SourceRole")
         if "secretsmanager:GetSecretValue" in actions
         for resource in resources
     }
@@ -68,7 +66,7 @@ def test_a_connector_reads_exactly_its_secret(many: Synthesized, name: str, secr
 def test_a_preparation_reads_its_secrets_and_writes_down_what_it_did(
     many: Synthesized, name: str, secrets: set[str]
 ) -> None:
-    allowed = list(statements(many, "database", f"{name}OutsidePreparationIsCompleteRole"))
+    allowed = list(many.rights("database", f"{name}OutsidePreparationIsCompleteRole"))
     read = [resources for actions, resources in allowed if "secretsmanager:GetSecretValue" in actions]
     assert read == [{f"{SECRETS}{secret}" for secret in secrets}]
     entries = {resource for actions, resources in allowed if "ssm:PutParameter" in actions for resource in resources}
@@ -77,7 +75,7 @@ def test_a_preparation_reads_its_secrets_and_writes_down_what_it_did(
 
 
 def test_a_database_is_looked_at_or_prepared_as_its_file_says(many: Synthesized) -> None:
-    asked = {request["pipeline"]: request for request in requests(many, "database", "Custom::OutsideSource").values()}
+    asked = {request["pipeline"]: request for request in many.requests("database", "Custom::OutsideSource").values()}
     assert asked.keys() == {"crm", "erp"}
     crm, erp = asked["crm"], asked["erp"]
     assert (crm["host"], crm["port"], crm["sslmode"]) == ("crm.example.internal", 5433, "verify-full")
@@ -94,7 +92,7 @@ def test_a_database_is_looked_at_or_prepared_as_its_file_says(many: Synthesized)
 
 
 def test_a_connector_is_told_host_and_secret_by_name(many: Synthesized) -> None:
-    by_name = {r["connectorName"]: r for r in requests(many, "connectors", "Custom::Connector").values()}
+    by_name = {r["connectorName"]: r for r in many.requests("connectors", "Custom::Connector").values()}
     configuration = by_name["dev-cdc-lake-crm-source"]["connectorConfiguration"]
     assert configuration["database.hostname"] == "crm.example.internal"
     assert configuration["database.port"] == "5433"
@@ -102,7 +100,7 @@ def test_a_connector_is_told_host_and_secret_by_name(many: Synthesized) -> None:
 
 
 def test_a_plugin_carries_its_own_servers_authority(many: Synthesized) -> None:
-    plugins = {name: request_of(found) or {} for name, found in many.resources("connectors", "Custom::Plugin").items()}
+    plugins = many.requests("connectors", "Custom::Plugin")
     certificates = {
         name.partition("SourcePlugin")[0]: request["resources"]["rds-ca.pem"]
         for name, request in plugins.items()
@@ -116,5 +114,5 @@ def test_a_plugin_carries_its_own_servers_authority(many: Synthesized) -> None:
 def test_the_cluster_makes_nothing_for_them(many: Synthesized) -> None:
     secrets = many.resources("database", "AWS::SecretsManager::Secret")
     assert not [name for name in secrets if name.startswith(("CrmConnector", "ErpConnector"))]
-    prepared = requests(many, "database", "Custom::PreparedPipeline").values()
+    prepared = many.requests("database", "Custom::PreparedPipeline").values()
     assert {request["pipeline"] for request in prepared} == {"shop", "wide"}

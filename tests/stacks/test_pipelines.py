@@ -1,10 +1,8 @@
 """Pipelines in one environment: what each has, that none has anything of another's, and that the gate passes."""
 
 import json
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,8 +10,8 @@ from plugins.kafka.access import sink_access, source_access
 from plugins.workers.worker_classes import IS_TRUNCATE, resources
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
-from stacks.gate import plain_text, request_of
-from stacks.handler_code import sql_hash
+from stacks.gate import request_of
+from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized
 from tests.stacks.many import SHOP, WIDE, many_pipelines
 
@@ -27,32 +25,11 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     return many_pipelines(tmp_path_factory.mktemp("environment"))
 
 
-def requests(many: Synthesized, stack: str, type_: str) -> dict[str, dict[str, Any]]:
-    return {name: request_of(found) or {} for name, found in many.resources(stack, type_).items()}
-
-
-def statements(many: Synthesized, stack: str, beginning: str) -> Iterator[tuple[set[str], set[str]]]:
-    """Actions and resources of the policies of the roles whose ids begin so."""
-    policies = [
-        policy["Properties"]
-        for type_ in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
-        for policy in many.resources(stack, type_).values()
-    ]
-    for policy in policies:
-        if any(role.get("Ref", "").startswith(beginning) for role in policy.get("Roles", [])):
-            for statement in policy["PolicyDocument"]["Statement"]:
-                actions, resources = statement["Action"], statement["Resource"]
-                yield (
-                    {actions} if isinstance(actions, str) else set(actions),
-                    {plain_text(r) for r in (resources if isinstance(resources, list) else [resources])},
-                )
-
-
 def topics_of(many: Synthesized, beginning: str, action: str) -> set[str]:
     """The topics that a role may do something with."""
     return {
         resource.partition(":topic/")[2].split("/", 2)[2]
-        for actions, resources in statements(many, "connectors", beginning)
+        for actions, resources in many.rights("connectors", beginning)
         if f"kafka-cluster:{action}" in actions
         for resource in resources
         if ":topic/" in resource
@@ -60,13 +37,13 @@ def topics_of(many: Synthesized, beginning: str, action: str) -> set[str]:
 
 
 def test_each_pipeline_has_connectors_topics_and_a_secret_of_its_own(many: Synthesized) -> None:
-    names = {request["connectorName"] for request in requests(many, "connectors", "Custom::Connector").values()}
+    names = {request["connectorName"] for request in many.requests("connectors", "Custom::Connector").values()}
     assert names == {
         f"dev-cdc-lake-{name}-{role}"
         for name in ("orders", "shop", "wide", "crm", "erp")
         for role in ("source", "sink")
     }
-    asked = requests(many, "connectors", "Custom::Topics").values()
+    asked = many.requests("connectors", "Custom::Topics").values()
     assert {request["group"] for request in asked} == {f"connect-{name}" for name in names if name.endswith("sink")}
     secrets = many.resources("database", "AWS::SecretsManager::Secret")
     assert {name.rstrip("0123456789ABCDEF") for name in secrets} >= {
@@ -77,7 +54,7 @@ def test_each_pipeline_has_connectors_topics_and_a_secret_of_its_own(many: Synth
 
 
 def test_a_sink_lands_each_table_below_its_pipelines_prefix(many: Synthesized) -> None:
-    by_name = {r["connectorName"]: r for r in requests(many, "connectors", "Custom::Connector").values()}
+    by_name = {r["connectorName"]: r for r in many.requests("connectors", "Custom::Connector").values()}
     kcql = by_name["dev-cdc-lake-shop-sink"]["connectorConfiguration"]["connect.s3.kcql"]
     parts = kcql.split(";")
     assert len(parts) == len(SHOP)
@@ -106,7 +83,7 @@ def test_a_source_reads_its_own_secret_alone(many: Synthesized) -> None:
     for name in ("Wide", "Shop"):
         [resources] = [
             resources
-            for actions, resources in statements(many, "connectors", f"{name}SourceRole")
+            for actions, resources in many.rights("connectors", f"{name}SourceRole")
             if "secretsmanager:GetSecretValue" in actions
         ]
         assert len(resources) == 1
@@ -142,7 +119,7 @@ def test_each_database_is_prepared_before_its_connectors_and_after_the_loader(ma
 
 
 def test_one_step_keeps_what_shares_it_and_each_other_table_has_one(many: Synthesized) -> None:
-    [request] = requests(many, "processing", "Custom::EmrStep").values()
+    [request] = many.requests("processing", "Custom::EmrStep").values()
     assert request["name"] == "dev-cdc-lake-tables"
     assert [step["name"] for step in request["further"]] == ["dev-cdc-lake-shop_orders", "dev-cdc-lake-shop_items"]
     listed = request["arguments"][request["arguments"].index("--props") + 1]
@@ -164,7 +141,7 @@ def test_one_step_keeps_what_shares_it_and_each_other_table_has_one(many: Synthe
 def test_the_jobs_read_every_pipelines_landing(many: Synthesized) -> None:
     read = {
         resource.partition("ap-southeast-2/")[2]
-        for actions, resources in statements(many, "processing", "RolesNodes")
+        for actions, resources in many.rights("processing", "RolesNodes")
         if "s3:GetObject" in actions
         for resource in resources
         if "-landing-" in resource
@@ -174,8 +151,8 @@ def test_the_jobs_read_every_pipelines_landing(many: Synthesized) -> None:
 
 def test_few_tables_have_an_alarm_each_and_many_go_by_nines(many: Synthesized) -> None:
     alarms = {
-        alarm["Properties"]["AlarmName"].removeprefix("dev-cdc-lake-"): alarm["Properties"]
-        for alarm in many.resources("monitoring", "AWS::CloudWatch::Alarm").values()
+        alarm["AlarmName"].removeprefix("dev-cdc-lake-"): alarm
+        for alarm in many.properties("monitoring", "AWS::CloudWatch::Alarm")
     }
     ages = {name.removeprefix("commit-age-") for name in alarms if name.startswith("commit-age-")}
     assert ages == {"cdc_events", "shop_orders", "shop_items", "wide-1", "wide-2", "crm_people", "erp_people"}
@@ -197,7 +174,7 @@ def test_a_truncate_is_ignored_with_an_alarm_where_a_pipeline_says_so(many: Synt
     found = sorted(name for name in names if name.startswith("ignored-truncate"))
     assert found == ["ignored-truncate-shop_items", "ignored-truncate-shop_orders"]
     # Its event passes the connector by a class of ours, which the outbox's plugin doesn't have.
-    plugins = requests(many, "connectors", "Custom::Plugin").values()
+    plugins = many.requests("connectors", "Custom::Plugin").values()
     ours = resources(IS_TRUNCATE).items()
     given = [plugin["name"] for plugin in plugins if ours <= plugin.get("resources", {}).items()]
     sources = {plugin["name"] for plugin in plugins if plugin["name"].endswith("-source")}
@@ -205,11 +182,7 @@ def test_a_truncate_is_ignored_with_an_alarm_where_a_pipeline_says_so(many: Synt
 
 
 def test_what_lands_is_counted_and_expires_by_pipeline(many: Synthesized) -> None:
-    [landing] = [
-        bucket["Properties"]
-        for bucket in many.resources("lake", "AWS::S3::Bucket").values()
-        if "MetricsConfigurations" in bucket["Properties"]
-    ]
+    [landing] = [bucket for bucket in many.properties("lake", "AWS::S3::Bucket") if "MetricsConfigurations" in bucket]
     filters = {entry["Id"]: entry["Prefix"] for entry in landing["MetricsConfigurations"]}
     others = {f"landed-{name}": f"{name}/" for name in ("wide", "shop", "crm", "erp")}
     assert filters == {"landed": "cdc-events/", **others}

@@ -9,11 +9,10 @@ from settings.environment import Environment
 from settings.load import load
 from settings.load_pipeline import load_pipeline
 from stacks.gate.template import LATER
-from stacks.handler_code import sql_hash
+from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized, synthesized
 from tests.stacks.queried import SECRETS, mixed, only_queried
 from tests.stacks.settings import change, copied
-from tests.stacks.test_pipelines import requests, statements
 
 pytestmark = pytest.mark.synth
 OF_CONNECTORS = (
@@ -70,17 +69,13 @@ def test_nothing_is_made_for_connectors_of_what_is_queried(
         assert alone.resources("database", type_) == {}
     assert alone.resources("connectors", "AWS::EC2::SecurityGroupIngress") == {}
     [landing] = [
-        bucket["Properties"]
-        for bucket in queried.resources("lake", "AWS::S3::Bucket").values()
-        if "MetricsConfigurations" in bucket["Properties"]
+        bucket for bucket in queried.properties("lake", "AWS::S3::Bucket") if "MetricsConfigurations" in bucket
     ]
     assert [entry["Prefix"] for entry in landing["MetricsConfigurations"]] == ["cdc-events/"]
 
 
 def test_the_role_of_our_own_cluster_is_made_and_that_of_others_looked_for(queried: Synthesized) -> None:
-    asked = {
-        request["pipeline"]: request for request in requests(queried, "database", "Custom::QueriedSource").values()
-    }
+    asked = {request["pipeline"]: request for request in queried.requests("database", "Custom::QueriedSource").values()}
     assert asked.keys() == {"pagilaquery", "replica"}
     own, replica = asked["pagilaquery"], asked["replica"]
     assert (own["role"], own["database"], own["sslmode"]) == ("cdc_pagilaquery", "pagila", "verify-full")
@@ -93,14 +88,14 @@ def test_the_role_of_our_own_cluster_is_made_and_that_of_others_looked_for(queri
         assert [table["name"] for table in request["tables"]] == ["address", "city", "country"]
         assert list(request["queries"]) == ["query.address_place"]
         assert request["sqlHash"] == sql_hash("preparation")
-    allowed = statements(queried, "database", "ReplicaReadingPreparationIsCompleteRole")
+    allowed = queried.rights("database", "ReplicaReadingPreparationIsCompleteRole")
     read = [resources for actions, resources in allowed if "secretsmanager:GetSecretValue" in actions]
     assert read == [{f"{SECRETS}replica/reader-AbCdEf"}]
 
 
 def test_the_jobs_read_exactly_their_secrets(queried: Synthesized, dev: Synthesized) -> None:
     def secrets(found: Synthesized) -> list[set[str]]:
-        allowed = statements(found, "processing", "RolesNodes")
+        allowed = found.rights("processing", "RolesNodes")
         return [resources for actions, resources in allowed if any("secretsmanager" in action for action in actions)]
 
     assert secrets(queried) == [{LATER, f"{SECRETS}replica/reader-AbCdEf"}]
@@ -134,7 +129,7 @@ def test_the_clusters_nodes_reach_postgresql_of_our_own_database_and_nothing_wid
 
 
 def test_a_step_knows_host_and_secret_only_when_deployed(queried: Synthesized) -> None:
-    [request] = requests(queried, "processing", "Custom::EmrStep").values()
+    [request] = queried.requests("processing", "Custom::EmrStep").values()
     own, *replica = request["further"]
     assert own["name"] == "dev-cdc-lake-pagilaquery-tables"
     assert f"hoodie.streamer.jdbc.url=jdbc:postgresql://{LATER}:5432/pagila" in own["arguments"]

@@ -18,7 +18,7 @@ def test_all_checks_find_nothing_but_missing_checksums(sandbox: Synthesized) -> 
 
 def test_topics_have_as_many_replicas_as_there_are_brokers_and_one_may_be_away(sandbox: Synthesized) -> None:
     settings = load("sandbox")
-    [cluster] = [each["Properties"] for each in sandbox.resources("streaming", "AWS::MSK::Cluster").values()]
+    [cluster] = sandbox.properties("streaming", "AWS::MSK::Cluster")
     assert cluster["BrokerNodeGroupInfo"]["InstanceType"] == "kafka.t3.small"
     replicas = replicas_on(len(settings.availability_zones))
     assert replicas == cluster["NumberOfBrokerNodes"] == 2

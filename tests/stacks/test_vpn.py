@@ -14,11 +14,6 @@ pytestmark = pytest.mark.synth
 ROLE = "vpn"
 
 
-@pytest.fixture(params=["dev", "prod"])
-def environment(request: pytest.FixtureRequest, dev: Synthesized, prod: Synthesized) -> tuple[str, Synthesized]:
-    return request.param, {"dev": dev, "prod": prod}[request.param]
-
-
 def instance(stack: Synthesized) -> dict[str, Any]:
     (found,) = stack.resources(ROLE, "AWS::EC2::Instance").values()
     return dict(found)
@@ -28,14 +23,13 @@ def user_data(stack: Synthesized) -> str:
     return json.dumps(instance(stack)["Properties"]["UserData"])
 
 
-def test_secrets_are_generated_and_none_is_in_the_user_data(environment: tuple[str, Synthesized]) -> None:
-    name, stack = environment
-    secrets = stack.resources(ROLE, "AWS::SecretsManager::Secret")
-    assert len(secrets) == 1 + len(load(name).vpn.users)
-    for secret in secrets.values():
-        assert secret["Properties"]["GenerateSecretString"]["PasswordLength"] == 24
-        assert "SecretString" not in secret["Properties"]
-    assert "{{resolve:" not in user_data(stack)
+def test_secrets_are_generated_and_none_is_in_the_user_data(environment: Synthesized) -> None:
+    secrets = environment.properties(ROLE, "AWS::SecretsManager::Secret")
+    assert len(secrets) == 1 + len(load(environment.name).vpn.users)
+    for secret in secrets:
+        assert secret["GenerateSecretString"]["PasswordLength"] == 24
+        assert "SecretString" not in secret
+    assert "{{resolve:" not in user_data(environment)
 
 
 def role_rights(policies: dict[str, Any], name: str) -> dict[str, Any]:
@@ -106,11 +100,10 @@ def test_every_secret_is_rotated_by_a_function_that_touches_no_others(with_peopl
     assert permission["Properties"]["SourceAccount"] == load("dev").account
 
 
-def test_a_boot_that_fails_fails_the_deployment(environment: tuple[str, Synthesized]) -> None:
-    _, stack = environment
-    assert instance(stack)["CreationPolicy"]["ResourceSignal"] == {"Timeout": "PT15M"}
-    (logical_id,) = stack.resources(ROLE, "AWS::EC2::Instance")
-    assert f"readonly resource='{logical_id}'" in user_data(stack)
+def test_a_boot_that_fails_fails_the_deployment(environment: Synthesized) -> None:
+    assert instance(environment)["CreationPolicy"]["ResourceSignal"] == {"Timeout": "PT15M"}
+    (logical_id,) = environment.resources(ROLE, "AWS::EC2::Instance")
+    assert f"readonly resource='{logical_id}'" in user_data(environment)
 
 
 def test_a_placeholder_without_a_value_is_noticed() -> None:

@@ -21,8 +21,7 @@ from contract.source import OUTBOX_TABLE as TABLE
 from local.look.lake import Lake, local_s3_options
 from local.look.quarantine import BUCKET
 from local.query.instants import readable
-from local.query.landed import batches as landed_batches
-from local.query.quarantined import batches
+from local.query.json_tables import landed, quarantined
 from local.query.query import LakeTable, Period, QueriedLake, ask
 from local.query.silver import Silver
 from local.services.aws import Aws
@@ -98,8 +97,8 @@ class WrittenLake:
             database=DATABASE,
             tables=[table],
             silver=Silver(self.folder / "silver"),
-            quarantine=lambda names: batches(self.s3.client(), names),
-            landed=lambda topics: landed_batches(self.s3.client(), topics),
+            quarantine=lambda names: quarantined(self.s3.client(), names),
+            landed=lambda topics: landed(self.s3.client(), topics),
         )
         text = query.text
         for parameter in parameters:

@@ -1,4 +1,4 @@
-"""What the local broker has denied to whom, from its log: the clients themselves aren't told which right they lack."""
+"""Reads from the broker's log which right a role lacked: Kafka doesn't tell its clients."""
 
 import re
 from collections.abc import Iterator

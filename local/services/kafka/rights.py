@@ -1,4 +1,4 @@
-"""Brings a broker's ACLs to what is wanted: made and removed, so that a right that was taken away is gone."""
+"""Makes a broker's ACLs the wanted ones: creates missing ones and deletes others, so that withdrawn rights end."""
 
 import time
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ _ALL = AclBindingFilter(
 )
 
 
-def bring_acls(admin: AdminClient, wanted: Iterable[Acl]) -> tuple[int, int]:
+def sync_acls(admin: AdminClient, wanted: Iterable[Acl]) -> tuple[int, int]:
     """Make the ACLs that are missing and remove all others; return how many of each, once the broker goes by them.
 
     Raises PlatformError.

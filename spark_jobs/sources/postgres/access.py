@@ -2,19 +2,18 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from spark_jobs.errors import JobError, first_line
+from spark_jobs.errors import JobError, Log, first_line
 from spark_jobs.options.jdbc_settings import Server
 from spark_jobs.runtime.hadoop import read_text
 from spark_jobs.sources.postgres.event_sql import SESSION_SETTINGS, literal
 from spark_jobs.sources.postgres.login import connection_properties, unverified
 
-Log = Callable[[str], None]
 # A lock that somebody's DDL waits for makes everybody wait; the next look finds out.
 _LOCK_TIMEOUT = "10s"
 # SQLSTATEs of what no waiting cures: what a statement names isn't there or not allowed, and a wrong database. Not that
@@ -61,14 +60,8 @@ class Look:
 
         Raises JobError for what the settings have wrong, and Py4JJavaError for anything else.
         """
-        try:
-            found = self._statement.executeQuery(query)
+        with self._asked(query) as found:
             text = found.getString(1) if found.next() else None
-            found.close()
-        except Py4JJavaError as error:
-            if str(state_of(error) or "").startswith(_MISTAKES):
-                raise JobError(first_line(error).partition(": ")[2]) from error
-            raise
         return None if text is None else str(text)
 
     def columns(self, query: str) -> list[tuple[str, int, int]]:
@@ -76,20 +69,24 @@ class Look:
 
         Raises JobError for what is wrong with the query.
         """
-        try:
-            found = self._statement.executeQuery(f"{query} LIMIT 0")
+        with self._asked(f"{query} LIMIT 0") as found:
             meta = found.getMetaData()
             count = range(1, meta.getColumnCount() + 1)
-            columns = [(str(meta.getColumnLabel(i)), int(meta.getPrecision(i)), int(meta.getScale(i))) for i in count]
+            return [(str(meta.getColumnLabel(i)), int(meta.getPrecision(i)), int(meta.getScale(i))) for i in count]
+
+    @contextlib.contextmanager
+    def _asked(self, query: str) -> Iterator[Any]:
+        try:
+            found = self._statement.executeQuery(query)
+            yield found
             found.close()
         except Py4JJavaError as error:
             if str(state_of(error) or "").startswith(_MISTAKES):
                 raise JobError(first_line(error).partition(": ")[2]) from error
             raise
-        return columns
 
     def is_outrun(self) -> bool:
-        """Tell whether what it has read is by now another table, or written anew, than its snapshot knows."""
+        """Tell whether what it has read is by now another table, or rewritten, than its snapshot knows."""
         return self.text(_OUTRUN) == "true"
 
     def export(self) -> str:
@@ -147,7 +144,6 @@ class Database:
 
     @property
     def url(self) -> str:
-        """Where it is."""
         return self._server.url
 
     def reader_properties(self) -> dict[str, str]:
@@ -211,13 +207,3 @@ def state_of(error: Py4JJavaError) -> str | None:
     java: Any = error.java_exception
     state = java.getSQLState() if "SQL" in str(java.getClass().getName()) else None
     return None if state is None else str(state)
-
-
-def spark_options(properties: Mapping[str, str], *, fetch_size: int, beginning: str) -> dict[str, str]:
-    """Return the options of Spark's reader for connections like a look's."""
-    return {
-        **properties,
-        "driver": "org.postgresql.Driver",
-        "fetchsize": str(fetch_size),
-        "sessionInitStatement": beginning,
-    }

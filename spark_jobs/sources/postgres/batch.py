@@ -10,8 +10,9 @@ from pyspark.sql import functions as F
 
 from contract.events import DATABASE, DELETED, OPERATION, READ_MS, SCHEMA, TABLE, UPDATE
 from spark_jobs.decoding.schema import Column
+from spark_jobs.options.jdbc_settings import DRIVER
 from spark_jobs.sources.batches import SMALL_BYTES, SMALL_EVENTS, Batch
-from spark_jobs.sources.postgres.access import Database, Look, spark_options
+from spark_jobs.sources.postgres.access import Database, Look
 from spark_jobs.sources.postgres.progress import Progress
 from spark_jobs.sources.postgres.relation import ALL, Key, Relation
 from spark_jobs.sources.postgres.typed_rows import typed_keys, typed_rows
@@ -58,7 +59,6 @@ class JdbcBatch(Batch):
 
     @property
     def files(self) -> int:
-        """How many parts are read side by side."""
         return len(self.parts)
 
     @property
@@ -68,7 +68,6 @@ class JdbcBatch(Batch):
 
     @property
     def checkpoint(self) -> str:
-        """The progress to store with the commit."""
         return self.progress.to_text()
 
     def lines(self) -> DataFrame:
@@ -151,12 +150,13 @@ class JdbcBatch(Batch):
 
     def _read(self, query: Callable[[str], str], parts: Sequence[Part]) -> DataFrame:
         """Read what a query of a condition finds in each part, by connections that see the look's snapshot."""
-        options = spark_options(
-            self.database.reader_properties(),
-            fetch_size=self.relation.settings.fetch_size,
-            beginning=self.look.beginning(self.look.export()),
+        reader = self.spark.read.format("jdbc").options(
+            **self.database.reader_properties(),
+            url=self.database.url,
+            driver=DRIVER,
+            fetchsize=str(self.relation.settings.fetch_size),
+            sessionInitStatement=self.look.beginning(self.look.export()),
         )
-        reader = self.spark.read.format("jdbc").options(url=self.database.url, **options)
         return reduce(DataFrame.unionAll, [reader.option("query", query(self._of_part(part))).load() for part in parts])
 
     def _as_lines(self, frame: DataFrame) -> DataFrame:
@@ -170,7 +170,6 @@ class JdbcBatch(Batch):
 
 
 def divided(after: Key | None, bounds: Sequence[Key], until: Key | None) -> list[Part]:
-    """Return the parts between bounds."""
     edges = [after, *bounds, until]
     return [Part(first, last) for first, last in pairwise(edges)]
 

@@ -1,4 +1,4 @@
-"""The control query: what a look sees, of which cluster, and what the table is like by now."""
+"""The control query, what a look sees and of which cluster, and by the catalogue what is looked at."""
 
 # ruff: noqa: S608  # names and texts are quoted
 
@@ -6,20 +6,26 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from contract.avro_names import no_key
+from contract.column_types.carried import Carried
 from contract.column_types.catalogue import result_modifier
-from spark_jobs.errors import JobError
+from spark_jobs.errors import JobError, Log, SettingsError
+from spark_jobs.options import keys
 from spark_jobs.options.jdbc_settings import JdbcSettings
 from spark_jobs.sources.postgres.access import Look
 from spark_jobs.sources.postgres.event_sql import (
     SourceColumn,
     catalogue_sql,
     literal,
+    not_sent,
     query_catalogue_sql,
     quoted,
     read_columns,
+    sent,
 )
+from spark_jobs.sources.postgres.relation import Relation, source_of
 
-# Which cluster it is, and how often it was restored or taken over: transaction numbers begin anew then, somewhere in
+# Which cluster it is, and how often it was restored or taken over: transaction numbers begin again then, somewhere in
 # the past. A standby knows its timeline from its last restartpoint only. Which database, since one that is made of
 # another (CREATE DATABASE … TEMPLATE) has its tables' numbers, and its rows those of the same transactions.
 _DATABASE = "(SELECT concat('database ', d.oid) FROM pg_database d WHERE d.datname = current_database())"
@@ -57,8 +63,8 @@ _TREE = f"""WITH RECURSIVE tree (oid, relkind, reltuples) AS (
         UNION ALL SELECT atttypid FROM pg_attribute WHERE attrelid = y.typrelid AND attnum > 0 AND NOT attisdropped
     ) AS made (of) WHERE made.of >= {_FIRST_OWN}
 )"""
-# A value of an enum, or of a type with fields, is read by what the type is like now, whoever wrote it: no transaction's
-# number is another when an enum's value is renamed.
+# A value of an enum, or of a type with fields, is read by what the type is like now: no transaction's number is another
+# when an enum's value is renamed.
 _TYPE_PARTS = """(SELECT string_agg(concat_ws(' ', p.oid,
     (SELECT string_agg(e.enumlabel, ',' ORDER BY e.oid) FROM pg_enum e WHERE e.enumtypid = p.oid),
     (SELECT string_agg(concat_ws(' ', f.attnum, f.atttypid), ',' ORDER BY f.attnum) FROM pg_type y JOIN pg_attribute f
@@ -156,12 +162,46 @@ def read_control(look: Look, settings: JdbcSettings, identity: str) -> Control:
     )
 
 
+def described(look: Look, control: Control, settings: JdbcSettings, key: Sequence[str], log: Log) -> Relation:
+    """Return a table, view or query with its columns; `key` are the key's, by the source's names.
+
+    `log` gets a line for each column that can't be carried. Raises JobError or SettingsError for a key that isn't one,
+    and for columns that aren't there.
+    """
+    if settings.query is None:
+        columns = read_table_columns(look, settings)
+    else:
+        columns = _query_columns(look, source_of(settings))
+    named = {column.name: column for column in columns}
+    for name in settings.left_out:
+        if name not in named:
+            raise SettingsError(f"{keys.JDBC_LEFT_OUT}: {settings.name} has no column {name}")
+        if name in key:
+            raise SettingsError(f"{keys.JDBC_LEFT_OUT}: {name} is the key's, by which rows are told")
+    for name, reason in not_sent(columns, leave_out=settings.left_out).items():
+        log(f"{settings.name}: column {name} is left out: {reason}")
+    if lacking := [name for name in key if name not in named]:
+        raise JobError(f"{settings.name} has no column {', '.join(lacking)}, which the record key names")
+    for name in key:
+        kind = named[name].carried
+        if isinstance(kind, Carried) and (why := no_key(kind.avro)):
+            raise JobError(f"{settings.name}: column {name} of the record key tells no rows apart: {why}")
+    if control.kind in TABLES:
+        _refuse_other_keys(look, settings, key)
+    return Relation(
+        settings=settings,
+        columns=sent(columns, leave_out=settings.left_out),
+        key=tuple(named[name] for name in key),
+        is_unique=control.has_unique_keys,
+    )
+
+
 def read_table_columns(look: Look, settings: JdbcSettings) -> tuple[SourceColumn, ...]:
     """Return the columns of a table or view as the catalogue describes them."""
     return read_columns(str(look.text(catalogue_sql(settings.schema, settings.table))))
 
 
-def read_query_columns(look: Look, source: str) -> tuple[SourceColumn, ...]:
+def _query_columns(look: Look, source: str) -> tuple[SourceColumn, ...]:
     """Return the columns of a query; `source` is what stands behind FROM, as t."""
     named = look.columns(f"SELECT * FROM {source}")
     types = ", ".join(f"pg_typeof(t.{quoted(name)})::oid::bigint" for name, _, _ in named)
@@ -176,7 +216,7 @@ def read_query_columns(look: Look, source: str) -> tuple[SourceColumn, ...]:
     return read_columns(str(look.text(query_catalogue_sql(columns))))
 
 
-def refuse_other_keys(look: Look, settings: JdbcSettings, key: Sequence[str]) -> None:
+def _refuse_other_keys(look: Look, settings: JdbcSettings, key: Sequence[str]) -> None:
     """Raise JobError unless the `key` columns tell a table's rows apart: there is a unique index of just these."""
     names = ", ".join(literal(name) for name in sorted(key))
     wrong = look.text(_of_table(_UNIQUE, settings, key=f"ARRAY[{names}]::text[]"))
@@ -188,7 +228,6 @@ def refuse_other_keys(look: Look, settings: JdbcSettings, key: Sequence[str]) ->
 
 
 def is_indexed(look: Look, settings: JdbcSettings, column: str) -> bool:
-    """Tell whether an index begins with a column."""
     return look.text(_of_table(_INDEXED, settings, column=literal(column))) == "true"
 
 

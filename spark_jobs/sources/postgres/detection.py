@@ -1,9 +1,8 @@
 """How the rows that changed since an earlier look are told from the others: by xmin, or by digests of a view's rows."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from spark_jobs.errors import JobError
+from spark_jobs.errors import JobError, Log
 from spark_jobs.options import keys
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings
 from spark_jobs.sources.postgres.access import Look
@@ -40,7 +39,7 @@ def decided(settings: JdbcSettings, control: Control) -> Detection:
     return Detection.XMIN
 
 
-def usable_column(look: Look, relation: Relation, control: Control, log: Callable[[str], None]) -> str | None:
+def usable_column(look: Look, relation: Relation, control: Control, log: Log) -> str | None:
     """Return the column to look by between sweeps; None, with a line to `log`, where that could lose rows or is slow.
 
     Raises JobError instead of the line where the settings want nothing else.

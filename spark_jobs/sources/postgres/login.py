@@ -13,7 +13,6 @@ from spark_jobs.options.jdbc_settings import Password, Server
 from spark_jobs.runtime import aws
 
 ReadText = Callable[[str], str]
-Log = Callable[[str], None]
 # Of the driver: seconds until a connection is there, and until an answer is; it has no limit itself.
 _CONNECT_S, _BEYOND_STATEMENT_S = 10, 30
 _ONE_CERTIFICATE = "org.postgresql.ssl.SingleCertValidatingFactory"
@@ -24,7 +23,7 @@ _FILES = frozenset(("sslrootcert", "sslcert", "sslkey"))
 
 
 def connection_properties(server: Server, read_text: ReadText) -> dict[str, str]:
-    """Return the driver's properties of a new connection; secrets are read anew for each.
+    """Return the driver's properties of a new connection; each reads its secrets again.
 
     Raises SettingsError for a file or secret that doesn't hold what it should, and what boto3 raises.
     """
@@ -77,7 +76,7 @@ def unverified(server: Server) -> str | None:
     given = server.ssl.get("sslmode", _STRICT)
     if given.lower() == _STRICT or all(map(is_loopback, server.hosts)):
         return None
-    return f"sslmode={given}: whoever is between here and {', '.join(server.hosts)} can be that server; {_STRICT} can't"
+    return f"sslmode={given}: anybody between here and {', '.join(server.hosts)} can be that server; {_STRICT} can't"
 
 
 def is_loopback(host: str) -> bool:

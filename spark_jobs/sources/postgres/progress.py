@@ -48,7 +48,6 @@ class Progress:
     rows: int | None = None
 
     def to_text(self) -> str:
-        """Return the text for the commit."""
         entries = {key: value for key, value in asdict(self).items() if value is not None}
         for key in ("mark", "target"):
             if key in entries:

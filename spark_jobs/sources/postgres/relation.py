@@ -38,7 +38,6 @@ class Relation:
 
     @property
     def source(self) -> str:
-        """What stands behind FROM."""
         return source_of(self.settings)
 
     def lines(self, condition: str, metadata: Mapping[str, str | int]) -> str:
@@ -72,7 +71,6 @@ class Relation:
         return int(rows), int(changed)
 
     def count(self, look: Look) -> int:
-        """Return how many rows there are."""
         return int(str(look.text(f"SELECT count(*)::text FROM {self.source}")))
 
     def digests(self, look: Look) -> tuple[str, int]:

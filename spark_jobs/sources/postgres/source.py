@@ -2,29 +2,39 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from spark_jobs.errors import JobError, first_line
+from spark_jobs.errors import JobError, Log, first_line
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings
 from spark_jobs.sources.batches import SMALL_EVENTS
 from spark_jobs.sources.postgres import detection
 from spark_jobs.sources.postgres.access import Database, Look, state_of
 from spark_jobs.sources.postgres.batch import JdbcBatch, Part, divided
-from spark_jobs.sources.postgres.control import IDENTITIES, OLDEST, Control, read_control
-from spark_jobs.sources.postgres.described import described
+from spark_jobs.sources.postgres.control import IDENTITIES, OLDEST, Control, described, read_control
 from spark_jobs.sources.postgres.progress import Progress, read_progress
 from spark_jobs.sources.postgres.relation import ALL, Key, Relation, Seen, stamped_since
 
-Log = Callable[[str], None]
 # A sweep takes no more than this share of the time: a large table is looked at less often.
 _SHARE = 0.1
 # Rows that one reader takes as fast as several would.
 _FOR_ONE = 20_000
 # What a service answers that keeps to itself which cluster it is.
 _KEPT_BACK = ("42", "0A", "55")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sight:
+    """What a look is at, and how far the lake's table has come."""
+
+    look: Look
+    relation: Relation
+    control: Control
+    checkpoint: str | None
+    progress: Progress
 
 
 class Jdbc:
@@ -96,11 +106,11 @@ class Jdbc:
     ) -> tuple[float, int, JdbcBatch | None]:
         """Return when a look began and what it found; `again` says that the one before came upon a table's change.
 
-        What it reads may wait for a lock and be another table then: one that ALTER TABLE wrote anew has no rows for
+        What it reads may wait for a lock and be another table then: one that ALTER TABLE rewrote has no rows for
         older snapshots, and a column that the catalogue had is gone.
         """
         self._open = look = self._database.look(OLDEST if self._settings.column else None)
-        # What it waited for one of the connections was no work of the database's.
+        # Don't count the wait for a connection.
         began, began_ms = self._elapsed(), self._now_ms()
         try:
             batch = self._looked(look, checkpoint, progress, sweeps=sweeps)
@@ -121,7 +131,6 @@ class Jdbc:
         self._brought = None
 
     def reset(self) -> None:
-        """Forget what isn't committed."""
         self._close()
         self._forget()
 
@@ -170,57 +179,53 @@ class Jdbc:
         control = read_control(look, self._settings, str(self._identity))
         self._watch(control)
         relation = self._described(look, control)
+        at = _Sight(look=look, relation=relation, control=control, checkpoint=checkpoint, progress=progress)
         if not sweeps:
-            return self._by_column(look, relation, control, checkpoint, progress)
+            return self._by_column(at)
         if progress.target is not None and not detection.why_anew(progress.target, control, self._detection):
-            return self._next_part(look, relation, progress, detection.condition_of(progress, relation))
+            return self._next_part(at)
         reason = self._anew or detection.why_anew(progress.mark, control, self._detection)
-        if reason is not None:
-            self._log(f"{self._settings.name}: all rows are read: {reason}")
-            self._anew = None
-            target = detection.all_rows(look, relation, control, self._detection, progress.mark)
-            progress = replace(progress, target=target, whole=True, after=None)
-            return self._next_part(look, relation, progress, detection.condition_of(progress, relation))
-        return self._by_sweep(look, relation, control, checkpoint, progress)
+        if reason is None:
+            return self._by_sweep(at)
+        self._log(f"{self._settings.name}: all rows are read: {reason}")
+        self._anew = None
+        target = detection.all_rows(look, relation, control, self._detection, progress.mark)
+        return self._next_part(replace(at, progress=replace(progress, target=target, whole=True, after=None)))
 
-    def _by_sweep(
-        self, look: Look, relation: Relation, control: Control, checkpoint: str | None, progress: Progress
-    ) -> JdbcBatch | None:
+    def _by_sweep(self, at: _Sight) -> JdbcBatch | None:
+        progress = at.progress
         assert progress.mark is not None  # noqa: S101  (why_anew names a missing one)
-        found = detection.changes(look, relation, control, progress.mark)
-        unchanged = found.seen.changed == 0 and found.seen.rows == progress.rows
-        if unchanged or self._swept == (found.condition, found.seen):
-            self._ahead = (checkpoint, replace(progress, mark=found.target, swept_ms=self._now_ms()))
+        found = detection.changes(at.look, at.relation, at.control, progress.mark)
+        seen = found.seen
+        if (seen.changed == 0 and seen.rows == progress.rows) or self._swept == (found.condition, seen):
+            self._ahead = (at.checkpoint, replace(progress, mark=found.target, swept_ms=self._now_ms()))
             return None
         progress = replace(progress, target=found.target, whole=False, after=None)
-        if found.seen.changed > self._settings.max_rows:
-            return self._next_part(look, relation, progress, found.condition)
-        return self._batch(
-            look, relation, found.condition, found.seen, self._completed(progress, found.seen.rows), complete=True
-        )
+        if seen.changed > self._settings.max_rows:
+            return self._next_part(replace(at, progress=progress))
+        return self._batch(at, found.condition, seen, self._completed(progress, seen.rows), complete=True)
 
-    def _by_column(
-        self, look: Look, relation: Relation, control: Control, checkpoint: str | None, progress: Progress
-    ) -> JdbcBatch | None:
+    def _by_column(self, at: _Sight) -> JdbcBatch | None:
         """Look at the rows whose column says that they changed; whatever it misses the next sweep finds."""
-        mark = progress.mark
-        if self._column is None or mark is None or mark.low is None or control.oldest_micros is None:
+        mark, low = at.progress.mark, at.control.oldest_micros
+        if self._column is None or mark is None or mark.low is None or low is None:
             return None
-        if detection.why_anew(mark, control, self._detection):
+        if detection.why_anew(mark, at.control, self._detection):
             return None
         condition = stamped_since(self._column, mark.low - int(self._settings.margin_seconds * 1e6))
-        seen = relation.seen(look, condition)
-        following = replace(progress, mark=replace(mark, low=control.oldest_micros))
+        seen = at.relation.seen(at.look, condition)
+        following = replace(at.progress, mark=replace(mark, low=low))
         if not seen.changed or seen == self._stamped or seen.changed > self._settings.max_rows:
-            self._ahead = (checkpoint, following)
+            self._ahead = (at.checkpoint, following)
             return None
         # What this brings and the next sweep doesn't see any more must not pass for nothing.
-        following = replace(following, read_ms=self._read_ms(progress), rows=None)
-        return self._batch(look, relation, condition, seen, following, complete=False)
+        following = replace(following, read_ms=self._read_ms(at.progress), rows=None)
+        return self._batch(at, condition, seen, following, complete=False)
 
-    def _next_part(self, look: Look, relation: Relation, progress: Progress, condition: str) -> JdbcBatch:
+    def _next_part(self, at: _Sight) -> JdbcBatch:
         """Read as many rows, in the order of their keys, as one commit may take."""
-        most, after = self._settings.max_rows, self._reached(look, relation, progress)
+        look, relation, progress, most = at.look, at.relation, at.progress, self._settings.max_rows
+        condition, after = detection.condition_of(progress, relation), self._reached(look, relation, progress)
         count, bounds = relation.parts(look, condition, after, most=most, readers=self._settings.readers)
         if count < most:
             parts = divided(after, bounds, None)
@@ -236,9 +241,7 @@ class Jdbc:
             part = Part(parts[0].after, parts[-1].until)
             within = f"{condition} AND {relation.between(part.after, part.until)}"
             parts, size = [part], relation.seen(look, within).size
-        return self._made(
-            look, relation, condition, parts, Seen(rows, count, size, ""), following, complete=count < most
-        )
+        return self._batch(at, condition, Seen(rows, count, size, ""), following, parts=parts, complete=count < most)
 
     def _reached(self, look: Look, relation: Relation, progress: Progress) -> Key | None:
         """Return the key up to which all has been read; None at the beginning, or where nobody knows any more."""
@@ -250,43 +253,37 @@ class Jdbc:
         return found
 
     def _batch(
-        self, look: Look, relation: Relation, condition: str, seen: Seen, following: Progress, *, complete: bool
-    ) -> JdbcBatch:
-        bounds: list[tuple[str, ...]] = []
-        if seen.changed > _FOR_ONE:
-            readers = self._settings.readers
-            bounds = relation.parts(look, condition, None, most=seen.changed, readers=readers)[1][:-1]
-        return self._made(look, relation, condition, divided(None, bounds, None), seen, following, complete=complete)
-
-    def _made(
         self,
-        look: Look,
-        relation: Relation,
+        at: _Sight,
         condition: str,
-        parts: Sequence[Part],
         seen: Seen,
         following: Progress,
         *,
         complete: bool,
+        parts: Sequence[Part] | None = None,
     ) -> JdbcBatch:
-        def settled(lake_rows: int | None, missing: int) -> None:
-            self._settled((condition, seen), lake_rows, missing, complete=complete, whole=condition == ALL)
-
         return JdbcBatch(
             spark=self._spark,
             database=self._database,
-            look=look,
-            relation=relation,
+            look=at.look,
+            relation=at.relation,
             condition=condition,
-            parts=parts,
+            parts=self._parts(at, condition, seen.changed) if parts is None else parts,
             count=seen.changed,
             size=seen.size,
             progress=following,
             complete=complete,
             rows=seen.rows,
             lake_rows=self._lake_rows,
-            settled=settled,
+            settled=partial(self._settled, (condition, seen), complete=complete, whole=condition == ALL),
         )
+
+    def _parts(self, at: _Sight, condition: str, count: int) -> Sequence[Part]:
+        """Divide the rows of a condition among readers, where there are enough of them."""
+        if count <= _FOR_ONE:
+            return [Part()]
+        bounds = at.relation.parts(at.look, condition, None, most=count, readers=self._settings.readers)[1]
+        return divided(None, bounds[:-1], None)
 
     def _settled(
         self, found: tuple[str, Seen], lake_rows: int | None, missing: int, *, complete: bool, whole: bool
@@ -326,7 +323,7 @@ class Jdbc:
         )
 
     def _described(self, look: Look, control: Control) -> Relation:
-        """Return what is looked at, asking the catalogue anew when it is another than at the last look."""
+        """Return what is looked at, asking the catalogue again when it is another than at the last look."""
         known = (control.shape, control.kind, control.foreign, control.standby, control.members, control.indexes)
         if self._relation is not None and self._described_as == known:
             return self._relation

@@ -1,19 +1,17 @@
 """The types of columns that come with events, as the source's catalogue has them now (docs/decisions/0070)."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
 from contract.column_types.carried import Carried
-from spark_jobs.errors import UndescribedError
+from spark_jobs.errors import Log, UndescribedError
 from spark_jobs.options import keys
 from spark_jobs.options.settings import Settings
 from spark_jobs.sources.batches import Batch
 from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.sources.postgres.batch import JdbcBatch
 from spark_jobs.sources.postgres.event_sql import SourceColumn, catalogue_sql, read_columns
-
-Log = Callable[[str], None]
 
 
 class SourceTypes:

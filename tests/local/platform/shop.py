@@ -52,8 +52,8 @@ class Shop:
 
     def __init__(self, platform: Platform, cursor: Cursor) -> None:
         self.cursor = cursor
-        self.source = platform.endpoints.source
-        self.kafka = platform.endpoints.kafka
+        self.source = platform.source
+        self.kafka = platform.services.kafka.client()
         self._platform = platform
         self._api = platform.services.connect.api
         self.reader = self.connector({})
@@ -107,7 +107,7 @@ class Shop:
 
     def topic(self, table: CapturedTable) -> Topic:
         """The topic of a table's events."""
-        return Topic(connection=self._platform.endpoints.kafka, name=table.topic(NAME))
+        return Topic(connection=self._platform.services.kafka.client(), name=table.topic(NAME))
 
     def events(self, table: CapturedTable, after: int = 0) -> list[dict[str, Any]]:
         """A table's events from an offset on."""
@@ -141,7 +141,7 @@ class Shop:
 @contextmanager
 def shop(platform: Platform) -> Iterator[Shop]:
     """The tables and their connector, taken away in the end."""
-    with closing(psycopg2.connect(**platform.endpoints.source)) as connection:
+    with closing(psycopg2.connect(**platform.source)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
             cursor.execute(MAKING)

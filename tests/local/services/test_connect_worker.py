@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
 from contract.text import UTF_8_FLAG
@@ -16,9 +15,8 @@ from local.services.connect import Connect
 from local.services.kafka.users import ADMIN
 from local.services.processes import Processes
 from local.setup.jars import jar_folder
-from local.setup.java import java_binary
 from local.setup.ports import choose
-from local.tools.worker_classes import compile_classes
+from local.tools.worker_classes import compile_classes, java_gateway
 from plugins.connector_settings import SinkSettings
 from plugins.kafka.topics import PlannedTopic
 from plugins.releases.archive import write_resources
@@ -110,9 +108,7 @@ def test_no_task_starts_on_a_jvm_that_would_change_texts(
     monkeypatch.setenv("LC_ALL", "C")
     write_resources(resources(UTF8_ONLY), tmp_path / "own.jar")
     path = f"{tmp_path / 'own.jar'}:{jar_folder('kafka')}/*"
-    port = launch_gateway(classpath=path, java_path=str(java_binary()), javaopts=flags, die_on_exit=True)
-    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
-    try:
+    with java_gateway(path, flags) as gateway:
         step = (
             gateway.jvm.java.lang.Class.forName(UTF8_ONLY.name)
             .getConstructors()[0]
@@ -120,5 +116,3 @@ def test_no_task_starts_on_a_jvm_that_would_change_texts(
         )
         with contextlib.nullcontext() if refusal is None else pytest.raises(Py4JJavaError, match=refusal):
             step.configure(gateway.jvm.java.util.HashMap())
-    finally:
-        gateway.shutdown()

@@ -20,8 +20,7 @@ import pytest
 from psycopg2.extras import LogicalReplicationConnection, PhysicalReplicationConnection
 
 from local.errors import PlatformError
-from local.services.passing_postgres import STOP_S, processes_of
-from local.services.postgres import Postgres
+from local.services.postgres import STOP_S, Postgres, processes_of
 from local.services.postgres_cluster import FALLBACK_PARENT, STOPPING, PostgresError
 from local.services.processes import Processes
 from tests.conftest import free_port
@@ -217,9 +216,9 @@ AS_ORDINARY_USER = """
 import contextlib, os, sys
 from pathlib import Path
 import psycopg2
-from local.services.passing_postgres import passing_postgres
+from local.services.postgres import temporary_postgres
 assert os.geteuid() != 0
-with passing_postgres(Path(sys.argv[1])) as server:
+with temporary_postgres(Path(sys.argv[1])) as server:
     with contextlib.closing(psycopg2.connect(**server.connection_parameters())) as connection:
         connection.cursor().execute("SELECT 1")
     print(server.cluster.data_dir)

@@ -17,8 +17,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from contract.errors import CANNOT
+from local.services.kafka.acls import acls
 from local.services.kafka.broker import Kafka
-from local.services.kafka.roles import READER, role_acls
+from local.services.kafka.roles import READER
 from local.services.kafka.users import KafkaUsers
 from local.services.processes import Processes
 from local.setup.ports import choose
@@ -95,7 +96,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         kafka.create_topics(
             [PlannedTopic(name=name, partitions=1, replicas=1) for name in (EVENTS, "__bookkeeping", "empty")]
         )
-        kafka.bring_acls(role_acls(READER, reader_access()))
+        kafka.sync_acls(acls(READER, reader_access()))
         admin = AdminClient({**kafka.client()})
         admin.create_topics([NewTopic(WIDE, 3, 1)])[WIDE].result(STOP_S)
         started = Broker(processes, kafka, Producer(kafka.client()))

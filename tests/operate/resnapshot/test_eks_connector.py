@@ -1,4 +1,4 @@
-"""How a re-snapshot tells a source connector on EKS; with real workers: tests/stacks/kubernetes/test_workers.py."""
+"""How a re-snapshot tells a source connector on EKS; with real workers: tests/stacks/connectors/test_workers.py."""
 
 import copy
 from typing import Any

@@ -17,6 +17,7 @@ from db.errors import LoadError
 from db.source.objects import SourceObjects, WantedTable
 from db.source.preparing import prepare
 from db.source.slots import drop_slot
+from local.comparison.run import Sides
 from local.errors import PlatformError
 from local.resnapshot import run
 from local.resnapshot.run import Wanted
@@ -131,8 +132,8 @@ def compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     """The comparison's arguments; what it does is tests/local/comparison's."""
     calls: list[Any] = []
 
-    def compare(_console: Console, _source: object, tables: object, _limits: object, **others: object) -> bool:
-        calls.append((tables, others))
+    def compare(_console: Console, sides: Sides, _limits: object, **others: object) -> bool:
+        calls.append((sides.tables, others))
         return True
 
     monkeypatch.setattr(log_tables, "reconcile_tables", compare)

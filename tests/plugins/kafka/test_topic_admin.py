@@ -13,7 +13,7 @@ from local.look.topic import Topic
 from local.services.kafka.broker import Kafka
 from local.setup.ports import choose
 from plugins.kafka import topic_admin
-from plugins.kafka.topic_admin import TopicError, Unready, bring
+from plugins.kafka.topic_admin import TopicError, Unready, apply_plan
 from plugins.kafka.topics import PlannedTopic
 from tests.broker import RunningBroker
 
@@ -51,7 +51,7 @@ def bring_all(kafka: Kafka, admin: AdminClient, *topics: PlannedTopic) -> list[s
     said: list[str] = []
     for _ in range(100):
         try:
-            bring(admin, topics, say=said.append)
+            apply_plan(admin, topics, say=said.append)
             return list(dict.fromkeys(said))
         except Unready:
             kafka.ready()
@@ -164,14 +164,14 @@ def test_too_few_brokers_are_waited_for(admin: AdminClient) -> None:
     """While a broker is restarted, Kafka refuses to make a topic with a replica on it."""
     topic = planned(replicas=2)
     with pytest.raises(Unready, match=f"^topic {topic.name}: .*replication.factor"):
-        bring(admin, [topic], say=lambda _text: None)
+        apply_plan(admin, [topic], say=lambda _text: None)
 
 
 @pytest.mark.parametrize("config", [{"retention_ms": "many"}, {"no_such_key": "1"}])
 def test_what_kafka_will_never_take_is_refused_in_one_line(admin: AdminClient, config: dict[str, Any]) -> None:
     topic = planned(**config)
     with pytest.raises(TopicError, match=f"^topic {topic.name}: [^\n]+$"):
-        bring(admin, [topic], say=lambda _text: None)
+        apply_plan(admin, [topic], say=lambda _text: None)
 
 
 def test_a_broker_that_doesnt_answer_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +179,7 @@ def test_a_broker_that_doesnt_answer_is_waited_for(monkeypatch: pytest.MonkeyPat
     [port] = choose(["nobody"], earlier={}).values()
     nobody = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", "log_level": 0, "socket.timeout.ms": 500})
     with pytest.raises(Unready, match=r"^topic a: "):
-        bring(nobody, [PlannedTopic(name="a", partitions=1, replicas=1)], say=lambda _text: None)
+        apply_plan(nobody, [PlannedTopic(name="a", partitions=1, replicas=1)], say=lambda _text: None)
 
 
 def test_the_platform_says_in_one_line_what_cant_be_made(kafka: Kafka) -> None:

@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 
 from plugins.connector_settings import SinkSettings
-from plugins.record_steps import rename
 from plugins.sink.parquet_sink import parquet_sink, parquet_statement
 from plugins.sink.sink_connector import sink_connector
 from plugins.sink.sink_properties import problems
+from plugins.smt import rename
 
 SETTINGS = SinkSettings(topics=("pagila.query.places",), bucket="landing", region="us-east-1")
 

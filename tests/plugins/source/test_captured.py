@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from plugins.connector_settings import SourceSettings
-from plugins.source.captured import CapturedTable, exactly, shown
+from plugins.source.captured import CapturedTable, java_regex, shown
 from plugins.source.source_connector import source_connector, with_salt
 
 CUSTOMER = CapturedTable(schema="public", table="customer", leave_out=("photo",), hashed=("email",))
@@ -34,8 +34,8 @@ def test_topics_have_an_underscore_for_what_kafka_cant_have_in_a_name() -> None:
 
 def test_columns_are_left_out_and_hashed_by_their_exact_names() -> None:
     config = with_salt(source_connector(SOURCE), "0123456789abcdef")
-    assert config["column.exclude.list"] == exactly("public", "customer", "photo")
-    assert config["column.mask.hash.v2.SHA-256.with.salt.0123456789abcdef"] == exactly("public", "customer", "email")
+    assert config["column.exclude.list"] == java_regex("public", "customer", "photo")
+    assert config["column.mask.hash.v2.SHA-256.with.salt.0123456789abcdef"] == java_regex("public", "customer", "email")
 
 
 def test_a_key_of_ones_own_is_given_for_its_table_alone_with_no_colon_but_the_one_before_the_columns() -> None:
@@ -91,4 +91,4 @@ def test_a_table_that_cant_be_captured_is_refused(table: dict[str, object], prob
 
 @pytest.mark.parametrize("name", ["orders", "Order, Items", "a\\x2Cb", "größe (neu)", "x\\"])
 def test_a_pattern_tells_the_name_that_it_was_made_of(name: str) -> None:
-    assert shown(exactly("public", name)) == f"public.{name}"
+    assert shown(java_regex("public", name)) == f"public.{name}"

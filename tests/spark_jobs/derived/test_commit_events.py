@@ -164,7 +164,7 @@ def test_commits_without_events_are_passed_over_with_a_line(kept: Kept, monkeypa
     monkeypatch.setattr(history_table, "_READABLE_COMMITS", 2)
     assert kept.follow() == 2
     assert kept.versions(key=1) == [(1, name) for name in ("one", "at 12", "at 13")]
-    assert kept.log == ["2 commits are passed over, which may not be whole any more"]
+    assert kept.log == ["skipped 2 commits whose files may be gone"]
 
 
 def test_each_version_is_there_once_after_crashes_before_and_behind_either_commit(kept: Kept, fails: Failing) -> None:

@@ -205,13 +205,25 @@ TABLES: list[dict[str, Declared]] = [
 ]
 
 
+def default_of(declared: Declared) -> str:
+    """What the page says of a default."""
+    is_option = declared.key.startswith("--")
+    if declared.needed_by and is_option:
+        return "needed"
+    if isinstance(declared.default, bool) and is_option:
+        return "on" if declared.default else "off"
+    default = str(declared.default).lower() if isinstance(declared.default, bool) else declared.default
+    said = "none" if default in (None, ()) else f"`{default}`"
+    return f"{said}, {declared.number}" if declared.number else said
+
+
 def row(line: str, declared: Declared) -> str:
     """A table's line as it should be; the page alone says what it means and why there is no default."""
     names, default, meaning = line.strip("| ").split(" | ", 2)
     is_option = declared.key.startswith("--")
     names = ", ".join(f"`{name}`" for name in declared.names) if is_option else names
     says = declared.default not in (None, ()) or declared.number or (is_option and declared.needed_by)
-    return f"| {names} | {declared.default_cell() if says else default} | {meaning} |"
+    return f"| {names} | {default_of(declared) if says else default} | {meaning} |"
 
 
 def tables() -> list[list[str]]:

@@ -51,8 +51,8 @@ def test_the_job_understands_its_arguments(table_type: str) -> None:
     assert decided.table.table_type == table_type
     assert (decided.stop_file, decided.metrics_namespace) == ("s3://artefacts/stop/1", "dev")
     assert decided.sync is not None
-    assert decided.min_interval_seconds == 7
-    assert decided.continuous
+    assert decided.options.min_sync_interval_seconds == 7
+    assert decided.options.continuous
     assert warnings == []
 
 

@@ -84,7 +84,7 @@ def test_a_tables_own_file_decides_what_the_options_say_for_all() -> None:
     files = {"list.properties": f"{keys.TABLES}=shop.orders\n", "shop_orders_config.properties": own}
     decided = first(listed(files, "--min-sync-interval-seconds", "5"))
     assert (decided.table.table_type, decided.table.ordering_field) == ("MERGE_ON_READ", "seq")
-    assert (decided.table.operation, decided.min_interval_seconds) == ("insert", 9)
+    assert (decided.table.operation, decided.options.min_sync_interval_seconds) == ("insert", 9)
 
 
 def test_one_stop_file_is_the_applications() -> None:
@@ -151,9 +151,8 @@ def test_a_mistake_in_a_tables_own_file_is_that_tables_alone(own: str | None, me
 
 
 def test_at_least_one_table_commits_at_a_time() -> None:
-    found = listed({"list.properties": f"{keys.TABLES}=shop.orders\n{keys.PARALLEL_COMMITS}=0\n"})
     with pytest.raises(SettingsError, match=r"max\.parallel\.commits=0: say a whole number from 1 to 1,000"):
-        _ = found.parallel_commits
+        listed({"list.properties": f"{keys.TABLES}=shop.orders\n{keys.PARALLEL_COMMITS}=0\n"})
 
 
 @pytest.mark.parametrize(
@@ -205,7 +204,7 @@ def test_what_a_submission_writes_is_what_the_application_reads() -> None:
         "MERGE_ON_READ",
         "seq",
     )
-    assert (decided.min_interval_seconds, decided.continuous) == (7, True)
+    assert (decided.options.min_sync_interval_seconds, decided.options.continuous) == (7, True)
     assert decided.quarantine_path == "s3://q/a=b#c!\\d"
     assert decided.table.write_options["hoodie.metadata.enable"] == "false"
 

@@ -5,10 +5,10 @@ import threading
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from spark_jobs.runtime.application import ApplicationEndedError, Watch
+from spark_jobs.runtime.application import ApplicationEndedError, SparkApplication, Watch
 
 
-class Application:
+class Application(SparkApplication):
     """Stands in for Spark's; counts how often its jobs were cancelled."""
 
     name = "application_1_0001"

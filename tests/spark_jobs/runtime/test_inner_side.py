@@ -26,9 +26,7 @@ def test_what_isnt_there_is_tried_once_and_said_once(error: Exception, capsys: p
 
     assert [with_fallback("planning", inner, lambda: "ordinary") for _ in range(2)] == ["ordinary"] * 2
     assert len(tried) == 1
-    assert capsys.readouterr().err.splitlines() == [
-        f"planning takes longer than it need, as this Spark isn't the one that we know: {error}"
-    ]
+    assert capsys.readouterr().err.splitlines() == [f"planning is slower: this Spark lacks an internal API: {error}"]
     assert with_fallback("caching", lambda: "inner", lambda: "ordinary") == "inner"
 
 

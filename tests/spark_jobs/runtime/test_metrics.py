@@ -10,6 +10,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from contract import metrics as names
 from spark_jobs.runtime import metrics
 from spark_jobs.runtime.metrics import Metrics, metrics_for
 from tests.spark_jobs.test_loop import REPORT
@@ -87,23 +88,23 @@ def test_failed_attempts_are_counted_and_none_is_said_too(cloudwatch: Any) -> No
 
 def test_the_horizons_age_is_told_of_tables_that_are_queried_alone(cloudwatch: Any) -> None:
     made = make(cloudwatch, Clock())
-    made.horizon_age(None)
+    made.state(names.HORIZON_AGE_SECONDS, None)
     made.publish()
     assert sums(cloudwatch, "HorizonAgeSeconds") == [None]
-    made.horizon_age(7200)
+    made.state(names.HORIZON_AGE_SECONDS, 7200)
     made.publish()
     assert sums(cloudwatch, "HorizonAgeSeconds")[-1] == 7200
 
 
 def test_ignored_truncates_are_told_of_tables_that_ignore_them_alone(cloudwatch: Any) -> None:
     made = make(cloudwatch, Clock())
-    made.ignored_truncates(None)
+    made.state(names.IGNORED_TRUNCATES, None)
     made.publish()
     assert sums(cloudwatch, "IgnoredTruncates") == [None]
-    made.ignored_truncates(0)
+    made.state(names.IGNORED_TRUNCATES, 0)
     made.publish()
     assert sums(cloudwatch, "IgnoredTruncates") == [0]
-    made.ignored_truncates(1)
+    made.state(names.IGNORED_TRUNCATES, 1)
     made.publish()
     made.publish()
     assert sums(cloudwatch, "IgnoredTruncates") == [2]

@@ -1,6 +1,5 @@
 """Which files are consumed when: none skipped, none late unnoticed, progress bounded."""
 
-import datetime as dt
 import itertools
 import os
 from collections.abc import Mapping
@@ -337,32 +336,3 @@ def test_a_prefix_or_bucket_that_is_not_there_is_missing_on_s3() -> None:
         for _ in range(2):
             stub.add_client_error("list_objects_v2", "NoSuchBucket")
         assert (lister.all(), lister.missing(read_before=True)) == ([], "no such bucket")
-
-
-def test_s3_is_listed_from_the_watermarks_on() -> None:
-    client = boto3.client("s3", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
-
-    def page(*names: str, folders: tuple[str, ...] = ()) -> dict[str, Any]:
-        entry = {"Size": 3, "LastModified": dt.datetime(2026, 11, 20, tzinfo=dt.UTC), "ETag": '"e"'}
-        return {
-            "IsTruncated": False,
-            "Contents": [{"Key": f"cdc/{name}", **entry} for name in names],
-            "CommonPrefixes": [{"Prefix": f"cdc/{folder}"} for folder in folders],
-        }
-
-    with Stubber(client) as stub:
-        asked = {"Bucket": "landing"}
-        stub.add_response("list_objects_v2", page("t/0/3"), {**asked, "Prefix": "cdc/t/0/", "StartAfter": "cdc/t/0/2"})
-        stub.add_response(
-            "list_objects_v2", page(folders=("t/", ".indexes/", "u/")), {**asked, "Prefix": "cdc/", "Delimiter": "/"}
-        )
-        stub.add_response("list_objects_v2", page("u/0/1", "u/_x"), {**asked, "Prefix": "cdc/u/"})
-        stub.add_response(
-            "list_objects_v2", page(folders=("t/0/", "t/1/")), {**asked, "Prefix": "cdc/t/", "Delimiter": "/"}
-        )
-        stub.add_response("list_objects_v2", page("t/1/7", "t/1/"), {**asked, "Prefix": "cdc/t/1/"})
-        files = S3Lister("s3a://landing/cdc", client).after({"t/0": "t/0/2"})
-        stub.assert_no_pending_responses()
-    assert sorted(f.name for f in files) == ["t/0/3", "t/1/7", "u/0/1"]
-    assert files[0].path == "s3a://landing/cdc/t/0/3"
-    assert files[0].mark == '"e"'

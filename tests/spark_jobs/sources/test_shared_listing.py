@@ -4,6 +4,8 @@ import datetime as dt
 import random
 from typing import Any
 
+import pytest
+
 from spark_jobs.sources.shared_listing import SharedListing
 
 CHANGED = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
@@ -20,10 +22,12 @@ class Bucket:
         self.keys = set(keys)
         self.page = page
         self.requests = 0
+        self.prefixes = set[str]()
 
     def list_objects_v2(self, *, Bucket: str, Prefix: str, StartAfter: str = "") -> dict[str, Any]:  # noqa: N803
         assert Bucket == "landing"
         self.requests += 1
+        self.prefixes.add(Prefix)
         keys = sorted(key for key in self.keys if key.startswith(Prefix) and key > StartAfter)
         found = [{"Key": key, "Size": 1, "LastModified": CHANGED, "ETag": "e"} for key in keys[: self.page]]
         return {"Contents": found, "IsTruncated": len(keys) > self.page} if found else {}
@@ -102,7 +106,7 @@ def test_any_walk_finds_all_that_is_new() -> None:
         topics = [rng.choice("abcxyz") + rng.choice(["", ".t", "-u", "0"]) for _ in range(4)]
         keys = [key(rng.choice(topics), rng.randrange(40), rng.choice([0, 1, 2, 10])) for _ in range(60)]
         bucket = Bucket(*keys, "cdc/.indexes/x.json", "cdc.json", "cdc/a.t/stray.json", page=rng.randint(1, 9))
-        listing = SharedListing(max_age_seconds=0, clock=(clock := Clock()))
+        listing = SharedListing(max_age_seconds=rng.choice([0, 0.5]), clock=(clock := Clock()))
         marks = {t: {str(p): name(rng.randrange(40), p) for p in rng.sample([0, 1, 2, 10], 2)} for t in topics}
         listers = {topic: listing.lister(f"s3://landing/cdc/{topic}", bucket) for topic in marks}
         for clock.seconds in (1, 2):
@@ -113,6 +117,34 @@ def test_any_walk_finds_all_that_is_new() -> None:
             inside = {key.removeprefix(f"cdc/{topic}/") for key in bucket.keys if key.startswith(f"cdc/{topic}/")}
             new = {one for one in inside if one > marks[topic].get(one.rpartition("/")[0], "")}
             assert {file.name for file in lister.after(marks[topic])} == new
+
+
+@pytest.mark.parametrize(
+    ("root", "max_age", "listed"),
+    [
+        ("s3://landing/cdc/a", 0.5, "cdc/"),
+        ("s3://landing/cdc/a", 0, "cdc/a/"),
+        ("s3://landing/cdc", 0.5, "cdc/"),
+        ("s3://landing/cdc", 0, "cdc/"),
+        ("s3://landing", 0.5, ""),
+        ("s3://landing", 0, ""),
+    ],
+)
+def test_a_walk_lists_no_more_than_a_role_that_may_list_its_pipelines_folder(
+    root: str, max_age: float, listed: str
+) -> None:
+    bucket, clock = Bucket(*(key("a", last, partition) for last in range(20) for partition in (0, 1)), page=3), Clock()
+    listing = SharedListing(max_age_seconds=max_age, clock=clock)
+    listing.lister("s3://landing/cdc/b", bucket).after({})  # another walk, or the same one
+    bucket.prefixes.clear()
+    lister = listing.lister(root, bucket)
+    assert len(lister.after({})) == 40
+    clock.seconds = 1
+    within = f"{root.removeprefix('s3://landing').lstrip('/')}/".lstrip("/")
+    consumed = [key("a", 18), key("a", 19, 1)]
+    marks = {name.removeprefix(within).rpartition("/")[0]: name.removeprefix(within) for name in consumed}
+    assert [file.path for file in lister.after(marks)] == [f"s3://landing/{key('a', 19)}"]
+    assert bucket.prefixes == {listed}
 
 
 def test_a_bucket_that_is_not_there_has_nothing() -> None:

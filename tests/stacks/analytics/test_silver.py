@@ -28,10 +28,7 @@ def pagila(environment: Environment, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def test_pagilas_queries_are_there_and_only_there(pagila: Synthesized, dev: Synthesized) -> None:
-    queries = {
-        each["Properties"]["Name"]: each["Properties"]
-        for each in pagila.resources("analytics", "AWS::Athena::NamedQuery").values()
-    }
+    queries = {each["Name"]: each for each in pagila.properties("analytics", "AWS::Athena::NamedQuery")}
     names = {"addresses", "customer_addresses", "latest_addresses", "snapshot_customer_addresses"}
     assert {f"dev-cdc-lake-{name}" for name in names} <= set(queries)
     assert '"dev_datalake"."pagila_city" AS c' in queries["dev-cdc-lake-addresses"]["QueryString"]
@@ -54,10 +51,7 @@ def test_snapshots_go_to_a_declared_table(pagila: Synthesized) -> None:
 
 
 def test_adding_to_it_is_a_right_of_its_own_that_deletes_nothing(pagila: Synthesized) -> None:
-    policies = {
-        each["Properties"]["ManagedPolicyName"]: each["Properties"]
-        for each in pagila.resources("analytics", "AWS::IAM::ManagedPolicy").values()
-    }
+    policies = {each["ManagedPolicyName"]: each for each in pagila.properties("analytics", "AWS::IAM::ManagedPolicy")}
     assert {"dev-cdc-lake-analyst", "dev-cdc-lake-snapshot-writer"} <= set(policies)
     writer = policies["dev-cdc-lake-snapshot-writer"]
     assert not {"Roles", "Users", "Groups"} & set(writer)

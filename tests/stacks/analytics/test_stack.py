@@ -12,18 +12,10 @@ from tests.stacks.many import WIDE
 pytestmark = pytest.mark.synth
 
 
-@pytest.fixture(params=["dev", "prod"])
-def environment(request: pytest.FixtureRequest) -> Synthesized:
-    found: Synthesized = request.getfixturevalue(request.param)
-    return found
-
-
 def declared(environment: Synthesized, name: str) -> dict[str, Any]:
     """A Glue table by its name."""
     [found] = [
-        each["Properties"]
-        for each in environment.resources("analytics", "AWS::Glue::Table").values()
-        if each["Properties"]["TableInput"]["Name"] == name
+        each for each in environment.properties("analytics", "AWS::Glue::Table") if each["TableInput"]["Name"] == name
     ]
     return dict(found)
 

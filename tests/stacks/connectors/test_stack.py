@@ -13,10 +13,11 @@ from botocore.validate import validate_parameters
 
 from contract.rds_ca import root
 from plugins.connector_names import GENERATION
+from plugins.kafka.topics import PlannedTopic
 from plugins.workers.worker_classes import UTF8_ONLY, resources
 from settings.load import load
 from stacks.connectors.worker_file import properties_file
-from stacks.gate import plain_text, request_of
+from stacks.gate import plain_text
 from stacks.gate.template import LATER, decoded
 from stacks.handlers.connector_changes import CONFIGURATION, FIXED, WORKER_SETTINGS
 from stacks.handlers.journal import REMEMBERED_SECONDS, VARIABLE
@@ -25,43 +26,27 @@ from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth
 
-ENVIRONMENTS = pytest.mark.parametrize("name", ["dev", "prod"])
-
-
-@pytest.fixture
-def both(dev: Synthesized, prod: Synthesized) -> dict[str, Synthesized]:
-    return {"dev": dev, "prod": prod}
-
-
-def requests(environment: Synthesized, type_: str) -> dict[str, dict[str, Any]]:
-    """The requests of the custom resources of a type, by logical id."""
-    return {
-        logical_id: request_of(resource) or {}
-        for logical_id, resource in environment.resources("connectors", type_).items()
-    }
-
 
 def connector(environment: Synthesized, role: str) -> dict[str, Any]:
     (request,) = [
         request
-        for request in requests(environment, "Custom::Connector").values()
+        for request in environment.requests("connectors", "Custom::Connector").values()
         if request["connectorName"].endswith(role)
     ]
     return request
 
 
-@ENVIRONMENTS
-def test_a_changed_worker_configuration_is_another_one(both: dict[str, Synthesized], name: str) -> None:
+def test_a_changed_worker_configuration_is_another_one(environment: Synthesized) -> None:
     """CloudFormation makes the new one first, so the names must differ; the connector takes it in place."""
-    workers = both[name].resources("connectors", "AWS::KafkaConnect::WorkerConfiguration")
+    workers = environment.resources("connectors", "AWS::KafkaConnect::WorkerConfiguration")
     names = {logical_id: plain_text(worker["Properties"]["Name"]) for logical_id, worker in workers.items()}
     assert {re.sub("[0-9a-f]{16}", "", each) for each in names.values()} == {
-        f"{name}-cdc-lake-orders-source--{LATER}",
-        f"{name}-cdc-lake-orders-sink-",
+        f"{environment.name}-cdc-lake-orders-source--{LATER}",
+        f"{environment.name}-cdc-lake-orders-sink-",
     }
     for logical_id, worker in workers.items():
         content = (decoded(worker["Properties"]["PropertiesFileContent"]) or "").replace(LATER, GENERATION)
-        stack = f"{name}-cdc-lake-connectors"
+        stack = f"{environment.name}-cdc-lake-connectors"
         digest = hashlib.sha256(f"{stack}/{logical_id}\0{content}".encode()).hexdigest()
         assert names[logical_id].removesuffix(f"-{LATER}").endswith(digest[:16])
 
@@ -72,10 +57,9 @@ def test_a_value_that_a_properties_file_would_read_otherwise_is_refused(value: s
         properties_file({"key": value})
 
 
-@ENVIRONMENTS
-def test_handlers_write_down_what_they_do_where_only_they_look(both: dict[str, Synthesized], name: str) -> None:
-    artefacts = load(name).bucket_name("artefacts")
-    functions = both[name].resources("connectors", "AWS::Lambda::Function").values()
+def test_handlers_write_down_what_they_do_where_only_they_look(environment: Synthesized) -> None:
+    artefacts = load(environment.name).bucket_name("artefacts")
+    functions = environment.resources("connectors", "AWS::Lambda::Function").values()
     journals = [
         function["Properties"]["Environment"]["Variables"].get(VARIABLE)
         for function in functions
@@ -84,7 +68,7 @@ def test_handlers_write_down_what_they_do_where_only_they_look(both: dict[str, S
     assert journals == [f"{artefacts}/{JOURNAL_KEYS}"] * 4
     (rule,) = [
         rule
-        for bucket in both[name].resources("lake", "AWS::S3::Bucket").values()
+        for bucket in environment.resources("lake", "AWS::S3::Bucket").values()
         for rule in bucket["Properties"].get("LifecycleConfiguration", {}).get("Rules", [])
         if rule.get("Prefix") == JOURNAL_KEYS
     ]
@@ -105,10 +89,9 @@ def worker_file(environment: Synthesized, role: str) -> list[str]:
     return (decoded(worker["PropertiesFileContent"]) or "").splitlines()
 
 
-@ENVIRONMENTS
 @pytest.mark.parametrize("role", ["orders-source", "orders-sink"])
-def test_the_request_is_one_that_msk_connect_takes(both: dict[str, Synthesized], name: str, role: str) -> None:
-    request = json.loads(json.dumps(connector(both[name], role)).replace("\\u0000", "arn:aws:iam::1:role/x"))
+def test_the_request_is_one_that_msk_connect_takes(environment: Synthesized, role: str) -> None:
+    request = json.loads(json.dumps(connector(environment, role)).replace("\\u0000", "arn:aws:iam::1:role/x"))
     for part in (request["workerConfiguration"], request["plugins"][0]["customPlugin"]):
         part["revision"] = 1  # known only when deployed, or a string in CloudFormation's words
     model = botocore.session.get_session().get_service_model("kafkaconnect")
@@ -117,24 +100,20 @@ def test_the_request_is_one_that_msk_connect_takes(both: dict[str, Synthesized],
     validate_parameters(request, shape)
 
 
-@ENVIRONMENTS
-def test_the_database_must_be_the_one_that_its_regions_authority_signed(
-    both: dict[str, Synthesized], name: str
-) -> None:
-    configuration = connector(both[name], "orders-source")["connectorConfiguration"]
+def test_the_database_must_be_the_one_that_its_regions_authority_signed(environment: Synthesized) -> None:
+    configuration = connector(environment, "orders-source")["connectorConfiguration"]
     assert configuration["database.sslmode"] == "verify-full"
     resource = configuration["driver.sslfactoryarg"].removeprefix("classpath:")
-    plugins = {key: value["resources"] for key, value in requests(both[name], "Custom::Plugin").items()}
+    plugins = {key: value["resources"] for key, value in environment.requests("connectors", "Custom::Plugin").items()}
     (source,) = (files for key, files in plugins.items() if key.startswith("Source"))
-    assert source == {resource: root(load(name).region), **resources(UTF8_ONLY)}
+    assert source == {resource: root(load(environment.name).region), **resources(UTF8_ONLY)}
     (sink,) = (files for key, files in plugins.items() if key.startswith("Sink"))
     assert sink == resources(UTF8_ONLY)
 
 
-@ENVIRONMENTS
-def test_a_connector_comes_after_all_it_needs(both: dict[str, Synthesized], name: str) -> None:
+def test_a_connector_comes_after_all_it_needs(environment: Synthesized) -> None:
     """So that a failed creation leaves nothing behind, and a deletion goes the other way round."""
-    resources = both[name].resources("connectors", "Custom::Connector")
+    resources = environment.resources("connectors", "Custom::Connector")
     sink = next(value for key, value in resources.items() if key.startswith("Sink"))
     source = next(value for key, value in resources.items() if key.startswith("Source"))
     assert any(dependency.startswith("SourceConnector") for dependency in sink["DependsOn"])
@@ -169,3 +148,18 @@ def test_what_the_native_types_change_in_place_is_what_the_decision_says() -> No
     properties = {name[0].lower() + name[1:] for name in connector_schema["properties"]}
     ours = {*FIXED, *WORKER_SETTINGS, CONFIGURATION, "connectorName", "connectorDescription", "tags", "connectorArn"}
     assert properties == ours
+
+
+def test_every_topic_is_asked_for_with_the_environments_retention(environment: Synthesized) -> None:
+    name = environment.name
+    [request] = environment.requests("connectors", "Custom::Topics").values()
+    topics = {topic.name: topic for topic in map(PlannedTopic.of_request, request["topics"])}
+    assert set(topics) == {
+        "msk.datalake.cdc_events",
+        "__debezium-heartbeat.msk",
+        f"__cdc_lake_offsets_{name}-cdc-lake-orders-source-{LATER}",
+    }
+    settings = load(name).streaming
+    events = topics["msk.datalake.cdc_events"]
+    assert events.config["retention.ms"] == str(settings.topic_retention_hours * 3_600_000)
+    assert events.replicas == min(settings.brokers, 3)

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from contract.tags import OWNER
+from stacks.connectors.manifests import objects
 from stacks.handlers import kubernetes_connector
 from stacks.handlers.kubernetes_connector import SERVER
-from stacks.kubernetes.manifests import objects
+from tests.stacks.connectors.groups import group
 from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource, failing
 from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kubernetes_cluster import FakeCluster, FakeKubernetes
-from tests.stacks.kubernetes.groups import group
 
 NAME = "dev-cdc-lake-orders-source"
 CONFIGURATION = {"connector.class": "io.debezium", "database.hostname": "db.example"}

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
+from stacks.connectors.namespace import shared_objects
 from stacks.handlers import kubernetes_objects
 from stacks.handlers.framework import ResourceError, Waiting
 from stacks.handlers.kubernetes_objects import SPREADS_SECONDS, refused
-from stacks.kubernetes.shared import shared_objects
 from tests.stacks.handlers.deployment import Clock, Resource
 from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kubernetes_cluster import FakeCluster, FakeKubernetes

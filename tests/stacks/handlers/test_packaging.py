@@ -8,13 +8,13 @@ from pathlib import Path
 from botocore import loaders
 
 from contract.lake import STOP_FILE
-from stacks import handler_code
+from stacks import lambda_assets
 
 MODULES = ("connector_plugin", "connector", "bootstrap_brokers", "topics")
 
 
 def test_the_staged_handlers_can_be_called(tmp_path: Path) -> None:
-    staged = handler_code.stage("plugins", staging=tmp_path)
+    staged = lambda_assets.stage("plugins", staging=tmp_path)
     script = "\n".join(
         [
             "import importlib, plugins.releases.archive, plugins.releases.download",
@@ -43,7 +43,7 @@ def test_the_staged_handlers_can_be_called(tmp_path: Path) -> None:
 
 
 def test_a_handler_without_packages_has_the_contract(tmp_path: Path) -> None:
-    staged = handler_code.stage(staging=tmp_path)
+    staged = lambda_assets.stage(staging=tmp_path)
     script = "from stacks.handlers import emr_step, emr_steps; print(emr_steps.TOKEN)"
     environment = {**os.environ, "PYTHONPATH": str(staged)}
     run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
@@ -51,9 +51,9 @@ def test_a_handler_without_packages_has_the_contract(tmp_path: Path) -> None:
 
 
 def test_lambda_takes_the_staged_api_model(tmp_path: Path) -> None:
-    staged = handler_code.stage(staging=tmp_path)
+    staged = lambda_assets.stage(staging=tmp_path)
     # AWS_DATA_PATH, as botocore reads it.
-    loader = loaders.create_loader(str(staged / handler_code.MODELS))
+    loader = loaders.create_loader(str(staged / lambda_assets.MODELS))
     model, path = loader.load_data_with_path("kafkaconnect/2021-09-14/service-2")
     assert Path(path).is_relative_to(staged)
     members = model["shapes"]["UpdateConnectorRequest"]["members"]

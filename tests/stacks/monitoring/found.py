@@ -15,7 +15,7 @@ def alarms(environment: Synthesized, name: str = "dev") -> dict[str, dict[str, A
 
 def events(environment: Synthesized) -> list[dict[str, Any]]:
     """The properties of EventBridge's rules."""
-    return [rule["Properties"] for rule in environment.resources("monitoring", "AWS::Events::Rule").values()]
+    return environment.properties("monitoring", "AWS::Events::Rule")
 
 
 def dashboard(environment: Synthesized) -> str:

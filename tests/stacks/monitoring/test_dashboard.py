@@ -8,8 +8,7 @@ import pytest
 
 from contract.states import CATALOGUE, STAGES, Word
 from settings.load import load
-from stacks.monitoring.pipelines import WatchedPipeline, WatchedWay
-from stacks.monitoring.words import ON_THEIR_WAY, UNALARMED, WORDS, heading, key
+from stacks.monitoring.watches import ON_THEIR_WAY, UNALARMED, WORDS, WatchedPipeline, WatchedWay, heading, key
 from tests.stacks.conftest import Synthesized
 from tests.stacks.monitoring.found import alarms, events, ids, widgets, widgets_of
 

@@ -1,5 +1,6 @@
 """Alarms, events and dashboard: what is watched from which value on, who is told, and what to do then."""
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from contract import metrics as names
+from operate.review import find
 from settings.load import load
 from spark_jobs.runtime import metrics
 from tests.stacks.conftest import Synthesized
@@ -140,3 +142,13 @@ def test_the_jobs_figures_are_those_that_it_publishes(dev: Synthesized) -> None:
     shown = set(re.findall(r'"dev-cdc-lake","(\w+)","table"', dashboard(dev)))
     assert shown
     assert shown <= published
+
+
+def test_the_review_refuses_a_budget_below_the_costs(dev: Synthesized, monkeypatch: pytest.MonkeyPatch) -> None:
+    # It reads what is in the templates, which have no budget to judge, and takes its time.
+    monkeypatch.setattr("operate.review.findings._cfn_lint", lambda *_: iter(()))
+    environment = load("dev")
+    poor = environment.model_copy(update={"budget": environment.budget.model_copy(update={"monthly_usd": 100})})
+    found = find(poor, dataclasses.replace(dev.synthesis, violations=()))
+    [message] = [str(each) for each in found if each.rule == "budget-covers-costs" and each.level == "error"]
+    assert "environments/dev.toml: budget.monthly_usd: 100 is less than the environment costs" in message

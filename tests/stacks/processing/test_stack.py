@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,48 +14,16 @@ from settings.load import load
 from spark_jobs.options import command_line, keys, properties, settings
 from spark_jobs.options.source_settings import FileSettings
 from spark_jobs.options.table_list import TableList
-from stacks.gate import plain_text, request_of
 from stacks.processing import job_assets
-from stacks.processing.access import CORE_PORTS, PRIMARY_PORTS
+from stacks.processing.security_groups import CORE_PORTS, PRIMARY_PORTS
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth
 
 
-def only(environment: Synthesized, type_: str) -> dict[str, Any]:
-    """The properties of the only resource of a type."""
-    [resource] = environment.resources("processing", type_).values()
-    found: dict[str, Any] = resource["Properties"]
-    return found
-
-
-def cluster(environment: Synthesized) -> dict[str, Any]:
-    return only(environment, "AWS::EMR::Cluster")
-
-
 def requests(environment: Synthesized) -> list[dict[str, Any]]:
     """The requests of the steps."""
-    found = environment.resources("processing", "Custom::EmrStep").values()
-    return [request for resource in found if (request := request_of(resource))]
-
-
-def statements(environment: Synthesized, role: str) -> Iterator[dict[str, Any]]:
-    """The statements of a role's policy, with lists of actions and of resources as text."""
-    for logical_id, policy in environment.resources("processing", "AWS::IAM::Policy").items():
-        if logical_id.startswith(role):
-            for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
-                actions, resources = (_list(statement[key]) for key in ("Action", "Resource"))
-                yield statement | {"Action": actions, "Resource": [plain_text(resource) for resource in resources]}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def may(environment: Synthesized, role: str, action: str) -> set[str]:
-    """The resources on which a role may do something."""
-    found = [statement["Resource"] for statement in statements(environment, role) if action in statement["Action"]]
-    return {resource for resources in found for resource in resources}
+    return [*environment.requests("processing", "Custom::EmrStep").values()]
 
 
 def test_a_vpn_that_may_reaches_what_the_applications_serve(tmp_path: Path) -> None:
@@ -88,9 +56,8 @@ def _group(reference: Any) -> str:
     )
 
 
-@pytest.mark.parametrize("name", ["dev", "prod"])
-def test_one_step_keeps_all_tables_as_its_job_understands_it(dev: Synthesized, prod: Synthesized, name: str) -> None:
-    environment, wanted = {"dev": dev, "prod": prod}[name], load(name)
+def test_one_step_keeps_all_tables_as_its_job_understands_it(environment: Synthesized) -> None:
+    wanted = load(environment.name)
     [request] = requests(environment)
     assert (request["name"], "further" in request) == (f"{wanted.prefix}-tables", False)
     listed, decided = _tables(environment, request["arguments"])

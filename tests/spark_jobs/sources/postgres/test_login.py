@@ -99,7 +99,7 @@ def test_nothing_but_sslmode_says_that_a_server_isnt_verified(
 
 
 def test_a_weak_mode_is_told() -> None:
-    line = "sslmode=require: whoever is between here and db.example.com can be that server; verify-full can't"
+    line = "sslmode=require: anybody between here and db.example.com can be that server; verify-full can't"
     strict = (("sslmode", "verify-full"),)
     assert unverified(server("db.example.com", "?sslmode=require", extra=strict)) == line
     assert unverified(server("db.example.com", extra=strict)) is None

@@ -1,0 +1,111 @@
+"""What a batch's decoded events mean for the table, and by which operation they are written there."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from spark_jobs.decoding.batch_decoder import BatchDecoder, DecodedBatch
+from spark_jobs.decoding.summary import Summary
+from spark_jobs.errors import Log
+from spark_jobs.options.table_settings import TableSettings
+from spark_jobs.ordering.changes import KEY, STORED_AT, key_of
+from spark_jobs.runtime.session import CodegenSwitch
+from spark_jobs.sources.batches import Batch
+from spark_jobs.table.checkpoint import Checkpoint
+from spark_jobs.table.hudi_table import HudiTable
+from spark_jobs.table.index_layout import is_bucketed
+
+
+@dataclass(frozen=True)
+class OrderedChanges:
+    """The events, with changes.KEY, that the table takes in; those that don't fit after all, None for none of these.
+
+    `summary` counts the events as they are now. `idle` says that the table needs no commit: it has all of this.
+    `rewrites` says that the table has rows of some of these keys, which an insert would duplicate. `fresh` says that
+    each event is a row of a key of its own, which the table hasn't. `notes` are lines for the log.
+    """
+
+    events: DataFrame
+    lacking: DataFrame | None
+    summary: Summary
+    idle: bool = False
+    rewrites: bool = False
+    fresh: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class StoredRows:
+    """The rows that the table has, to be compared with events; `passed_on` columns are the source's own, None: all."""
+
+    table: HudiTable
+    settings: TableSettings
+    compiling: CodegenSwitch
+    passed_on: Collection[str] | None = field(default=None, init=False)
+
+    def __call__(self, columns: Mapping[str, T.DataType]) -> DataFrame | None:
+        """Return KEY, STORED_AT (the ordering value) and `columns` of the rows; None without a table.
+
+        Columns that aren't the source's own are null.
+        """
+        schema = self.table.schema()
+        if schema is None:
+            return None
+        known = set(schema.names) if self.passed_on is None else set(schema.names) & set(self.passed_on)
+        key = key_of(self.settings.key_fields).alias(KEY)
+        values = [
+            (F.col(name) if name in known else F.lit(None).cast(kind)).alias(name) for name, kind in columns.items()
+        ]
+        stored = self.table.rows().select(key, F.col(self.settings.ordering_field).alias(STORED_AT), *values)
+        self.compiling.resume()  # however few events, the table may have millions of rows
+        return stored
+
+
+class Orderer(ABC):
+    """Orders the events of batches: says which of them the table takes in."""
+
+    # Whether an event may come again, or late, after its key's delete.
+    remembers_deletes = False
+
+    def __init__(
+        self, spark: SparkSession, settings: TableSettings, *, decoder: BatchDecoder, stored_rows: StoredRows
+    ) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._decoder = decoder
+        self._stored_rows = stored_rows
+
+    @abstractmethod
+    def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> OrderedChanges:
+        """Return what the table takes in of a decoded batch, after the commit that `progress` is of."""
+
+    def release(self) -> None:  # noqa: B027  (not each caches)
+        """Free what was cached for the batch: it is committed, or has failed."""
+
+
+def operation_for(settings: TableSettings, ordered: OrderedChanges, *, is_new: bool, log: Log) -> str:
+    """Return the operation that writes a batch; `is_new` says that the table has no commit yet.
+
+    `log` gets a line when it isn't the settings'.
+    """
+    wanted, summary = settings.operation, ordered.summary
+    bucketed = is_bucketed(settings)
+    if wanted == "upsert" and ordered.fresh and not summary.deletes:
+        # All keys are new, so skip upsert's lookup. But each task would have a file open in each folder, and
+        # the buckets of a bucket index can be filled in bulk once.
+        return wanted if settings.partition_fields or (bucketed and not is_new) else "bulk_insert"
+    if wanted != "upsert" and (summary.deletes or summary.truncated is not None):
+        log(f"{wanted} can't delete: this batch has deletes and is written by upsert")
+        return "upsert"
+    if wanted != "upsert" and ordered.rewrites:
+        log(f"{wanted} would double rows: this batch has changed ones and is written by upsert")
+        return "upsert"
+    if wanted == "bulk_insert" and bucketed and not is_new:
+        # Each would add a second file to the buckets, after which Hudi can't write to the table any more.
+        log("bulk_insert fills a bucket index only once: this batch is written by insert")
+        return "insert"
+    return wanted

@@ -1,0 +1,100 @@
+"""A table that a job keeps: its claim, its newest commit, and what is told of it besides its commits."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.errors import ConcurrentWriterError, Log
+from spark_jobs.options.settings import Settings
+from spark_jobs.report import CommitReport
+from spark_jobs.runtime.turns import Turns
+from spark_jobs.table import checkpoint
+from spark_jobs.table.claim import Claim
+from spark_jobs.table.hudi_table import Commit, HudiTable
+
+
+class KeptTable(ABC):
+    """Brings what is new into a Hudi table, one commit after the other; holds the progress between two of them."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        settings: Settings,
+        *,
+        table: HudiTable,
+        log: Log,
+        turns: Turns,
+        claim: Claim | None = None,
+    ) -> None:
+        """`claim` makes this job the table's only writer; without one the caller must.
+
+        Each commit is made in one of `turns`, which many tables share.
+        """
+        self._spark = spark
+        self._settings = settings
+        self._table = table
+        self._log = log
+        self._claim = claim
+        self._turns = turns
+        # What the timeline said last: its newest instant, and the progress in the newest commit that has one.
+        self._last_instant: str | None = None
+        self._progress: str | None = None
+        self.last_commit: Commit | None = None
+
+    @property
+    def ignored_truncates(self) -> int | None:
+        """1 while rows of an ignored TRUNCATE may be in the table, 0 while not; None where none is ignored."""
+        return None
+
+    @property
+    def horizon_age_seconds(self) -> float | None:
+        """How long a transaction has kept a queried source's horizon where it is; None for another source."""
+        return None
+
+    @property
+    def looked_ms(self) -> int | None:
+        """When the last look at all rows began that the table has all of; None for another source than a database."""
+        return None
+
+    def load(self) -> None:
+        """Read where the table stands: at the start, and after a failure, when a commit may be there.
+
+        Raises JobError for a table that can't be written to, or another kind of table's progress.
+        """
+        if self._claim:
+            self._claim.acquire()
+        self._begin(exists=self._table.recover(self._log))
+
+    @abstractmethod
+    def _begin(self, *, exists: bool) -> None:
+        """Take in the progress of the newest commit; `exists` says whether there is a table."""
+
+    @abstractmethod
+    def run_batch(self) -> CommitReport | None:
+        """Commit what is new; None when nothing is."""
+
+    def close(self) -> None:  # noqa: B027  (as a rule nothing is open between two batches)
+        """End what is open."""
+
+    def _written(self, rows: DataFrame, metadata: Mapping[str, str], *, operation: str) -> Commit:
+        """Write rows as one commit with `metadata`, and know it for our own."""
+        commit = self._table.write(rows, metadata, operation=operation)
+        self._last_instant, self._progress = commit.newest, metadata[checkpoint.SOURCE_KEY]
+        self.last_commit = commit
+        return commit
+
+    def _refuse_others_commits(self) -> None:
+        """Raise ConcurrentWriterError when somebody else's progress is in the table."""
+        if self._claim:
+            self._claim.check()
+        found = self._table.last_instant()
+        if found == self._last_instant:
+            return
+        # A compaction or clustering by another program, or a correction by hand, leaves the progress as it is.
+        if self._table.progress().get(checkpoint.SOURCE_KEY) != self._progress:
+            raise ConcurrentWriterError(
+                f"{self._settings.table.base_path}: another writer committed {found} after {self._last_instant}, "
+                "which this job knows; run one job per table"
+            )
+        self._last_instant = found

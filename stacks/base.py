@@ -1,0 +1,166 @@
+"""What all stacks share: rights and the names of what they are on, what outlives a stack, and open ports."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aws_cdk import CfnOutput, RemovalPolicy, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_ssm as ssm
+from constructs import Construct, IConstruct
+
+from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
+from stacks.acceptances import accept
+from stacks.paused import OUTPUT, Paused
+from stacks.pipeline_names import source_parameter
+
+Conditions = Mapping[str, Mapping[str, Any]]
+HTTPS, POSTGRESQL = 443, 5432
+# Session Manager is the way into an instance for people with an IAM identity, without an open port. What its agent
+# needs; none of these actions knows resources (Systems Manager user guide, "Add Session Manager permissions to an
+# existing IAM role").
+_SESSION_AGENT = (
+    "ssm:UpdateInstanceInformation",
+    "ssmmessages:CreateControlChannel",
+    "ssmmessages:CreateDataChannel",
+    "ssmmessages:OpenControlChannel",
+    "ssmmessages:OpenDataChannel",
+)
+# CloudWatch Logs' names for the numbers of days that settings.section.LogRetention allows.
+_RETENTION = {
+    1: logs.RetentionDays.ONE_DAY,
+    3: logs.RetentionDays.THREE_DAYS,
+    5: logs.RetentionDays.FIVE_DAYS,
+    7: logs.RetentionDays.ONE_WEEK,
+    14: logs.RetentionDays.TWO_WEEKS,
+    30: logs.RetentionDays.ONE_MONTH,
+    60: logs.RetentionDays.TWO_MONTHS,
+    90: logs.RetentionDays.THREE_MONTHS,
+    120: logs.RetentionDays.FOUR_MONTHS,
+    150: logs.RetentionDays.FIVE_MONTHS,
+    180: logs.RetentionDays.SIX_MONTHS,
+    365: logs.RetentionDays.ONE_YEAR,
+    400: logs.RetentionDays.THIRTEEN_MONTHS,
+    545: logs.RetentionDays.EIGHTEEN_MONTHS,
+    731: logs.RetentionDays.TWO_YEARS,
+    1827: logs.RetentionDays.FIVE_YEARS,
+    3653: logs.RetentionDays.TEN_YEARS,
+}
+
+
+def keeps(environment: Environment) -> bool:
+    return environment.removal_policy == "retain"
+
+
+def removal(environment: Environment) -> RemovalPolicy:
+    """What happens to data when its stack is deleted.
+
+    What is kept isn't when the operation that created it is rolled back (`RetainExceptOnCreate`): nothing is in it yet,
+    and its name would block the next attempt.
+    """
+    return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if keeps(environment) else RemovalPolicy.DESTROY
+
+
+def log_group(
+    scope: Construct, id_: str, environment: Environment, days: int, *, name: str | None = None
+) -> logs.LogGroup:
+    """Make a log of an environment; with a `name` one that a service would otherwise make itself, and keep for ever."""
+    retention, policy = _RETENTION[days], removal(environment)
+    return logs.LogGroup(scope, id_, log_group_name=name, retention=retention, removal_policy=policy)
+
+
+def encryption_key(scope: Construct, id_: str, description: str, policy: RemovalPolicy) -> kms.Key:
+    return kms.Key(scope, id_, description=description, enable_key_rotation=True, removal_policy=policy)
+
+
+def source_value(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline, name: str) -> str:
+    """Read what the database's stack has written into a parameter, when `stack` is deployed: it may change."""
+    parameter = source_parameter(environment, pipeline, name)
+    value: str = ssm.StringParameter.value_for_string_parameter(stack, parameter)
+    return value
+
+
+def add_paused_output(stack: Stack, paused: Paused) -> None:
+    """Write into a stack's outputs that, and how much of it, is left out."""
+    if paused is not Paused.NOTHING:
+        CfnOutput(stack, OUTPUT, value=paused.value)
+
+
+def arn(scope: IConstruct, service: str, resource: str) -> str:
+    """Name a resource of the stack's account and region, such as `connector/name/*` of kafkaconnect."""
+    stack = Stack.of(scope)
+    return f"arn:{stack.partition}:{service}:{stack.region}:{stack.account}:{resource}"
+
+
+def bucket_arn(scope: IConstruct, bucket: str) -> str:
+    return f"arn:{Stack.of(scope).partition}:s3:::{bucket}"
+
+
+def statement(*actions: str, on: str | Sequence[str], when: Conditions | None = None) -> iam.PolicyStatement:
+    """Allow actions on resources, by their ARNs, under conditions."""
+    return iam.PolicyStatement(actions=[*actions], resources=[on] if isinstance(on, str) else [*on], conditions=when)
+
+
+def of_service(service: str, names: Sequence[str]) -> list[str]:
+    return [f"{service}:{name}" for name in names]
+
+
+def allow(role: iam.IRole, *statements: iam.PolicyStatement, reason: str) -> None:
+    """Give a role these rights, and accept them."""
+    for each in statements:
+        role.add_to_principal_policy(each)
+    accept(role, *statements, reason=reason)
+
+
+def serve_sessions(role: iam.IRole) -> None:
+    """Let the instances of a role serve Session Manager; who may start a session is a matter of people's own IAM."""
+    reason = "Session Manager's agent: its actions know no resources. AWS's managed policy would add all of Parameter"
+    allow(role, statement(*_SESSION_AGENT, on="*"), reason=f"{reason} Store.")
+
+
+def closed_group(scope: Construct, id_: str, vpc: ec2.IVpc, description: str) -> ec2.SecurityGroup:
+    """Make a group that nobody is let into or out of yet."""
+    return ec2.SecurityGroup(scope, id_, vpc=vpc, description=description, allow_all_outbound=False)
+
+
+def let_in(
+    scope: Construct, id_: str, *, to: ec2.ISecurityGroup, source_id: str, port: int, description: str
+) -> ec2.CfnSecurityGroupIngress:
+    """Open a port of another stack's group from the stack of `scope`: a rule there would make it depend on this one."""
+    return ec2.CfnSecurityGroupIngress(
+        scope,
+        id_,
+        group_id=to.security_group_id,
+        source_security_group_id=source_id,
+        ip_protocol="tcp",
+        from_port=port,
+        to_port=port,
+        description=description,
+    )
+
+
+def let_out(
+    scope: Construct,
+    id_: str,
+    *,
+    of: ec2.ISecurityGroup,
+    port: int,
+    description: str,
+    group_id: str | None = None,
+    cidr: str | None = None,
+) -> None:
+    """Let the members of another stack's group out to a group or to addresses."""
+    ec2.CfnSecurityGroupEgress(
+        scope,
+        id_,
+        group_id=of.security_group_id,
+        destination_security_group_id=group_id,
+        cidr_ip=cidr,
+        ip_protocol="tcp",
+        from_port=port,
+        to_port=port,
+        description=description,
+    )

@@ -1,0 +1,215 @@
+"""The EKS cluster of the connectors' workers, where an environment chooses one (docs/decisions/0095)."""
+
+import json
+from typing import Any
+
+from aws_cdk import CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_eks_v2 as eks
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from settings.environment import Environment
+from settings.services import Eks
+from stacks.acceptances import acknowledge
+from stacks.base import HTTPS, add_paused_output, allow, closed_group, encryption_key, log_group, statement
+from stacks.connectors.namespace import shared_objects
+from stacks.connectors.roles import pod_identity
+from stacks.paused import Paused
+from stacks.provider import HandlerProvider
+
+# For a cluster whose API has just come, and access entries that EKS spreads.
+PATIENCE = Duration.minutes(15)
+# Auto Mode's own: nodes for pods that say nothing, and for add-ons.
+NODE_POOLS = ["general-purpose", "system"]
+# EKS user guide, "Auto Mode cluster IAM role" and "Auto Mode node IAM role".
+CLUSTER_POLICIES = (
+    "AmazonEKSBlockStoragePolicy",
+    "AmazonEKSClusterPolicy",
+    "AmazonEKSComputePolicy",
+    "AmazonEKSLoadBalancingPolicy",
+    "AmazonEKSNetworkingPolicy",
+)
+NODE_POLICIES = ("AmazonEC2ContainerRegistryPullOnly", "AmazonEKSWorkerNodeMinimalPolicy")
+LOGGED = (
+    eks.ClusterLoggingTypes.API,
+    eks.ClusterLoggingTypes.AUDIT,
+    eks.ClusterLoggingTypes.AUTHENTICATOR,
+    eks.ClusterLoggingTypes.CONTROLLER_MANAGER,
+    eks.ClusterLoggingTypes.SCHEDULER,
+)
+LOGS_ADDON, LOGS_NAMESPACE, LOGS_ACCOUNT = "amazon-cloudwatch-observability", "amazon-cloudwatch", "cloudwatch-agent"
+# CloudWatch user guide, "Container Insights: additional configuration of the add-on": pods' logs, and no figures.
+LOGS_ALONE = {"containerLogs": {"enabled": True}, "agent": {"config": {"logs": {"metrics_collected": {}}}}}
+CPU_ADDON = "metrics-server"
+EVERYTHING = "AmazonEKSClusterAdminPolicy"
+
+
+class KubernetesStack(Stack):
+    """The cluster, who may do what in it, and what its pods log.
+
+    `security_group_id` is what nodes and pods wear; `handler_access` is what those wear who call the Kubernetes API.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        environment: Environment,
+        settings: Eks,
+        vpc: ec2.IVpc,
+        vpn_access: ec2.ISecurityGroup,
+        paused: Paused = Paused.NOTHING,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(scope, id_, **kwargs)
+        self._environment = environment
+        self.settings = settings
+        self._vpc = vpc
+        self.name = environment.prefix
+        self.handler_access = self._handler_access()
+        self.cluster = self._cluster(self._api_access(vpn_access))
+        self.security_group_id = self.cluster.cluster_security_group_id
+        self._administrators()
+        self._addons(run=not paused.leaves_out_all)
+        self._shared()
+        CfnOutput(self, "ClusterName", value=self.cluster.cluster_name)
+        add_paused_output(self, paused)
+
+    @property
+    def address(self) -> dict[str, str]:
+        return {
+            "name": self.name,
+            "endpoint": self.cluster.cluster_endpoint,
+            "authority": self.cluster.cluster_certificate_authority_data,
+        }
+
+    def access_entry(self, scope: Construct, id_: str, role: iam.IRole, group: str) -> eks.CfnAccessEntry:
+        """Let a role into the cluster, as a member of one of our groups of Kubernetes."""
+        return eks.CfnAccessEntry(
+            scope, id_, cluster_name=self.name, principal_arn=role.role_arn, kubernetes_groups=[group]
+        )
+
+    def _handler_access(self) -> ec2.SecurityGroup:
+        group = closed_group(self, "HandlerAccess", self._vpc, "Callers of the Kubernetes API")
+        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "The Kubernetes API, S3 and CloudWatch")
+        return group
+
+    def _api_access(self, vpn_access: ec2.ISecurityGroup) -> ec2.SecurityGroup:
+        group = closed_group(self, "ApiAccess", self._vpc, "The Kubernetes API")
+        group.add_ingress_rule(self.handler_access, ec2.Port.tcp(HTTPS), "The deployment's own functions")
+        group.add_ingress_rule(vpn_access, ec2.Port.tcp(HTTPS), "kubectl on the VPN")
+        return group
+
+    def _cluster(self, access: ec2.SecurityGroup) -> eks.Cluster:
+        # What it encrypts is the cluster's own, and goes with it.
+        key = encryption_key(self, "Key", f"Kubernetes's secrets of {self.name}", RemovalPolicy.DESTROY)
+        log = self._log("ControlPlaneLog", f"/aws/eks/{self.name}/cluster")
+        cluster = eks.Cluster(
+            self,
+            "Cluster",
+            cluster_name=self.name,
+            version=eks.KubernetesVersion.of(self.settings.kubernetes_version),
+            vpc=self._vpc,
+            vpc_subnets=[ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)],
+            security_group=access,
+            endpoint_access=self._endpoint(),
+            role=self._cluster_role(),
+            secrets_encryption_key=key,
+            cluster_logging=list(LOGGED),
+            bootstrap_cluster_creator_admin_permissions=False,
+            default_capacity_type=eks.DefaultCapacityType.AUTOMODE,
+            compute=eks.ComputeConfig(node_pools=NODE_POOLS, node_role=self._node_role()),
+        )
+        # EKS would make the group itself, and keep it for ever.
+        cluster.node.add_dependency(log)
+        if self.settings.endpoint_cidrs:
+            acknowledge(
+                cluster,
+                "AwsSolutions-EKS1",
+                reason="The environment's file names the addresses that may reach the API, and no others do.",
+            )
+        return cluster
+
+    def _endpoint(self) -> eks.EndpointAccess:
+        """Inside the VPC alone; from outside only for those whom the environment names."""
+        if not self.settings.endpoint_cidrs:
+            return eks.EndpointAccess.PRIVATE
+        return eks.EndpointAccess.PUBLIC_AND_PRIVATE.only_from(*self.settings.endpoint_cidrs)
+
+    def _log(self, id_: str, name: str) -> logs.LogGroup:
+        return log_group(self, id_, self._environment, self._environment.connectors.log_retention_days, name=name)
+
+    def _cluster_role(self) -> iam.Role:
+        service = iam.ServicePrincipal("eks.amazonaws.com").with_session_tags()
+        return self._role("ClusterRole", service, CLUSTER_POLICIES, "EKS's own policies for a cluster in Auto Mode.")
+
+    def _node_role(self) -> iam.Role:
+        nodes = iam.ServicePrincipal("ec2.amazonaws.com")
+        return self._role("NodeRole", nodes, NODE_POLICIES, "EKS's own policies for nodes: to pull images.")
+
+    def _role(self, id_: str, principal: iam.IPrincipal, policies: tuple[str, ...], reason: str) -> iam.Role:
+        managed = [iam.ManagedPolicy.from_aws_managed_policy_name(name) for name in policies]
+        role = iam.Role(self, id_, assumed_by=principal, managed_policies=managed)
+        findings = [f"AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{name}]" for name in policies]
+        acknowledge(role, *findings, reason=reason)
+        return role
+
+    def _administrators(self) -> None:
+        scope = eks.AccessScopeType.CLUSTER
+        everything = eks.AccessPolicy.from_access_policy_name(EVERYTHING, access_scope_type=scope)
+        for number, arn in enumerate(self.settings.administrators):
+            self.cluster.grant_access(f"Administrator{number}", arn, [everything])
+
+    def _addons(self, *, run: bool) -> None:
+        """Pods' logs to CloudWatch, and the CPU that autoscalers go by; the rest is in Auto Mode.
+
+        Their pods are what keeps a node where no connector runs: in a pause they don't `run`, what they need stays.
+        """
+        log = self._log("WorkerLog", f"/aws/containerinsights/{self.name}/application")
+        role = iam.Role(self, "LogRole", assumed_by=pod_identity(self.name, LOGS_NAMESPACE, LOGS_ACCOUNT))
+        log.grant_write(role)
+        reason = "The agent looks whether its log group is there; AWS lists no resource for that."
+        allow(role, statement("logs:DescribeLogGroups", on="*"), reason=reason)
+        if not run:
+            return
+        addon = eks.CfnAddon(
+            self,
+            "Logs",
+            addon_name=LOGS_ADDON,
+            cluster_name=self.cluster.cluster_name,
+            # Logs alone: the figures that alarms go by come from stacks/handlers/kubernetes_watch.py.
+            configuration_values=json.dumps(LOGS_ALONE, sort_keys=True),
+            pod_identity_associations=[
+                eks.CfnAddon.PodIdentityAssociationProperty(role_arn=role.role_arn, service_account=LOGS_ACCOUNT)
+            ],
+        )
+        addon.node.add_dependency(log)
+        eks.CfnAddon(self, "Cpu", addon_name=CPU_ADDON, cluster_name=self.cluster.cluster_name)
+
+    def _shared(self) -> None:
+        """The namespace and who may do what in it: by the one function that may do everything in the cluster."""
+        provider = HandlerProvider(
+            self,
+            "Objects",
+            module="kubernetes_objects",
+            rights={},
+            journal=self._environment.bucket_name("artefacts"),
+            vpc=self._vpc,
+            security_groups=[self.handler_access],
+            variables={"DEADLINE_SECONDS": f"{PATIENCE.to_seconds():.0f}"},
+        )
+        arn = f"arn:{self.partition}:eks::aws:cluster-access-policy/{EVERYTHING}"
+        scope = eks.CfnAccessEntry.AccessScopeProperty(type="cluster")
+        entry = eks.CfnAccessEntry(
+            self,
+            "ObjectsAccess",
+            cluster_name=self.cluster.cluster_name,
+            principal_arn=provider.worker_role.role_arn,
+            access_policies=[eks.CfnAccessEntry.AccessPolicyProperty(policy_arn=arn, access_scope=scope)],
+        )
+        request = {"cluster": self.address, "objects": shared_objects()}
+        after = [entry, self.handler_access]
+        provider.resource(self, "SharedObjects", "KubernetesObjects", request, after=after)

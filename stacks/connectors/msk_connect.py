@@ -1,0 +1,234 @@
+"""The connectors on MSK Connect: each with a plugin and a worker configuration of its own, by custom resources."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+
+from aws_cdk import Annotations, CfnOutput, CfnResource, CustomResource, Duration, Fn, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kafkaconnect as kafkaconnect
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from plugins.connector_names import GENERATION
+from plugins.releases.versions import Release
+from settings.environment import Environment
+from stacks.base import POSTGRESQL, arn, let_in, let_out, log_group, statement
+from stacks.connectors.providers import ConnectorProviders
+from stacks.connectors.specs import ConnectorSpec, PipelineConnectors
+from stacks.connectors.worker_file import properties_file
+from stacks.database import DatabaseStack
+from stacks.outside_source import destinations
+from stacks.provider import MODELS, HandlerProvider, role_of, scheduled_function
+from stacks.streaming import StreamingStack
+
+PLUGIN_KEYS = "plugins/"
+OWN_NAMES = (
+    "AWS appends an id to a connector's name, and lists no resource for what is listed or for metrics; the names are "
+    "this environment's connectors."
+)
+
+
+class MskConnect:
+    """Makes the connectors of pipelines in a stack, and opens their ways to the databases."""
+
+    def __init__(
+        self,
+        stack: Stack,
+        *,
+        environment: Environment,
+        database: DatabaseStack,
+        streaming: StreamingStack,
+        vpc: ec2.IVpc,
+        artefacts: str,
+        pipelines: Sequence[PipelineConnectors],
+    ) -> None:
+        self._stack = stack
+        self._environment = environment
+        self._streaming = streaming
+        self._vpc = vpc
+        self._names = [name for pipeline in pipelines for name in (pipeline.source.name, pipeline.sink.name)]
+        self._artefacts = artefacts
+        self._log_group = _worker_log(stack, environment)
+        bucket = environment.bucket_name("artefacts")
+        providers = ConnectorProviders(
+            stack, "Providers", prefix=environment.prefix, bucket=bucket, key_prefix=PLUGIN_KEYS
+        )
+        self._plugins = providers.plugin
+        if pipelines:
+            self._connectors = providers.connector(
+                role_arns=[role.arn for each in pipelines for role in (each.source_role, each.sink_role)],
+                log_group_arn=self._log_group.log_group_arn,
+                names=self._names,
+            )
+            self._open(database)
+
+    def connector(self, id_: str, spec: ConnectorSpec, *, runs: bool) -> CustomResource | None:
+        """Make one connector, or only what it would need; the ids of its resources begin with `id_`."""
+        plugin = self._plugin(id_, spec)
+        worker = _worker_configuration(self._stack, f"{id_}WorkerConfiguration", spec)
+        if not runs:
+            return None
+        capacity = {"mcuCount": spec.capacity.mcu_per_worker, "workerCount": spec.capacity.workers}
+        request = {
+            "connectorName": spec.name,
+            "kafkaConnectVersion": self._environment.connectors.kafka_connect_version,
+            "capacity": {"provisionedCapacity": capacity},
+            "connectorConfiguration": spec.configuration,
+            "plugins": [{"customPlugin": plugin}],
+            "workerConfiguration": {
+                "workerConfigurationArn": worker.attr_worker_configuration_arn,
+                # Its first is its only one: it can't be changed, as its type's documentation says.
+                "revision": 1,
+            },
+            "serviceExecutionRoleArn": spec.role.arn,
+            "logDelivery": {
+                "workerLogDelivery": {"cloudWatchLogs": {"enabled": True, "logGroup": self._log_group.log_group_name}}
+            },
+            **self._cluster(),
+        }
+        connector = self._resource(f"{id_}Connector", "Connector", self._connectors, request)
+        # The log group brings its policy, so MSK Connect needs no right to write one.
+        connector.node.add_dependency(spec.role, self._log_group)
+        CfnOutput(self._stack, f"{id_}ConnectorArn", value=connector.get_att_string("Arn"))
+        return connector
+
+    def look_after(self) -> None:
+        """Restart the connectors' failed tasks, every five minutes; no others may be found or restarted."""
+        listing = statement("kafkaconnect:ListConnectors", "cloudwatch:GetMetricData", on="*")
+        restarting = statement(
+            "kafkaconnect:ListConnectorOperations",
+            "kafkaconnect:RestartConnector",
+            on=[arn(self._stack, "kafkaconnect", f"connector/{name}/*") for name in self._names],
+        )
+        restarts = scheduled_function(
+            Construct(self._stack, "Restarts"),
+            "Function",
+            "connector_restarts",
+            every=Duration.minutes(5),
+            description="Restart failed tasks of the connectors",
+            rights={OWN_NAMES: [listing, restarting]},
+            timeout=Duration.minutes(2),
+            environment=MODELS | {"CONNECTORS": ",".join(self._names)},
+        )
+        # cfn-lint 1.58 knows no RestartConnector; it is in MSK Connect's API reference and in botocore's model.
+        policy = role_of(restarts).node.find_child("DefaultPolicy").node.default_child
+        assert isinstance(policy, CfnResource)  # noqa: S101  made by its first statement
+        policy.add_metadata("cfn-lint", {"config": {"ignore_checks": ["W3037"]}})
+
+    def _plugin(self, id_: str, spec: ConnectorSpec) -> dict[str, str]:
+        """Pack releases and resources into a plugin; return what a connector names it by."""
+        _warn_of_unpinned(self._stack, spec.releases)
+        resources = spec.certificates | spec.classes
+        request: dict[str, object] = {
+            "name": spec.name,
+            "bucket": self._artefacts,
+            "prefix": PLUGIN_KEYS,
+            "releases": [release.request() for release in spec.releases],
+            **({"resources": resources} if resources else {}),
+        }
+        plugin = self._resource(f"{id_}Plugin", "Plugin", self._plugins, request)
+        return {"customPluginArn": plugin.get_att_string("Arn"), "revision": plugin.get_att_string("Revision")}
+
+    def _cluster(self) -> dict[str, object]:
+        """Where the connectors reach Kafka, and how: IAM over TLS, in the brokers' own security group."""
+        return {
+            "kafkaCluster": {
+                "apacheKafkaCluster": {
+                    "bootstrapServers": self._streaming.bootstrap_brokers,
+                    "vpc": {
+                        "subnets": [subnet.subnet_id for subnet in self._vpc.private_subnets],
+                        "securityGroups": [self._streaming.security_group.security_group_id],
+                    },
+                }
+            },
+            "kafkaClusterClientAuthentication": {"authenticationType": "IAM"},
+            "kafkaClusterEncryptionInTransit": {"encryptionType": "TLS"},
+        }
+
+    def _resource(self, id_: str, type_: str, provider: HandlerProvider, request: dict[str, object]) -> CustomResource:
+        """The app's tags are in the request, because CloudFormation gives them only to types of its own."""
+        return provider.resource(self._stack, id_, type_, request | {"tags": self._environment.tags})
+
+    def _open(self, database: DatabaseStack) -> None:
+        """Let the connectors, who wear the brokers' security group, out to the databases and into our own one.
+
+        External databases admit this security group themselves.
+        """
+        brokers, cluster = self._streaming.security_group, database.security_group
+        let_out(
+            self._stack,
+            "ConnectorsToDatabase",
+            of=brokers,
+            group_id=cluster.security_group_id,
+            port=POSTGRESQL,
+            description="PostgreSQL",
+        )
+        let_in(
+            self._stack,
+            "DatabaseFromConnectors",
+            to=cluster,
+            source_id=brokers.security_group_id,
+            port=POSTGRESQL,
+            description="PostgreSQL from the connectors",
+        )
+        outside = destinations(self._environment)
+        for way in outside:
+            let_out(
+                self._stack,
+                way.id,
+                of=brokers,
+                group_id=way.security_group,
+                cidr=way.cidr,
+                port=way.port,
+                description="PostgreSQL of an outside database",
+            )
+        if outside:
+            CfnOutput(self._stack, "ClientSecurityGroup", value=brokers.security_group_id)
+
+
+def _worker_log(stack: Stack, environment: Environment) -> logs.LogGroup:
+    """Make the workers' log, and let log delivery write it, so that the handlers needn't have the right to."""
+    group = log_group(stack, "WorkerLog", environment, environment.connectors.log_retention_days)
+    # As AWS would write it itself: CloudWatch Logs user guide, "Logs sent to CloudWatch Logs".
+    group.add_to_resource_policy(
+        iam.PolicyStatement(
+            sid="AWSLogDeliveryWrite20150319",
+            principals=[iam.ServicePrincipal("delivery.logs.amazonaws.com")],
+            actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+            # The group's own ARN ends in `:*`, which would go between its name and the stream's.
+            resources=[arn(stack, "logs", f"log-group:{group.log_group_name}:log-stream:*")],
+            conditions={
+                "StringEquals": {"aws:SourceAccount": stack.account},
+                "ArnLike": {"aws:SourceArn": arn(stack, "logs", "*")},
+            },
+        )
+    )
+    return group
+
+
+def _worker_configuration(stack: Stack, id_: str, spec: ConnectorSpec) -> kafkaconnect.CfnWorkerConfiguration:
+    """Make a worker configuration (docs/decisions/0050). Any change is a new one: its name has its content and its id.
+
+    So the old one, which the connector still uses, is deleted when the connector has taken the new one; and a construct
+    that is renamed doesn't meet its own old name. The source's generation is known when it is deployed: it goes into
+    the place of GENERATION, and CloudFormation encodes the file.
+    """
+    file = properties_file(spec.worker_properties)
+    digest = hashlib.sha256(f"{stack.node.path}/{id_}\0{file}".encode()).hexdigest()[:16]
+    name, content = f"{spec.name}-{digest}", base64.b64encode(file.encode()).decode()
+    if GENERATION in file:
+        name, content = f"{name}-{spec.generation}", Fn.base64(file.replace(GENERATION, spec.generation))
+    return kafkaconnect.CfnWorkerConfiguration(stack, id_, name=name, properties_file_content=content)
+
+
+def _warn_of_unpinned(stack: Stack, releases: Sequence[Release]) -> None:
+    """A release without checksum may be looked at in a template; nothing of it is deployed."""
+    for release in releases:
+        if not release.pinned:
+            Annotations.of(stack).add_warning_v2(
+                f"cdc-lake:unpinned-{release.file}",
+                f"plugins/releases/versions.toml has no SHA-256 for {release.file}, and the deployment will refuse "
+                "it: run `./lake dev lock plugins`",
+            )

@@ -1,0 +1,173 @@
+"""What one pipeline has, wherever its connectors run: their settings, their roles and its topics."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from aws_cdk import Stack
+
+from plugins.connector_names import GENERATION, offset_topic
+from plugins.kafka.access import Grant, own_worker_access, sink_access, source_access
+from plugins.releases.versions import Release, load_versions
+from plugins.sink.sink_connector import sink_connector
+from plugins.source.source_connector import SALT_KEY, salted, source_connector
+from plugins.workers.own_workers import SECRETS_PROVIDER
+from plugins.workers.worker_classes import OF_SOURCES, UTF8_ONLY, only_in_utf8, resources
+from settings.connectors import root_certificate, sink_settings, source_settings, topics
+from settings.environment import Environment
+from settings.environment_pipeline import Connector, EnvironmentPipeline
+from stacks.base import source_value
+from stacks.connectors.manifests import NAMESPACE
+from stacks.connectors.roles import ConnectorRole, msk_connect, pod_identity
+from stacks.connectors.topics import WantedTopics
+from stacks.database import DatabaseStack
+from stacks.pipeline_names import construct_id
+from stacks.streaming import StreamingStack
+
+# The sink's bookkeeping for exactly once, in the landing bucket beside the objects.
+SINK_BOOKKEEPING = (".indexes", ".temp-upload")
+# What MSK Connect demands of every worker configuration; the connectors say theirs themselves.
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
+CONVERTERS = {"key.converter": _JSON, "value.converter": _JSON}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectorSpec:
+    """What makes a connector: its name, what it runs, how, and as whom.
+
+    `classes` and `certificates` are files by name, of its plugin or its workers. `reads` is the pipeline whose database
+    a source reads; a sink reads none. `generation` is its source's, as CloudFormation will know it.
+    """
+
+    name: str
+    releases: list[Release]
+    configuration: dict[str, str]
+    worker_properties: dict[str, str]
+    role: ConnectorRole
+    capacity: Connector
+    generation: str
+    classes: dict[str, str]
+    certificates: dict[str, str] = field(default_factory=dict)
+    reads: EnvironmentPipeline | None = None
+
+
+class PipelineConnectors:
+    """A pipeline's settings, and the parts of the stack that are its own; ids begin with the pipeline's name."""
+
+    def __init__(
+        self,
+        stack: Stack,
+        *,
+        environment: Environment,
+        pipeline: EnvironmentPipeline,
+        database: DatabaseStack,
+        streaming: StreamingStack,
+    ) -> None:
+        self._stack = stack
+        self._environment = environment
+        self._pipeline = pipeline
+        self._database = database
+        self._streaming = streaming
+        self.source = source_settings(environment, pipeline)
+        self.sink = sink_settings(environment, pipeline)
+        self.source_role, self.sink_role = self._source_role(), self._sink_role()
+
+    @property
+    def name(self) -> str:
+        return self._pipeline.name
+
+    def id(self, id_: str) -> str:
+        return construct_id(self._pipeline, id_)
+
+    def topics(self) -> WantedTopics:
+        """What both connectors find when they start: neither makes a topic, and a sink dies without its own."""
+        planned = topics(self._environment, self._pipeline)
+        return WantedTopics(topics=planned, sink=self.sink, generation=self._source_value("generation"))
+
+    def source_spec(self) -> ConnectorSpec:
+        versions = load_versions()
+        return ConnectorSpec(
+            name=self.source.name,
+            releases=[versions.debezium, versions.config_provider],
+            classes=self._classes(),
+            certificates=root_certificate(self._environment, self._pipeline),
+            reads=self._pipeline,
+            configuration=self._source_configuration(),
+            worker_properties=self._source_worker(),
+            role=self.source_role,
+            capacity=self._pipeline.source,
+            generation=self._source_value("generation"),
+        )
+
+    def _classes(self) -> dict[str, str]:
+        """What the source's configuration may name beside Debezium's and Connect's own.
+
+        Whatever its tables say of a TRUNCATE, and whether or not they have hashed columns: a plugin without a class
+        would be taken before the configuration without its name.
+        """
+        ordinary = any(table.how == "log" for table in self._pipeline.captured.tables)
+        return resources(*OF_SOURCES, UTF8_ONLY) if ordinary else resources(UTF8_ONLY)
+
+    def sink_spec(self) -> ConnectorSpec:
+        return ConnectorSpec(
+            name=self.sink.name,
+            releases=[load_versions().lenses_s3],
+            classes=resources(UTF8_ONLY),
+            configuration=self._checked(sink_connector(self.sink) | self._pipeline.sink.configuration),
+            worker_properties=CONVERTERS,
+            role=self.sink_role,
+            capacity=self._pipeline.sink,
+            generation=self._source_value("generation"),
+        )
+
+    def _role(self, id_: str, connector: str, access: Sequence[Grant]) -> ConnectorRole:
+        on_eks = self._environment.eks is not None
+        pods = pod_identity(self._environment.prefix, NAMESPACE, connector)
+        worn_by = pods if on_eks else msk_connect(self._stack, connector)
+        return ConnectorRole(self._stack, self.id(id_), access=access, streaming=self._streaming, worn_by=worn_by)
+
+    def _worker(self, connector: str, offsets: str) -> tuple[Grant, ...] | None:
+        """What workers of ours do for themselves; None on MSK Connect."""
+        return own_worker_access(connector, offsets) if self._environment.eks else None
+
+    def _source_role(self) -> ConnectorRole:
+        name = self.source.name
+        access = source_access(self.source, worker=self._worker(name, offset_topic(name, "*")))
+        role = self._role("SourceRole", name, access)
+        role.may_read_secret(self._database.connector_secrets[self.name])
+        if salt := self._database.salts.get(self.name):
+            role.may_read_secret(salt)
+        return role
+
+    def _sink_role(self) -> ConnectorRole:
+        name = self.sink.name
+        access = sink_access(self.sink, worker=self._worker(name, offset_topic(name)))
+        role = self._role("SinkRole", name, access)
+        role.may_write_objects(self.sink.bucket, [self.sink.prefix, *SINK_BOOKKEEPING])
+        return role
+
+    def _source_worker(self) -> dict[str, str]:
+        provider = {
+            "config.providers": "secretsmanager",
+            "config.providers.secretsmanager.class": SECRETS_PROVIDER,
+            "config.providers.secretsmanager.param.region": self._stack.region,
+        }
+        # Another one for each life of the source: a slot that was made anew doesn't know the offsets of another.
+        return CONVERTERS | provider | {"offset.storage.topic": offset_topic(self.source.name, GENERATION)}
+
+    def _source_value(self, name: str) -> str:
+        return source_value(self._stack, self._environment, self._pipeline, name)
+
+    def _source_configuration(self) -> dict[str, str]:
+        outside = self._pipeline.database
+        secret = outside.secret_name if outside else self._database.connector_secrets[self.name].secret_name
+        addresses = {"database.password": f"${{secretsmanager:{secret}:password}}"}
+        if outside is None:
+            addresses["database.hostname"] = self._source_value("host")
+        configuration = source_connector(self.source) | addresses
+        if salt := self._database.salts.get(self.name):
+            configuration = salted(configuration, f"${{secretsmanager:{salt.secret_name}:{SALT_KEY}}}")
+        return self._checked(configuration | self._pipeline.source.configuration)
+
+    def _checked(self, configuration: dict[str, str]) -> dict[str, str]:
+        """Have a worker's charset looked at where we don't start its JVM."""
+        return configuration if self._environment.eks else only_in_utf8(configuration)

@@ -1,0 +1,197 @@
+"""What Lambda functions are given: the handlers with the packages that they import, and layers of wheels.
+
+A layer has the wheels that requirements.txt pins, for Lambda's system whatever the developer's is. `make setup` fetches
+them; synthesizing only reads them.
+"""
+
+import ast
+import functools
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import botocore
+
+from contract.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[1]
+STAGING = ROOT / "build" / "handlers"
+REQUIREMENTS = ROOT / "requirements.txt"
+CACHE = ROOT / ".cache" / "layers"
+# What belongs to a package besides its modules.
+DATA_SUFFIXES = (".py", ".toml", ".sql", ".json", ".pem")
+# Lambda's own botocore may be older than ours and not know of UpdateConnector's newest members. The path is what
+# botocore looks for, in its own folder and in AWS_DATA_PATH.
+API_MODEL = Path("kafkaconnect", "2021-09-14", "service-2.json.gz")
+MODELS = Path("models")
+# Where what is run in a database is written, or named.
+RUN_IN_DATABASES = ("contract", "db")
+
+
+def stage(*packages: str, staging: Path = STAGING) -> Path:
+    """Copy handlers, `contract`, `packages` and MSK Connect's API model into a folder, ready to be zipped; return it.
+
+    The same sources make the same files, so CDK's hash of the folder changes only with them.
+    """
+    target = staging / "-".join(["handlers", *packages])
+    sources = [ROOT / "stacks" / "__init__.py", *_files(ROOT / "stacks" / "handlers"), *_files(ROOT / "contract")]
+    for package in packages:
+        sources += _files(ROOT / package)
+    wanted = {source.relative_to(ROOT): source for source in sources}
+    wanted[MODELS / API_MODEL] = Path(botocore.__file__).parent / "data" / API_MODEL
+    for present in sorted(target.rglob("*"), reverse=True):
+        if present.is_file() and present.relative_to(target) not in wanted:
+            present.unlink()
+    for relative, source in wanted.items():
+        copy = target / relative
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if not copy.is_file() or copy.read_bytes() != source.read_bytes():
+            shutil.copyfile(source, copy)
+    return target
+
+
+@functools.cache
+def staged(*packages: str) -> str:
+    """Return the folder that `stage` has made, once in a process: its providers share it, and so do its syntheses."""
+    return str(stage(*packages))
+
+
+@functools.cache
+def sql_hash(module: str, root: Path = ROOT) -> str:
+    """Hash what the handler `stacks/handlers/<module>.py` runs in a database, and with which names.
+
+    When it changes, a deployment has to call the handler again: the SQL, the code that writes SQL, and the names that
+    stand in it, which is all that the handler imports of `db` and `contract`. Comments and layout don't count.
+    """
+    digest = hashlib.sha256()
+    for path in sorted((root / "db" / "sql").rglob("*.sql")):
+        digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
+    for path in _imported(root / "stacks" / "handlers" / f"{module}.py", root):
+        digest.update(f"{path.relative_to(root)}\0{ast.dump(_parsed(path))}\0".encode())
+    return digest.hexdigest()
+
+
+def _imported(start: Path, root: Path) -> list[Path]:
+    """Return the files of RUN_IN_DATABASES that a module imports, and those that they import in turn."""
+    found: set[Path] = set()
+    ahead = [start]
+    while ahead:
+        for node in ast.walk(_parsed(ahead.pop())):
+            names = {alias.name for alias in node.names} if isinstance(node, ast.Import | ast.ImportFrom) else set()
+            if isinstance(node, ast.ImportFrom) and node.module:
+                # A module of a package, or a name of a module.
+                names = {node.module, *(f"{node.module}.{name}" for name in names)}
+            for name in names:
+                path = root.joinpath(*name.split(".")).with_suffix(".py")
+                if name.partition(".")[0] in RUN_IN_DATABASES and path.is_file() and path not in found:
+                    found.add(path)
+                    ahead.append(path)
+    return sorted(found)
+
+
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(
+        path for path in folder.rglob("*") if path.suffix in DATA_SUFFIXES and "__pycache__" not in path.parts
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """Packages of one Lambda layer, without what they depend on, for a version of Python and a system (PEP 600).
+
+    The functions that take it run on that version.
+    """
+
+    packages: tuple[str, ...]
+    python_version: str
+    platform: str
+
+    @property
+    def name(self) -> str:
+        return " and ".join(self.packages)
+
+
+# The wheel wants glibc 2.17, and Lambda's Python 3.11 has 2.26 (Amazon Linux 2).
+PSYCOPG2 = Layer(packages=("psycopg2-binary",), python_version="3.11", platform="manylinux2014_x86_64")
+# Since 2.5.0 Kafka's wheel wants glibc 2.28 (confluent-kafka-python's issue 1779): Lambda has a newer one from Python
+# 3.12 on, 2.34 (Amazon Linux 2023). boto3, which the signer needs, is Lambda's own, and click is its command line's.
+KAFKA = Layer(
+    packages=("confluent-kafka", "aws-msk-iam-sasl-signer-python"),
+    python_version="3.12",
+    platform="manylinux_2_28_x86_64",
+)
+LAYERS = (PSYCOPG2, KAFKA)
+
+
+class WheelError(UserError):
+    """A wheel isn't there or can't be had. Its text is one line."""
+
+
+def layer_folder(layer: Layer, requirements: Path = REQUIREMENTS) -> Path:
+    """Return the folder of a layer. Raises WheelError when `make setup` hasn't made it yet."""
+    folder = _folder(layer, requirements)
+    if not folder.is_dir():
+        raise WheelError(f"{layer.name} for Lambda isn't in {CACHE.parent.name}/{CACHE.name}: run `make setup`")
+    return folder
+
+
+def fetch(layer: Layer, requirements: Path = REQUIREMENTS) -> Path:
+    """Download the wheels, check their hashes, and unpack them as a layer, unless that is done; return its folder.
+
+    Raises WheelError with pip's own reason.
+    """
+    folder = _folder(layer, requirements)
+    if folder.is_dir():
+        return folder
+    CACHE.mkdir(parents=True, exist_ok=True)
+    # In the cache, so that the last step is one rename: a layer is there whole or not at all.
+    with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
+        work = Path(temporary)
+        unpacked = work / "layer"
+        for wheel in _download(layer, _pinned(layer, requirements), work):
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(unpacked / "python")
+        shutil.move(unpacked, folder)
+    return folder
+
+
+def _download(layer: Layer, pinned: list[str], work: Path) -> list[Path]:
+    lock = work / "requirements.txt"
+    lock.write_text("".join(pinned), encoding="utf-8")
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+    command += ["--require-hashes", "--no-deps", "--only-binary=:all:", "--implementation", "cp"]
+    command += ["--python-version", layer.python_version, "--platform", layer.platform]
+    command += ["--dest", str(work), "--requirement", str(lock)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    wheels = sorted(work.glob("*.whl"))
+    if done.returncode or len(wheels) != len(pinned):
+        reason = " ".join(line for line in done.stderr.splitlines() if line.startswith("ERROR")) or "pip failed"
+        raise WheelError(f"cannot fetch {layer.name} for Lambda: {reason}")
+    return wheels
+
+
+def _folder(layer: Layer, requirements: Path) -> Path:
+    versions = [pinned.split()[0].replace("==", "-") for pinned in _pinned(layer, requirements)]
+    return CACHE / f"{'-'.join(versions)}-python{layer.python_version}"
+
+
+def _pinned(layer: Layer, requirements: Path) -> list[str]:
+    """Return the packages' requirements with their hashes."""
+    text = requirements.read_text(encoding="utf-8")
+    found = []
+    for package in layer.packages:
+        match = re.search(rf"^{package}==(?:.*\\\n)+.*$", text, re.MULTILINE)
+        if match is None:
+            raise WheelError(f"{requirements.name} doesn't pin {package}: run `make lock`")
+        found.append(match.group() + "\n")
+    return found

@@ -1,0 +1,148 @@
+"""What is watched: of each pipeline, from where on alarms ring, and the live page's word that each stands for.
+
+Nothing of CDK is needed here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from contract.states import CATALOGUE, JOB, MEANING, STAGES, Word
+from settings.services import Monitoring
+
+MEGABYTE = 1024 * 1024
+# At this multiple of the lag that the first alarm allows, its runbook hasn't helped and the storage is what matters.
+WAL_DISK_FACTOR = 4
+# Metric math in an alarm takes ten metrics (CloudWatch user guide, "Using metric math"; quotas), one of which says what
+# has landed. A pipeline of no more tables has an alarm for each.
+OF_AN_ALARM = 9
+
+# Runbook (a section of docs/aws/alarms.md, after which alarms and events are named) → its word (docs/decisions/0059).
+WORDS: Mapping[str, Word] = MappingProxyType(
+    {
+        # MSK Connect starts no connector again by itself, EMR neither cluster nor step.
+        "connector-not-running": Word.DOWN,
+        "emr-cluster-terminated": Word.DOWN,
+        "emr-step-failed": Word.DOWN,
+        # Something has said that it failed or what is wrong.
+        "broker-disk": Word.FAILING,
+        "connector-task-failed": Word.FAILING,
+        "ignored-truncate": Word.FAILING,
+        "quarantined-events": Word.FAILING,
+        "table-failing": Word.FAILING,
+        # It runs, as far as it says, and nothing comes of it.
+        "nothing-landed": Word.NO_ANSWER,
+        # Changes come, but not as soon as they should.
+        "commit-age": Word.LATE,
+        "horizon-age": Word.LATE,
+        "replication-slot-lag": Word.LATE,
+        "wal-disk": Word.LATE,
+    }
+)
+# What comes by mail and has no alarm.
+EVENTS = ("emr-cluster-terminated", "emr-step-failed")
+# The words that no alarm has, and how the dashboard tells them.
+ON_THEIR_WAY = f"{Word.MOVING} / {Word.UP_TO_DATE}: events on their way"
+UNALARMED: Mapping[Word, str] = MappingProxyType(
+    {
+        Word.STARTING: "alarms that have no state yet (INSUFFICIENT_DATA), as after a first deployment",
+        Word.MOVING: f'no alarm, and "{ON_THEIR_WAY}" is above 0',
+        Word.UP_TO_DATE: "no alarm, and that graph is at 0",
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchedWay:
+    """What events pass between the log and the landing: both connectors, the topics, the filter of what lands."""
+
+    source: str
+    sink: str
+    sink_tasks: int
+    topics: Sequence[str]
+    landed: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchedPipeline:
+    """A pipeline's names: its tables in the lake, and what has it travel, None where it is queried.
+
+    `ignoring` are those tables whose TRUNCATEs are ignored. `suffix` tells its alarms from other pipelines'; the
+    first one's has none.
+    """
+
+    name: str
+    suffix: str
+    way: WatchedWay | None
+    tables: Sequence[str]
+    ignoring: Sequence[str]
+
+    @property
+    def roles(self) -> dict[str, tuple[str, int]]:
+        """Name and tasks of both connectors, by what they are called in alarms."""
+        way = self.way
+        if way is None:
+            return {}
+        return {f"source{self.suffix}": (way.source, 1), f"sink{self.suffix}": (way.sink, way.sink_tasks)}
+
+    def alarmed(self, names: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+        """Share out tables among alarms: what an alarm is about, and of which of them.
+
+        Up to nine tables have an alarm each; more go by nines, numbered.
+        """
+        if len(names) <= OF_AN_ALARM:
+            yield from ((name, [name]) for name in names)
+        else:
+            yield from ((f"{self.name}-{number}", some) for number, some in enumerate(cut(names, OF_AN_ALARM), 1))
+
+
+def cut(names: Sequence[str], size: int) -> list[Sequence[str]]:
+    """Cut names into as many as go together."""
+    return [names[first : first + size] for first in range(0, len(names), size)]
+
+
+def limits(settings: Monitoring) -> Mapping[str, float]:
+    """From where on alarms ring, by runbook: those of connectors by their tasks, those that aren't here above 0."""
+    return {
+        "replication-slot-lag": settings.slot_lag_mb * MEGABYTE,
+        "wal-disk": WAL_DISK_FACTOR * settings.slot_lag_mb * MEGABYTE,
+        "broker-disk": settings.broker_disk_percent,
+        "commit-age": settings.commit_age_minutes * 60,
+        "horizon-age": settings.horizon_age_minutes * 60,
+    }
+
+
+def alarm_text(runbook: str, what: str) -> str:
+    """Write what an alarm or an event tells: its word, what it is, and where to read on."""
+    return f"{WORDS[runbook]}: {what}. Runbook: docs/aws/alarms.md#{runbook}"
+
+
+def heading(word: Word) -> str:
+    return f"{word}: {MEANING[word]}"
+
+
+def key(name: str) -> str:
+    """Return, in Markdown, what the words mean and how to read the graphs."""
+    return "\n".join(
+        (
+            f"## {name}",
+            "The live page's words. An alarm tells its word of one part; the first row with a red one is the state.",
+            "",
+            "| word | what it means | here |",
+            "|---|---|---|",
+            *(f"| **{word}** | {MEANING[word]} | {_here(word)} |" for word in Word),
+            "",
+            f"Graphs are in the order in which an event passes: {' → '.join(STAGES)}. The {CATALOGUE} has no figure:"
+            f" the {JOB} tells it of new columns and partitions, and says in its log when that fails.",
+        )
+    )
+
+
+def _here(word: Word) -> str:
+    return UNALARMED[word] if word in UNALARMED else ", ".join(_runbooks(word))
+
+
+def _runbooks(word: Word) -> Iterator[str]:
+    for runbook, its_word in WORDS.items():
+        if its_word is word:
+            yield f"{runbook} (by mail)" if runbook in EVENTS else runbook

@@ -1,0 +1,140 @@
+"""What runs a connector on Kubernetes, without a cluster: each object as its schema has it, all of them together."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import kubernetes_validate
+import pytest
+
+from contract.text import UTF_8_FLAG
+from settings.aws_offers import EKS_VERSIONS
+from stacks.connectors.manifests import WorkerGroup, objects
+from stacks.connectors.namespace import shared_objects
+from stacks.gate.manifests import problems
+from tests.stacks.connectors.groups import group
+
+Objects = list[dict[str, Any]]
+
+
+def of_kind(found: Objects, kind: str) -> Any:
+    [one] = [each for each in found if each["kind"] == kind]
+    return one
+
+
+@pytest.mark.parametrize("version", EKS_VERSIONS)
+def test_every_object_is_as_kubernetes_has_it(version: str) -> None:
+    for each in (*shared_objects(), *objects(group(most=4))):
+        kubernetes_validate.validate(each, version, strict=True)
+
+
+@pytest.mark.parametrize("most", [0, 4])
+def test_nothing_is_wrong_with_them_together(most: int) -> None:
+    assert list(problems(objects(group(most=most)))) == []
+    assert list(problems(shared_objects())) == []
+
+
+def test_what_a_worker_reads_is_another_configmap_when_it_changes() -> None:
+    def name(of: WorkerGroup) -> str:
+        volumes = of_kind(objects(of), "Deployment")["spec"]["template"]["spec"]["volumes"]
+        configuration = of_kind(objects(of), "ConfigMap")
+        assert configuration["immutable"]
+        assert volumes[0]["configMap"]["name"] == configuration["metadata"]["name"]
+        return str(configuration["metadata"]["name"])
+
+    changed = WorkerGroup(**{**vars(group()), "properties": {"a": "b"}})
+    assert name(group()) == name(group())
+    assert name(group()) != name(changed)
+
+
+def test_an_autoscaler_says_how_many_alone() -> None:
+    assert of_kind(objects(group()), "Deployment")["spec"]["replicas"] == 2
+    scaled = objects(group(most=4))
+    assert "replicas" not in of_kind(scaled, "Deployment")["spec"]
+    assert of_kind(scaled, "HorizontalPodAutoscaler")["spec"]["maxReplicas"] == 4
+
+
+def test_a_rolling_change_starts_before_it_stops_and_stops_at_failed_tasks() -> None:
+    spec = of_kind(objects(group()), "Deployment")["spec"]
+    assert spec["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
+    [worker] = spec["template"]["spec"]["containers"]
+    assert worker["readinessProbe"]["httpGet"]["path"] == "/cdc-lake/tasks"
+    assert worker["livenessProbe"]["httpGet"]["path"] == "/health"
+
+
+def test_a_worker_writes_and_names_files_in_utf_8() -> None:
+    [worker] = of_kind(objects(group()), "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert UTF_8_FLAG in worker["command"]
+    assert {"name": "LC_ALL", "value": "C.UTF-8"} in worker["env"]
+
+
+def set_to(*path: Any, to: Any) -> Callable[[Any], None]:
+    def change(each: Any) -> None:
+        for key in path[:-1]:
+            each = each[key]
+        each[path[-1]] = to
+
+    return change
+
+
+POD = ("spec", "template", "spec")
+WORKER = (*POD, "containers", 0)
+FAULTS: dict[str, tuple[str, Callable[[Any], None], str]] = {
+    "selector": ("Deployment", set_to("spec", "selector", "matchLabels", to={"a": "b"}), "doesn't select its own pods"),
+    "volume": ("Deployment", set_to(*WORKER, "volumeMounts", 0, "name", to="other"), "isn't among the pod's volumes"),
+    "memory": (
+        "Deployment",
+        set_to(*WORKER, "resources", "requests", "memory", to="8Gi"),
+        "asks for 8Gi, and may have",
+    ),
+    "unit": ("Deployment", set_to(*WORKER, "resources", "limits", "memory", to="2Gib"), "must be amounts such as"),
+    "disk": ("Deployment", set_to(*WORKER, "resources", "limits", "ephemeral-storage", to=""), "ephemeral-storage: "),
+    "tag": ("Deployment", set_to(*WORKER, "image", to="connect:latest"), "name it by its digest"),
+    "root": ("Deployment", set_to(*POD, "securityContext", to={}), "may run as root"),
+    "node": ("Deployment", set_to(*POD, "hostNetwork", to=True), "hostNetwork shares the node's own"),
+    "host path": ("Deployment", set_to(*POD, "volumes", 1, to={"name": "tmp", "hostPath": {"path": "/"}}), "hostPath"),
+    "writable": ("Deployment", set_to(*WORKER, "securityContext", to={}), "may write its image"),
+    "probe": ("Deployment", set_to(*WORKER, "readinessProbe", to={}), "has no readinessProbe"),
+    "probe's port": (
+        "Deployment",
+        set_to(*WORKER, "livenessProbe", "httpGet", "port", to="http"),
+        "asks the port http, which isn't among its ports",
+    ),
+    "one worker": ("Deployment", set_to("spec", "replicas", to=1), "runs 1"),
+    "one zone": ("Deployment", set_to(*POD, "topologySpreadConstraints", to=[]), "may stand in one zone alone"),
+    "another account": ("Deployment", set_to(*POD, "serviceAccountName", to="default"), "isn't a ServiceAccount"),
+    "configuration": ("ConfigMap", set_to("metadata", "name", to="other"), "isn't a ConfigMap of these objects"),
+    "token": ("ServiceAccount", set_to("automountServiceAccountToken", to=True), "hands out tokens"),
+    "service": ("Service", set_to("spec", "selector", to={"a": "b"}), "selects no pod"),
+    "service's port": ("Service", set_to("spec", "ports", 0, "targetPort", to="http"), "which no container has"),
+    "load balancer": ("Service", set_to("spec", "type", to="LoadBalancer"), "reached from outside the cluster"),
+    "budget": ("PodDisruptionBudget", set_to("spec", "minAvailable", to=1), "either minAvailable or maxUnavailable"),
+    "no drain": ("PodDisruptionBudget", set_to("spec", "maxUnavailable", to=0), "keeps every node from being drained"),
+    "failed workers": (
+        "PodDisruptionBudget",
+        set_to("spec", "unhealthyPodEvictionPolicy", to="IfHealthyBudget"),
+        "whose worker has failed tasks from being drained",
+    ),
+    "budget of others": ("PodDisruptionBudget", set_to("spec", "selector", to={}), "has no PodDisruptionBudget"),
+    "the world": (
+        "NetworkPolicy",
+        set_to("spec", "ingress", 0, "from", to=[{"ipBlock": {"cidr": "0.0.0.0/0"}}]),
+        "lets the world in",
+    ),
+    "one direction": ("NetworkPolicy", set_to("spec", "policyTypes", to=["Ingress"]), "leaves a direction open"),
+    "any port": ("NetworkPolicy", set_to("spec", "egress", 0, "ports", to=[]), "lets it out by any port"),
+    "another kind": ("ServiceAccount", set_to("kind", to="DaemonSet"), "hasn't been judged"),
+}
+
+
+@pytest.mark.parametrize(("kind", "change", "reason"), FAULTS.values(), ids=FAULTS)
+def test_what_the_api_would_accept_is_refused(kind: str, change: Callable[[Any], None], reason: str) -> None:
+    changed = copy.deepcopy(objects(group()))
+    change(of_kind(changed, kind))
+    assert reason in "\n".join(problems(changed))
+
+
+def test_rights_on_everything_are_refused() -> None:
+    changed = copy.deepcopy(shared_objects())
+    next(each for each in changed if each["kind"] == "Role")["rules"][0]["verbs"] = ["*"]
+    assert "allows everything of something" in "\n".join(problems(changed))

@@ -1,0 +1,191 @@
+"""What Lambda functions are given: handlers, which prepare a database again when what they run there changes; layers.
+
+A layer is found where it was put, and asked for in one line where it wasn't.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operate.diff import snapshots
+from operate.diff.normal_form import text_of
+from settings.load import load
+from stacks import lambda_assets
+from stacks.lambda_assets import KAFKA, PSYCOPG2, ROOT, sql_hash, stage
+
+MODULE = "preparation"
+# What no preparation runs.
+OTHERS = {f"db/source/{name}.py" for name in ("deletes", "drift", "replication", "signals")}
+WRITES_SQL = sorted({path.relative_to(ROOT).as_posix() for path in (ROOT / "db" / "source").glob("[!_]*.py")} - OTHERS)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("original")
+    for folder in ("contract", "db", "stacks/handlers"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+def changed(original: Path, tmp_path: Path, file: str, line: str) -> Path:
+    """The same with one more line in one file."""
+    root = tmp_path / "changed"
+    shutil.copytree(original, root)
+    (root / file).write_text((root / file).read_text() + f"\n{line}\n")
+    return root
+
+
+@pytest.mark.parametrize("file", [*WRITES_SQL, "contract/source.py", "db/connecting.py"])
+def test_other_code_that_writes_sql_prepares_a_pipelines_database_again(
+    original: Path, tmp_path: Path, file: str
+) -> None:
+    assert sql_hash(MODULE, changed(original, tmp_path, file, "CHANGED = 1")) != sql_hash(MODULE, original)
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("db/sql/07_replication.sql", "SELECT 1;"),
+        ("db/outbox.py", "CHANGED = 1"),
+        ("db/migrating.py", "CHANGED = 1"),
+        ("contract/source.py", 'SLOT = "another"'),
+    ],
+)
+def test_another_outbox_prepares_the_source_again(original: Path, tmp_path: Path, file: str, line: str) -> None:
+    assert sql_hash(MODULE, changed(original, tmp_path, file, line)) != sql_hash(MODULE, original)
+
+
+@pytest.mark.parametrize("file", ["db/source/plan.py", "contract/metrics.py", *sorted(OTHERS)])
+def test_what_is_not_run_there_and_comments_prepare_nothing_again(original: Path, tmp_path: Path, file: str) -> None:
+    line = "# Changed." if file == "db/source/plan.py" else "CHANGED = 1"
+    assert sql_hash(MODULE, changed(original, tmp_path, file, line)) == sql_hash(MODULE, original)
+
+
+@pytest.mark.parametrize("environment", ["dev", "prod", "sandbox"])
+def test_the_snapshots_have_the_hash_of_now(environment: str) -> None:
+    """Here because a change in `db` shows in no other unit test that the templates change, too."""
+    text = text_of(snapshots.read(load(environment))["database"])
+    assert re.findall(r'"sqlHash": "(\w+)"', text) == [sql_hash(MODULE)], "run `./lake aws synth --save`"
+
+
+def test_what_is_shipped_has_all_that_its_handlers_import_and_the_sample_rows(tmp_path: Path) -> None:
+    names = [path.stem for path in (ROOT / "stacks" / "handlers").glob("[!_]*.py")]
+    load = "import db.dump, db.sample; assert len(db.dump.read_dump(db.sample.NORTHWIND)) == 14"
+    shipped = stage("db", "plugins", staging=tmp_path)
+    program = "\n".join([*(f"import stacks.handlers.{name}" for name in names), load])
+    subprocess.run([sys.executable, "-c", program], cwd=shipped, check=True, env={"AWS_DEFAULT_REGION": "eu-central-1"})
+
+
+PINNED = """requests==1.0 \\
+    --hash=sha256:aa
+psycopg2-binary==2.9.13 \\
+    --hash=sha256:bb \\
+    --hash=sha256:cc
+zzz==1
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the layers are put."""
+    folder = tmp_path / "cache" / "layers"
+    monkeypatch.setattr(lambda_assets, "CACHE", folder)
+    return folder
+
+
+@pytest.fixture
+def requirements(tmp_path: Path) -> Path:
+    path = tmp_path / "requirements.txt"
+    path.write_text(PINNED)
+    return path
+
+
+@pytest.fixture
+def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """A pip that puts a wheel where it is told to; returns its calls. `make setup` calls the real one."""
+    calls: list[list[str]] = []
+
+    def run(command: list[str], **_: Any) -> "subprocess.CompletedProcess[str]":
+        calls.append(command)
+        folder = Path(command[command.index("--dest") + 1])
+        assert (folder / "requirements.txt").read_text() == (
+            "psycopg2-binary==2.9.13 \\\n    --hash=sha256:bb \\\n    --hash=sha256:cc\n"
+        )
+        with zipfile.ZipFile(folder / "psycopg2_binary-2.9.13-cp311.whl", "w") as archive:
+            archive.writestr("psycopg2/__init__.py", "")
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    return calls
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_layer_that_isnt_there_is_one_line(requirements: Path) -> None:
+    with pytest.raises(
+        lambda_assets.WheelError, match=r"psycopg2-binary for Lambda isn't in cache/layers: run `make setup`"
+    ):
+        lambda_assets.layer_folder(PSYCOPG2, requirements)
+
+
+def test_it_is_fetched_once_for_lambdas_system_with_its_hashes(
+    requirements: Path, cache: Path, pip: list[list[str]]
+) -> None:
+    folder = lambda_assets.fetch(PSYCOPG2, requirements)
+    assert lambda_assets.fetch(PSYCOPG2, requirements) == folder
+    assert lambda_assets.layer_folder(PSYCOPG2, requirements) == folder
+    assert (folder / "python" / "psycopg2" / "__init__.py").is_file()
+    assert [path.name for path in cache.iterdir()] == [folder.name]
+    assert len(pip) == 1
+    assert {"--require-hashes", "--only-binary=:all:", "manylinux2014_x86_64"} <= set(pip[0])
+
+
+@pytest.mark.usefixtures("cache")
+def test_another_version_is_another_layer(requirements: Path, pip: list[list[str]]) -> None:
+    lambda_assets.fetch(PSYCOPG2, requirements)
+    requirements.write_text(PINNED.replace("2.9.13", "2.9.14"))
+    with pytest.raises(lambda_assets.WheelError, match="make setup"):
+        lambda_assets.layer_folder(PSYCOPG2, requirements)
+    assert len(pip) == 1
+
+
+def test_pips_reason_is_shown(requirements: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = subprocess.CompletedProcess([], 1, "", "WARNING: slow\nERROR: THESE PACKAGES DO NOT MATCH THE HASHES\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_args, **_options: failed)
+    with pytest.raises(lambda_assets.WheelError, match="ERROR: THESE PACKAGES DO NOT MATCH THE HASHES"):
+        lambda_assets.fetch(PSYCOPG2, requirements)
+    assert list(cache.iterdir()) == []
+
+
+def test_a_lock_without_it_says_so(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("requests==1.0\n")
+    with pytest.raises(lambda_assets.WheelError, match="doesn't pin psycopg2-binary"):
+        lambda_assets.layer_folder(PSYCOPG2, tmp_path / "requirements.txt")
+
+
+# Lambda's own limit for a function with its layers, unzipped.
+LARGEST_FUNCTION_BYTES = 250 * 1024**2
+
+
+@pytest.mark.synth
+def test_kafkas_client_fits_into_lambda_with_its_login() -> None:
+    folder = lambda_assets.layer_folder(KAFKA) / "python"
+    for name in ("confluent_kafka", "aws_msk_iam_sasl_signer"):
+        assert (folder / name / "__init__.py").is_file()
+    # The signer asks for its own version.
+    assert list(folder.glob("aws_msk_iam_sasl_signer_python-*.dist-info/METADATA"))
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    assert size < LARGEST_FUNCTION_BYTES / 5
+
+
+def test_a_wheel_runs_on_the_system_that_lambda_has_for_its_python() -> None:
+    """PEP 600: manylinux_x_y runs where glibc is x.y or newer. Lambda has 2.26 up to Python 3.11, then 2.34."""
+    glibc = {"3.11": (2, 26), "3.12": (2, 34)}
+    wanted = {"manylinux2014_x86_64": (2, 17), "manylinux_2_28_x86_64": (2, 28)}
+    for layer in lambda_assets.LAYERS:
+        assert wanted[layer.platform] <= glibc[layer.python_version]
