@@ -19,12 +19,16 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "build" / "tests"
 PROGRAMS = [
     "tests/spark_jobs/test_streamer.py",
-    "tests/spark_jobs/test_stop_file.py",
     "tests/spark_jobs/test_multi_table_streamer.py",
-    "tests/spark_jobs/test_derived_in_application.py",
+    "tests/spark_jobs/test_s3_outage.py",
+    "tests/spark_jobs/sources/postgres/test_jobs.py",
 ]
 # In a session of their own: with all others in one, its memory wouldn't do.
-HISTORIES = ["tests/spark_jobs/sources", "tests/spark_jobs/test_histories.py", "tests/spark_jobs/test_redelivery.py"]
+HISTORIES = [
+    "tests/spark_jobs/sources/postgres",
+    "tests/spark_jobs/test_histories.py",
+    "tests/spark_jobs/test_redelivery.py",
+]
 PLACES = ["tests/e2e/test_demo_query.py", "tests/e2e/test_queried_places.py"]
 ANY_DATABASE = [
     f"tests/e2e/test_{name}.py"
@@ -50,7 +54,7 @@ TESTED: dict[str, tuple[str, list[str]]] = {
     "places": ("e2e", PLACES),
     "any_database": ("e2e", ANY_DATABASE),
     "spark": ("integration", ["tests/spark_jobs", *_but([*PROGRAMS, *HISTORIES])]),
-    "histories": ("integration", HISTORIES),
+    "histories": ("integration", [*HISTORIES, *_but(PROGRAMS)]),
     # Programs of their own.
     "job": ("integration", PROGRAMS),
     "integration": ("integration", _but(["tests/spark_jobs"])),

@@ -18,8 +18,9 @@ from pyspark.sql import SparkSession
 from contract.table_names import lake_name
 from spark_jobs.ingest import Ingest
 from tests.cases import long
-from tests.spark_jobs.conftest import Lake, event
+from tests.spark_jobs.events import event
 from tests.spark_jobs.fuzz import failing_commits, try_histories
+from tests.spark_jobs.lake import Lake
 from tests.spark_jobs.model import PLACEHOLDER, VARIED, Entry, Model
 
 pytestmark = pytest.mark.integration
@@ -179,7 +180,7 @@ def _stored(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _by_spark(lake: Lake) -> list[dict[str, Any]]:
-    return list(lake.rows().values()) if lake.commits() else []
+    return list(lake.rows(by_spark=True).values()) if lake.commits() else []
 
 
 def _by_hudi_rs(lake: Lake) -> list[dict[str, Any]]:
@@ -191,7 +192,7 @@ def _by_hudi_rs(lake: Lake) -> list[dict[str, Any]]:
     ("table_type", "extra"),
     [
         ("COPY_ON_WRITE", {}),
-        ("MERGE_ON_READ", PARTITIONED),
+        long("MERGE_ON_READ", PARTITIONED),
         long("COPY_ON_WRITE", PARTITIONED),
         long("MERGE_ON_READ", {}),
     ],

@@ -20,12 +20,13 @@ from spark_jobs.runtime import query_plans
 from spark_jobs.table.hudi_table import HudiTable
 from spark_jobs.table.kept_table import KeptTable
 from tests.cases import long
-from tests.spark_jobs.conftest import Lake, captured, event, has_cached
+from tests.spark_jobs.events import captured, event
+from tests.spark_jobs.lake import Lake, has_cached
 
 pytestmark = pytest.mark.integration
 
 
-def test_of_a_batchs_events_the_newest_of_each_key_wins(lake: Lake) -> None:
+def test_the_newest_event_of_each_key_wins_in_a_batch_and_over_batches(lake: Lake) -> None:
     report = lake.run(
         event(1, 10, "c", customer_id="FIRST"),
         event(1, 40, customer_id="NEWEST"),
@@ -40,22 +41,17 @@ def test_of_a_batchs_events_the_newest_of_each_key_wins(lake: Lake) -> None:
     assert report.upserts == 3
     assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "NEWEST", 2: "EQUAL", 3: "VINET"}
 
+    # Debezium sends again what it had sent, of a deleted row too; an older event comes late; a row is deleted.
+    again = [event(1, 10, "c", customer_id="FIRST"), event(2, 29, customer_id="OLD"), event(4, 60, "c")]
+    report = lake.run(*again, event(3, 70, "d"))
+    assert (report.upserts, report.deletes, report.folded) == (0, 1, 3)
+    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "NEWEST", 2: "EQUAL"}
 
-def test_an_older_event_of_a_later_batch_changes_nothing(lake: Lake) -> None:
-    lake.run(event(1, 40, customer_id="NEWEST"), event(2, 30, "c", customer_id="A"), event(3, 50, "c"))
-    # Debezium sends again what it had sent; an older event comes late; a row is deleted.
-    report = lake.run(event(1, 10, "c", customer_id="FIRST"), event(2, 29, customer_id="OLD"), event(3, 70, "d"))
-    assert (report.upserts, report.deletes, report.folded) == (0, 1, 2)
-    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "NEWEST", 2: "A"}
-
-
-def test_a_deleted_row_comes_back_by_a_newer_event_only(lake: Lake) -> None:
-    lake.run(event(3, 50, "c"), event(4, 60, "c"), event(4, 61, "d"))
-    assert lake.run(event(3, 70, "d"), event(4, 60, "c")).folded == 1  # older than its remembered delete
-    assert lake.run(event(3, 50, "c"), event(4, 59), event(1, 40)).upserts == 1
-    assert lake.lsns() == {1: 40}
+    # A deleted row comes back by a newer event only.
+    assert lake.run(event(3, 50, "c"), event(4, 59), event(5, 40)).upserts == 1
+    assert lake.lsns() == {1: 40, 2: 30, 5: 40}
     lake.run(event(3, 80, "c"))
-    assert lake.lsns() == {1: 40, 3: 80}
+    assert lake.lsns() == {1: 40, 2: 30, 3: 80, 5: 40}
 
 
 def test_real_events_end_as_the_newest_row(lake: Lake) -> None:
@@ -79,9 +75,16 @@ def test_the_source_time_can_order_instead(lake: Lake) -> None:
     assert len(json.loads(row["order_items"])) == 3
 
 
-def test_what_does_not_fit_is_set_aside_and_the_rest_commits(lake: Lake) -> None:
+def test_what_does_not_fit_is_set_aside_up_to_a_limit_and_the_rest_commits(lake: Lake) -> None:
     bad = event(2, 11, order_date="20777")
     path = lake.land("", event(1, 10), "{broken", bad, event(None, 12))  # type: ignore[arg-type]
+    lake.extra = {"hoodie.streamer.quarantine.max.records": "2"}
+    with pytest.raises(QuarantineLimitError, match=r"3 of 4 events don't fit, such as .*json: not one JSON value"):
+        lake.job().run_batch()
+    assert not lake.table_path.exists()
+    assert not lake.quarantine.exists()
+
+    lake.extra = {"hoodie.streamer.quarantine.max.records": "3"}
     report = lake.run()
     assert (report.events, report.upserts, report.quarantined) == (4, 1, 3)
     entries = lake.quarantined()
@@ -104,17 +107,6 @@ def test_what_does_not_fit_is_set_aside_and_the_rest_commits(lake: Lake) -> None
     assert lake.run("{").quarantined == 1
     assert lake.job().run_batch() is None
     assert len(lake.rows()) == 1
-
-
-def test_too_many_bad_events_stop_the_job_and_lose_nothing(lake: Lake) -> None:
-    lake.extra = {"hoodie.streamer.quarantine.max.records": "2"}
-    lake.land(event(1, 10), *["{"] * 3)
-    with pytest.raises(QuarantineLimitError, match=r"3 of 4 events don't fit, such as .*json: not one JSON value"):
-        lake.job().run_batch()
-    assert not lake.table_path.exists()
-    assert not lake.quarantine.exists()
-    lake.extra = {"hoodie.streamer.quarantine.max.records": "3"}
-    assert lake.run().upserts == 1
 
 
 @pytest.mark.parametrize(
@@ -469,48 +461,40 @@ def test_names_that_are_patterns_or_encoded_are_names(lake: Lake) -> None:
     assert sorted(origins) == sorted([*names, "12:30.json.gz"])
 
 
-def test_bookkeeping_in_the_landing_folder_is_no_event(lake: Lake) -> None:
+def test_bookkeeping_is_no_event_and_of_equal_events_the_later_offset_wins_wherever_its_folder_sorts(
+    lake: Lake,
+) -> None:
     lake.land(event(4, 10, "c"), name=".indexes/topic/0/lock.json")
     lake.land(event(5, 10, "c"), name="topic/.temp-upload/x.json")
     lake.land(event(6, 10, "c"), name="topic/_SUCCESS")
     lake.land(name="topic/empty.json")
     lake.land(event(7, 10, "c"), name="topic/0/000000000001_1_2.json")
-    assert lake.run().files == 2
-    assert sorted(lake.rows()) == [7]
+    lake.land(event(8, 10, customer_id="LATER"), name="customer_id=A/order_id=8/demo(0_000000000009).json")
+    lake.land(event(8, 10, customer_id="EARLIER"), name="customer_id=Z/order_id=8/demo(0_000000000005).json")
+    assert lake.run().files == 4
+    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {7: "VINET", 8: "LATER"}
 
 
-def test_of_equal_events_the_one_of_the_later_offset_wins_wherever_its_folder_sorts(lake: Lake) -> None:
-    lake.land(event(7, 10, customer_id="LATER"), name="customer_id=A/order_id=7/demo(0_000000000009).json")
-    lake.land(event(7, 10, customer_id="EARLIER"), name="customer_id=Z/order_id=7/demo(0_000000000005).json")
-    assert lake.run().files == 2
-    assert lake.rows()[7]["customer_id"] == "LATER"
-
-
-def test_offsets_that_no_file_has_are_counted(lake: Lake) -> None:
-    first = lake.land(event(1, 10, "c"))
-    job = lake.job()
-    assert job.run_batch() is not None
-    lake.next_offset += 3  # three offsets that never land
-    lake.land(event(2, 20, "c"))
-    gap = job.run_batch()
-    assert gap is not None
-    assert gap.missing_offsets == 3
-    assert f"3 offsets of {first.parent.relative_to(lake.landing)} are in no file" in lake.log
-
-
-def test_a_file_that_comes_late_or_again_is_read(lake: Lake) -> None:
+def test_offsets_that_no_file_has_are_counted_and_a_file_that_comes_late_or_again_is_read(lake: Lake) -> None:
     lake.extra = {"hoodie.streamer.source.dfs.sweep.interval.seconds": "0"}
     first = lake.land(event(1, 10, "c"), event(2, 20, "c"), event(2, 21))
+    folder = first.parent.relative_to(lake.landing)
     job = lake.job()
     assert job.run_batch() is not None
     assert job.run_batch() is None
-    late = lake.land(event(3, 30, "c"), name=f"{first.parent.relative_to(lake.landing)}/000000000001_1_2.json")
+    lake.next_offset += 3  # three offsets that don't land
+    lake.land(event(2, 22))
+    gap = job.run_batch()
+    assert gap is not None
+    assert gap.missing_offsets == 3
+    assert f"3 offsets of {folder} are in no file" in lake.log
+    late = lake.land(event(3, 30, "c"), name=f"{folder}/000000000001_1_2.json")
     report = job.run_batch()
     assert report is not None
     assert (report.late_files, report.missing_offsets) == (1, 0)
     late.write_text(json.dumps(event(3, 31, "c")) + "\n" + json.dumps(event(4, 31, "c")) + "\n")
     assert job.run_batch() is not None
-    assert lake.lsns() == {1: 10, 2: 21, 3: 31, 4: 31}
+    assert lake.lsns() == {1: 10, 2: 22, 3: 31, 4: 31}
 
 
 @pytest.mark.long

@@ -29,7 +29,8 @@ from spark_jobs.sources.kafka import JsonKafka, limited, read_offsets, write_off
 from spark_jobs.sources.listing import HadoopLister, lister_for
 from spark_jobs.sources.shared_listing import SharedLister, SharedListing
 from spark_jobs.table.claim_store import HadoopClaims, S3Claims, claim_store
-from tests.spark_jobs.conftest import Lake, as_lines, event
+from tests.spark_jobs.events import as_lines, event
+from tests.spark_jobs.lake import Lake
 
 START_S = 180
 

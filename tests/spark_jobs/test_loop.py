@@ -14,7 +14,6 @@ from spark_jobs.report import CommitReport
 from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
 from spark_jobs.runtime.turns import PACE_SECONDS, Turns, large_turns
 from spark_jobs.table.kept_table import KeptTable
-from tests.spark_jobs.conftest import ROOT  # noqa: F401  (the folder's fixtures come with it)
 from tests.waiting import PATIENCE_S, wait_until
 
 REPORT = CommitReport(

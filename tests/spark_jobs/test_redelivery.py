@@ -17,8 +17,9 @@ from pyspark.sql import SparkSession
 from contract.events import LSN, OPERATION, TRUNCATE
 from spark_jobs.ingest import Ingest
 from spark_jobs.options import keys
-from tests.spark_jobs.conftest import TOPIC, Event, Lake, event
+from tests.spark_jobs.events import TOPIC, Event, event
 from tests.spark_jobs.fuzz import failing_commits, interrupted, try_histories
+from tests.spark_jobs.lake import Lake
 from tests.spark_jobs.model import PLACEHOLDER
 
 pytestmark = pytest.mark.integration

@@ -29,10 +29,11 @@ from local.services.processes import Processes
 from local.services.s3 import S3
 from local.setup.ports import choose
 from tests.analytics import alike
-from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, captured
-from tests.spark_jobs.test_streamer import WAIT_S, Job
+from tests.spark_jobs.events import CONF, SCHEMA, TOPIC, captured
+from tests.spark_jobs.programs import Job
 from tests.trino.install import installed
 from tests.trino.server import Trino, TrinoError
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.trino
 
@@ -81,7 +82,7 @@ class WrittenLake:
         ]
         job = Job(self.folder, arguments, self.aws.endpoint, s3_endpoint=self.s3.endpoint)
         try:
-            assert job.process.wait(WAIT_S) == 0, job.output.read_text()[-2000:]
+            assert job.process.wait(PATIENCE_S) == 0, job.output.read_text()[-2000:]
         finally:
             job.end()
 

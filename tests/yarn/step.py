@@ -17,8 +17,8 @@ from settings.load_pipeline import PIPELINES
 from spark_jobs.runtime.archive import ROOT, build_archive
 from stacks.processing.job_assets import JobAssets, included
 from stacks.processing.jobs import Jobs
-from tests.spark_jobs.conftest import aws_environment
-from tests.spark_jobs.test_streamer import Submitted
+from tests.spark_jobs.events import aws_environment
+from tests.spark_jobs.programs import Submitted
 from tests.yarn.cluster import Cluster
 
 BUCKET = "assets"

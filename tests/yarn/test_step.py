@@ -15,9 +15,9 @@ from local.setup.jars import JarsError, jar_folder
 from local.setup.ports import choose
 from settings.environment import Environment
 from settings.load import load
-from tests.spark_jobs.conftest import TOPIC, Event, as_lines, event
-from tests.spark_jobs.test_streamer import WAIT_S
+from tests.spark_jobs.events import TOPIC, Event, as_lines, event
 from tests.stacks.settings import change, copied
+from tests.waiting import PATIENCE_S
 from tests.yarn.cluster import NODES, Cluster
 from tests.yarn.step import Assets, Step, command
 
@@ -156,7 +156,7 @@ def test_executors_and_nodes_are_lost_and_nothing_else(lake: Lake) -> None:
 
     lake.land(event(7, 0))
     lake.stop()
-    assert step.process.wait(WAIT_S) == 0
+    assert step.process.wait(PATIENCE_S) == 0
     assert "stopped by s3://" in step.output.read_text()
 
 
@@ -166,7 +166,7 @@ def test_an_application_that_yarn_ends_ends_the_step(lake: Lake, tmp_path: Path,
     lake.land(event(8, 0, "c"))
     lake.arrive(step, "changes")
     lake.cluster.end_applications()
-    assert step.process.wait(WAIT_S) == 1
+    assert step.process.wait(PATIENCE_S) == 1
     errors = [line for line in step.output.read_text().splitlines() if line.startswith("error: ")]
     assert len(errors) == 1
     assert "has ended" in errors[0]
@@ -181,7 +181,7 @@ def test_a_step_without_executors_hears_that_it_is_told_to_stop(lake: Lake, tmp_
     step.wait_for(lambda: "has not accepted any resources" in step.output.read_text(), "word of Spark")
     assert step.containers(EXECUTOR) == {}
     lake.stop()
-    assert step.process.wait(WAIT_S) == 0
+    assert step.process.wait(PATIENCE_S) == 0
     lake.cluster.start_nodes(NODES[1])
 
 

@@ -1,0 +1,385 @@
+"""Lines become typed rows or a reason: nothing is nulled, cut or dropped on the way."""
+
+import datetime as dt
+import json
+from typing import Any
+
+import pytest
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from contract import avro_names, events
+from contract.events import PLACEHOLDER
+from spark_jobs.decoding.decode import Decoder
+from spark_jobs.decoding.schema import Column, extend, parse
+from tests.spark_jobs.decoding.conftest import REQUIRED, Decode
+from tests.spark_jobs.events import Event, as_lines, captured, event, frame_of
+
+pytestmark = pytest.mark.integration
+
+
+def test_real_events_fit_the_schema(decode: Decode) -> None:
+    cases = ["snapshot", "insert", "update", "delete", "insert_by_statement"]
+    rows = decode(*(line for case in cases for line in captured(case)))
+    assert [row["reason"] for row in rows] == [None] * len(rows)
+    assert [row["unknown"] for row in rows] == [[]] * len(rows)
+
+
+def test_events_are_read_by_the_contracts_names(decode: Decode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it would be if Debezium were told others, so that none of them stands in the job itself."""
+    for name, other in (("OPERATION", "_x_op"), ("DELETED", "_x_gone"), ("PLACEHOLDER", "_x_unchanged")):
+        monkeypatch.setattr(events, name, other)
+    fields = [{"name": name, "type": ["null", "string"]} for name in ("_x_op", "_x_gone", "products", "__op")]
+    key = {"name": "order_id", "type": "int"}
+    by = parse(json.dumps({"type": "record", "name": "t", "fields": [key, *fields]}), "t.avsc")
+    rows = decode(
+        {"order_id": 1, "_x_op": "d"},
+        {"order_id": 2, "_x_gone": "true"},
+        {"order_id": 3, "_x_op": "q"},
+        {"order_id": 4, "products": "_x_unchanged", "__op": "d"},
+        by=by,
+    )
+    assert [row["deleted"] for row in rows] == [True, True, False, False]
+    assert [row["reason"] for row in rows] == [None, None, "operation: _x_op is q", None]
+    assert [row["placeholders"] for row in rows] == [[], [], [], ["products"]]
+
+
+def test_values_get_their_types(decode: Decode) -> None:
+    [row] = decode(event(10248, 2**53 + 1))
+    stored = row["row"]
+    assert stored["order_date"] == dt.date(2026, 11, 20)
+    assert stored["shipped_date"] is None
+    assert stored["__lsn"] == 2**53 + 1
+    assert stored["customer"] == '{"customer_id": "VINET"}'
+
+
+def test_timestamps_keep_their_microseconds(decode: Decode, spark: SparkSession) -> None:
+    rows = decode(
+        event(1, 1, updated_at="2026-11-20T23:23:11.083659000Z"),
+        event(2, 1, updated_at="2026-11-21T01:23:11+02:00"),
+        event(3, 1, updated_at=None),
+    )
+    assert [row["reason"] for row in rows] == [None] * 3
+    values = [row["row"]["updated_at"] for row in rows]
+    assert values[0].astimezone(dt.UTC) == dt.datetime(2026, 11, 20, 23, 23, 11, 83659, dt.UTC)
+    assert values[1].astimezone(dt.UTC) == dt.datetime(2026, 11, 20, 23, 23, 11, 0, dt.UTC)
+    assert values[2] is None
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+# As Debezium 3.7.0 sends what PostgreSQL has, and the number that is stored: days or microseconds since 1970.
+FAR_TIMES: list[tuple[str, str | int, int]] = [
+    ("order_date", 2_146_033_979, 2_146_033_979),  # infinity
+    ("order_date", -2_147_472_691, -2_147_472_691),  # -infinity
+    ("order_date", 2_932_896, 2_932_896),  # 9999-12-31
+    ("order_date", 2_145_042_905, 2_145_042_905),  # 5874897-12-31
+    ("order_date", -735_160, -735_160),  # 0044-03-15 BC
+    ("updated_at", "infinity", 9_223_372_036_825_200_000),
+    ("updated_at", "-infinity", -9_223_372_036_832_400_000),
+    ("updated_at", "9999-12-31T23:59:59.999999Z", 253_402_300_799_999_999),
+    ("updated_at", "+10000-01-01T00:00:00.000000Z", 253_402_300_800_000_000),
+    ("updated_at", "-0043-03-15T12:00:00.000000Z", -63_517_780_800_000_000),
+    ("updated_at", "-4712-01-01T00:00:00.000000Z", -210_863_520_000_000_000),
+]
+
+
+def test_infinite_and_far_times_keep_their_value(spark: SparkSession, columns: tuple[Column, ...]) -> None:
+    lines = [json.dumps(event(1, 1) | {name: sent}) for name, sent, _ in FAR_TIMES]
+    decoded = Decoder(columns, required=REQUIRED)(frame_of(spark, lines)).orderBy("number")
+    # Python's own dates end at the years 1 and 9999.
+    stored = decoded.select(
+        "reason",
+        F.expr("unix_date(row.order_date)").alias("order_date"),
+        F.expr("unix_micros(row.updated_at)").alias("updated_at"),
+    ).collect()
+    assert [row["reason"] for row in stored] == [None] * len(FAR_TIMES)
+    assert [row[name] for row, (name, _, _) in zip(stored, FAR_TIMES, strict=True)] == [kept for *_, kept in FAR_TIMES]
+
+
+def test_an_array_has_each_date_that_postgresql_has(decode: Decode) -> None:
+    dates = {
+        "0001-01-01": -719_162,
+        "0001-12-31 BC": -719_163,
+        "4714-11-24 BC": -2_440_588,
+        "2000-02-29": 11_016,
+        "294247-01-11": 106_751_992,
+        "5874897-12-31": 2_145_042_905,
+        "infinity": 2_146_033_979,
+        "-infinity": -2_147_472_691,
+    }
+    days = {"type": "array", "items": ["null", {"type": "int", "connect.name": "io.debezium.time.Date"}]}
+    fields = [{"name": "order_id", "type": "int"}, {"name": "days", "type": ["null", days]}]
+    by = parse(json.dumps({"type": "record", "name": "t", "fields": fields}), "t.avsc")
+    [row] = decode({"order_id": 1, "days": [*dates.values(), None]}, by=by)
+    assert (row["reason"], json.loads(row["row"]["days"] or "[]")) == (None, [*dates, None])
+
+
+_NOT_ISO = "value: updated_at (not ISO 8601 text with an offset)"
+
+
+def _and(more: str) -> str:
+    """An event with more fields behind its own, as text."""
+    return f"{json.dumps(event(10248, 1))[:-1]}, {more}}}"
+
+
+WRONG: list[tuple[Event | str, str]] = [
+    # PostgreSQL's last years don't fit into 64 bits of microseconds since 1970.
+    (event(1, 1) | {"updated_at": "+294276-12-31T23:59:59Z"}, "value: updated_at (not ISO 8601 text with an offset)"),
+    (event(10248, 1) | {"order_id": 3_000_000_000}, "type: order_id (not int)"),
+    (event(10248, 1) | {"order_id": "10248"}, "type: order_id (not int)"),
+    (event(10248, 1) | {"order_id": 10248.0}, "type: order_id (not int)"),
+    (event(10248, 1) | {"order_date": 20777.5}, "type: order_date (not int)"),
+    (event(10248, 1) | {"order_date": True}, "type: order_date (not int)"),
+    (event(10248, 1) | {"__lsn": 2**63}, "type: __lsn (not bigint)"),
+    (event(10248, 1) | {"order_date": "x", "shipped_date": "y"}, "type: order_date (not int), shipped_date (not int)"),
+    (event(10248, 1) | {"customer_id": 7}, "type: customer_id (not string)"),
+    (event(10248, 1) | {"customer_id": {"a": 1}}, "type: customer_id (not string)"),
+    (event(10248, 1) | {"customer_id": -1.5e3}, "type: customer_id (not string)"),
+    (event(10248, 1) | {"__db": True}, "type: __db (not string)"),
+    (event(10248, 1) | {"__table": ["\n"]}, "type: __table (not string)"),
+    (event(10248, 1) | {"order_id": None}, "missing: order_id"),
+    (event(10248, 1) | {"__lsn": None}, "missing: __lsn"),
+    (event(10248, 1) | {"updated_at": "yesterday"}, _NOT_ISO),
+    (event(10248, 1) | {"updated_at": "2026"}, "value: updated_at (not ISO 8601 text with an offset)"),
+    (event(10248, 1) | {"updated_at": "2026-13-01T00:00:00Z"}, "value: updated_at (not ISO 8601 text with an offset)"),
+    (event(10248, 1) | {"order_items": "[{"}, "value: order_items (not JSON text)"),
+    (event(10248, 1) | {"order_items": "[] []"}, "value: order_items (not JSON text)"),
+    (event(10248, 1) | {"order_items": ""}, "value: order_items (not JSON text)"),
+    (event(10248, 1) | {"__op": "t"}, "operation: __op is t"),
+    (event(10248, 1, customer_id="\ud83d"), "value: half a surrogate pair, which no text can hold"),
+    (event(10248, 1, customer_id="\\\ude00x"), "value: half a surrogate pair, which no text can hold"),
+    (json.dumps(event(10248, 1))[:-1] + ', "new": 1e999}', "value: a new field's number is too large"),
+    (event(10248, 1) | {"customer": {"n": 1.2345678901234567}}, "value: customer (a number in it would change)"),
+    (event(10248, 1) | {"updated_at": "2026-11-20T23:23:11.123456789Z"}, _NOT_ISO),
+    (_and('"customer": 1e999'), "name: twice: customer"),
+    (_and('"__op": "d"'), "name: twice: __op"),
+    (_and('"\\u005f_op": "d", "x": 1, "x": 2'), "name: twice: __op, x"),
+    ("{", "not one JSON value"),
+    ('{"order_id":1', "not one JSON value"),
+    ("x", "not one JSON value"),
+    ('{"order_id":1,"__lsn":1}{"order_id":2,"__lsn":2}', "not one JSON value"),
+    ('{"order_id":1,"__lsn":1},{"order_id":2,"__lsn":2}', "not one JSON value"),
+    ('{"order_id":1,"__lsn":1}] trailing', "not one JSON value"),
+    ("{'order_id':1,'__lsn':1}", "type: a value doesn't fit its field"),
+    ('{"order_id":1,"__lsn":NaN}', "not one JSON value"),
+    ("[1]", "not a JSON object"),
+    ("5", "not a JSON object"),
+    ("null", "not a JSON object"),
+    ('"text"', "not a JSON object"),
+]
+
+
+@pytest.fixture(scope="module")
+def wrong(decode: Decode) -> list[Row]:
+    """All of WRONG, decoded at once."""
+    return decode(*(given for given, _ in WRONG))
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)), ids=[reason for _, reason in WRONG])
+def test_what_does_not_fit_says_which_field(wrong: list[Row], number: int) -> None:
+    given, reason = WRONG[number]
+    assert wrong[number]["reason"] == reason
+    assert wrong[number]["line"] == as_lines([given]).rstrip("\n")
+
+
+def test_a_field_of_null_is_missing_not_wrong(decode: Decode) -> None:
+    [row] = decode('{"order_id":1,"__lsn":5}')
+    assert row["reason"] is None
+    assert row["row"]["customer_id"] is None
+
+
+def test_deletes_are_seen_by_either_field(decode: Decode) -> None:
+    both = event(1, 1, "d")
+    rows = decode(both, both | {"__op": "u"}, both | {"__deleted": "false"}, event(1, 1, "u"))
+    assert [row["deleted"] for row in rows] == [True, True, True, False]
+
+
+def test_texts_that_look_like_other_values_are_texts(decode: Decode) -> None:
+    rows = decode(*(event(1, 1, customer_id=text) for text in ("7", "true", "{}", "[", "null", '\n"customer_id": 7,')))
+    assert [row["reason"] for row in rows] == [None] * 6
+    assert rows[-1]["row"]["customer_id"] == '\n"customer_id": 7,'
+    [flag] = decode(event(1, 1) | {"__deleted": True})
+    assert (flag["reason"], flag["deleted"]) == (None, True)
+
+
+def test_a_delete_with_its_key_only_fits(decode: Decode) -> None:
+    [row] = decode(*captured("delete_key_only"))
+    assert (row["reason"], row["deleted"]) == (None, True)
+
+
+def test_whole_surrogate_pairs_and_escaped_backslashes_are_texts(decode: Decode) -> None:
+    texts = ["\U0001f600", "\\ud83d", "\\\\ud83d\\", "\u00e9"]
+    rows = decode(*(event(1, 1, customer_id=text) for text in texts))
+    assert [(row["reason"], row["row"]["customer_id"]) for row in rows] == [(None, text) for text in texts]
+    inner = json.dumps({"n": 1.2345678901234567, "s": "\ud83d"})  # in a document that travels as text nothing changes
+    [row] = decode(event(1, 1, customer=inner))
+    assert (row["reason"], row["row"]["customer"]) == (None, inner)
+
+
+def test_bytes_that_are_no_text_are_set_aside(spark: SparkSession, columns: tuple[Column, ...]) -> None:
+    cut = b'{"order_id":1,"__lsn":2,"customer_id":"\xc3"}'
+    lines = spark.range(1).select(F.unhex(F.lit(cut.hex())).alias("bytes"))
+    places = [F.lit(0).alias(name) for name in ("block", "number", "tie")]
+    decoded = Decoder(columns, required=["order_id"])(
+        lines.select(F.col("bytes").cast("string").alias("line"), F.lit("file").alias("origin"), *places)
+    )
+    assert [row["reason"] for row in decoded.collect()] == ["not UTF-8 text"]
+
+
+def test_only_one_part_of_a_key_has_to_have_a_value(spark: SparkSession, columns: tuple[Column, ...]) -> None:
+    key = ("customer_id", "__db")
+    lines = [{"customer_id": "", "__db": "x"}, {"customer_id": "", "__db": ""}, {"customer_id": "x"}]
+    found = Decoder(columns, required=key, key=key)(frame_of(spark, list(map(json.dumps, lines))))
+    reasons = [None, "missing: customer_id, __db", "missing: __db"]
+    assert [row["reason"] for row in found.orderBy("number").collect()] == reasons
+
+
+def test_unavailable_values_are_named(decode: Decode) -> None:
+    rows = decode(*captured("unavailable_value"))
+    assert rows[0]["placeholders"] == []
+    assert rows[1]["placeholders"] == ["products"]
+    assert all(rows[1]["row"][name] == PLACEHOLDER for name in rows[1]["placeholders"])
+    assert rows[1]["line"] is not None
+
+
+def test_new_fields_are_named_unless_null(decode: Decode) -> None:
+    rows = decode(event(1, 1, discount=0.5, note=None), *captured("new_column"))
+    assert [row["unknown"] for row in rows] == [["discount"], ["sales_channel"]]
+    # What doesn't fit has no say in the table's columns.
+    misfits = decode(event(1, 1, foreign=1, order_date="x"), '{"foreign":1}')
+    assert [(row["unknown"], row["reason"] is None) for row in misfits] == [([], False)] * 2
+
+
+def test_numbers_and_json_of_other_schemas(decode: Decode) -> None:
+    fields = {
+        "order_id": "long",
+        "price": "double",
+        "paid": "boolean",
+        "at": {"type": "long", "logicalType": "timestamp-millis"},
+        "micros": {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"},
+        "extra": {"type": "string", "connect.name": "io.debezium.data.Json"},
+    }
+    listed = ",".join(
+        f'{{"name":"{name}","type":{repr(kind).replace(chr(39), chr(34))}}}' for name, kind in fields.items()
+    )
+    columns = parse(f'{{"type":"record","name":"r","fields":[{listed.replace(":long", ":long")}]}}', "test.avsc")
+    good = {"order_id": 1, "price": 3, "paid": True, "at": 1_000, "micros": 1_500_000, "extra": {"a": [1]}}
+    rows = decode(good, good | {"price": "3"}, good | {"paid": "true"}, by=columns)
+    assert [row["reason"] for row in rows] == [None, "type: price (not double)", "type: paid (not boolean)"]
+    numbers = ["1e999", "-1e999", "1e-400", "9007199254740993", "9007199254740992", "0.0", "0e5", "1e300", "-12.5"]
+    texts = good | {"extra": '{"a":[1]}'}
+    found = decode(*(json.dumps(texts).replace('"price": 3', f'"price": {number}') for number in numbers), by=columns)
+    assert [row["reason"] for row in found[:4]] == ["value: price (no double is that number)"] * 4
+    assert [row["row"]["price"] for row in found[4:]] == [2.0**53, 0.0, 0.0, 1e300, -12.5]
+    assert [row["reason"] for row in found[4:]] == [None] * 5
+    assert rows[0]["row"]["price"] == 3.0
+    assert rows[0]["row"]["extra"] == '{"a":[1]}'
+    assert rows[0]["row"]["at"].astimezone(dt.UTC) == dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC)
+    assert rows[0]["row"]["micros"].astimezone(dt.UTC) == dt.datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=dt.UTC)
+
+
+# Of a table with columns `tags` (text), `weight` (double) and `size` (float): a line's end, and why it doesn't fit.
+OWN: list[tuple[str, str | None]] = [
+    ('"tags": [1, 2], "weight": 0.30000000000000004', None),
+    ('"tags": [1, 2], "customer_id": "3.14159265358979323"', None),
+    ('"tags": ["3.14159265358979323", {"3.14159265358979323": "\\"3.14159265358979323"}]', None),
+    ('"tags": [3.14159265358979323]', "value: tags (a number in it would change)"),
+    ('"t\\u0061gs": 3.14159265358979323', "value: tags (a number in it would change)"),
+    ('"tags": 12345678901234567890e5', "value: tags (a number in it would change)"),
+    ('"tags": 1e999', "value: tags (a number in it would change)"),
+    ('"customer_id": "7", "tags": {"customer_id": 7}', None),
+    ('"customer_id": 7, "tags": {"customer_id": "7"}', "type: customer_id (not string)"),
+    ('"c\\u0075stomer_id": 7', "type: customer_id (not string)"),
+    ('"weight": 0, "tags": {"weight": 1e-12}', None),
+    ('"weight": 1e-999, "tags": {"weight": 0}', "value: weight (no double is that number)"),
+    ('"weight": 1e999, "tags": {"weight": "x"}', "value: weight (no double is that number)"),
+    ('"weight": "Infinity", "tags": {"weight": 1}', None),
+    ('"size": 1e-60', "value: size (no float is that number)"),
+    ('"new": "Infinity", "customer_id": "1e999"', None),
+    ('"new": -1e999, "customer_id": "Infinity"', "value: a new field's number is too large"),
+]
+
+
+def test_a_field_is_judged_by_its_own_text(decode: Decode) -> None:
+    kinds = {"order_id": "int", "customer_id": "string", "weight": "double", "size": "float"}
+    fields = [{"name": name, "type": ["null", kind]} for name, kind in kinds.items()]
+    columns = parse(json.dumps({"type": "record", "name": "own", "fields": fields}), "own.avsc")
+    tags = T.StructType([T.StructField("tags", T.StringType())])
+    rows = decode(*(f'{{"order_id": 1, {end}}}' for end, _ in OWN), by=extend(columns, tags))
+    assert [row["reason"] for row in rows] == [reason for _, reason in OWN]
+    # Too long for a regular expression that works by recursion.
+    [long] = decode(f'{{"order_id": 1, "tags": [{"1.5, " * 100_000} 3.14159265358979323]}}', by=extend(columns, tags))
+    assert long["reason"] == "value: tags (a number in it would change)"
+
+
+ODD: list[dict[str, Any]] = [
+    {"name": "order_id", "type": "int"},
+    {"name": "order_note", "type": "string", "source.name": 'Order "Note" (1)'},
+    {"name": "tags", "type": {"type": "array", "items": "string"}},
+    {"name": "counts", "type": {"type": "array", "items": ["null", "int"]}},
+    {"name": "photo", "type": "bytes"},
+    {"name": "price", "type": {"type": "string", "logicalType": "decimal", "precision": 5, "scale": 2}},
+    {"name": "flags", "type": {"type": "bytes", "connect.name": "io.debezium.data.Bits"}},
+    {"name": "weight", "type": "double"},
+    {"name": "opens", "type": {"type": "long", "connect.name": "io.debezium.time.MicroTime"}},
+    {"name": "traits", "type": {"type": "string", "connect.name": avro_names.HSTORE}},
+    {"name": "since", "type": {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}},
+]
+ODD[6]["type"]["connect.parameters"] = {"length": "4"}
+
+
+def test_values_that_debezium_has_spoiled_are_not_taken(decode: Decode) -> None:
+    columns = parse(json.dumps({"type": "record", "name": "odd", "fields": ODD}), "odd.avsc")
+    cases: list[tuple[Event, str | None]] = [
+        ({'Order "Note" (1)': "a", "tags": ["a", None], "counts": [], "photo": "AP8="}, None),
+        ({'Order "Note" (1)': 7}, 'type: Order \\"Note\\" (1) (not string)'),
+        # Arrays of several dimensions.
+        ({"counts": [None, None]}, "value: counts (not an array of one dimension)"),
+        ({"tags": ["[Ljava.lang.String;@6aa72406"]}, "value: tags (not an array of one dimension)"),
+        ({"photo": "?"}, "value: photo (not bytes in Base64)"),
+        ({"price": "1234.00"}, "value: price (not a decimal number as text)"),
+        # Without a column for it.
+        ({"price": "NAN"}, "value: price (not a decimal number as text)"),
+        ({"flags": "EA=="}, "value: flags (not bits in Base64, the lowest first)"),
+        ({"traits": '{"a": "1", "a": "2"}'}, "value: traits (not a JSON object of texts)"),
+        ({"weight": "NaN"}, None),
+        ({"weight": "heavy"}, "type: weight (not double)"),
+        ({"opens": 86_400_000_001}, "value: opens (not microseconds since midnight)"),
+        # The year 294276, beyond 64 bits.
+        (
+            {"since": -9_223_372_036_853_775_810},
+            "value: since (not microseconds since 1970-01-01T00:00Z, until the year 294246)",
+        ),
+    ]
+    rows = decode(*({"order_id": 1} | fields for fields, _ in cases), by=columns)
+    assert [row["reason"] for row in rows] == [reason for _, reason in cases]
+    assert rows[0]["row"]["order_note"] == "a"
+    assert rows[0]["row"]["tags"] == '["a",null]'
+
+
+def test_decimals_are_taken_as_text_and_as_numbers_and_never_rounded(decode: Decode) -> None:
+    kind = {"type": "bytes", "logicalType": "decimal", "precision": 20, "scale": 2}
+    fields = [{"name": "order_id", "type": "int"}, {"name": "price", "type": ["null", kind]}]
+    columns = parse(json.dumps({"type": "record", "name": "prices", "fields": fields}), "prices.avsc")
+    unfit = "value: price (not a decimal number as text)"
+    changed = "value: price (a number in it would change)"
+    cases: list[tuple[str, str | None]] = [
+        ('"12.50"', "12.50"),
+        ("12.5", "12.50"),
+        ("-0.01", "-0.01"),
+        # Spark writes these as 1.234567825E7 and 1.0E-4.
+        ("12345678.25", "12345678.25"),
+        ("0.0001", unfit),
+        ("123456789012345678", "123456789012345678.00"),
+        ("null", None),
+        ("12.345", unfit),
+        ("true", unfit),
+        ('{"scale": 2}', unfit),
+        ('"/+8="', unfit),  # `decimal.handling.mode=precise`
+        # A double, which it would go through, is another number.
+        ("123456789012345.67", changed),
+    ]
+    rows = decode(*(f'{{"order_id": 1, "price": {sent}}}' for sent, _ in cases), by=columns)
+    found = [row["reason"] or (None if row["row"]["price"] is None else str(row["row"]["price"])) for row in rows]
+    assert found == [expected for _, expected in cases]

@@ -1,0 +1,156 @@
+"""A column of every type, with the values that are hard to carry: events as Debezium sent them, against PostgreSQL.
+
+The events were recorded (`./lake dev generate typed-events`) from the database of tests/events/every_type.sql, which
+the tests make once more; what the job has written is read by hudi-rs, DuckDB and Spark, and each value compared.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import psycopg2
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from contract.column_types.canonical import SOURCE_SETTINGS
+from contract.column_types.carried import Carried
+from contract.column_types.types import avro_field, carried, specials_field
+from contract.events import ADDED_TYPES, LSN
+from contract.special_values import SPECIALS_COLUMN
+from db.source.catalogue import Table
+from db.source.inspection import inspect
+from local.look.lake import Lake as HudiRs
+from local.services.postgres import ConnectionParameters, Postgres
+from tests.conftest import execute, fresh_database
+from tests.spark_jobs.events import EVENTS
+from tests.spark_jobs.lake import Lake
+
+pytestmark = pytest.mark.integration
+RECORDED = (EVENTS / "every_type.jsonl").read_text(encoding="utf-8").strip().split("\n")
+TABLES = ("every_type", "large")
+Texts = dict[int, dict[str, str | None]]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A table in the lake, with the types of its columns, and the source's values in their canonical form."""
+
+    lake: Lake
+    types: Mapping[str, Carried]
+    expected: Texts
+
+
+@pytest.fixture(scope="module")
+def source(postgres: Postgres) -> Iterator[ConnectionParameters]:
+    with fresh_database(postgres) as parameters:
+        script = (EVENTS / "every_type.sql").read_text(encoding="utf-8")
+        for part in script.split("-- changes\n"):
+            execute(parameters, part)
+        yield parameters
+
+
+@pytest.fixture(scope="module")
+def loaded(
+    spark: SparkSession, source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Loaded]:
+    with contextlib.closing(psycopg2.connect(**source)) as connection:
+        tables = {table.name.name: table for table in inspect(connection, ["types"]).tables}
+    return {name: _load(spark, source, tables[name], tmp_path_factory.mktemp(name)) for name in TABLES}
+
+
+def _load(spark: SparkSession, source: ConnectionParameters, table: Table, folder: Path) -> Loaded:
+    found = {column.name: carried(column.type, column.modifier) for column in table.columns}
+    types = {name: type_ for name, type_ in found.items() if isinstance(type_, Carried)}
+    assert len(types) == len(found)
+    fields = [avro_field(name, name, type_, nullable=name != "id") for name, type_ in types.items()]
+    fields += [specials_field(), *({"name": name, "type": ["null", kind]} for name, kind in ADDED_TYPES.items())]
+    schema = folder / "table.avsc"
+    schema.write_text(json.dumps({"type": "record", "name": table.name.name, "fields": fields}))
+    settings = {
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.streamer.schemaprovider.source.schema.file": str(schema),
+    }
+    lake = Lake(spark, folder, settings)
+    # What a snapshot read, and then what the log said: the second batch finds the first one's rows in the table.
+    for of_snapshot in (True, False):
+        parsed = {line: json.loads(line) for line in RECORDED}
+        ours = {line: event for line, event in parsed.items() if event["__table"] == table.name.name}
+        lake.run(*(line for line, event in ours.items() if (event["__op"] == "r") is of_snapshot))
+    assert lake.quarantined() == []
+    return Loaded(lake, types, _source_texts(source, table, types))
+
+
+def _source_texts(source: ConnectionParameters, table: Table, types: Mapping[str, Carried]) -> Texts:
+    columns = ", ".join(type_.source_sql(name) for name, type_ in types.items())
+    with contextlib.closing(psycopg2.connect(**source)) as connection, connection.cursor() as cursor:
+        for name, value in SOURCE_SETTINGS.items():
+            cursor.execute("SELECT set_config(%s, %s, true)", (name, value))
+        cursor.execute(f"SELECT id, {columns} FROM {table.name}")
+        return {key: dict(zip(types, texts, strict=True)) for key, *texts in cursor}
+
+
+def _differences(found: Texts, expected: Texts) -> dict[str, tuple[int, str | None, str | None]]:
+    assert found.keys() == expected.keys()
+    return {
+        name: (key, texts[name], text)
+        for key, row in expected.items()
+        for name, text in row.items()
+        if (texts := found[key])[name] != text
+    }
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_value_is_the_sources_to_duckdb(loaded: dict[str, Loaded], table: str) -> None:
+    subject = loaded[table]
+    rows = HudiRs(base_uri=str(subject.lake.table_path)).rows()
+    columns = ", ".join(type_.lake_sql(name) for name, type_ in subject.types.items())
+    with duckdb.connect() as connection:
+        connection.register("rows", rows)
+        found = connection.execute(f"SELECT id, {columns} FROM rows").fetchall()
+    texts = {key: dict(zip(subject.types, row, strict=True)) for key, *row in found}
+    assert _differences(texts, subject.expected) == {}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_value_is_the_sources_to_spark(loaded: dict[str, Loaded], table: str) -> None:
+    subject = loaded[table]
+    # Python's own dates end at the years 1 and 9999.
+    whole = {"date": F.unix_date, "timestamp": F.unix_micros}
+    columns = [
+        whole[type_.lake](name).alias(name) if type_.lake in whole else F.col(name)
+        for name, type_ in subject.types.items()
+    ]
+    rows = subject.lake.spark.read.format("hudi").load(str(subject.lake.table_path))
+    found = [row.asDict() for row in rows.select(*columns, SPECIALS_COLUMN).collect()]
+    assert _differences({row["id"]: _texts(row, subject.types) for row in found}, subject.expected) == {}
+
+
+def _texts(row: Mapping[str, Any], types: Mapping[str, Carried]) -> dict[str, str | None]:
+    specials = json.loads(row[SPECIALS_COLUMN] or "{}")
+    values = {name: bytes(value) if isinstance(value, bytearray) else value for name, value in row.items()}
+    return {name: type_.lake_text(values[name], specials, name) for name, type_ in types.items()}
+
+
+def test_the_lakes_columns_have_the_types_that_the_table_of_types_says(loaded: dict[str, Loaded]) -> None:
+    subject = loaded["every_type"]
+    rows = subject.lake.spark.read.format("hudi").load(str(subject.lake.table_path))
+    kinds = dict(rows.dtypes)
+    assert {name: kinds[name] for name in subject.types} == {name: type_.lake for name, type_ in subject.types.items()}
+    assert kinds[LSN] == "bigint"
+
+
+def test_a_row_that_was_deleted_is_gone_under_either_replica_identity(loaded: dict[str, Loaded]) -> None:
+    subject = loaded["every_type"]
+    assert not {5, 105, 8, 108} & subject.expected.keys()
+
+
+def test_only_rows_with_what_no_decimal_can_be_have_special_values(loaded: dict[str, Loaded]) -> None:
+    rows = HudiRs(base_uri=str(loaded["every_type"].lake.table_path)).rows(["id", SPECIALS_COLUMN]).to_pylist()
+    by_key = {row["id"]: row[SPECIALS_COLUMN] for row in rows}
+    assert by_key[99] is None
+    assert json.loads(by_key[101])["c_numeric_10_2"] == "NaN"

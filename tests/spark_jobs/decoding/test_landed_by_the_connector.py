@@ -1,0 +1,51 @@
+"""The real sink reads each event and writes it anew: nothing may depend on what that leaves open."""
+
+import json
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from contract.sizes import LARGEST_EVENT_BYTES
+from local.sink.values import content
+from tests.cases import chance
+from tests.spark_jobs.decoding.conftest import Decode
+from tests.spark_jobs.events import captured, event
+
+pytestmark = pytest.mark.integration
+
+
+def test_the_order_of_fields_means_nothing(decode: Decode) -> None:
+    lines = [line for case in ("snapshot", "insert", "update", "delete") for line in captured(case)]
+    chosen = chance()
+    shuffled = []
+    for line in lines:
+        fields = list(json.loads(line).items())
+        chosen.shuffle(fields)
+        shuffled.append(json.dumps(dict(fields)))
+    assert shuffled != lines
+    found = decode(*shuffled)
+    assert {row["reason"] for row in found} == {None}
+    assert [row["row"] for row in found] == [row["row"] for row in decode(*lines)]
+
+
+def test_a_line_with_names_twice_which_the_connector_never_lands_is_set_aside(decode: Decode) -> None:
+    doubled = '{"order_id": 1, "__lsn": 2, ' + json.dumps(event(10248, 7)).removeprefix("{")
+    assert decode(doubled)[0]["reason"] == "name: twice: order_id, __lsn"
+
+
+def test_an_event_of_the_largest_size_is_read(decode: Decode) -> None:
+    items = json.dumps([{"note": "x" * (LARGEST_EVENT_BYTES - 4096)}])
+    [row] = decode(event(10248, 7) | {"order_items": items})
+    assert (row["reason"], row["row"]["order_items"]) == (None, items)
+
+
+def test_the_stand_in_passes_each_double_as_java_writes_it(spark: SparkSession) -> None:
+    java: Any = spark._jvm
+    chosen = java.java.util.Random(1)
+    drawn = [chosen.longs(25_000, 10**16, 9 * 10**18).asDoubleStream()]
+    drawn += [chosen.doubles(25_000, 0.0, upper) for upper in (1e-300, 1e23, 1e308)]
+    for doubles in drawn:
+        text = java.java.util.Arrays.toString(doubles.toArray())
+        assert content(text.encode()) == [float(number) for number in text.strip("[]").split(", ")]
+    assert content(b"[9.999999999999999E22, 4.9E-324, 4.3779339001381090E17]") == [1e23, 5e-324, 437793390013810900.0]

@@ -1,0 +1,97 @@
+"""Partition values and the folders made of them: none outside the table, none that a reader takes for another value."""
+
+import pytest
+from pyspark.sql import functions as F
+
+from spark_jobs.decoding.partitions import DEFAULT, values_of
+from spark_jobs.errors import SettingsError
+from spark_jobs.table.glue_tool import sync_to_glue
+from tests.spark_jobs.events import Event, event, glue_table
+from tests.spark_jobs.lake import Lake
+
+PARTITIONED = "cdc_events_partitioned.properties"
+ENCODE = "hoodie.datasource.write.partitionpath.urlencode"
+INDEX = "hoodie.index.type"
+
+
+def key_only_delete(order_id: int, lsn: int) -> Event:
+    """A delete as Debezium rewrites it under the default replica identity: nulls except the key."""
+    return event(order_id, lsn, "d") | {
+        name: None for name in event(1, 1) if not name.startswith("__") and name != "order_id"
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("customer_id=a%2F..%2F%3Db/order_id=1", ["a/../=b", "1"]),
+        ("a%3Ab/100%25", ["a:b", "100%"]),
+        ("customer_id=a+b c/order_id=__HIVE_DEFAULT_PARTITION__", ["a+b c", DEFAULT]),
+        ("customer_id=50%/order_id=", ["50%", ""]),
+    ],
+)
+def test_a_folder_is_decoded_as_hive_does(path: str, values: list[str]) -> None:
+    assert values_of(path) == values
+
+
+@pytest.mark.integration
+def test_any_text_is_one_folder_within_the_table_and_reads_as_itself(lake: Lake, empty_glue: str) -> None:
+    lake.conf, lake.arguments = PARTITIONED, ("--enable-sync",)
+    texts = ["a/../../../esc", "a:b", ".", "..", "x=[y]%2F"]
+    events = [event(number, 10, "c", customer_id=text) for number, text in enumerate([*texts, None, ""])]
+    unplaceable = [event(8, 10, "c", customer_id=DEFAULT), event(9, 10, "c", customer_id="%" * 100)]
+    report = lake.run(*events, *unplaceable)
+    assert (report.upserts, report.quarantined) == (7, 2)
+    rows = {key: row["customer_id"] for key, row in lake.rows().items()}
+    assert rows == dict(enumerate([*texts, None, None]))
+    assert {path.name for path in lake.folder.iterdir()} == {"landing", "lake"}
+    assert {path.parents[1] for path in lake.folder.rglob("*.parquet")} == {
+        lake.table_path / name
+        for name in ("a%2F..%2F..%2F..%2Fesc", "a%3Ab", ".", "..", "x%3D%5By%5D%252F", DEFAULT)
+        for name in [f"customer_id={name}"]
+    }
+    table = lake.spark.read.format("hudi").load(str(lake.table_path))
+    assert [row["order_id"] for row in table.filter(F.col("customer_id") == "a:b").collect()] == [1]
+    assert lake.quarantined()[0]["reason"] == f"partition: customer_id can't be a folder's name: {DEFAULT}"
+
+    # Athena takes the values from Glue: the text itself there, the folder in the location.
+    decided = lake.settings()
+    assert decided.sync is not None
+    for _ in range(2):
+        sync_to_glue(lake.spark, decided.sync, decided.table)
+    listed = [(text, str(number)) for number, text in enumerate([*texts, DEFAULT, DEFAULT])]
+    assert glue_table(empty_glue)["partitions"] == sorted(listed)
+
+    # A delete with nothing but the key finds its row by the global index.
+    assert lake.run(key_only_delete(1, 20)).quarantined == 0
+    assert sorted(lake.lsns()) == [0, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.long
+@pytest.mark.integration
+def test_a_key_only_delete_finds_its_row_in_merge_on_read_too(lake: Lake) -> None:
+    lake.conf, lake.arguments = PARTITIONED, ("--table-type", "MERGE_ON_READ")
+    lake.run(event(1, 10, "c", customer_id="A"), event(2, 10, "c", customer_id="a:b"))
+    report = lake.run(key_only_delete(2, 20))
+    assert (report.deletes, report.quarantined) == (1, 0)
+    assert lake.lsns() == {1: 10}
+
+
+@pytest.mark.long
+@pytest.mark.integration
+def test_a_table_whose_folders_are_not_encoded_stays_so(lake: Lake) -> None:
+    lake.conf, lake.extra = PARTITIONED, {ENCODE: "false", INDEX: "SIMPLE"}
+    lake.run(event(1, 10, "c", customer_id="A b"))
+    lake.extra = {INDEX: "SIMPLE"}
+    report = lake.run(event(1, 20, customer_id="A b"), event(2, 20, customer_id="a:b"), key_only_delete(1, 30))
+    assert report.quarantined == 2
+    assert lake.lsns() == {1: 20}
+    assert [entry["reason"] for entry in lake.quarantined()] == [
+        "partition: customer_id can't be a folder's name: a:b",
+        "missing: customer_id, by which a delete finds its row",
+    ]
+    for other in ({ENCODE: "true"}, {"hoodie.datasource.write.hive_style_partitioning": "false"}):
+        lake.extra = {INDEX: "SIMPLE", **other}
+        [(key, value)] = other.items()
+        with pytest.raises(SettingsError, match=f"exists with {key}=.*, the settings say {value}"):
+            lake.job()

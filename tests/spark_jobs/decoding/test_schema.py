@@ -1,0 +1,181 @@
+"""The Avro file: what its types mean, that the committed one is the outbox table's, and which fields become columns."""
+
+import itertools
+import json
+import re
+from typing import Any
+
+import pytest
+from pyspark.sql import types as T
+
+from db.loading import LoadOptions, load
+from local.services.postgres import ConnectionParameters
+from local.tools.schema import outbox_schema
+from spark_jobs.decoding.new_columns import new_columns
+from spark_jobs.decoding.schema import Column, Encoding, extend, inferred_type, parse, refused_changes
+from spark_jobs.errors import SettingsError
+from tests.spark_jobs.events import SCHEMA, captured
+
+
+def record(*fields: Any) -> str:
+    return json.dumps(
+        {"type": "record", "name": "r", "fields": [{"name": f"f{i}", "type": t} for i, t in enumerate(fields)]}
+    )
+
+
+def test_types_and_their_encodings() -> None:
+    date = {"type": "int", "connect.name": "io.debezium.time.Date", "connect.version": 1}
+    columns = parse(
+        record(
+            "int",
+            ["null", "string"],
+            ["null", date],
+            {"type": "int", "logicalType": "date"},
+            {"type": "string", "connect.name": "io.debezium.time.ZonedTimestamp"},
+            {"type": "long", "logicalType": "timestamp-micros"},
+            [{"type": "string", "connect.name": "io.debezium.data.Json"}, "null"],
+            {"type": "int", "connect.type": "int16"},
+            {"type": "string", "logicalType": "decimal", "precision": 12, "scale": 4},
+            ["null", {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 4}],
+            {"type": "fixed", "name": "price", "size": 6, "logicalType": "decimal", "precision": 12},
+            "bytes",
+        ),
+        "x.avsc",
+    )
+    assert [(column.stored.simpleString(), column.encoding) for column in columns] == [
+        ("int", Encoding.PLAIN),
+        ("string", Encoding.PLAIN),
+        ("date", Encoding.DAYS),
+        ("date", Encoding.DAYS),
+        ("timestamp", Encoding.ISO_TIMESTAMP),
+        ("timestamp", Encoding.MICROS),
+        ("string", Encoding.JSON),
+        ("int", Encoding.PLAIN),
+        ("decimal(12,4)", Encoding.DECIMAL),
+        ("decimal(12,4)", Encoding.DECIMAL),
+        ("decimal(12,0)", Encoding.DECIMAL),
+        ("binary", Encoding.BYTES),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "x.avsc: not a JSON document"),
+        ('"int"', "x.avsc: not an Avro record schema"),
+        (record(), "x.avsc: not an Avro record schema with fields"),
+        (record("fixed"), "x.avsc: field f0 has the type fixed, not supported"),
+        (record({"type": "bytes", "logicalType": "decimal"}), "field f0 needs a precision of 1 to 38"),
+        (record({"type": "fixed", "name": "n", "size": 9}), "field f0 has the type fixed, not supported"),
+        (record({"type": "string", "logicalType": "decimal"}), "field f0 needs a precision of 1 to 38"),
+        (record({"type": "array", "items": {"type": "array", "items": "int"}}), "f0 is an array of an array of one"),
+        (record({"type": "array", "items": "map"}), "field f0 (its items) has the type map, not supported"),
+        (record({"type": "bytes", "connect.name": "io.debezium.data.Bits"}), "f0 doesn't say how many bits it has"),
+        (record(["null", "int", "string"]), "field f0 is a union of 2 types"),
+    ],
+)
+def test_what_json_events_cannot_carry_is_refused(text: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(message)):
+        parse(text, "x.avsc")
+
+
+def test_columns_that_only_the_table_has_are_kept_behind_the_declared_ones() -> None:
+    declared = (Column("a", T.IntegerType(), T.IntegerType()),)
+    stored = T.StructType(
+        [
+            T.StructField("extra", T.StringType()),
+            T.StructField("a", T.IntegerType()),
+            T.StructField("day", T.DateType()),
+            T.StructField("_hoodie_is_deleted", T.BooleanType()),
+        ]
+    )
+    names = [(column.name, column.encoding) for column in extend(declared, stored)]
+    assert names == [("a", Encoding.PLAIN), ("extra", Encoding.ANYTHING), ("day", Encoding.DAYS)]
+
+
+def test_inferred_types() -> None:
+    assert inferred_type(T.NullType()) is None
+    assert inferred_type(T.LongType()) == T.LongType()
+    assert inferred_type(T.LongType(), fits_double=True) == T.DoubleType()
+    assert inferred_type(T.StructType()) == T.StringType()
+    assert inferred_type(T.ArrayType(T.LongType())) == T.StringType()
+
+
+def test_the_committed_schema_names_every_field_of_real_events() -> None:
+    columns = parse(SCHEMA.read_text(), str(SCHEMA))
+    names = [column.name for column in columns]
+    for case in ("snapshot", "insert", "update", "delete", "delete_key_only", "insert_by_statement"):
+        for line in captured(case):
+            assert list(json.loads(line)) == names, case
+    [new] = captured("new_column")
+    assert set(json.loads(new)) - set(names) == {"sales_channel"}
+
+
+@pytest.mark.integration
+def test_the_committed_schema_is_the_tables(database: ConnectionParameters) -> None:
+    load(database, LoadOptions(connector_password="unused"), lambda *_: None)
+    assert outbox_schema(dict(database)) == json.loads(SCHEMA.read_text())
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "fits"),
+    [
+        (T.IntegerType(), T.LongType(), True),
+        (T.IntegerType(), T.StringType(), True),
+        (T.FloatType(), T.DoubleType(), True),
+        (T.DecimalType(10, 2), T.DecimalType(10, 2), True),
+        (T.DecimalType(10, 2), T.DecimalType(12, 2), False),
+        (T.DecimalType(10, 2), T.StringType(), False),
+        (T.LongType(), T.IntegerType(), False),
+    ],
+)
+def test_a_column_becomes_what_hudi_can_read_it_as(before: T.DataType, now: T.DataType, fits: bool) -> None:
+    declared = (Column("price", T.StringType(), now),)
+    refused = refused_changes(declared, T.StructType([T.StructField("price", before)]))
+    told = f"price ({before.simpleString()} in the table, {now.simpleString()} in the file)"
+    assert list(refused.values()) == ([] if fits else [told])
+
+
+def test_a_column_that_the_table_has_not_yet_is_no_change() -> None:
+    assert refused_changes((Column("new", T.LongType(), T.LongType()),), T.StructType([])) == {}
+
+
+KNOWN = ("order_id", "note")
+
+
+def names(sets: list[tuple[str, ...]], *, room: int) -> dict[str, str]:
+    return dict(new_columns(KNOWN, sets, room=room).names)
+
+
+def test_a_column_is_called_what_the_lake_calls_it() -> None:
+    found = names([("Mixed Case", "order"), ("a.b",), ("größe",)], room=10)
+    assert found == {"Mixed Case": "mixed_case", "order": "order", "a.b": "a_b", "größe": "gro_u00df_e"}
+
+
+def test_names_of_which_the_lake_makes_two_become_two_columns() -> None:
+    assert names([("Xx", "xX")], room=10) == {"Xx": "xx", "xX": "x_x"}
+
+
+def test_of_names_that_differ_by_case_one_becomes_a_column_whatever_the_order() -> None:
+    sets = [("Weight",), ("weight",), ("N",), ("n",), ("Note",)]
+    for order in itertools.permutations(sets):
+        found = new_columns(KNOWN, order, room=10)
+        assert found.names == {"n": "n", "weight": "weight"}
+        assert found.unusable == {"N", "Weight", "Note"}
+
+
+def test_fields_that_would_be_called_alike_or_like_hudis_own_are_no_columns() -> None:
+    assert new_columns(KNOWN, [("n", "N", "x")], room=10).unusable == {"n", "N"}
+    assert new_columns(KNOWN, [("order id",), ("orderId",)], room=10).names == {}
+    assert new_columns(KNOWN, [("_hoodie_commit_time", "x")], room=10).unusable == {"_hoodie_commit_time"}
+    assert new_columns(KNOWN, [("Order ID",)], room=10).unusable == {"Order ID"}
+
+
+def test_an_event_that_cannot_have_all_its_columns_adds_none() -> None:
+    assert list(names([("Note", "extra"), ("a", "b")], room=10)) == ["a", "b"]
+    assert list(names([("a", "b"), ("c",)], room=1)) == ["c"]
+
+
+def test_no_more_columns_are_added_than_there_is_room_for() -> None:
+    assert list(names([("a",), ("a", "c"), ("b",)], room=2)) == ["a", "c"]
+    assert names([("a",)], room=0) == {}

@@ -1,0 +1,10 @@
+"""Steps that fail."""
+
+import pytest
+
+from tests.spark_jobs.derived.made_tables import Failing
+
+
+@pytest.fixture
+def fails(monkeypatch: pytest.MonkeyPatch) -> Failing:
+    return Failing(monkeypatch)

@@ -1,0 +1,258 @@
+"""Histories of tables by a log: every version, those too that a commit passes over, once, whatever fails in between."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from analytics.queries import QUERIES
+from contract.history import COMMIT, ENDED, VERSION
+from spark_jobs.derived import commit_events, differences, history_table
+from spark_jobs.errors import SettingsError
+from spark_jobs.options import keys
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.table.timeline import Carried, Timeline
+from tests import cases
+from tests.cases import long
+from tests.spark_jobs.derived.made_tables import Failing, History
+from tests.spark_jobs.events import Event, event
+from tests.spark_jobs.lake import Lake, has_cached
+
+pytestmark = pytest.mark.integration
+
+KEPT = {keys.HISTORY_KEPT: "true"}
+START = datetime(2026, 1, 1, tzinfo=UTC)
+Version = tuple[int, str | None]
+
+
+@dataclass(kw_only=True)
+class Kept(History):
+    """A table by its log, and its history."""
+
+    lake: Lake
+
+    def put_away(self) -> list[str]:
+        folder = self.lake.folder / "lake" / "_events" / "cdc_events"
+        return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+    def versions(self, *, key: int | None = None) -> list[Version]:
+        """Each key's versions in their order: what it was called, None where it ended."""
+        found = self.rows().orderBy("order_id", COMMIT, VERSION).collect()
+        assert all(row["customer_id"] is None and row["__lsn"] is None for row in found if row[ENDED])
+        named = [(row["order_id"], row["customer_id"]) for row in found]
+        return [version for version in named if key in (None, version[0])]
+
+    def queried(self) -> list[tuple[str, int, int | None]]:
+        """What the named query gives: what each version was called, and from and until which second it held."""
+        [query] = [each for each in QUERIES if each.name == "versions"]
+        self.rows().createOrReplaceTempView("history")
+        text = query.text.replace("datalake.cdc_events_history", "history")
+        found = self.lake.spark.sql(f"SELECT * FROM ({text}) ORDER BY order_id, {COMMIT}, {VERSION}").collect()
+        return [(row["customer_id"], second(row["valid_from"]), second(row["valid_to"])) for row in found]
+
+
+def second(at: datetime | None) -> Any:
+    return None if at is None else round((at.astimezone(UTC) - START).total_seconds())
+
+
+def change(key: int, lsn: int, name: str | None) -> Event:
+    """Name a row, None to delete it, at the second `lsn`."""
+    at = int((START + timedelta(seconds=lsn)).timestamp() * 1000)
+    return event(key, lsn, "u" if name else "d", customer_id=name or "GONE", __source_ts_ms=at)
+
+
+@pytest.fixture
+def kept(lake: Lake, request: pytest.FixtureRequest) -> Kept:
+    lake.extra, lake.arguments = KEPT, ("--table-type", getattr(request, "param", "COPY_ON_WRITE"))
+    lake.run(change(1, 1, "one"), change(2, 1, "two"))
+    path = lake.table_path.with_name("cdc_events_history")
+    kept = Kept(spark=lake.spark, path=path, of=lake.table_path, key="order_id", lake=lake)
+    kept.follow()
+    return kept
+
+
+@pytest.mark.parametrize("kept", ["COPY_ON_WRITE", long("MERGE_ON_READ")], indirect=True)
+def test_every_version_of_one_commit_is_there_in_order(kept: Kept) -> None:
+    kept.lake.run(
+        *(change(1, 10 + number, name) for number, name in enumerate(("a", "b", "b", None, None, "c", "one"))),
+        change(2, 20, "zwei"),
+        *(change(3, 21 + number, name) for number, name in enumerate((None, "three", None))),
+    )
+    assert len(kept.put_away()) == 1
+    assert kept.follow() == 1
+    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", None, "c", "one")]
+    assert kept.versions(key=2) == [(2, "two"), (2, "zwei")]
+    assert kept.versions(key=3) == [(3, "three"), (3, None)]
+    [*of_the_first, last] = kept.queried()[:5]
+    assert of_the_first == [("one", 1, 10), ("a", 10, 11), ("b", 11, 13), ("c", 15, 16)]
+    assert last == ("one", 16, None)
+
+
+@pytest.mark.long
+def test_what_ends_as_it_was_has_had_the_versions_in_between(kept: Kept) -> None:
+    kept.lake.run(change(1, 10, "uno") | {"ended": "x"}, change(1, 11, "one"))
+    assert kept.follow() == 1
+    assert kept.versions(key=1) == [(1, "one"), (1, "uno"), (1, "one")]
+    assert [row["ended_"] for row in kept.rows().filter("order_id = 1").orderBy(COMMIT, VERSION).collect()] == [
+        None,
+        "x",
+        None,
+    ]
+    kept.lake.run(change(1, 12, "one"), change(1, 13, "one"))
+    assert kept.follow() == 0
+
+
+@pytest.mark.long
+def test_what_is_sent_again_is_no_version(kept: Kept) -> None:
+    kept.lake.run(change(1, 10, "a"), change(1, 11, None), change(1, 12, "b"))
+    kept.follow()
+    kept.lake.run(change(1, 1, "one"), change(1, 10, "a"), change(1, 11, None), change(1, 12, "b"), change(1, 13, "c"))
+    assert kept.follow() == 1
+    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", None, "b", "c")]
+
+
+@pytest.mark.long
+def test_what_the_history_has_is_put_away_no_longer(kept: Kept) -> None:
+    for number in range(3):
+        kept.lake.run(change(1, 10 + 2 * number, "x"), change(1, 11 + 2 * number, "y"))
+    assert len(kept.put_away()) == 3
+    assert kept.follow() == 3
+    # That of the newest commit is there until another one follows.
+    kept.lake.run(change(1, 30, "z"))
+    assert kept.follow() == 1
+    assert kept.put_away() == []
+
+
+@pytest.mark.long
+def test_values_left_out_are_restored_in_between_too(kept: Kept) -> None:
+    unavailable = "__debezium_unavailable_value"
+    kept.lake.run({**change(1, 10, "a"), "products": '["p"]'}, {**change(1, 11, "b"), "products": unavailable})
+    kept.lake.run({**change(1, 12, "c"), "products": unavailable}, {**change(1, 13, "d"), "products": "[]"})
+    kept.follow()
+    found = kept.rows().filter("order_id = 1").orderBy(COMMIT, VERSION).collect()
+    assert [(row["customer_id"], row["products"]) for row in found[1:]] == [
+        *(("a", '["p"]'), ("b", '["p"]')),
+        *(("c", '["p"]'), ("d", "[]")),
+    ]
+
+
+@pytest.mark.long
+def test_a_history_that_was_away_for_long_has_the_versions_of_commits_whose_files_are_gone(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = {"hoodie.cleaner.commits.retained": "1", "hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3"}
+    kept.lake.extra = KEPT | short
+    log = [("a", "b"), ("c",), (None,), (None, "d"), ("e", "e"), ("f", "g")]
+    for number, names in enumerate(log):
+        kept.lake.run(*(change(1, 10 * number + each + 10, name) for each, name in enumerate(names)))
+    assert len(Timeline(Hadoop(kept.lake.spark), str(kept.lake.table_path)).instants_after("")) < len(log)
+    monkeypatch.setattr(history_table, "_READABLE_COMMITS", 2)
+    assert kept.follow() == 2
+    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", "c", None, "d", "e", "f", "g")]
+    assert not kept.log
+
+
+@pytest.mark.long
+def test_commits_without_events_are_passed_over_with_a_line(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept.lake.extra = {}
+    for lsn in (10, 11, 12, 13):
+        kept.lake.run(change(1, lsn, f"at {lsn}"))
+    monkeypatch.setattr(history_table, "_READABLE_COMMITS", 2)
+    assert kept.follow() == 2
+    assert kept.versions(key=1) == [(1, name) for name in ("one", "at 12", "at 13")]
+    assert kept.log == ["skipped 2 commits whose files may be gone"]
+
+
+def test_each_version_is_there_once_after_crashes_before_and_behind_either_commit(kept: Kept, fails: Failing) -> None:
+    kept.lake.land(change(1, 10, "a"), change(1, 11, "b"))
+    fails(lambda: kept.lake.job().run_batch(), committed=False)
+    [left] = kept.put_away()
+    kept.lake.run()
+    assert kept.put_away() == [left]
+    kept.lake.land(change(1, 12, "c"), change(1, 13, "d"))
+    fails(lambda: kept.lake.job().run_batch(), committed=False)
+    # The batch is another one when it comes again.
+    kept.lake.land(change(1, 14, "e"))
+    fails(lambda: kept.lake.job().run_batch(), committed=True)
+    assert kept.lake.job().run_batch() is None
+    assert len(kept.put_away()) == 3
+
+    kept.spark.catalog.clearCache()
+    fails(kept.follow, committed=False, step=(differences, "compare"))
+    assert not has_cached(kept.spark)
+    fails(kept.follow, committed=False)
+    fails(kept.follow, committed=True)
+    assert kept.follow() == 1
+    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", "c", "d", "e")]
+
+    # What the history has, and what a crash left, is put away no longer; without a history nothing is.
+    kept.lake.run(change(1, 15, "f"))
+    kept.follow()
+    assert kept.put_away() == []
+    kept.lake.extra = {}
+    kept.lake.run(change(1, 16, "g"), change(1, 17, "h"))
+    assert kept.put_away() == []
+
+
+def test_a_batch_that_was_never_committed_names_nothing() -> None:
+    [name] = [f"20260101-{commit_events._digest('to here')}"]
+    for commit, named in [
+        (Carried("20260102", "to here", "20260101"), {"20260102": name}),
+        (Carried("20260103", "to here", "20260102"), {}),
+        (Carried("20260102", "elsewhere", ""), {}),
+        (Carried("20260101", "to here", ""), {}),
+    ]:
+        assert commit_events.named_by([name], [commit]) == named
+
+
+@pytest.mark.parametrize("batches", [2, long(6)])
+def test_any_log_in_any_batches_gives_the_versions_that_it_has(kept: Kept, fails: Failing, batches: int) -> None:
+    chance = cases.chance()
+    log: list[Version] = [(1, "one"), (2, "two")]
+    for _ in range(batches):
+        again = chance.randrange(4)
+        begin = max(len(log) - again, 2)
+        log += [(chance.randint(1, 4), chance.choice(["a", "b", None])) for _ in range(chance.randint(1, 12))]
+        lines = [change(*(key, 10 + number, name)) for number, (key, name) in enumerate(log) if number >= begin]
+        kept.lake.land(*lines)
+        if chance.random() < 0.3:
+            fails(lambda: kept.lake.job().run_batch(), committed=chance.random() < 0.5)
+        kept.lake.job().run_batch()
+        if chance.random() < 0.3:
+            fails(kept.follow, committed=chance.random() < 0.5, always=False)
+        if chance.random() < 0.5:
+            kept.follow()
+    kept.follow()
+    assert kept.versions() == versions_of(log)
+
+
+def versions_of(log: Sequence[tuple[int, str | None]]) -> list[Version]:
+    """All versions that a log has, each key's in their order; what changes nothing is none."""
+    found: list[Version] = []
+    for wanted in sorted({key for key, _ in log}):
+        now: str | None = None
+        for key, name in log:
+            if key == wanted and name != now:
+                now = name
+                found.append((key, name))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("extra", "arguments", "line"),
+    [
+        ({keys.APPEND_ONLY: "true", keys.RECORD_KEY: "__event_id"}, (), "isn't supported with hoodie.streamer.append"),
+        ({keys.TRANSFORMER_SQL: "SELECT * FROM <SRC>"}, ("--transformer-class", "x"), "transformer-class"),
+    ],
+)
+def test_what_can_have_no_versions_in_between_is_refused(
+    spark: SparkSession, tmp_path: Path, extra: dict[str, str], arguments: tuple[str, ...], line: str
+) -> None:
+    if arguments:
+        arguments = (arguments[0], "org.apache.hudi.utilities.transform.SqlQueryBasedTransformer")
+    with pytest.raises(SettingsError, match=line):
+        Lake(spark, tmp_path, KEPT | extra, arguments).settings()

@@ -1,0 +1,178 @@
+"""Histories by Spark and Hudi themselves: a version for each state that a commit of the table has had, once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from contract.history import COMMIT, ENDED, VALID_FROM, VERSION
+from spark_jobs.derived.made_table import as_of
+from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.options import keys
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.table.timeline import Timeline
+from tests import cases
+from tests.cases import long
+from tests.spark_jobs.derived.made_tables import Failing, History, HudiTables, Row
+
+pytestmark = pytest.mark.integration
+
+FIELDS = "address_id int, street string, __read_ms bigint, __op string"
+LOG_FIELDS = "address_id int, street string, __lsn bigint, __source_ts_ms bigint, __op string"
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(kw_only=True)
+class Street(History):
+    """A table of addresses, and its history."""
+
+    tables: HudiTables
+    fields: str = FIELDS
+
+    def set(self, **streets: str) -> None:
+        """Commit addresses `a1`, `a2`, …, read at a second of their own."""
+        self.tables.order += 1
+        self.put(*(self.row(int(name[1:]), street) for name, street in streets.items()))
+
+    def put(self, *rows: Row, gone: Sequence[int] = ()) -> None:
+        self.tables.put("address", *rows, gone=gone, schema=self.fields)
+
+    def row(self, number: int, street: str) -> Row:
+        at = int((START + timedelta(seconds=self.tables.order)).timestamp() * 1000)
+        return {"address_id": number, "street": street, "__read_ms": at, "__source_ts_ms": at, "__op": "u"}
+
+    def versions(self) -> list[tuple[int, str | None, bool]]:
+        found = self.rows().orderBy("address_id", COMMIT).collect()
+        return [(row["address_id"], row["street"], row[ENDED]) for row in found]
+
+
+def empty(spark: SparkSession, folder: Path, fields: str = FIELDS) -> Street:
+    tables = HudiTables(spark, folder)
+    path = folder / "history"
+    return Street(spark=spark, path=path, of=tables.path("address"), key="address_id", tables=tables, fields=fields)
+
+
+@pytest.fixture
+def street(spark: SparkSession, tmp_path: Path) -> Street:
+    street = empty(spark, tmp_path)
+    street.set(a1="one", a2="two")
+    return street
+
+
+def test_each_commit_gives_versions_of_what_changed_and_ends_what_is_gone(street: Street) -> None:
+    job = street.job()
+    assert street.follow(job) == 1
+    street.set(a1="uno", a3="three")
+    # The same values, read again, are no version.
+    street.set(a3="three")
+    street.set(a1="eins")
+    street.put(gone=[2])
+    before = datetime.now(UTC)
+    assert street.follow(job) == 3
+    # A version holds from when its row was read, and its end from the commit.
+    at = {(row["address_id"], row["street"]): row[VALID_FROM].astimezone(UTC) for row in street.rows().collect()}
+    assert at[1, "one"] == START + timedelta(seconds=1)
+    assert timedelta(0) <= before - at[2, None] < timedelta(minutes=2)
+    street.set(a2="two")
+    assert street.follow(job) == 1
+    assert street.versions() == [
+        *((1, name, False) for name in ("one", "uno", "eins")),
+        *((2, "two", False), (2, None, True), (2, "two", False)),
+        (3, "three", False),
+    ]
+
+
+def test_rows_of_a_log_hold_from_their_change(spark: SparkSession, tmp_path: Path) -> None:
+    street = empty(spark, tmp_path, LOG_FIELDS.replace("__lsn bigint, ", ""))
+    street.set(a1="one")
+    street.follow()
+    [row] = street.rows().collect()
+    assert row[VALID_FROM].astimezone(UTC) == START + timedelta(seconds=1)
+
+
+def test_each_version_is_there_once_after_a_failure_and_a_restart(street: Street, fails: Failing) -> None:
+    street.follow()
+    street.set(a1="uno")
+    street.set(a1="eins")
+    job = street.job()
+    fails(job.run_batch, committed=True)
+    job.load()
+    assert street.follow(job) == 1
+    assert street.follow() == 0
+    assert [street for number, street, _ in street.versions() if number == 1] == ["one", "uno", "eins"]
+
+
+@pytest.mark.parametrize("rounds", [3, long(6)])
+def test_of_each_commit_the_versions_are_the_table_as_it_was(street: Street, rounds: int) -> None:
+    chance, job = cases.chance(), street.job()
+    street.follow(job)
+    for _ in range(rounds):
+        numbers = chance.sample(range(1, 6), 3)
+        if chance.random() < 0.7:
+            street.set(**{f"a{number}": chance.choice("xyz") for number in numbers[:2]})
+        else:
+            street.put(gone=numbers[2:])
+        if chance.random() < 0.5:
+            job = street.job()
+            street.follow(job)
+    street.follow(job)
+    versions = street.rows().orderBy(COMMIT).collect()
+    for instant in Timeline(Hadoop(street.spark), str(street.of)).instants_after(""):
+        newest = {row["address_id"]: row for row in versions if row[COMMIT] <= int(instant)}
+        found = {number: row["street"] for number, row in newest.items() if not row[ENDED]}
+        was = as_of(street.spark, str(street.of), instant).collect()
+        assert found == {row["address_id"]: row["street"] for row in was}
+
+
+def test_a_new_column_of_the_table_comes_and_one_that_goes_is_null(street: Street) -> None:
+    street.follow()
+    # Two are called as columns of the history, one as it calls the second.
+    new = dict.fromkeys(("zip", "ended", "valid_from", "valid_from_"), "07")
+    street.fields = FIELDS.replace("street string,", f"street string, {' string, '.join(new)} string,")
+    street.set(a1="one")
+    assert street.follow() == 0
+    street.put(street.row(1, "one") | new | {"valid_from_": "08"})
+    assert street.follow() == 1
+    found = street.rows().filter("address_id = 1").orderBy(COMMIT)
+    for name, last in {"zip": "07", "ended_": "07", "valid_from_": "07", "valid_from__": "08"}.items():
+        assert [row[name] for row in found.collect()] == [None, last]
+    street.put(gone=[1])
+    assert street.follow() == 1
+    assert (1, None, True) in street.versions()
+
+
+def test_it_waits_for_its_table_and_refuses_another_kinds_progress(spark: SparkSession, tmp_path: Path) -> None:
+    street = empty(spark, tmp_path)
+    assert street.job().run_batch() is None
+    street.set(a1="one")
+    street.follow()
+    other = street.job()
+    own = [column for column in street.rows().columns if column.startswith("_hoodie_")]
+    other._write(street.rows().drop(*own), '{"x": 1}')
+    with pytest.raises(JobError, match="isn't a history's"):
+        street.job()
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({keys.RECORD_KEY: "address_id"}, "a history's is its table's key and, behind it, __commit,__version"),
+        (
+            {keys.RECORD_KEY: f"valid_from,{COMMIT},{VERSION}"},
+            "is a column of each history: its table's is valid_from_",
+        ),
+        (
+            {keys.PARTITION_PATH: "street", keys.KEY_GENERATOR: "org.apache.hudi.keygen.ComplexKeyGenerator"},
+            "a history has no partitions",
+        ),
+    ],
+)
+def test_what_a_history_can_not_be_is_said(
+    spark: SparkSession, tmp_path: Path, change: dict[str, str], line: str
+) -> None:
+    street = empty(spark, tmp_path)
+    with pytest.raises(SettingsError, match=line):
+        street.settings(**change)

@@ -1,0 +1,159 @@
+"""Tables that the job has written, asked in Athena's SQL: each type, now, as of an instant and since one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from analytics.create_table import created_table
+from analytics.queries import QUERIES, Queried
+from local.look.lake import Lake
+from local.query.create import create
+from local.query.instants import InstantError, readable
+from local.query.query import LakeTable, Period, QueriedLake, ask, described
+from local.query.silver import Silver
+from tests.cases import long
+from tests.spark_jobs.derived.test_compared_tables import ROWS, things, writer
+
+pytestmark = pytest.mark.integration
+
+TYPES = {
+    "COPY_ON_WRITE": (),
+    "MERGE_ON_READ": ("hoodie.compact.inline=true", "hoodie.compact.inline.max.delta.commits=3"),
+}
+# What cleans and archives within a few commits.
+CLEANED = (
+    *("hoodie.clean.max.commits=1", "hoodie.cleaner.commits.retained=3"),
+    *("hoodie.keep.min.commits=5", "hoodie.keep.max.commits=7"),
+)
+COMMITS = 10
+ITEMS = [
+    {"product_id": 11, "quantity": 12, "unit_price": 14, "discount": 0},
+    {"product_id": 42, "quantity": 10, "unit_price": 9.8, "discount": 0.05},
+]
+by_type = pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", long("MERGE_ON_READ")])
+
+
+def lake_of(path: Path, name: str = "things", *, outbox: bool = False) -> QueriedLake:
+    table = LakeTable(queried=Queried(table=name, outbox=outbox), lake=Lake(base_uri=path.as_uri()))
+    return QueriedLake(database="datalake", tables=[table], silver=Silver(path / "silver"))
+
+
+def rows(lake: QueriedLake, sql: str, **period: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = ask(lake, sql, Period(**period)).to_pylist()
+    return found
+
+
+def order_rows(spark: SparkSession, orders: str) -> DataFrame:
+    """Orders as the job decodes those of the outbox, as far as the named queries look at them."""
+    return spark.sql(orders).select(
+        "id",
+        F.lit("kind").alias("kind"),
+        F.col("id").cast("int").alias("order_id"),
+        F.lit("VINET").alias("customer_id"),
+        F.expr("date'1996-07-04'").alias("order_date"),
+        F.expr("cast(null as date)").alias("shipped_date"),
+        F.expr("timestamp'2026-11-20 23:23:11.083659'").alias("updated_at"),
+        F.lit(json.dumps(ITEMS)).alias("order_items"),
+        F.lit(json.dumps({"company_name": "Vins et alcools Chevalier"})).alias("customer"),
+        F.expr("1L").alias("__lsn"),
+        F.lit(False).alias("_hoodie_is_deleted"),
+    )
+
+
+@by_type
+def test_the_named_queries_read_what_the_job_has_written(spark: SparkSession, tmp_path: Path, table_type: str) -> None:
+    write = writer(spark, tmp_path / "orders", table_type, *TYPES[table_type])
+    write(order_rows(spark, "SELECT id FROM VALUES (10248L), (10249L) AS t(id)"))
+    lake = lake_of(tmp_path / "orders", "cdc_events", outbox=True)
+    texts = {query.name: query.text for query in QUERIES}
+    items = rows(lake, texts["order_items"])
+    assert sorted((row["order_id"], str(row["quantity"]), str(row["unit_price"])) for row in items) == [
+        (order, quantity, price)
+        for order in (10248, 10249)
+        for quantity, price in (("10.00", "9.80"), ("12.00", "14.00"))
+    ]
+    assert {str(row["discount"]) for row in items} == {"0.00", "0.05"}
+    latest = rows(lake, texts["latest_orders"])
+    assert [row["order_id"] for row in latest] == [10249, 10248]
+    assert latest[0]["customer"] == "Vins et alcools Chevalier"
+    assert latest[0]["updated_at"].isoformat() == "2026-11-20T23:23:11.083659+00:00"
+    first = readable(lake.tables[0].lake).newest
+    write(order_rows(spark, "SELECT id FROM VALUES (10250L) AS t(id)"))
+    changed = rows(lake, texts["changed_since"].replace("?", f"'{first}'"))
+    assert [row["order_id"] for row in changed] == [10250]
+    assert rows(lake, texts["quarantine"]) == []
+    listed = {(row["table"], row["column"]): row["type"] for row in described(lake).to_pylist()}
+    assert listed["order_items", "unit_price"] == "decimal(12, 2)"
+    assert listed["cdc_events", "updated_at"].startswith("timestamp")
+
+
+@by_type
+def test_what_is_still_whole_is_answered_and_the_rest_refused(
+    spark: SparkSession, tmp_path: Path, table_type: str
+) -> None:
+    write = writer(spark, tmp_path / "things", table_type, *CLEANED, *TYPES[table_type])
+    lake = lake_of(tmp_path / "things")
+    instants: list[str] = []
+    for number in range(COMMITS):
+        write(things(spark, "true" if number == 0 else f"id <= {number}", price=f"{number}D", __lsn=f"{number}L"))
+        instants.append(max(row["at"] for row in rows(lake, "SELECT max(_hoodie_commit_time) AS at FROM things")))
+    asked = "SELECT count(*) AS n, max(price) AS price FROM things"
+    answers = {}
+    for number, instant in enumerate(instants):
+        try:
+            [row] = rows(lake, asked, as_of=instant)
+        except InstantError:
+            continue
+        answers[number] = (row["n"], row["price"])
+    assert answers == {number: (ROWS, float(number)) for number in answers}
+    # Some of each: those that were cleaned, and the newest.
+    assert 2 <= len(answers) < COMMITS - 4
+    assert max(answers) == COMMITS - 1
+    with pytest.raises(InstantError, match="the cleaner may have removed"):
+        rows(lake, asked, since=instants[0])
+
+
+@by_type
+def test_changes_since_an_instant_are_inserts_updates_and_deletes(
+    spark: SparkSession, tmp_path: Path, table_type: str
+) -> None:
+    write = writer(spark, tmp_path / "things", table_type, *TYPES[table_type])
+    lake = lake_of(tmp_path / "things")
+    write(things(spark, "id BETWEEN 2 AND 100"))
+    before = readable(lake.tables[0].lake).newest
+    write(things(spark, "id = 7", price="0D", __lsn="2L"))
+    write(things(spark, "id = 8", _hoodie_is_deleted="true", __lsn="2L"))
+    after = readable(lake.tables[0].lake).newest
+    write(things(spark, "id = 1"))
+    asked = "SELECT _change, id, price FROM things ORDER BY id"
+    insert, update, delete = (
+        {"_change": "insert", "id": 1, "price": 0.125},
+        {"_change": "update", "id": 7, "price": 0.0},
+        {"_change": "delete", "id": 8, "price": 1.0},
+    )
+    assert rows(lake, asked, since=before) == [insert, update, delete]
+    assert rows(lake, asked, since=before, as_of=after) == [update, delete]
+    assert rows(lake, asked, since=readable(lake.tables[0].lake).newest) == []
+
+
+def test_a_table_is_made_of_what_the_job_has_written_and_as_of_an_instant(spark: SparkSession, tmp_path: Path) -> None:
+    write = writer(spark, tmp_path / "things", "COPY_ON_WRITE")
+    lake = lake_of(tmp_path / "things")
+    write(things(spark, "id BETWEEN 1 AND 100"))
+    before = readable(lake.tables[0].lake).newest
+    write(things(spark, "id <= 40", _hoodie_is_deleted="true", __lsn="2L"))
+    for name, period, count in (("now", Period(), 60), ("then", Period(as_of=before), 100)):
+        created = created_table(
+            f"CREATE TABLE {name}_there WITH (partitioned_by=ARRAY['part']) AS"
+            " SELECT id, price, id % 10 AS part FROM things"
+        )
+        assert created is not None
+        [made] = create(lake, created, period).to_pylist()
+        assert (made["rows"], made["partitions"]) == (count, 10)
+    assert rows(lake, "SELECT * FROM now_there ORDER BY id") == rows(
+        lake, "SELECT id, price, id % 10 AS part FROM things ORDER BY id"
+    )

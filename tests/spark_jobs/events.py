@@ -1,0 +1,86 @@
+"""Events as Debezium sends them, where the project's files are, and AWS as moto stands in for it."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.options import properties
+
+if TYPE_CHECKING:
+    from mypy_boto3_glue import GlueClient
+
+ROOT = Path(__file__).resolve().parents[2]
+CONF = ROOT / "spark_jobs" / "conf"
+SCHEMA = ROOT / "pipelines" / "orders" / "cdc_events.avsc"
+EVENTS = ROOT / "tests" / "events"
+TOPIC = "demo.datalake.cdc_events"
+# What the jobs of tables without partitions have in common: two buckets, and as few files as can be.
+SHARED = dict(properties.load(str(CONF / "cdc_events.properties"), lambda path: Path(path).read_text()))
+
+Event = dict[str, Any]
+
+
+def event(order_id: int, lsn: int, op: str = "u", **fields: Any) -> Event:
+    """A change event of the shape that Debezium gives it (tests/events)."""
+    return {
+        "order_id": order_id,
+        "customer_id": "VINET",
+        "order_date": 20777,
+        "required_date": 20800,
+        "shipped_date": None,
+        "order_items": '[{"discount": 0, "quantity": 12, "product_id": 11, "unit_price": 14}]',
+        "products": "[]",
+        "customer": '{"customer_id": "VINET"}',
+        "employee": '{"employee_id": 5}',
+        "shipper": "{}",
+        "shipment": "{}",
+        "updated_at": "2026-11-20T23:23:11.083659Z",
+        "__deleted": "true" if op == "d" else "false",
+        "__op": op,
+        "__db": "devdb",
+        "__table": "cdc_events",
+        "__schema": "datalake",
+        "__lsn": lsn,
+        "__source_ts_ms": 1795216992726,
+    } | fields
+
+
+def captured(case: str) -> list[str]:
+    """The values of a captured case, as they were on the topic."""
+    return (EVENTS / f"{case}.jsonl").read_text().splitlines()
+
+
+def as_lines(events: Sequence[Event | str]) -> str:
+    """Events as JSON lines; a text stands for itself."""
+    return "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in events)
+
+
+def frame_of(spark: SparkSession, texts: Sequence[str]) -> DataFrame:
+    """Lines of one file, as the job hands them to its decoder."""
+    lines = [(text, "file", 0, number, 0) for number, text in enumerate(texts)]
+    return spark.createDataFrame(lines, "line string, origin string, block int, number long, tie int")
+
+
+def aws_environment(glue_endpoint: str) -> dict[str, str]:
+    """What AWS's clients need to talk to moto."""
+    keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true"}
+    return keys | {"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL_GLUE": glue_endpoint}
+
+
+def glue_client(endpoint: str) -> "GlueClient":
+    return boto3.client(
+        "glue", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x"
+    )
+
+
+def glue_table(endpoint: str) -> dict[str, Any]:
+    """The lake's table as Glue has it, with its partitions' values."""
+    client = glue_client(endpoint)
+    table: dict[str, Any] = dict(client.get_table(DatabaseName="datalake", Name="cdc_events")["Table"])
+    pages = client.get_paginator("get_partitions").paginate(DatabaseName="datalake", TableName="cdc_events")
+    table["partitions"] = sorted(tuple(entry["Values"]) for page in pages for entry in page["Partitions"])
+    return table

@@ -1,0 +1,175 @@
+"""Snapshot rows against changes that the snapshot didn't see, in the orders that Debezium 3.7 was seen to send.
+
+Each story is one key's; all of them are told to one table, in the same three commits.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.cases import long
+from tests.spark_jobs.events import Event, event
+from tests.spark_jobs.lake import Lake
+
+pytestmark = pytest.mark.integration
+
+# An initial snapshot's rows have the slot's position: transactions that wrote before it may commit after it.
+SLOT = 1_000
+COMMITS = 3
+Entry = Callable[[int], Event]
+
+
+def initial(who: str) -> Entry:
+    """A row of an initial snapshot."""
+    return lambda key: event(key, SLOT, "r", customer_id=who)
+
+
+def incremental(who: str) -> Entry:
+    """A row of an incremental snapshot, which has no position."""
+    return lambda key: event(key, 0, "r", customer_id=who) | {"__lsn": None}
+
+
+def change(lsn: int, who: str) -> Entry:
+    """An insert or update."""
+    return lambda key: event(key, lsn, customer_id=who)
+
+
+def delete(lsn: int) -> Entry:
+    """A delete."""
+    return lambda key: event(key, lsn, "d")
+
+
+@dataclass(frozen=True)
+class Story:
+    """What comes of one key in each commit, and which customer its row has after each (None: there is no row)."""
+
+    name: str
+    commits: Sequence[Sequence[Entry]]
+    customers: Sequence[str | None]
+
+
+STORIES = (
+    Story(
+        "a change from before an initial snapshot's position is newer, in the same commit",
+        [[initial("old"), change(SLOT - 16, "new")], [], []],
+        ["new", "new", "new"],
+    ),
+    Story(
+        "a change from before an initial snapshot's position is newer, in a later commit",
+        [[initial("old")], [change(SLOT - 16, "new")], []],
+        ["old", "new", "new"],
+    ),
+    Story(
+        "a delete from before an initial snapshot's position removes its row",
+        [[initial("old")], [delete(SLOT - 16)], []],
+        ["old", None, None],
+    ),
+    Story(
+        "an initial snapshot in a second life replaces what came before",
+        [[change(80, "first life")], [initial("second life")], [change(SLOT + 8, "new")]],
+        ["first life", "second life", "new"],
+    ),
+    Story(
+        "an initial snapshot's row that comes late leaves a newer row alone",
+        [[change(SLOT + 8, "new")], [initial("old")], []],
+        ["new", "new", "new"],
+    ),
+    Story(
+        "an initial snapshot's row that comes late leaves a newer delete alone",
+        [[change(SLOT + 8, "new"), delete(SLOT + 16)], [initial("old")], []],
+        [None, None, None],
+    ),
+    Story(
+        "an incremental snapshot replaces a row whose change was lost",
+        [[change(80, "stale")], [incremental("read")], [change(88, "new")]],
+        ["stale", "read", "new"],
+    ),
+    Story(
+        "a change that an incremental snapshot didn't see is newer, whatever the position that others had reached",
+        [[change(2_000, "before")], [incremental("read"), change(2_008, "open then")], []],
+        ["before", "open then", "open then"],
+    ),
+    Story(
+        "a delete that an incremental snapshot didn't see removes its row, in the same commit",
+        [[change(80, "before")], [incremental("read"), delete(88)], []],
+        ["before", None, None],
+    ),
+    Story(
+        "what was deleted and, unseen, inserted again comes back, and a repeated delete leaves it there",
+        [[change(80, "before"), delete(88)], [incremental("read")], [delete(88), change(80, "before")]],
+        [None, "read", "read"],
+    ),
+    Story(
+        "what was deleted and read in one commit is there, and a repeated delete leaves it there",
+        [[change(80, "before")], [delete(88), incremental("read")], [delete(88)]],
+        ["before", "read", "read"],
+    ),
+    Story(
+        "a delete after an incremental snapshot removes what came back",
+        [[change(80, "before"), delete(88)], [incremental("read")], [delete(104)]],
+        [None, "read", None],
+    ),
+    Story(
+        "snapshots of one row follow each other",
+        [[initial("first")], [incremental("second")], [incremental("third")]],
+        ["first", "second", "third"],
+    ),
+    Story(
+        "a topic that is read again ends in the same row",
+        [
+            [initial("old"), change(SLOT - 16, "new")],
+            [initial("old")],
+            [change(SLOT - 16, "new"), initial("old"), change(SLOT - 16, "new")],
+        ],
+        ["new", "old", "new"],
+    ),
+    Story(
+        "a change without a position goes to quarantine",
+        [[initial("old")], [lambda key: event(key, 0) | {"__lsn": None}], []],
+        ["old", "old", "old"],
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a table held after each commit, by the story's place in STORIES, and why lines were set aside."""
+
+    customers: Sequence[dict[int, str]]
+    reasons: Sequence[str]
+
+
+@pytest.fixture(scope="module", params=["COPY_ON_WRITE", long("MERGE_ON_READ")])
+def told(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """All stories, told to one table of each type."""
+    folder: Path = tmp_path_factory.mktemp("stories")
+    limit = {"hoodie.streamer.quarantine.max.records": "1"}
+    lake = Lake(spark, folder, extra=limit, arguments=["--table-type", request.param])
+    customers = []
+    for number in range(COMMITS):
+        entries = [entry(key) for key, story in enumerate(STORIES) for entry in story.commits[number]]
+        # A row that no story is about: no commit consists of snapshot rows alone, as none does on a table in use.
+        lake.run(*entries, event(len(STORIES), 5_000 + 8 * number))
+        rows: dict[int, dict[str, Any]] = lake.rows()
+        customers.append({key: row["customer_id"] for key, row in rows.items()})
+    return Told(customers, [entry["reason"] for entry in lake.quarantined()])
+
+
+@pytest.mark.parametrize("key", range(len(STORIES)), ids=[story.name for story in STORIES])
+def test_a_snapshots_row_has_the_place_of_the_change_before_it(told: Told, key: int) -> None:
+    assert [customers.get(key) for customers in told.customers] == list(STORIES[key].customers)
+
+
+def test_only_a_snapshots_row_may_come_without_a_position(told: Told) -> None:
+    assert told.reasons == ["missing: __lsn"]
+
+
+def test_a_snapshot_of_a_new_table_is_written_as_it_comes(lake: Lake) -> None:
+    lake.run(initial("first")(1), initial("second")(1), incremental("other")(2))
+    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "second", 2: "other"}
+    lake.run(event(1, 8, customer_id="new"), event(2, 8, "d"))
+    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "new"}

@@ -1,0 +1,104 @@
+"""HoodieStreamer's SqlQueryBasedTransformer: what a query may change on the way into the table, and what it may not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.errors import SettingsError
+from spark_jobs.options import keys
+from tests.spark_jobs.events import SCHEMA, event
+from tests.spark_jobs.lake import Lake
+
+pytestmark = pytest.mark.integration
+
+UNAVAILABLE = "__debezium_unavailable_value"
+CLASS = "org.apache.hudi.utilities.transform.SqlQueryBasedTransformer"
+
+
+def transformed(lake: Lake, query: str, *, times: int = 1, added: dict[str, str] | None = None) -> Lake:
+    """The lake with a query, and with a target schema that has the `added` columns, too."""
+    lake.arguments = ("--transformer-class", ",".join([CLASS] * times))
+    lake.extra = {keys.TRANSFORMER_SQL: query}
+    if added is not None:
+        schema = json.loads(SCHEMA.read_text())
+        schema["fields"] += [{"name": name, "type": ["null", kind]} for name, kind in added.items()]
+        path = Path(lake.folder) / "target.avsc"
+        path.write_text(json.dumps(schema))
+        lake.extra |= {keys.TARGET_SCHEMA_FILE: str(path)}
+    return lake
+
+
+def test_a_query_adds_a_column_that_the_target_schema_has_and_deletes_pass(lake: Lake) -> None:
+    query = "SELECT *, upper(customer_id) || '!' AS shouted FROM <SRC> a WHERE 'European Union' <> 'Unions'"
+    transformed(lake, query, added={"shouted": "string"})
+    lake.run(event(1, 10, "c", customer_id="abc"), event(3, 10, "c"))
+    assert lake.rows()[1]["shouted"] == "ABC!"
+    # The table has the column now, the events still haven't.
+    report = lake.run(event(1, 20, customer_id="def"), event(2, 20, "c", note="new"), event(3, 20, "d"))
+    assert report.deletes == 1
+    assert lake.run(event(3, 15)).folded == 1
+    assert {key: (row["shouted"], row["note"]) for key, row in lake.rows().items()} == {
+        1: ("DEF!", None),
+        2: ("VINET!", "new"),
+    }
+
+
+@pytest.mark.long
+def test_several_transformers_are_applied_one_after_the_other(lake: Lake) -> None:
+    columns = "order_id, concat(customer_id, '+') AS customer_id"
+    rest = [f["name"] for f in json.loads(SCHEMA.read_text())["fields"] if f["name"] not in ("order_id", "customer_id")]
+    transformed(lake, f"SELECT {columns}, {', '.join(rest)}, _hoodie_is_deleted FROM <SRC>", times=3)
+    lake.run(event(1, 10, "c", customer_id="A"))
+    assert lake.rows()[1]["customer_id"] == "A+++"
+
+
+@pytest.mark.long
+def test_what_a_query_filters_out_is_not_written(lake: Lake) -> None:
+    transformed(lake, "SELECT * FROM <SRC> WHERE _hoodie_is_deleted OR customer_id <> 'SECRET'")
+    lake.run(event(1, 10, "c", customer_id="SECRET"), event(2, 10, "c"))
+    assert sorted(lake.rows()) == [2]
+
+
+def test_a_placeholder_takes_the_tables_value_only_where_the_query_left_it_as_it_was(lake: Lake) -> None:
+    rest = [field["name"] for field in json.loads(SCHEMA.read_text())["fields"] if field["name"] != "employee"]
+    query = f"SELECT {', '.join(rest)}, concat('[', employee, ']') AS employee, _hoodie_is_deleted FROM <SRC>"
+    transformed(lake, query)
+    lake.run(event(1, 10, "c", products="[1]", employee="{}"), event(2, 10, "c", products="[2]", employee="{}"))
+    report = lake.run(event(1, 20, products=UNAVAILABLE, employee="[]"), event(2, 20, employee=UNAVAILABLE))
+    assert lake.rows()[1]["products"] == "[1]"
+    assert lake.rows()[1]["employee"] == "[[]]"
+    # The table's value is the query's, not the source's: taking it would apply the query twice.
+    assert report.quarantined == 1
+    assert lake.rows()[2]["__lsn"] == 10
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT order_id FROM <SRC>", "the query must pass on __lsn, _hoodie_is_deleted as it is"),
+        ("SELECT * EXCEPT (order_id), order_id + 1 AS order_id FROM <SRC>", "must pass on order_id as it is"),
+        ("SELECT * FROM <SRC> UNION ALL SELECT * FROM <SRC>", "must pass on order_id, __lsn, _hoodie_is_deleted"),
+        ("SELECT order_id, __lsn, _hoodie_is_deleted FROM <SRC>", "the query lacks customer_id, order_date,"),
+        ("SELECT *, 1 AS one FROM <SRC>", "the query adds one, not in the table's schema"),
+        ("SELECT *, customer_id FROM <SRC>", "the query gives customer_id twice"),
+        ("SELECT nothing FROM <SRC>", "nothing"),
+        ("SELEC * FROM <SRC>", "PARSE_SYNTAX_ERROR"),
+    ],
+)
+def test_a_query_that_cannot_be_written_is_refused_before_anything_is(lake: Lake, query: str, message: str) -> None:
+    if "EXCEPT" in query:
+        rest = [f["name"] for f in json.loads(SCHEMA.read_text())["fields"] if f["name"] != "order_id"]
+        query = f"SELECT {', '.join(rest)}, order_id + 1 AS order_id, _hoodie_is_deleted FROM <SRC>"
+    transformed(lake, query)
+    with pytest.raises(SettingsError) as refusal:
+        lake.job()
+    assert str(refusal.value).startswith(f"{keys.TRANSFORMER_SQL}: ")
+    assert message in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_type_that_the_target_schema_does_not_say_is_refused(lake: Lake) -> None:
+    transformed(lake, "SELECT *, length(customer_id) AS size FROM <SRC>", added={"size": "string"})
+    with pytest.raises(SettingsError, match=r"the query makes size int, .* says string"):
+        lake.job()

@@ -1,0 +1,171 @@
+"""What a commit asks S3 for stays within bounds and doesn't grow, and nothing that has changed is remembered."""
+
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from bench.s3_requests.server import CountedS3, by_verb
+from local.services.processes import Processes
+from local.services.spark import s3a_settings
+from local.setup.ports import choose
+from operate.costs.prices import load_prices
+from spark_jobs.runtime import file_memory
+from spark_jobs.runtime.file_memory import remembering
+from spark_jobs.runtime.hadoop import Hadoop
+from tests.cases import long
+from tests.spark_jobs.events import TOPIC, as_lines, event
+from tests.spark_jobs.lake import Lake
+
+# A commit of two events took 192 to 240 and, with 20 folders, some 500 when Hudi's own looks all went to S3.
+MOST = {"cdc_events.properties": 98, "cdc_events_partitioned.properties": 290}
+# Spark's jobs and tasks for a commit of two events in the default layout: 5 and 15 when each of them was shuffled.
+MOST_WORK = (5, 10)
+
+
+@pytest.fixture(scope="module")
+def s3(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[CountedS3]:
+    folder = tmp_path_factory.mktemp("counted")
+    server = CountedS3(folder, port=choose(["s3"], earlier={})["s3"])
+    processes = Processes(folder, folder / "logs")
+    hadoop = Hadoop(spark)
+    # Buckets of other names than the other tests': Hadoop keeps one FileSystem per bucket.
+    for bucket in ("counted-lake", "counted-landing"):
+        for key, value in s3a_settings(server.endpoint).items():
+            name = key.removeprefix("spark.hadoop.fs.s3a.")
+            if not name.startswith("spark."):
+                hadoop.configuration.set(f"fs.s3a.bucket.{bucket}.{name}", value)
+    # By this one boto3's client is told, too.
+    endpoint = hadoop.configuration.get("fs.s3a.endpoint")
+    hadoop.configuration.set("fs.s3a.endpoint", server.endpoint)
+    try:
+        processes.start("s3", server.prepare())
+        processes.wait_until("s3", server.ready, timeout_s=60)
+        server.create_buckets(["counted-lake", "counted-landing"])
+        with pytest.MonkeyPatch.context() as patch:
+            environment = {"ENDPOINT_URL_S3": server.endpoint, "ACCESS_KEY_ID": "x", "SECRET_ACCESS_KEY": "x"}
+            for name, value in environment.items():
+                patch.setenv(f"AWS_{name}", value)
+            yield server
+    finally:
+        hadoop.configuration.set("fs.s3a.endpoint", endpoint)
+        processes.stop("s3", grace_s=10)
+
+
+def tasks_by_job(spark: SparkSession) -> dict[int, int]:
+    """The newest of Spark's jobs, each with the tasks that it has run."""
+    context: Any = spark._jsc.sc()
+    context.listenerBus().waitUntilEmpty()
+    found = context.statusStore().jobsList(None)
+    jobs = [found.apply(index) for index in range(min(found.size(), 100))]
+    return {job.jobId(): job.numCompletedTasks() for job in jobs}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("conf", "commits"), [long("cdc_events.properties", 12), ("cdc_events_partitioned.properties", 3)]
+)
+def test_requests_per_commit(spark: SparkSession, s3: CountedS3, tmp_path: Path, conf: str, commits: int) -> None:
+    name = conf.removesuffix(".properties")
+    root = f"s3a://counted-landing/{name}"
+    lake = Lake(spark, tmp_path, conf=conf, extra={"hoodie.streamer.source.dfs.root": root})
+    lake.arguments = ("--target-base-path", f"s3a://counted-lake/{name}")
+    last = -1
+
+    def land(*events: dict[str, Any]) -> None:
+        nonlocal last
+        last += len(events)
+        key = f"{name}/{TOPIC}/0/{last:012d}_1_2.json"
+        s3.client().put_object(Bucket="counted-landing", Key=key, Body=as_lines(events).encode())
+
+    land(*(event(order, 100 + order, "c", customer_id=f"C{order % 3}") for order in range(20)))
+    job = lake.job()
+    assert job.run_batch() is not None
+    counts, work = [], []
+    for number in range(commits):
+        land(*(event(order, 200 + last, customer_id=f"C{order % 3}") for order in (number, number + 1)))
+        s3.taken()
+        before = max(tasks_by_job(spark))
+        report = job.run_batch()
+        assert report is not None
+        assert report.upserts == 2
+        counts.append(by_verb(s3.taken()))
+        tasks = [count for job_id, count in tasks_by_job(spark).items() if job_id > before]
+        work.append((len(tasks), sum(tasks)))
+    assert lake.log == []
+    totals = [sum(count.values()) for count in counts]
+    assert statistics.median(totals) <= MOST[conf], totals
+    # Flat, but for each tenth commit, which removes old files.
+    assert statistics.median(totals[-3:]) <= max(totals[:3]) + 10, totals
+    if conf == "cdc_events.properties":
+        assert statistics.median_low(work) <= MOST_WORK, work
+        priced = load_prices().commit_requests
+        assert statistics.mean(count["LIST"] + count["PUT"] for count in counts) <= priced.puts_and_lists
+        assert statistics.mean(count["HEAD"] + count["GET"] for count in counts) <= priced.reads
+
+
+@pytest.mark.integration
+def test_what_has_changed_is_not_remembered(spark: SparkSession, s3: CountedS3) -> None:
+    hadoop, log = Hadoop(spark), list[str]()
+    table = "s3a://counted-lake/changing/.hoodie"
+    look_anew = remembering(hadoop, [table], log.append)
+    look_anew()
+    client, key = s3.client(), "changing/.hoodie/hoodie.properties"
+    assert not hadoop.exists(f"{table}/hoodie.properties")
+    client.put_object(Bucket="counted-lake", Key=key, Body=b"a=1")
+    assert hadoop.exists(f"{table}/hoodie.properties")
+    assert hadoop.read_text(f"{table}/hoodie.properties") == "a=1"
+    client.put_object(Bucket="counted-lake", Key=key, Body=b"a=2")
+    look_anew()
+    assert hadoop.read_text(f"{table}/hoodie.properties") == "a=2"
+    hadoop.write_text(f"{table}/hoodie.properties", "a=3")
+    assert hadoop.read_text(f"{table}/hoodie.properties") == "a=3"
+    hadoop.delete(table)
+    assert not hadoop.exists(f"{table}/hoodie.properties")
+    assert not hadoop.exists(table)
+    # An instant that is gone, and one that was cut short: a rollback, and the repair of a torn one.
+    instant = f"{table}/20261121023013007.commit"
+    hadoop.write_text(instant, "{}")
+    assert hadoop.read_text(instant) == "{}"
+    hadoop.delete(instant)
+    with pytest.raises(Exception, match="FileNotFound"):
+        hadoop.read_text(instant)
+    # An object that was written again between two batches has its new size.
+    client.put_object(Bucket="counted-landing", Key="changing/a.json", Body=b"{}\n")
+    remembering(hadoop, ["s3a://counted-landing/changing"], log.append)
+    assert spark.read.text("s3a://counted-landing/changing/a.json").count() == 1
+    client.put_object(Bucket="counted-landing", Key="changing/a.json", Body=b"{}\n{}\n{}\n")
+    remembering(hadoop, ["s3a://counted-landing/changing"], log.append)()
+    assert spark.read.text("s3a://counted-landing/changing/a.json").count() == 3
+    assert log == []
+
+
+@pytest.mark.integration
+def test_a_table_that_looks_anew_leaves_what_is_known_of_others(spark: SparkSession, s3: CountedS3) -> None:
+    hadoop, log = Hadoop(spark), list[str]()
+    forget = {name: remembering(hadoop, [f"s3a://counted-lake/{name}"], log.append) for name in ("one", "one-more")}
+    paths = {name: f"s3a://counted-lake/{name}/.hoodie/hoodie.properties" for name in forget}
+    for path in paths.values():
+        hadoop.write_text(path, "a=1")
+        hadoop.read_text(path)
+    s3.taken()
+    forget["one"]()
+    assert [hadoop.read_text(path) for path in paths.values()] == ["a=1", "a=1"]
+    assert {"/one-more/" in request.target for request in s3.taken()} == {False}
+    assert log == []
+
+
+def test_elsewhere_and_with_another_hadoop_the_job_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise AttributeError("no such method\nand more")
+
+    monkeypatch.setattr(file_memory, "_installed", refused)
+    log: list[str] = []
+    nothing: Any = None
+    remembering(nothing, ["/lake", "hdfs://lake", "file:///lake"], log.append)()
+    assert log == []
+    remembering(nothing, ["s3://lake/t"], log.append)()
+    assert log == ["more requests to S3 than needed: AttributeError: no such method"]

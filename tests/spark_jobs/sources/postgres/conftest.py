@@ -1,0 +1,134 @@
+"""A table in PostgreSQL and the lake's table that JdbcSource keeps of it, with the job's own settings."""
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+from pyspark.sql import SparkSession
+
+from contract.events import QUERIED_TYPES
+from local.services.postgres import ConnectionParameters
+from spark_jobs.ingest import Ingest
+from spark_jobs.options import keys
+from spark_jobs.report import CommitReport
+from spark_jobs.sources.postgres import source
+from tests.conftest import execute
+from tests.spark_jobs.events import SHARED
+from tests.spark_jobs.lake import IngestedTable
+
+ADDRESS = """CREATE TABLE address (
+    address_id integer PRIMARY KEY,
+    address text NOT NULL,
+    district text,
+    last_update timestamptz NOT NULL DEFAULT now())"""
+FIELDS: Mapping[str, Any] = {
+    "address_id": "int",
+    "address": "string",
+    "district": "string",
+    "last_update": {"type": "string", "connect.name": "io.debezium.time.ZonedTimestamp"},
+}
+Rows = dict[Any, dict[str, Any]]
+
+
+@dataclass
+class Queried(IngestedTable):
+    """A source's table, and the one that the job makes of it."""
+
+    NAME = "address"
+    OWN = ("--source-class", "JdbcSource")
+
+    parameters: ConnectionParameters = field(kw_only=True)
+    fields: Mapping[str, Any] = field(default_factory=lambda: FIELDS)
+    key: str = "address_id"
+    table_name: str = "public.address"
+
+    def execute(self, *statements: str) -> None:
+        for statement in statements:
+            execute(self.parameters, statement)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Any]:
+        """A cursor in a transaction that is open as long as the block."""
+        with contextlib.closing(psycopg2.connect(**self.parameters)) as connection, connection.cursor() as cursor:
+            yield cursor
+
+    def properties(self) -> dict[str, str]:
+        avro = self.folder / "table.avsc"
+        fields = [{"name": name, "type": ["null", kind]} for name, kind in {**self.fields, **QUERIED_TYPES}.items()]
+        avro.write_text(json.dumps({"type": "record", "name": "row", "fields": fields}))
+        p = self.parameters
+        given = {
+            **SHARED,
+            keys.RECORD_KEY: self.key,
+            keys.SCHEMA_FILE: str(avro),
+            keys.JDBC_URL: f"jdbc:postgresql://{p['host']}:{p['port']}/{p['dbname']}",
+            keys.JDBC_USER: p["user"],
+            keys.JDBC_PASSWORD: p["password"],
+            keys.JDBC_TABLE: self.table_name,
+            keys.JDBC_SWEEP: "0",
+            **self.extra,
+        }
+        # An empty one takes a property away.
+        return {key: value for key, value in given.items() if value or key == keys.JDBC_LEFT_OUT}
+
+    def run(self, job: Ingest | None = None) -> list[CommitReport]:
+        """Commit all that there is, by a new job or a given one."""
+        running = job or self.job()
+        reports = []
+        while report := running.run_batch():
+            reports.append(report)
+        if job is None:
+            running.close()
+        return reports
+
+    def lake(self) -> Rows:
+        """The lake's rows by key, without what only says how they travelled."""
+        found = self.stored()
+        rows = {row[self.key]: {name: _naive(row[name]) for name in self.fields} for row in found}
+        assert len(rows) == len(found), "a key is in the table twice"
+        return rows
+
+    def source(self) -> Rows:
+        """The source's rows by key, instants as Spark gives them: in UTC, without saying so."""
+        with self.transaction() as cursor:
+            cursor.execute(f"SET TimeZone = 'UTC'; SELECT {', '.join(self.fields)} FROM {self.table_name}")
+            names = list(self.fields)
+            rows = [dict(zip(names, map(_naive, row), strict=True)) for row in cursor.fetchall()]
+        return {row[self.key]: row for row in rows}
+
+    def operations(self) -> dict[Any, str]:
+        """What each row's event was to the lake."""
+        return {row[self.key]: row["__op"] for row in self.stored()}
+
+    def progress(self) -> dict[str, Any]:
+        """The progress of the newest commit."""
+        newest = max((self.table_path / ".hoodie").glob("[0-9]*.commit"), key=lambda path: path.name)
+        found: dict[str, Any] = json.loads(json.loads(newest.read_text())["extraMetadata"][keys.PROGRESS])
+        return found
+
+
+def _naive(value: Any) -> Any:
+    return value.replace(tzinfo=None) if hasattr(value, "tzinfo") else value
+
+
+@pytest.fixture
+def queried(spark: SparkSession, database: ConnectionParameters, tmp_path: Path) -> Queried:
+    """A table of 603 addresses with one last_update, as Pagila's dump has them, and no lake yet."""
+    made = Queried(spark, tmp_path, parameters=database)
+    made.execute(
+        ADDRESS,
+        "INSERT INTO address SELECT i, 'Street ' || i, 'District ' || i % 7, '2022-02-15 10:45:30+00'"
+        " FROM generate_series(1, 603) AS i",
+    )
+    return made
+
+
+@pytest.fixture(autouse=True)
+def sweeps_whenever_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test doesn't wait until a look at all rows is due again."""
+    monkeypatch.setattr(source, "_SHARE", 1e9)

@@ -1,0 +1,164 @@
+"""Tables that are altered, replaced or written anew while a job looks at them, between two looks and during one."""
+
+import base64
+import contextlib
+import re
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from local.services.postgres import ConnectionParameters
+from spark_jobs.errors import JobError
+from spark_jobs.ingest import Ingest
+from tests.cases import long
+from tests.conftest import ask, execute
+from tests.spark_jobs.sources.postgres.conftest import Queried
+
+pytestmark = pytest.mark.integration
+
+WAIT_S = 120
+TEXTS = {"type": "array", "items": ["null", "string"]}
+
+
+@pytest.fixture
+def job(queried: Queried) -> Iterator[Ingest]:
+    """A job that has read all rows."""
+    job = queried.job()
+    queried.run(job)
+    yield job
+    job.close()
+
+
+@contextlib.contextmanager
+def committed_once_somebody_waits(queried: Queried, statements: str) -> Iterator[None]:
+    """Run statements in a transaction that commits when another waits for its locks."""
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation'"
+    until = time.monotonic() + WAIT_S
+    with queried.transaction() as altering:
+        altering.execute(statements)
+
+        def commit() -> None:
+            while time.monotonic() < until and not ask(queried.parameters, waiting):
+                time.sleep(0.05)
+            altering.connection.commit()
+
+        thread = threading.Thread(target=commit)
+        thread.start()
+        try:
+            yield
+        finally:
+            thread.join()
+    assert time.monotonic() < until, "nobody has waited"
+
+
+REPLACED = """CREATE TABLE other (LIKE address INCLUDING ALL); INSERT INTO other SELECT * FROM address;
+    DROP TABLE address; ALTER TABLE other RENAME TO address"""
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        long("ALTER TABLE address ALTER address TYPE text USING address || '!'"),
+        long("ALTER TABLE address ALTER last_update TYPE timestamptz(3)"),
+        "TRUNCATE address; INSERT INTO address SELECT i, 'again' FROM generate_series(1, 603) AS i",
+        long(REPLACED),
+    ],
+    ids=["all values", "a column's type", "truncated and filled", "replaced"],
+)
+def test_a_table_that_was_written_anew_while_a_look_waited_is_not_taken_for_empty(
+    queried: Queried, job: Ingest, statements: str
+) -> None:
+    queried.execute("UPDATE address SET address = 'new' WHERE address_id = 3")
+    with committed_once_somebody_waits(queried, statements):
+        queried.run(job)
+    assert queried.lake() == queried.source()
+
+
+def test_a_column_that_went_while_a_look_waited_does_not_end_the_job(queried: Queried, job: Ingest) -> None:
+    queried.execute("UPDATE address SET address = 'new' WHERE address_id = 3")
+    with committed_once_somebody_waits(queried, "ALTER TABLE address DROP COLUMN district"):
+        queried.run(job)
+    assert queried.lake()[3]["address"] == "new"
+
+
+def test_a_view_whose_table_was_written_anew_while_a_look_waited_keeps_its_rows(queried: Queried) -> None:
+    queried.execute("CREATE VIEW seen AS SELECT address_id, address, district, last_update FROM address")
+    queried.table_name = "public.seen"
+    job = queried.job()
+    queried.run(job)
+    with committed_once_somebody_waits(
+        queried, "ALTER TABLE address ADD COLUMN at timestamptz DEFAULT clock_timestamp()"
+    ):
+        queried.run(job)
+    job.close()
+    assert queried.lake() == queried.source()
+
+
+@pytest.mark.parametrize(
+    ("type_", "column", "field", "change", "expected"),
+    [
+        ("ENUM ('ok', 'bad')", "own DEFAULT 'ok'", "string", "RENAME VALUE 'ok' TO 'fine'", "fine"),
+        long(*("ENUM ('ok', 'bad')", "own[] DEFAULT '{ok}'", TEXTS, "RENAME VALUE 'ok' TO 'fine'", '["fine"]')),
+        # In events it is Base64.
+        long(*("(a int)", "own DEFAULT '(1)'", "string", "ADD ATTRIBUTE b int", base64.b64encode(b"(1,)").decode())),
+    ],
+    ids=["a value's name", "… in arrays", "one more field"],
+)
+def test_values_that_are_others_since_their_type_was_altered_arrive(
+    queried: Queried, type_: str, column: str, field: Any, change: str, expected: str
+) -> None:
+    queried.execute(f"CREATE TYPE own AS {type_}", f"ALTER TABLE address ADD COLUMN own {column}")
+    queried.fields = {**queried.fields, "own": field}
+    job = queried.job()
+    queried.run(job)
+    queried.execute(f"ALTER TYPE own {change}")
+    assert [report.upserts for report in queried.run(job)] == [603]
+    assert queried.run(job) == []
+    job.close()
+    assert all(row["own"] == expected for row in queried.lake().values())
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "ALTER TABLE address DROP CONSTRAINT address_pkey",
+        "ALTER TABLE address RENAME TO older; CREATE TABLE address (LIKE older)",
+    ],
+    ids=["dropped", "another table"],
+)
+def test_a_table_that_has_no_key_any_more_ends_the_job(queried: Queried, job: Ingest, statements: str) -> None:
+    queried.execute(statements, "INSERT INTO address VALUES (700, 'one', NULL, now()), (700, 'two', NULL, now())")
+    with pytest.raises(JobError, match=re.escape('"address_id" is no key of it')):
+        queried.run(job)
+
+
+@pytest.mark.long
+def test_a_key_that_a_new_child_of_the_table_has_too_ends_the_job(queried: Queried, job: Ingest) -> None:
+    queried.execute(
+        "CREATE TABLE child () INHERITS (address)",
+        "INSERT INTO child VALUES (1, 'double', NULL, now()), (700, 'new', NULL, now())",
+    )
+    with pytest.raises(JobError, match=r"has 2 rows of one key: .* doesn't tell its rows apart"):
+        queried.run(job)
+
+
+@pytest.mark.long
+def test_a_database_that_was_made_of_the_one_before_is_read_whole(queried: Queried, job: Ingest) -> None:
+    job.close()
+    first = queried.parameters
+    made: ConnectionParameters = {**first, "dbname": "made_of_it"}
+    template = {**first, "dbname": "template1"}
+    end_sessions = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{first['dbname']}'"
+    for statement in (end_sessions, f"CREATE DATABASE made_of_it TEMPLATE {first['dbname']}"):
+        execute(template, statement)
+    try:
+        execute(first, "UPDATE address SET address = 'not there' WHERE address_id = 1")
+        queried.run()
+        queried.parameters = made
+        queried.run()
+        assert queried.lake() == queried.source()
+    finally:
+        execute(template, "DROP DATABASE made_of_it WITH (FORCE)")

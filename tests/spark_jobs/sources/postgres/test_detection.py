@@ -1,0 +1,231 @@
+"""Looks by a column between sweeps, where that is safe and quick, and by digests where rows have no transaction."""
+
+import re
+from decimal import Decimal
+
+import pytest
+
+from spark_jobs.errors import JobError
+from spark_jobs.options import keys
+from spark_jobs.sources.postgres import source
+from tests.cases import long
+from tests.spark_jobs.sources.postgres.conftest import Queried
+
+pytestmark = pytest.mark.integration
+
+COLUMN = {keys.JDBC_COLUMN: "last_update", keys.JDBC_SWEEP: "3600"}
+INDEX = "CREATE INDEX ON address (last_update)"
+READER = """DO $$ BEGIN CREATE ROLE reader LOGIN PASSWORD 'reader';
+    EXCEPTION WHEN duplicate_object THEN ALTER ROLE reader PASSWORD 'reader'; END $$"""
+AS_READER = {keys.JDBC_USER: "reader", keys.JDBC_PASSWORD: "reader"}
+
+
+def test_what_the_column_shows_arrives_before_the_next_sweep(queried: Queried) -> None:
+    queried.execute(INDEX)
+    queried.extra = COLUMN
+    job = queried.job()
+    queried.run(job)
+    with queried.transaction() as early:
+        early.execute("INSERT INTO address (address_id, address) VALUES (701, 'early')")
+        queried.execute("UPDATE address SET address = 'later', last_update = now() WHERE address_id = 8")
+        [report] = queried.run(job)
+        assert (report.upserts, queried.lake()[8]["address"]) == (1, "later")
+        queried.execute("DELETE FROM address WHERE address_id = 9")
+        assert queried.run(job) == []
+        early.connection.commit()
+    [report] = queried.run(job)
+    assert report.upserts == 1
+    assert 701 in queried.lake()
+    job.close()
+    [report] = queried.run()
+    assert (report.upserts, report.deletes) == (0, 1)
+    assert queried.lake() == queried.source()
+
+
+@pytest.mark.parametrize(("margin", "found"), [("2", True), long("0", False)])
+def test_a_look_by_the_column_goes_back_by_the_margin(queried: Queried, margin: str, found: bool) -> None:
+    """A backend fixes now() before others see since when its transaction is open."""
+    queried.execute(INDEX)
+    queried.extra = COLUMN | {keys.JDBC_MARGIN: margin}
+    job = queried.job()
+    queried.run(job)
+    assert isinstance(job._source, source.Jdbc)
+    assert job._source._ahead is not None
+    mark = job._source._ahead[1].mark
+    assert mark is not None
+    assert mark.low is not None
+    stamp = f"to_timestamp({mark.low / 1e6 - 1})"
+    queried.execute(f"INSERT INTO address (address_id, address, last_update) VALUES (701, 'unseen', {stamp})")
+    queried.run(job)
+    assert (701 in queried.lake()) == found
+    job.close()
+    queried.run()
+    assert queried.lake() == queried.source()
+
+
+def test_a_row_that_only_a_look_by_the_column_saw_goes_again(queried: Queried) -> None:
+    queried.execute(INDEX)
+    queried.extra = COLUMN
+    job = queried.job()
+    queried.run(job)
+    queried.execute("INSERT INTO address (address_id, address) VALUES (700, 'for a moment')")
+    assert [report.upserts for report in queried.run(job)] == [1]
+    queried.execute("DELETE FROM address WHERE address_id = 700")
+    assert isinstance(job._source, source.Jdbc)
+    job._source._next_sweep = 0.0
+    assert [report.deletes for report in queried.run(job)] == [1]
+    assert queried.lake() == queried.source()
+    job.close()
+
+
+@pytest.mark.parametrize(
+    ("statements", "user", "reason"),
+    [
+        ([], {}, "no index begins with last_update"),
+        ([INDEX, READER, "GRANT SELECT ON address TO reader"], AS_READER, "GRANT pg_monitor to it"),
+        ([INDEX, "ALTER TABLE address ALTER last_update TYPE date"], {}, "last_update is a date, not a timestamp"),
+    ],
+)
+def test_a_column_that_could_lose_rows_is_left_aside_or_refused(
+    queried: Queried, statements: list[str], user: dict[str, str], reason: str
+) -> None:
+    queried.execute(*statements)
+    queried.fields = {name: kind for name, kind in queried.fields.items() if name != "last_update"}
+    queried.extra = COLUMN | user | {keys.JDBC_LEFT_OUT: ""}
+    job = queried.job()
+    assert job._source.next_batch(None) is not None
+    job.close()
+    assert any(f"isn't looked at by last_update between sweeps: {reason}" in line for line in queried.log) or any(
+        reason in line for line in queried.log
+    )
+    queried.extra = queried.extra | {keys.JDBC_DETECTION: "column"}
+    with pytest.raises(JobError, match=re.escape("detection=column isn't possible for public.address")):
+        queried.run()
+
+
+JOIN = (
+    "CREATE TABLE city (city_id int PRIMARY KEY, city text)",
+    "INSERT INTO city SELECT i, 'City ' || i FROM generate_series(0, 6) AS i",
+    "ALTER TABLE address ADD COLUMN city_id int",
+    "UPDATE address SET city_id = address_id % 7",
+    "CREATE VIEW located AS SELECT a.address_id, a.address, c.city FROM address a JOIN city c USING (city_id)",
+)
+
+
+@pytest.fixture
+def located(queried: Queried) -> Queried:
+    """A view that joins addresses and their cities."""
+    queried.execute(*JOIN)
+    queried.table_name = "public.located"
+    queried.fields = {"address_id": "int", "address": "string", "city": "string"}
+    return queried
+
+
+def test_a_renamed_city_reaches_the_join(located: Queried) -> None:
+    located.run()
+    assert located.lake() == located.source()
+    assert located.run() == []
+    located.execute("UPDATE city SET city = 'Birnin Zana' WHERE city_id = 3")
+    [report] = located.run()
+    assert (report.upserts, located.lake()[3]["city"]) == (86, "Birnin Zana")
+    located.execute(
+        "DELETE FROM address WHERE address_id = 104",
+        "INSERT INTO address (address_id, address, city_id) VALUES (700, 'new', 1)",
+    )
+    job = located.job()
+    [report] = located.run(job)
+    assert (report.upserts, report.deletes) == (1, 1)
+    assert located.lake() == located.source()
+    assert located.run(job) == []
+    job.close()
+
+
+@pytest.mark.long
+def test_a_materialized_view_is_looked_at_by_digests(located: Queried) -> None:
+    located.execute("ALTER VIEW located RENAME TO joined", "CREATE MATERIALIZED VIEW located AS SELECT * FROM joined")
+    located.run()
+    located.execute("UPDATE city SET city = 'Birnin Zana' WHERE city_id = 3", "REFRESH MATERIALIZED VIEW located")
+    [report] = located.run()
+    assert report.upserts == 86
+    assert located.lake() == located.source()
+
+
+@pytest.mark.long
+def test_a_view_is_read_in_parts_too(located: Queried) -> None:
+    located.arguments = ("--source-limit", "200")
+    assert [report.upserts for report in located.run()] == [200, 200, 200, 3]
+    located.execute("UPDATE city SET city = city || '!'")
+    located.run()
+    assert located.lake() == located.source()
+
+
+def test_a_query_stands_in_a_tables_place(located: Queried) -> None:
+    located.execute("ALTER TABLE city ADD COLUMN area numeric(10,2)")
+    located.execute("UPDATE city SET area = city_id * 1.5")
+    located.extra = {
+        keys.JDBC_TABLE: "",
+        keys.JDBC_QUERY: "SELECT address_id, address, city, area FROM public.address JOIN public.city USING (city_id);",
+    }
+    area = {"type": "string", "logicalType": "decimal", "precision": 10, "scale": 2}
+    located.fields = {**located.fields, "area": area}
+    located.run()
+    lake = located.lake()
+    assert (len(lake), lake[3]["city"], lake[3]["area"]) == (603, "City 3", Decimal("4.50"))
+    located.execute("UPDATE city SET area = 7 WHERE city_id = 3")
+    [report] = located.run()
+    assert report.upserts == 86
+
+
+def test_a_key_that_does_not_tell_rows_apart_is_refused(located: Queried) -> None:
+    located.execute(
+        "INSERT INTO city VALUES (7, 'twice')",
+        "CREATE OR REPLACE VIEW located AS "
+        "SELECT a.address_id, a.address, c.city FROM address a JOIN city c ON c.city_id >= a.city_id",
+    )
+    with pytest.raises(JobError, match=r"public.located has \d rows of one key: .*=address_id doesn't tell its rows"):
+        located.run()
+
+
+@pytest.mark.parametrize("limit", [long("200"), "601", "1000"])
+def test_rows_of_a_view_that_have_no_key_are_told_and_hold_up_no_other(located: Queried, limit: str) -> None:
+    located.execute(
+        "CREATE OR REPLACE VIEW located AS SELECT CASE WHEN address_id % 10 > 0 THEN address_id END AS address_id,"
+        " a.address, c.city FROM address a JOIN city c USING (city_id)"
+    )
+    located.arguments = ("--source-limit", limit)
+    located.run()
+    there = located.source()
+    assert None in there
+    assert located.lake() == {key: row for key, row in there.items() if key is not None}
+    assert "public.located: 60 of its rows don't fit, or have no key, and aren't in the lake" in located.log
+
+
+def test_a_view_that_grows_while_it_is_read_lacks_no_rows(located: Queried) -> None:
+    located.execute(
+        "CREATE TABLE start AS SELECT clock_timestamp() AS at",
+        "CREATE OR REPLACE VIEW located AS SELECT i AS address_id, 'x' AS address, 'y' AS city FROM generate_series("
+        "1, (1000 * extract(epoch FROM clock_timestamp() - (SELECT at FROM start)))::int) AS i",
+    )
+    job = located.job()
+    job.run_batch()
+    job.close()
+    assert any("rows came while others were read" in line for line in located.log)
+    assert not any("aren't in the lake" in line for line in located.log)
+
+
+def test_xmin_of_a_view_is_refused(located: Queried) -> None:
+    located.extra = {keys.JDBC_DETECTION: "xmin"}
+    with pytest.raises(JobError, match=r"detection=xmin: the rows of public\.located don't say which transaction"):
+        located.run()
+
+
+def test_a_table_can_be_looked_at_by_digests(queried: Queried) -> None:
+    queried.extra = {keys.JDBC_DETECTION: "hash"}
+    queried.run()
+    queried.execute("UPDATE address SET district = NULL WHERE address_id = 5")
+    [report] = queried.run()
+    assert report.upserts == 1
+    assert queried.lake() == queried.source()
+    queried.extra = {}
+    assert queried.run() == []
+    assert any("changes were found in another way before" in line for line in queried.log)

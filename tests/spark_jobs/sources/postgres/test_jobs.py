@@ -1,0 +1,191 @@
+"""Tables that are queried, by spark-submit: kill -9 around the commit, many tables, and a database that goes away."""
+
+import json
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from contract.events import QUERIED_TYPES, READ_MS
+from local.look.lake import LakeError
+from local.services.postgres import ConnectionParameters, temporary_postgres
+from spark_jobs.options import keys, submit
+from tests.cases import long
+from tests.conftest import ask, execute
+from tests.spark_jobs.events import CONF
+from tests.spark_jobs.programs import Job, JobRun
+
+pytestmark = pytest.mark.integration
+
+FIELDS = {"id": "int", "value": "string"}
+SECRET = "hush-hush-hush"
+
+
+@dataclass
+class QueriedTables:
+    """Tables of id and value in a database, and the jobs that query them."""
+
+    run: JobRun
+    parameters: ConnectionParameters
+
+    def create(self, *names: str) -> None:
+        for name in names:
+            execute(self.parameters, f"CREATE TABLE {name} (id int PRIMARY KEY, value text)")
+            execute(self.parameters, f"INSERT INTO {name} SELECT i, 'first' FROM generate_series(1, 50) AS i")
+
+    def table(self, name: str) -> submit.TableJob:
+        avro = self.run.folder / "table.avsc"
+        fields = [{"name": name, "type": ["null", kind]} for name, kind in {**FIELDS, **QUERIED_TYPES}.items()]
+        avro.write_text(json.dumps({"type": "record", "name": "row", "fields": fields}))
+        password = self.run.folder / "password"
+        password.write_text(SECRET + "\n")
+        p = self.parameters
+        return self.run.table(
+            name,
+            landing=None,
+            schema_file=str(avro),
+            properties_file=str(CONF / "lean.properties"),
+            ordering_field=READ_MS,
+            configuration={
+                keys.RECORD_KEY: "id",
+                keys.KEY_GENERATOR: "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+                keys.JDBC_URL: f"jdbc:postgresql://{p['host']}:{p['port']}/{p['dbname']}",
+                keys.JDBC_USER: "hushed",
+                keys.JDBC_PASSWORD_FILE: str(password),
+                keys.JDBC_TABLE: name,
+                keys.JDBC_SWEEP: "0",
+            },
+        )
+
+    def start(self, name: str, *further: str) -> Job:
+        """Start a job of one table that goes on."""
+        return self.run.start(self.table(name), "--retry-interval-seconds", "1", *further, without=["--enable-sync"])
+
+    def is_equal(self, name: str) -> bool:
+        """Whether the lake has what the source has; not while a commit is half written, by a job that was killed."""
+        try:
+            found = self.run.read(list(FIELDS), name)
+        except LakeError:
+            return False
+        lake = sorted((row["id"], row["value"]) for row in found)
+        source = ask(self.parameters, f"SELECT json_agg(json_build_array(id, value) ORDER BY id) FROM {name}")
+        return lake == [tuple(row) for row in source or []]
+
+
+@pytest.fixture
+def tables(job_run: JobRun, database: ConnectionParameters) -> QueriedTables:
+    for statement in role(SECRET):
+        execute(database, statement)
+    return QueriedTables(job_run, database)
+
+
+def role(password: str) -> list[str]:
+    """A role that may read all tables, by this password."""
+    return [
+        "DO $$ BEGIN CREATE ROLE hushed LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
+        f"ALTER ROLE hushed PASSWORD '{password}'",
+        "GRANT pg_read_all_data TO hushed",
+    ]
+
+
+@pytest.mark.parametrize("killed", [("in",), long(("before", "in", "after"))])
+def test_a_job_that_is_killed_before_in_and_after_a_commit_loses_nothing(
+    tables: QueriedTables, killed: Sequence[str]
+) -> None:
+    tables.create("address")
+    stages: dict[str, Callable[[], object]] = {
+        "before": lambda: "all rows are read" in tables.run.jobs[-1].text(),  # nothing is written yet
+        "in": lambda: tables.run.instants("commit.requested", "address") | tables.run.instants("inflight", "address"),
+        "after": lambda: tables.run.instants("commit", "address"),
+    }
+    for number, stage in enumerate(killed):
+        job = tables.start("address")
+        job.wait_for(stages[stage], f"stage {stage}")
+        job.kill()
+        change(tables, number)
+    job = tables.start("address")
+    job.wait_for(lambda: tables.run.instants("commit", "address") and tables.is_equal("address"), "equal table")
+    before = len(tables.run.instants("commit", "address"))
+    change(tables, 9)
+    job.wait_for(
+        lambda: len(tables.run.instants("commit", "address")) > before and tables.is_equal("address"), "change"
+    )
+    assert job.terminate(signal.SIGTERM) == 0
+    assert "Traceback" not in job.text()
+    written = [path for path in tables.run.folder.rglob("*") if path.is_file() and path.name != "password"]
+    assert [str(path) for path in written if SECRET.encode() in path.read_bytes()] == []
+
+
+@pytest.mark.long
+def test_a_first_load_that_is_killed_amid_its_parts_loses_and_doubles_nothing(tables: QueriedTables) -> None:
+    tables.create("address")
+    execute(tables.parameters, "INSERT INTO address SELECT i, 'many' FROM generate_series(2001, 14000) AS i")
+
+    def stage(committed: int) -> bool:
+        """Whether so many parts are there, and the next one is being written."""
+        done = {name.partition(".")[0] for name in tables.run.instants("commit", "address")}
+        begun = {name.partition(".")[0] for name in tables.run.instants("inflight", "address")}
+        return len(done) >= committed and bool(begun - done)
+
+    for number in range(3):
+        job = tables.start("address", "--source-limit", "3000")
+        job.wait_for(partial(stage, number), f"stage {number}")
+        job.kill()
+        change(tables, number)
+    job = tables.start("address", "--source-limit", "3000")
+    job.wait_for(
+        lambda: len(tables.run.instants("commit", "address")) > 4 and tables.is_equal("address"), "equal table"
+    )
+    assert job.terminate(signal.SIGTERM) == 0
+    assert "Traceback" not in job.text()
+
+
+def change(tables: QueriedTables, number: int) -> None:
+    for statement in (
+        f"UPDATE address SET value = 'change {number}' WHERE id % 7 = {number}",
+        f"DELETE FROM address WHERE id = {40 + number}",
+        f"INSERT INTO address VALUES ({1000 + number}, 'new')",
+    ):
+        execute(tables.parameters, statement)
+
+
+@pytest.mark.long
+def test_many_tables_share_two_connections(tables: QueriedTables) -> None:
+    names = [f"t{number}" for number in range(6)]
+    tables.create(*names)
+    job = tables.run.start_all([tables.table(name) for name in names], queried=True)
+    job.wait_for(lambda: all(tables.run.instants("commit", name) for name in names), "commit of each")
+    execute(tables.parameters, "UPDATE t3 SET value = 'new' WHERE id < 5")
+    execute(tables.parameters, "DELETE FROM t5 WHERE id = 5")
+    job.wait_for(lambda: all(map(tables.is_equal, names)), "equal tables")
+    held = ask(tables.parameters, "SELECT count(*) FROM pg_stat_activity WHERE usename = 'hushed'")
+    assert 1 <= held <= 2
+    assert job.terminate(signal.SIGTERM) == 0
+    assert "its tables look by 2 connections at most" in job.text()
+
+
+@pytest.mark.long
+def test_a_database_that_is_gone_is_waited_for(tables: QueriedTables, tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    with temporary_postgres(folder) as server:
+        tables.parameters = server.connection_parameters()
+        for statement in role(SECRET):
+            execute(tables.parameters, statement)
+        tables.create("address")
+        job = tables.start("address")
+        job.wait_for(lambda: tables.run.instants("commit", "address"), "commit")
+        execute(
+            tables.parameters,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'hushed'",
+        )
+        execute(tables.parameters, "ALTER ROLE hushed CONNECTION LIMIT 0")
+        job.wait_for(lambda: "too many connections for role" in job.text(), "line of the outage")
+        execute(tables.parameters, "UPDATE address SET value = 'new' WHERE id = 1")
+        execute(tables.parameters, "ALTER ROLE hushed CONNECTION LIMIT -1")
+        job.wait_for(lambda: tables.is_equal("address"), "equal table")
+        assert job.terminate(signal.SIGTERM) == 0
+        assert "works again, after" in job.text()

@@ -1,0 +1,218 @@
+"""How a connection is made: TLS in full by default, a server really verified, and secrets from where they may be."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from contract import rds_ca
+from local.services.postgres import ConnectionParameters
+from spark_jobs.errors import SettingsError, first_line
+from spark_jobs.options.jdbc_settings import Password, Server
+from spark_jobs.runtime import aws
+from spark_jobs.sources.postgres.access import Database
+from spark_jobs.sources.postgres.login import connection_properties, tls_properties, unverified
+from tests.spark_jobs.events import aws_environment
+from tests.tls import Authority, encrypted
+
+AURORA = "db.cluster-x.eu-central-1.rds.amazonaws.com"
+ONE, TWO = (pem for _, pem in zip(range(2), rds_ca.roots().values(), strict=False))
+
+
+def server(host: str, query: str = "", **changes: Any) -> Server:
+    made = Server(
+        url=f"jdbc:postgresql://{host}/pagila{query}",
+        user="reader",
+        password=Password(),
+        ca_file=None,
+        connections=2,
+        statement_seconds=600,
+        extra=(),
+    )
+    return dataclasses.replace(made, **changes)
+
+
+def no_file(path: str) -> str:
+    raise AssertionError(path)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:5432", "localhost", "[::1]:5432", "localhost:1,127.0.0.1:2"])
+def test_on_this_machine_there_is_no_tls(host: str) -> None:
+    assert tls_properties(server(host), no_file) == {}
+
+
+@pytest.mark.parametrize("host", ["db.example.com:5432", "10.0.0.1", "localhost,db.example.com"])
+def test_elsewhere_the_server_is_verified_by_what_java_trusts(host: str) -> None:
+    found = tls_properties(server(host), no_file)
+    assert found == {"sslmode": "verify-full", "sslfactory": "org.postgresql.ssl.DefaultJavaSSLFactory"}
+
+
+def test_rds_is_verified_by_its_regions_root() -> None:
+    found = tls_properties(server(f"{AURORA}:5432"), no_file)
+    assert (found["sslmode"], found["sslfactoryarg"]) == ("verify-full", rds_ca.root("eu-central-1"))
+    with pytest.raises(SettingsError, match="no root certificate"):
+        tls_properties(server(AURORA.replace("eu-central-1", "xx-moon-1")), no_file)
+
+
+def test_a_file_with_one_certificate_travels_and_one_with_several_is_named() -> None:
+    found = tls_properties(server("db.example.com", ca_file="s3://b/ca.pem"), {"s3://b/ca.pem": ONE}.__getitem__)
+    assert (found["sslmode"], found["sslfactoryarg"]) == ("verify-full", ONE.strip())
+    found = tls_properties(
+        server("127.0.0.1", ca_file="file:///etc/ca.pem"), {"file:///etc/ca.pem": ONE + TWO}.__getitem__
+    )
+    assert found == {"sslmode": "verify-full", "sslrootcert": "/etc/ca.pem"}
+    with pytest.raises(SettingsError, match=r"ca.file=ca.pem: no certificate \(PEM\) is in it"):
+        tls_properties(server("db", ca_file="ca.pem"), lambda _path: "nothing")
+
+
+JAVAS = {"sslmode": "verify-full", "sslfactory": "org.postgresql.ssl.DefaultJavaSSLFactory"}
+
+
+@pytest.mark.parametrize(
+    ("host", "query", "extra", "expected"),
+    [
+        # Nothing but sslmode itself lets another server be taken for it.
+        ("db", "?ssl=false", {}, JAVAS),
+        ("db", "?sslResponseTimeout=9", {"ssl": "false", "sslNegotiation": "direct"}, JAVAS),
+        ("db", "?sslMode=disable", {}, JAVAS),
+        ("db", "", {"sslpassword": "p"}, JAVAS),
+        ("db", "", {"sslcert": "/c", "sslkey": "/k"}, {"sslmode": "verify-full"}),
+        ("db", "", {"sslrootcert": "/ca.pem"}, {"sslmode": "verify-full"}),
+        ("localhost", "", {"sslrootcert": "/ca.pem"}, {"sslmode": "verify-full"}),
+        ("db", "?sslmode=VERIFY-CA", {}, JAVAS | {"sslmode": "VERIFY-CA"}),
+        ("db", "?sslmode=require", {}, {"sslmode": "require"}),
+        ("db", "", {"sslmode": "require", "sslrootcert": "/ca.pem"}, {"sslmode": "require"}),
+        # The driver takes the URL's.
+        ("db", "?sslmode=require", {"sslmode": "verify-full"}, {"sslmode": "require"}),
+        ("db", "?sslmode=verify-full", {"sslmode": "require"}, JAVAS),
+        ("localhost", "?sslResponseTimeout=9", {}, {}),
+    ],
+)
+def test_nothing_but_sslmode_says_that_a_server_isnt_verified(
+    host: str, query: str, extra: dict[str, str], expected: dict[str, str]
+) -> None:
+    assert tls_properties(server(host, query, extra=tuple(extra.items())), no_file) == expected
+
+
+def test_a_weak_mode_is_told() -> None:
+    line = "sslmode=require: anybody between here and db.example.com can be that server; verify-full can't"
+    strict = (("sslmode", "verify-full"),)
+    assert unverified(server("db.example.com", "?sslmode=require", extra=strict)) == line
+    assert unverified(server("db.example.com", extra=strict)) is None
+    assert unverified(server("localhost", "?sslmode=disable")) is None
+
+
+def test_a_password_is_read_from_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGILA", "of the environment")
+    places = {
+        "given": Password(given="of the properties"),
+        "of a file": Password(file="s3://b/password"),
+        "of the environment": Password(variable="PAGILA"),
+    }
+    read = {"s3://b/password": "of a file\n"}.__getitem__
+    found = [connection_properties(server("localhost", password=place), read)["password"] for place in places.values()]
+    assert found == ["of the properties", "of a file", "of the environment"]
+    assert "password" not in connection_properties(server("localhost"), read)
+    with pytest.raises(SettingsError, match="the environment has no such variable"):
+        connection_properties(server("localhost", password=Password(variable="NO_SUCH")), read)
+
+
+class Secrets:
+    """Stands for Secrets Manager; moto's is asked below."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def get_secret_value(self, SecretId: str) -> dict[str, str]:  # noqa: N803  (boto3's name)
+        return {"Name": SecretId, "SecretString": self.text}
+
+
+@pytest.mark.parametrize(
+    ("text", "user", "expected"),
+    [
+        (json.dumps({"username": "u", "password": "p"}), None, ("u", "p")),
+        (json.dumps({"username": "u", "password": "p"}), "reader", ("reader", "p")),
+        ("a text alone", "reader", ("reader", "a text alone")),
+        ("12345", "reader", ("reader", "12345")),
+    ],
+)
+def test_a_secret_is_json_or_a_password(
+    monkeypatch: pytest.MonkeyPatch, text: str, user: str | None, expected: tuple[str, str]
+) -> None:
+    asked: list[Any] = []
+
+    def client(*args: str, **named: str) -> Secrets:
+        asked.append((args, named))
+        return Secrets(text)
+
+    monkeypatch.setattr(aws, "client", client)
+    arn = "arn:aws:secretsmanager:eu-central-1:111122223333:secret:pagila-AbCdEf"
+    found = connection_properties(server("localhost", user=user, password=Password(secret=arn)), no_file)
+    assert (found["user"], found["password"]) == expected
+    assert asked == [(("secretsmanager",), {"region_name": "eu-central-1"})]
+
+
+def test_a_secret_without_a_password_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aws, "client", lambda *_args, **_named: Secrets('{"username": "u"}'))
+    with pytest.raises(SettingsError, match="the secret has no `password`"):
+        connection_properties(server("localhost", password=Password(secret="pagila")), no_file)
+
+
+@pytest.mark.integration
+def test_a_secret_is_asked_for_by_boto3(glue_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in aws_environment(glue_endpoint).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", glue_endpoint)
+    made = aws.client("secretsmanager").create_secret(Name="reader", SecretString='{"username": "u", "password": "p"}')
+    for name in ("reader", made["ARN"]):
+        found = connection_properties(server("localhost", user=None, password=Password(secret=name)), no_file)
+        assert (found["user"], found["password"]) == ("u", "p")
+
+
+def test_secrets_are_in_no_text_of_the_settings() -> None:
+    assert "hush" not in repr(server("localhost", password=Password(given="hush")))
+
+
+def asked(spark: SparkSession, port: int, parameters: ConnectionParameters, **changes: Any) -> str | None:
+    server = Server(
+        url=f"jdbc:postgresql://localhost:{port}/{parameters['dbname']}",
+        user=parameters["user"],
+        password=Password(given=parameters["password"]),
+        **{"ca_file": None, "connections": 1, "statement_seconds": 10, "extra": (), **changes},
+    )
+    database = Database(spark, server, log=lambda _line: None)
+    look = database.look()
+    try:
+        return look.text("SELECT 'there'")
+    finally:
+        look.close()
+        database.close()
+
+
+@pytest.mark.integration
+def test_a_server_is_verified_by_certificate_and_name(
+    spark: SparkSession, database: ConnectionParameters, tmp_path: Path
+) -> None:
+    ours, others = Authority("ours"), Authority("others")
+    for name, authority in {"ours": ours, "others": others}.items():
+        (tmp_path / f"{name}.pem").write_text(authority.root)
+    (tmp_path / "both.pem").write_text(others.root + ours.root)
+    with encrypted(database["port"], ours.server("localhost", tmp_path)) as port:
+        assert asked(spark, port, database, ca_file=str(tmp_path / "ours.pem")) == "there"
+        assert asked(spark, port, database, ca_file=str(tmp_path / "both.pem")) == "there"
+        assert asked(spark, port, database, extra=(("sslmode", "require"),)) == "there"
+        for extra in ((), (("ssl", "false"),), (("sslResponseTimeout", "9"),), (("sslmode", "verify-full"),)):
+            with pytest.raises(Py4JJavaError) as raised:
+                asked(spark, port, database, ca_file=str(tmp_path / "others.pem"), extra=extra)
+            assert "PKIX path" in first_line(raised.value) or "certificat" in first_line(raised.value).lower()
+    with encrypted(database["port"], ours.server("other.example.com", tmp_path)) as port:
+        with pytest.raises(Py4JJavaError) as raised:
+            asked(spark, port, database, ca_file=str(tmp_path / "ours.pem"))
+        assert "could not be verified by hostnameverifier" in first_line(raised.value).lower()
+    with pytest.raises(Py4JJavaError) as raised:
+        asked(spark, database["port"], database, ca_file=str(tmp_path / "ours.pem"), extra=(("ssl", "false"),))
+    assert "does not support ssl" in first_line(raised.value).lower()

@@ -1,0 +1,217 @@
+"""How far a look has come: what commits carry of it, how often a table is looked at, and what the lake has for sure."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from spark_jobs.errors import SettingsError
+from spark_jobs.options.jdbc_settings import Detection
+from spark_jobs.sources.postgres import source
+from spark_jobs.sources.postgres.control import Control
+from spark_jobs.sources.postgres.detection import all_rows, why_anew
+from spark_jobs.sources.postgres.progress import Mark, Progress, read_progress
+from spark_jobs.sources.postgres.source import Jdbc
+from tests.spark_jobs.options.test_jdbc_settings import decided
+
+MARK = Mark(system="7/1", shape="s", horizon=2**40, members=(16384, 16390), since=("5/x", "4"), low=5)
+PROGRESS = Progress(
+    table="public.address", mark=MARK, target=MARK, whole=True, after="-123", read_ms=7, swept_ms=6, rows=603
+)
+
+
+def test_progress_is_read_as_it_was_written() -> None:
+    assert read_progress(PROGRESS.to_text(), "public.address") == PROGRESS
+    assert read_progress(None, "public.address") == Progress(table="public.address")
+
+
+@pytest.mark.parametrize(
+    "text", ["topic,0:5", "{}", "[]", json.dumps({"version": 2, "source": "jdbc"}), '{"version":1,"source":"files"}']
+)
+def test_another_text_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match="isn't one of JdbcSource: give --ignore-checkpoint"):
+        read_progress(text, "public.address")
+
+
+def test_another_tables_progress_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"progress of public\.address, the settings say public\.city"):
+        read_progress(PROGRESS.to_text(), "public.city")
+
+
+@pytest.mark.parametrize(
+    ("begun", "reason"),
+    [
+        (999, "the database knows fewer transactions than before"),
+        (1_000, None),
+        (2**31 - 2**20, None),
+        # Some more begin before the rows are read.
+        (1_000 + 2**31 - 1, r"2\^31 transactions were begun"),
+        (1_000 + 2**31, r"2\^31 transactions were begun"),
+        (1_000 + 2**32, r"2\^31 transactions were begun"),
+    ],
+)
+def test_all_rows_are_read_where_32_bits_do_not_tell_what_is_older(begun: int, reason: str | None) -> None:
+    mark = Mark(system="7/1", shape="s", horizon=1_000, members=(1,), since=("1",))
+    found = why_anew(mark, control("1", begun), Detection.XMIN)
+    assert found is None if reason is None else re.match(reason, str(found))
+
+
+@pytest.mark.parametrize(
+    ("standby", "servers", "all_rows_at"),
+    [
+        (False, "AABBA", "ABA"),
+        # A name that stands for several: each is compared once.
+        (True, "ABABACB", "ABC"),
+    ],
+)
+def test_all_rows_are_read_once_for_each_start_of_a_server(standby: bool, servers: str, all_rows_at: str) -> None:
+    mark, anew = Mark(system="7/1", shape="s", horizon=1, members=(1,)), ""
+    for server in servers:
+        seen = control(server, 2, standby=standby)
+        if (reason := why_anew(mark, seen, Detection.XMIN)) is not None:
+            assert "was started again" in reason
+            anew += server
+        # No digests are asked for.
+        mark = all_rows(None, None, seen, Detection.XMIN, mark)  # type: ignore[arg-type]
+    assert anew == all_rows_at
+
+
+def test_an_earlier_releases_progress_has_all_rows_read_once() -> None:
+    text = PROGRESS.to_text().replace('["5/x","4"]', '"2026-11-23 15:00:00+00"')
+    progress = read_progress(text, "public.address")
+    assert progress.mark is not None
+    assert "was started again" in str(why_anew(progress.mark, control("5/x", 2**40), Detection.XMIN))
+
+
+def control(since: str, begun: int, *, standby: bool = False) -> Control:
+    return Control(
+        horizon=begun,
+        next_transaction=begun,
+        standby=standby,
+        system="7/1",
+        since=since,
+        oldest_micros=None,
+        kind="r",
+        foreign=False,
+        members=(1,),
+        indexes=(2,),
+        shape="s",
+    )
+
+
+class Database:
+    """Stands in for one whose connections are in use for a while; a look at it takes a while, too."""
+
+    def __init__(self, *, waits: float, works: float) -> None:
+        self.now, self.looks = 0.0, 0
+        self._waits, self._works = waits, works
+
+    def look(self, _first: str | None) -> "Database":
+        self.now += self._waits
+        self.looks += 1
+        return self
+
+    def text(self) -> str:
+        self.now += self._works
+        return ""
+
+    def is_outrun(self) -> bool:
+        return False
+
+    def close(self, *, broken: bool = False) -> None:
+        assert not broken
+
+
+@pytest.mark.parametrize(
+    ("waits", "works", "pause"), [(0.0, 0.1, 5.0), (30.0, 0.1, 5.0), (0.0, 2.0, 20.0), (30.0, 2.0, 20.0)]
+)
+def test_the_next_look_comes_after_ten_times_what_the_database_took(
+    monkeypatch: pytest.MonkeyPatch, waits: float, works: float, pause: float
+) -> None:
+    database: Any = Database(waits=waits, works=works)
+    monkeypatch.setattr(source, "_SHARE", 0.1)
+    monkeypatch.setattr(Jdbc, "_identified", lambda _self: "")
+    monkeypatch.setattr(Jdbc, "_looked", lambda _self, look, *_given, **_more: look.text() or None)
+    looking: Any = None
+    jdbc = Jdbc(looking, decided(), database, ["address_id"], log=print, elapsed=lambda: database.now)
+    assert jdbc.next_batch(None) is None
+    began = database.now - works
+    database.now = began + pause - 0.01
+    jdbc.next_batch(None)
+    assert database.looks == 1
+    database.now = began + pause + 0.01
+    jdbc.next_batch(None)
+    assert database.looks == 2
+
+
+@dataclass
+class Batch:
+    """Stands in for what a look has found."""
+
+    checkpoint: str
+    complete: bool = True
+
+
+@pytest.fixture
+def database() -> Database:
+    return Database(waits=0.0, works=1.0)
+
+
+@pytest.fixture
+def found() -> list[Batch | None]:
+    """What the next looks find, in their order."""
+    return []
+
+
+@pytest.fixture
+def looking(monkeypatch: pytest.MonkeyPatch, database: Database, found: list[Batch | None]) -> Jdbc:
+    """Looks each time that it is asked, at the database's time, which is the clock, too."""
+    monkeypatch.setattr(Jdbc, "_identified", lambda _self: "")
+    monkeypatch.setattr(Jdbc, "_looked", lambda _self, look, *_given, **_more: (look.text(), found.pop(0))[1])
+    stands_in: Any = database
+    spark: Any = None
+    decided_ = decided({"hoodie.streamer.jdbc.sweep.interval.seconds": "0"})
+    now = lambda: database.now  # noqa: E731
+    return Jdbc(spark, decided_, stands_in, ["address_id"], log=print, clock=now, elapsed=now)
+
+
+def after(part: str | None, read_ms: int) -> str:
+    """The progress of a commit, which is of a part of the keys where `part` is its last."""
+    return Progress(table="public.address", after=part, read_ms=read_ms).to_text()
+
+
+def test_a_look_that_finds_nothing_says_since_when_the_lake_has_all(
+    database: Database, found: list[Batch | None], looking: Jdbc
+) -> None:
+    found += [None, None]
+    looking.next_batch(None)
+    assert looking.looked_ms == 0
+    database.now = 7.0
+    looking.next_batch(None)
+    assert looking.looked_ms == 7_000
+
+
+def test_what_a_look_brings_counts_once_the_lake_has_it(
+    database: Database, found: list[Batch | None], looking: Jdbc
+) -> None:
+    first, second = after(None, 1), after(None, 2)
+    found += [Batch(first), Batch(second)]
+    database.now = 3.0
+    looking.next_batch(None)
+    assert looking.looked_ms is None
+    looking.next_batch(first)
+    assert looking.looked_ms == 3_000
+
+
+def test_what_was_not_committed_or_is_a_part_counts_for_nothing(found: list[Batch | None], looking: Jdbc) -> None:
+    first, part, last = after(None, 1), after("200", 2), after(None, 3)
+    found += [Batch(first), Batch(first), Batch(part, complete=False), Batch(last), Batch(first)]
+    looking.next_batch(None)
+    looking.next_batch(None)  # its commit has failed
+    looking.reset()
+    looking.next_batch(first)  # nobody knows of the look before
+    looking.next_batch(part)
+    looking.next_batch(last)  # rows of the first part may have changed since they were read
+    assert looking.looked_ms is None

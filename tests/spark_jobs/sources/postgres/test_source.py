@@ -1,0 +1,460 @@
+"""What a look finds arrives in the lake, whatever a poll by a timestamp would lose of it."""
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from contract.events import QUERIED_TYPES
+from db.source.reading import ReadObjects, grant_reader
+from spark_jobs.errors import JobError
+from spark_jobs.options import keys
+from spark_jobs.report import CommitReport
+from spark_jobs.sources.postgres import source
+from spark_jobs.table.hudi_table import HudiTable
+from stacks.handlers.preparation import wanted_tables
+from tests.cases import long
+from tests.spark_jobs.runtime.test_cached import stored
+from tests.spark_jobs.sources.postgres.conftest import FIELDS, Queried
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.integration
+
+
+def test_all_rows_arrive_and_then_changes_and_deletes(queried: Queried) -> None:
+    [first] = queried.run()
+    assert (first.upserts, first.deletes, first.quarantined) == (603, 0, 0)
+    assert queried.lake() == queried.source()
+    assert queried.run() == []
+    assert queried.commits() == 1
+    queried.execute(
+        "UPDATE address SET address = 'renamed' WHERE address_id = 100",
+        "DELETE FROM address WHERE address_id = 104",
+        "INSERT INTO address VALUES (700, 'new', NULL, '2001-01-01')",
+    )
+    [report] = queried.run()
+    assert (report.upserts, report.deletes) == (2, 1)
+    assert queried.lake() == queried.source()
+    operations = queried.operations()
+    assert (operations[1], operations[100], operations[700]) == ("c", "u", "c")
+
+
+def equal_after(queried: Queried, *statements: str) -> list[CommitReport]:
+    """Run statements and the job; the lake must equal the source."""
+    queried.execute(*statements)
+    reports = queried.run()
+    assert queried.lake() == queried.source()
+    return reports
+
+
+def test_what_commits_after_a_later_transaction_was_seen_arrives(queried: Queried) -> None:
+    queried.run()
+    with queried.transaction() as early:
+        early.execute("INSERT INTO address (address_id, address) VALUES (701, 'early')")
+        early.execute("SAVEPOINT s; UPDATE address SET address = 'sub' WHERE address_id = 7; RELEASE SAVEPOINT s")
+        queried.execute("UPDATE address SET address = 'later', last_update = now() WHERE address_id = 8")
+        queried.run()
+        assert queried.lake()[8]["address"] == "later"
+        early.connection.commit()
+    queried.run()
+    assert queried.lake() == queried.source()
+
+
+LOST_BY_POLLS = {
+    "stamp goes back": "UPDATE address SET address = 'x', last_update = '2000-01-01' WHERE address_id < 9",
+    "old stamp inserted": "INSERT INTO address SELECT i, 'old', NULL, '1999-01-01' FROM generate_series(800, 805) AS i",
+    "key changed": "UPDATE address SET address_id = address_id + 10000 WHERE address_id BETWEEN 20 AND 25",
+    "two values swapped": "UPDATE address SET district = address, address = district WHERE address_id = 30",
+}
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        pytest.param([*LOST_BY_POLLS.values()], id="one after the other"),
+        *(long([statement], id=name) for name, statement in LOST_BY_POLLS.items()),
+    ],
+)
+def test_what_a_poll_by_the_stamp_loses_arrives(queried: Queried, statements: Sequence[str]) -> None:
+    queried.run()
+    equal_after(queried, *statements)
+
+
+@pytest.mark.long
+def test_a_deleted_row_and_a_new_one_under_its_key_with_an_older_stamp_arrives(queried: Queried) -> None:
+    equal_after(queried)
+    equal_after(queried, "DELETE FROM address WHERE address_id = 104")
+    equal_after(queried, "INSERT INTO address VALUES (104, 'again', NULL, '1990-01-01')")
+    equal_after(
+        queried,
+        "DELETE FROM address WHERE address_id = 105",
+        "INSERT INTO address VALUES (105, 'at once', NULL, '1980-01-01')",
+    )
+    assert queried.lake()[105]["address"] == "at once"
+
+
+def test_a_truncate_stops_the_job_and_leaves_the_table(queried: Queried) -> None:
+    queried.run()
+    before = queried.lake()
+    queried.execute("TRUNCATE address")
+    with pytest.raises(JobError, match=r"603 of 603 rows .* aren't in public.address any more.* nothing was committed"):
+        queried.run()
+    queried.execute("INSERT INTO address (address_id, address) VALUES (1, 'other')")
+    with pytest.raises(JobError, match=r"602 of 603 rows .*deletes.max.percent allows 10 % per commit"):
+        queried.run()
+    assert queried.lake() == before
+    queried.extra = {keys.JDBC_DELETES_PERCENT: "100"}
+    equal_after(queried)
+
+
+@pytest.mark.long
+def test_a_limit_brings_all_rows_of_one_stamp_a_part_per_commit(queried: Queried) -> None:
+    queried.arguments = ("--source-limit", "200")
+    reports = queried.run()
+    assert [report.upserts for report in reports] == [200, 200, 200, 3]
+    assert queried.lake() == queried.source()
+    equal_after(queried, "UPDATE address SET address = 'all of them'")
+
+
+def test_a_first_load_goes_on_where_it_was_and_brings_what_changed_meanwhile(queried: Queried) -> None:
+    queried.arguments = ("--source-limit", "200")
+    job = queried.job()
+    job.run_batch()
+    job.run_batch()
+    job.close()
+    shown = [queried.progress()["after"], *queried.log]
+    assert not any("400" in text for text in shown), shown
+    queried.execute(
+        "UPDATE address SET address = 'read already' WHERE address_id = 7",
+        "UPDATE address SET address_id = 9 + 9000 WHERE address_id = 9",
+        "UPDATE address SET address_id = 0 WHERE address_id = 500",
+        "DELETE FROM address WHERE address_id IN (11, 511)",
+    )
+    reports = queried.run()
+    assert len(reports) == 3
+    assert queried.lake() == queried.source()
+
+
+@pytest.mark.long
+def test_a_first_load_whose_last_row_is_gone_begins_again(queried: Queried) -> None:
+    queried.arguments = ("--source-limit", "400")
+    job = queried.job()
+    job.run_batch()
+    job.close()
+    queried.execute("DELETE FROM address WHERE address_id = 400")
+    assert [report.upserts for report in queried.run()] == [1, 202]
+    assert queried.lake() == queried.source()
+    assert "public.address: the row that was read last is gone, so its parts are read once more" in queried.log
+
+
+def test_rows_that_are_read_again_unchanged_are_not_written_nor_kept_in_memory(queried: Queried) -> None:
+    in_memory = stored(queried.spark)
+    queried.run()
+    job = queried.job()
+    queried.execute("CREATE TABLE other (a int)", "INSERT INTO other VALUES (1)")
+    before = jobs_of(queried)
+    assert queried.run(job) == []
+    assert jobs_of(queried) == before, "an empty look asks Spark for nothing"
+    job.close()
+    with queried.transaction() as open_for_long:
+        open_for_long.execute("SELECT pg_current_xact_id()")
+        queried.execute("UPDATE address SET address = 'new' WHERE address_id <= 20")
+        job = queried.job()
+        assert [report.upserts for report in queried.run(job)] == [20]
+        queried.execute("UPDATE address SET address = 'new', district = 'other' WHERE address_id = 1")
+        assert [report.upserts for report in queried.run(job)] == [1]
+        before = jobs_of(queried)
+        assert queried.run(job) == []
+        assert jobs_of(queried) == before, "a look that finds the same as the one before asks Spark for nothing"
+        # The job goes on looking, maybe for hours, and finds nothing.
+        assert stored(queried.spark) == in_memory
+        job.close()
+        assert queried.run() == []
+    assert queried.commits() == 3
+    assert queried.lake() == queried.source()
+
+
+def test_a_transaction_that_stays_open_is_seen_as_the_age_of_the_horizon(queried: Queried) -> None:
+    def nobody_holds_it() -> bool:
+        queried.run(job)
+        return not job.horizon_age_seconds
+
+    job = queried.job()
+    # Autovacuum holds it, too, for a moment.
+    wait_until(nobody_holds_it)
+    with queried.transaction() as open_for_long:
+        open_for_long.execute("SELECT pg_current_xact_id()")
+        queried.execute("UPDATE address SET address = 'new' WHERE address_id = 1")
+        queried.run(job)
+        time.sleep(0.2)
+        queried.run(job)
+        assert (job.horizon_age_seconds or 0) >= 0.2
+    wait_until(nobody_holds_it)
+    job.close()
+
+
+def test_another_cluster_and_a_restore_are_read_whole_and_what_differs_is_written(queried: Queried) -> None:
+    queried.run()
+    for change, mark, told in [
+        ("new", {"system": "other/1"}, "another cluster or database than before, or it was restored (other/1, now "),
+        ("lost by the restore", {"horizon": 10**9}, "fewer transactions than before"),
+    ]:
+        queried.execute(f"UPDATE address SET address = '{change}' WHERE address_id = 1")
+        job = queried.job()
+        text = json.dumps(queried.progress() | {"mark": queried.progress()["mark"] | mark})
+        job._checkpoint = replace(job._checkpoint, source=text)
+        assert [report.upserts for report in queried.run(job)] == [1]
+        assert told in queried.log[-1]
+        job.close()
+    assert queried.lake() == queried.source()
+
+
+def test_a_new_column_comes_with_its_default(queried: Queried) -> None:
+    queried.run()
+    queried.execute("ALTER TABLE address ADD COLUMN phone text DEFAULT 'none'")
+    queried.run()
+    queried.fields = {**queried.fields, "phone": "string"}
+    assert queried.lake() == queried.source()
+    assert queried.lake()[1]["phone"] == "none"
+
+
+ADDED = {
+    "at": ("timestamp", "'2026-11-20 12:00:00.5'", "timestamp", datetime(2026, 11, 20, 12, 0, 0, 500_000)),  # noqa: DTZ001
+    "born": ("date", "'2024-02-29'", "date", date(2024, 2, 29)),
+    "cost": ("numeric(10,2)", "'NaN'", "decimal(10,2)", None),
+    "nr": ("bigint", "9007199254740993", "bigint", 9007199254740993),
+}
+
+
+@pytest.mark.long
+def test_a_new_column_has_the_type_that_the_catalogue_says_whatever_its_values_look_like(queried: Queried) -> None:
+    queried.run()
+    for name, (kind, default, _, _) in ADDED.items():
+        queried.execute(f"ALTER TABLE address ADD COLUMN {name} {kind} DEFAULT {default}")
+    queried.run()
+    # A job that starts again knows how events have them, and what no decimal can be goes where it belongs.
+    queried.execute("UPDATE address SET address = 'again', cost = 1.5 WHERE address_id = 2")
+    queried.run()
+    lake = queried.spark.read.format("hudi").load(str(queried.table_path)).filter("address_id < 3")
+    rows = {row["address_id"]: row for row in lake.collect()}
+    for name, (_, _, stored_as, value) in ADDED.items():
+        assert (name, lake.schema[name].dataType.simpleString(), rows[1][name]) == (name, stored_as, value)
+    assert (rows[1]["__specials"], rows[2]["__specials"]) == ('{"cost":"NaN"}', None)
+    assert (rows[2]["cost"], rows[2]["at"]) == (Decimal("1.50"), rows[1]["at"])
+    # What was wrong would be in quarantine.
+    assert not list(queried.folder.rglob("_quarantine/**/*.json"))
+
+
+@pytest.mark.long
+def test_a_dropped_column_keeps_its_values_in_rows_that_do_not_change(queried: Queried) -> None:
+    queried.run()
+    queried.execute("ALTER TABLE address DROP COLUMN district", "UPDATE address SET address = 'x' WHERE address_id = 1")
+    [report] = queried.run()
+    assert report.upserts == 1
+    lake = queried.lake()
+    assert (lake[1]["district"], lake[2]["district"]) == (None, "District 2")
+
+
+def test_a_row_that_does_not_fit_is_set_aside_and_the_job_goes_on(queried: Queried) -> None:
+    queried.execute(
+        "ALTER TABLE address ADD COLUMN big bigint", "UPDATE address SET big = 5000000000 WHERE address_id = 2"
+    )
+    queried.fields = {**queried.fields, "big": "int"}
+    [report] = queried.run()
+    assert (report.upserts, report.quarantined) == (602, 1)
+    job = queried.job()
+    for number in (1, 2):
+        queried.execute(
+            "UPDATE address SET address = address || '!' WHERE address_id = 1",
+            "DELETE FROM address WHERE address_id = 10" + str(number),
+        )
+        found = queried.run(job)
+        assert sum(report.deletes for report in found) == 1
+    job.close()
+    assert set(queried.source()) - set(queried.lake()) == {2}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("limit", [(), ("--source-limit", "15")], ids=["at once", "in parts"])
+def test_a_delete_beside_a_new_row_that_does_not_fit_arrives(queried: Queried, limit: tuple[str, ...]) -> None:
+    queried.execute("ALTER TABLE address ADD COLUMN big bigint", "DELETE FROM address WHERE address_id > 20")
+    queried.fields = {**queried.fields, "big": "int"}
+    queried.arguments = limit
+    job = queried.job()
+    queried.run(job)
+    # From here on the job counts.
+    queried.execute("UPDATE address SET address = 'new' WHERE address_id = 3")
+    queried.run(job)
+    queried.execute(
+        "BEGIN; DELETE FROM address WHERE address_id = 4; UPDATE address SET address = address || '!';"
+        " INSERT INTO address VALUES (0, 'too big', NULL, now(), 5000000000); COMMIT"
+    )
+    queried.run(job)
+    job.close()
+    assert set(queried.source()) ^ set(queried.lake()) == {0}
+
+
+@pytest.mark.long
+def test_what_is_read_by_a_clock_that_is_behind_the_lakes_rows_arrives(queried: Queried) -> None:
+    job = queried.job()
+    assert isinstance(job._source, source.Jdbc)
+    job._source._clock = lambda: time.time() + 3600
+    queried.run(job)
+    job.close()
+    for number, arguments in enumerate([(), ("--ignore-checkpoint", "once")]):
+        queried.arguments = arguments
+        equal_after(
+            queried,
+            f"UPDATE address SET address = 'new' WHERE address_id = {3 + number}",
+            f"DELETE FROM address WHERE address_id = {10 + number}",
+        )
+
+
+@pytest.mark.long
+def test_rows_of_a_partition_that_was_filled_before_it_was_attached_arrive(queried: Queried) -> None:
+    queried.execute(
+        "DROP TABLE address",
+        "CREATE TABLE address (address_id int PRIMARY KEY, address text NOT NULL, district text,"
+        " last_update timestamptz NOT NULL DEFAULT now()) PARTITION BY RANGE (address_id)",
+        "CREATE TABLE low PARTITION OF address FOR VALUES FROM (0) TO (100)",
+        "CREATE TABLE high (LIKE address INCLUDING ALL)",
+        "INSERT INTO high SELECT i, 'high' FROM generate_series(100, 120) AS i",
+        "INSERT INTO address SELECT i, 'low' FROM generate_series(1, 20) AS i",
+    )
+    equal_after(queried)
+    equal_after(queried, "ALTER TABLE address ATTACH PARTITION high FOR VALUES FROM (100) TO (200)")
+    equal_after(queried, "UPDATE address SET address_id = 150 WHERE address_id = 1")
+    queried.extra = {keys.JDBC_DELETES_PERCENT: "90"}
+    equal_after(queried, "ALTER TABLE address DETACH PARTITION high")
+
+
+@pytest.mark.long
+def test_rows_that_came_without_a_transaction_are_looked_for(queried: Queried) -> None:
+    """As an extension that writes pages, or pg_surgery, would do it: here the lake has lost them."""
+    queried.run()
+    job = queried.job()
+    queried.execute("UPDATE address SET address = 'x' WHERE address_id = 1")
+    queried.run(job)
+    lost = replace(job._checkpoint, source=json.dumps(queried.progress() | {"rows": 600}))
+    remove_from_lake(queried, 5)
+    job.load()
+    job._checkpoint = lost
+    queried.run(job)
+    job.close()
+    assert queried.lake() == queried.source()
+
+
+@pytest.mark.parametrize(
+    ("statements", "reason"),
+    [
+        (["DROP TABLE address"], "public.address: no such table in database"),
+        (["ALTER TABLE address DROP CONSTRAINT address_pkey"], '"address_id" is no key of it'),
+        (["ALTER TABLE address RENAME address_id TO id"], "has no column address_id, which the record key names"),
+        (["REVOKE ALL ON address FROM reader"], "permission denied for table address"),
+        (
+            ["ALTER TABLE address ALTER address_id TYPE timetz USING '12:00Z'::timetz + address_id * interval '1 s'"],
+            "column address_id of the record key tells no rows apart: '12:00+00' and '14:00+02' are two keys",
+        ),
+        (
+            ["ALTER TABLE address ENABLE ROW LEVEL SECURITY", "CREATE POLICY p ON address USING (address_id < 9)"],
+            'query would be affected by row-level security policy for table "address"',
+        ),
+        (
+            [
+                "ALTER TABLE address RENAME TO a",
+                """CREATE VIEW address AS SELECT address_id, (address || E' "x"\\ny')::int::text AS address, district,
+                last_update FROM a""",
+                "GRANT SELECT ON address TO reader",
+            ],
+            "ERROR: invalid input syntax for type integer: …",
+        ),
+    ],
+)
+def test_what_no_waiting_mends_ends_the_job_with_a_line(queried: Queried, statements: list[str], reason: str) -> None:
+    queried.execute(
+        "DO $$ BEGIN CREATE ROLE reader LOGIN PASSWORD 'reader'; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
+        "GRANT SELECT ON address TO reader",
+        *statements,
+    )
+    queried.extra = {keys.JDBC_USER: "reader", keys.JDBC_PASSWORD: "reader"}
+    with pytest.raises(JobError, match=re.escape(reason)):
+        queried.run()
+
+
+def test_a_table_with_a_column_left_out_is_read_by_the_role_that_a_deployment_makes(queried: Queried) -> None:
+    request = {"schema": "public", "name": "address", "key": [queried.key], "leaveOut": ["district"], "byXmin": True}
+    wanted = ReadObjects(role="deployed", tables=wanted_tables([request]), queries={})
+    grant_reader(queried.parameters, wanted, password="deployed")
+    queried.fields = {name: kind for name, kind in FIELDS.items() if name != "district"}
+    queried.extra = {keys.JDBC_USER: "deployed", keys.JDBC_PASSWORD: "deployed", keys.JDBC_LEFT_OUT: "district"}
+    queried.run()
+    queried.execute(
+        "UPDATE address SET address = 'new' WHERE address_id = 1", "DELETE FROM address WHERE address_id = 2"
+    )
+    [report] = queried.run()
+    assert (report.upserts, report.deletes) == (1, 1)
+    assert queried.lake() == queried.source()
+
+
+def test_a_failed_commit_is_made_again(queried: Queried, monkeypatch: pytest.MonkeyPatch) -> None:
+    queried.run()
+    queried.execute(
+        "UPDATE address SET address = 'new' WHERE address_id = 1", "DELETE FROM address WHERE address_id = 2"
+    )
+    job = queried.job()
+    with monkeypatch.context() as patch:
+        patch.setattr(HudiTable, "write", lambda *_args, **_named: (_ for _ in ()).throw(OSError("the disk is full")))
+        with pytest.raises(OSError, match="full"):
+            job.run_batch()
+    job.load()
+    [report] = queried.run(job)
+    assert (report.upserts, report.deletes) == (1, 1)
+    job.close()
+    assert queried.lake() == queried.source()
+
+
+@pytest.mark.long
+def test_a_large_batch_is_read_side_by_side_in_one_snapshot(queried: Queried) -> None:
+    queried.execute(
+        "INSERT INTO address SELECT i, repeat('x', i % 50), NULL, now() FROM generate_series(1000, 26000) AS i"
+    )
+    queried.arguments = ("--source-limit", "25000")
+    assert [report.upserts for report in queried.run()] == [25000, 604]
+    queried.arguments = ()
+    queried.execute(
+        "UPDATE address SET address = 'new' WHERE address_id % 2 = 0",
+        "DELETE FROM address WHERE address_id % 100 = 1",
+        "INSERT INTO address SELECT i, 'new' FROM generate_series(30000, 40000) AS i",
+    )
+    [report] = queried.run()
+    assert (report.upserts, report.deletes) == (12501 + 301 + 10001, 257)
+    assert queried.lake() == queried.source()
+
+
+def test_an_insert_is_an_upsert_where_rows_have_changed(queried: Queried) -> None:
+    queried.arguments = ("--op", "BULK_INSERT")
+    equal_after(queried)
+    equal_after(queried, "INSERT INTO address SELECT i, 'new' FROM generate_series(700, 710) AS i")
+    assert not any("upsert" in line for line in queried.log)
+    equal_after(queried, "UPDATE address SET address = 'changed' WHERE address_id = 1")
+    assert "bulk_insert would double rows: this batch has changed ones and is written by upsert" in queried.log
+
+
+def jobs_of(queried: Queried) -> int:
+    """How many jobs Spark has run."""
+    scheduler: Any = queried.spark.sparkContext._jsc.sc().dagScheduler()
+    return int(scheduler.numTotalJobs())
+
+
+def remove_from_lake(queried: Queried, address_id: int) -> None:
+    decided = queried.settings()
+    table = HudiTable(queried.spark, decided.table)
+    rows = queried.spark.read.format("hudi").load(str(queried.table_path)).filter(f"address_id = {address_id}")
+    rows = rows.selectExpr(*FIELDS, *QUERIED_TYPES, "true AS _hoodie_is_deleted")
+    table.write(rows, {keys.PROGRESS: json.dumps(queried.progress() | {"read_ms": 10**15})}, operation="upsert")

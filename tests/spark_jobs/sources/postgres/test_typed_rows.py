@@ -1,0 +1,198 @@
+"""Large batches, read by their columns' types: the same rows as their lines, and lines wherever that isn't sure."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from contract.column_types.carried import Carried
+from contract.column_types.types import avro_field
+from contract.events import PLACEHOLDER, QUERIED_TYPES
+from local.services.postgres import ConnectionParameters
+from spark_jobs.decoding import schema
+from spark_jobs.decoding.decode import Decoder
+from spark_jobs.decoding.schema import Column
+from spark_jobs.sources.postgres.access import Database
+from spark_jobs.sources.postgres.batch import JdbcBatch
+from spark_jobs.sources.postgres.source import Jdbc
+from tests.cases import long
+from tests.conftest import execute
+from tests.spark_jobs.sources.postgres.conftest import Queried
+
+pytestmark = pytest.mark.integration
+
+TYPES = {
+    "small": "smallint",
+    "whole": "integer",
+    "large": "bigint",
+    "single": "real",
+    "double": "double precision",
+    "flag": "boolean",
+    "words": "text",
+    "short": "varchar(20)",
+    "padded": "char(8)",
+    "code": "uuid",
+    "price": "numeric(20,4)",
+    "exact": "numeric",
+    "day": "date",
+    "at": "timestamp",
+    "at_millis": "timestamp(3)",
+    "instant": "timestamptz",
+}
+CREATE = f"""CREATE TABLE typed (id int PRIMARY KEY, {", ".join(f'"{name}" {kind}' for name, kind in TYPES.items())});
+    SELECT setseed(0.4);
+    INSERT INTO typed SELECT i, (random() * 60000 - 30000)::int2, (random() * 4e9 - 2e9)::int,
+    (random() * 9e18)::int8 * sign(random() - 0.5)::int, (random() * 10 ^ (random() * 60 - 30))::real,
+    random() * 10 ^ (random() * 600 - 300), random() < 0.5, md5(i::text), left(md5(i::text), i % 20),
+    left(md5(i::text), i % 8), md5(i::text)::uuid, (random() * 1e12)::numeric(20,4),
+    (random() * 1e12)::numeric(40,17), DATE '1900-01-01' + (random() * 2900000)::int,
+    TIMESTAMP '1900-01-01' + random() * INTERVAL '8000 years', TIMESTAMP '1900-01-01' + random() * INTERVAL '99 years',
+    TIMESTAMPTZ '1900-01-01' + random() * INTERVAL '8000 years' FROM generate_series(1, 1500) AS i"""
+# What is at an edge, and still as any other value.
+EDGES: Mapping[str, Sequence[str]] = {
+    "small": ("-32768", "32767"),
+    "whole": ("-2147483648", "2147483647", "0"),
+    "large": ("-9223372036854775808", "9223372036854775807"),
+    "single": ("'NaN'", "'Infinity'", "'-0'", "3.4028235e38", "1e-45"),
+    "double": ("'NaN'", "'-Infinity'", "'-0'", "1.7976931348623157e308", "5e-324", "9007199254740993", "0.1"),
+    "words": ("''", "' '", r"E'\\ud800 \n\t\"\\'", "'1e400'", "'null'", "'{}'", "U&'\\+01F600'", "E'\\x01\\u2028'"),
+    "short": ("''", "'true '"),
+    "padded": ("''", "'a'"),
+    "price": ("-9999999999999999.9999", "0.0001", "0", "-0.5"),
+    "exact": ("1e-30", "123456789012345678901234567890.5", "1.500", "0", "'Infinity'"),
+    "day": ("'0002-01-01'", "'1582-10-10'", "'9999-12-31'", "'1970-01-01'"),
+    "at": ("'0002-01-01'", "'1582-10-10 12:00'", "'9999-12-31 23:59:59.999999'", "'1969-12-31 23:59:59.999999'"),
+    "at_millis": ("'1969-12-31 23:59:59.999'",),
+    "instant": (
+        "'0002-01-01 00:00+00'",
+        "'1582-10-10 12:00+00'",
+        "'1899-12-31 23:59:59.5+00'",
+        "'9999-12-31 23:59:59.999999+00'",
+        "'1969-12-31 23:59:59.999999+00'",
+    ),
+}
+ODD: Mapping[str, Sequence[str]] = {
+    "words": (f"'{PLACEHOLDER}'",),
+    "price": ("'NaN'",),
+    "exact": ("'NaN'",),
+    "day": ("'infinity'", "'-infinity'", "'0044-03-15 BC'", "'10000-01-01'"),
+    "at": ("'infinity'", "'0044-03-15 BC'", "'294276-12-31'"),
+    "instant": ("'-infinity'", "'0044-03-15 BC'", "'294276-12-31'"),
+}
+
+INSTANT = "io.debezium.time.ZonedTimestamp"
+
+
+@pytest.fixture
+def table(spark: SparkSession, database: ConnectionParameters, queried: Queried) -> Iterator[Jdbc]:
+    """A source of the table `typed`, its rows as it is told later."""
+    execute(database, CREATE)
+    queried.table_name, queried.key = "public.typed", "id"
+    settings: Any = queried.settings().source
+    connections = Database(spark, settings.server, log=lambda _line: None)
+    source = Jdbc(spark, settings, connections, ("id",), log=lambda _line: None)
+    yield source
+    source.reset()
+    connections.close()
+
+
+def add(database: ConnectionParameters, values: Mapping[str, Sequence[str]]) -> list[int]:
+    """Add a row for each value, null in all other columns; return their keys."""
+    given = [(name, value) for name, some in values.items() for value in some]
+    for number, (name, value) in enumerate(given):
+        execute(database, f'INSERT INTO typed (id, "{name}") VALUES ({5000 + number}, {value})')
+    return [5000 + number for number in range(len(given))]
+
+
+def columns_of(batch: JdbcBatch) -> tuple[Column, ...]:
+    """The lake's columns, as they are declared for the source's types."""
+    carried = {c.name: c.carried for c in batch.relation.columns if isinstance(c.carried, Carried)}
+    fields = [avro_field(name, name, kind) for name, kind in carried.items()]
+    fields += [{"name": name, "type": ["null", kind]} for name, kind in QUERIED_TYPES.items()]
+    return schema.parse(json.dumps({"type": "record", "name": "row", "fields": fields}), "typed.avsc")
+
+
+def rows(frame: DataFrame, without: str = "") -> dict[int, str]:
+    """Rows by key, as text: NaN is NaN, and -0 isn't 0."""
+    assert frame.filter("reason IS NOT NULL").isEmpty()
+    frame = frame.select(F.col("row").dropFields(without) if without else "row")
+    return {row[0]["id"]: repr(row[0]) for row in frame.collect()}
+
+
+def looked(source: Jdbc) -> JdbcBatch:
+    batch = source.next_batch(None)
+    assert batch is not None
+    return batch
+
+
+def test_rows_read_by_their_types_are_those_of_their_lines(table: Jdbc, database: ConnectionParameters) -> None:
+    keys = add(database, EDGES)
+    batch = looked(table)
+    columns = columns_of(batch)
+    typed = batch.rows_of(columns)
+    assert typed is not None
+    lines = Decoder(columns, required=("id", "__read_ms"))(batch.lines())
+    assert typed.schema.simpleString() == lines.schema.simpleString()
+    found = rows(typed)
+    assert found == rows(lines)
+    assert {*keys} < {*found}
+    assert len(found) == 1500 + len(keys)
+
+
+def test_what_is_odd_is_told_and_its_batch_read_as_lines(
+    table: Jdbc, database: ConnectionParameters, queried: Queried
+) -> None:
+    keys = add(database, ODD)
+    batch = looked(table)
+    typed = batch.rows_of(columns_of(batch))
+    assert typed is not None
+    assert {row["id"] for row in typed.filter("reason IS NOT NULL").select("row.id").collect()} == {*keys}
+    table.reset()
+    queried.fields = {"id": "int", "words": "string", "instant": {"type": "string", "connect.name": INSTANT}}
+    queried.extra = {"hoodie.streamer.jdbc.columns.left.out": ",".join(TYPES.keys() - queried.fields.keys())}
+    [report] = queried.run()
+    # An instant of the year 294276 is more than the lake can hold.
+    assert (report.upserts, report.quarantined) == (1500 + len(keys) - 1, 1)
+
+
+@pytest.mark.parametrize("further", ["", long("ALTER TABLE typed ADD COLUMN raw bytea DEFAULT '\\\\x00ff'")])
+def test_rows_that_were_inserted_in_bulk_stay_as_they_are_beside_an_upsert(
+    table: Jdbc, database: ConnectionParameters, queried: Queried, further: str
+) -> None:
+    add(database, EDGES)
+    if further:  # no type that is read as such: the same by lines
+        execute(database, further)
+    batch = looked(table)
+    columns = columns_of(batch)
+    expected = rows(Decoder(columns, required=("id", "__read_ms"))(batch.lines()), without="__read_ms")
+    carried = {c.name: c.carried for c in batch.relation.columns if isinstance(c.carried, Carried)}
+    table.reset()
+    queried.fields = {name: kind.avro for name, kind in carried.items()}
+    queried.run()
+    execute(database, "UPDATE typed SET words = 'changed' WHERE id = 1")
+    [report] = queried.run()
+    assert report.upserts == 1
+    lake = queried.spark.read.format("hudi").load(str(queried.table_path)).withColumn("__op", F.lit("u"))
+    names = [column.name for column in columns]
+    found = rows(lake.select(F.struct(*names).alias("row"), F.lit(None).alias("reason")), without="__read_ms")
+    assert found.pop(1) != expected.pop(1)
+    assert found == expected
+
+
+@pytest.mark.parametrize("change", ["no such column", "another type", "not simple", "no metadata"])
+def test_what_is_not_as_declared_or_not_simple_is_read_as_lines(
+    table: Jdbc, database: ConnectionParameters, change: str
+) -> None:
+    if change == "not simple":
+        execute(database, "ALTER TABLE typed ADD COLUMN tags text[]")
+    batch = looked(table)
+    columns = columns_of(batch)
+    others = {
+        "no such column": [column for column in columns if column.name != "whole"],
+        "another type": [columns[2] if column.name == "words" else column for column in columns],
+        "no metadata": [column for column in columns if column.name != "__op"],
+    }
+    assert batch.rows_of(others.get(change, columns)) is None

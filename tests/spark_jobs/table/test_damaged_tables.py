@@ -1,0 +1,230 @@
+"""Tables that failed commits, a power loss or a hand have left in another state than a commit does."""
+
+import json
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from local.look import by_spark
+from local.look.lake import Lake as LakeLook
+from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.options import keys
+from spark_jobs.table import repair
+from tests.cases import long
+from tests.spark_jobs.events import event
+from tests.spark_jobs.fuzz import failing_commits
+from tests.spark_jobs.lake import Lake
+
+pytestmark = pytest.mark.integration
+
+KINDS = ["COPY_ON_WRITE", long("MERGE_ON_READ")]
+PLACEHOLDER = "__debezium_unavailable_value"
+
+
+@pytest.mark.parametrize("restarted", [long(False), True], ids=["tried again", "restarted"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_follows_a_failed_commit_is_seen(spark: SparkSession, tmp_path: Path, kind: str, restarted: bool) -> None:
+    lake = Lake(spark, tmp_path, arguments=["--table-type", kind])
+    lake.run(event(1, 8, "c", products='["8"]'), event(2, 8, "c"), event(3, 8, "c", products='["8"]'))
+    job = lake.job()
+    lake.land(event(1, 16, products='["16"]'), event(4, 16, "c"), event(2, 16))
+    with failing_commits(), pytest.raises(Exception, match="Failed to upsert"):
+        job.run_batch()
+    job = lake.job() if restarted else job
+    job.load()
+    assert job.run_batch() is not None
+    assert {key: row["__lsn"] for key, row in lake.rows(by_spark=True).items()} == {1: 16, 2: 16, 3: 8, 4: 16}
+    lake.land(event(4, 24, "d"), event(1, 24, products=PLACEHOLDER), event(3, 24, products=PLACEHOLDER))
+    assert job.run_batch() is not None
+    rows = lake.rows(by_spark=True)
+    assert {key: (row["__lsn"], row["products"]) for key, row in rows.items() if key != 2} == {
+        1: (24, '["16"]'),
+        3: (24, '["8"]'),
+    }
+
+
+def test_tasks_that_outlive_a_failed_job_end_before_the_rollback(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.run(event(1, 8, "c"))
+    context, kept, after = lake.spark.sparkContext, repair.roll_back_failed, list[float]()
+
+    def roll_back(*given: Any) -> list[str]:
+        after.append(time.monotonic() - began)
+        return kept(*given)
+
+    def sleep() -> None:
+        with pytest.raises(Exception, match="cancelled"):
+            lake.spark.range(1).select(F.expr("reflect('java.lang.Thread', 'sleep', id + 8000)")).collect()
+
+    monkeypatch.setattr(repair, "roll_back_failed", roll_back)
+    thread = threading.Thread(target=sleep)
+    thread.start()
+    while thread.is_alive() and not context.statusTracker().getActiveStageIds():
+        time.sleep(0.01)
+    began = time.monotonic()
+    time.sleep(1)
+    context.cancelAllJobs()
+    thread.join()
+    assert time.monotonic() - began < 6
+    lake.job()
+    assert after[0] > 7.5
+
+
+@pytest.mark.long
+def test_rows_that_spark_alone_does_not_see_are_told(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = Lake(spark, tmp_path, arguments=["--table-type", "MERGE_ON_READ"])
+    lake.run(event(1, 8, "c"), event(2, 8, "c"))
+    job = lake.job()
+    lake.land(event(1, 16), event(3, 16, "c"))
+    with failing_commits(), pytest.raises(Exception, match="Failed to upsert"):
+        job.run_batch()
+    # As jobs were until they rolled back before a write.
+    monkeypatch.setattr(repair, "roll_back_failed", lambda *_: [])
+    job.load()
+    assert job.run_batch() is not None
+    looked_at = LakeLook(base_uri=lake.table_path.as_uri())
+    assert "Spark reads 2 rows and hudi-rs 3" in str(by_spark.difference(looked_at))
+    lake.run(event(4, 24, "c"))
+    assert by_spark.difference(looked_at) is None
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def written(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """A lake of each type with two commits."""
+    lake = Lake(spark, tmp_path_factory.mktemp("written"), arguments=["--table-type", request.param])
+    lake.run(*(event(number, 8, "c") for number in range(1, 9)))
+    lake.run(event(1, 16), event(9, 16, "c"))
+    return lake
+
+
+def _timeline(lake: Lake, pattern: str) -> list[Path]:
+    return sorted((lake.table_path / ".hoodie").glob(pattern))
+
+
+def _remove(*paths: Path) -> None:
+    for path in paths:
+        path.unlink()
+        path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+
+
+def _newest_commit(lake: Lake) -> Path:
+    return _timeline(lake, "[0-9]*commit")[-1]
+
+
+def _without_commit(lake: Lake) -> None:
+    _remove(_newest_commit(lake))
+
+
+def _with_an_empty_commit(lake: Lake) -> None:
+    newest = _newest_commit(lake)
+    _remove(newest)
+    newest.write_bytes(b"")
+
+
+def _without_commits(lake: Lake) -> None:
+    _remove(*_timeline(lake, "[0-9]*commit"))
+
+
+def _without_first_instant_and_commits(lake: Lake) -> None:
+    _remove(*_timeline(lake, f"{_timeline(lake, '[0-9]*commit')[0].name[:17]}*"))
+    _without_commits(lake)
+
+
+def _without_timeline(lake: Lake) -> None:
+    shutil.rmtree(lake.table_path / ".hoodie")
+
+
+def _without_data_file(lake: Lake) -> None:
+    _remove(max(path for path in lake.table_path.iterdir() if ".parquet" in path.name or ".log." in path.name))
+
+
+def _copy(written: Lake, folder: Path, extra: Mapping[str, str] | None = None) -> Lake:
+    shutil.copytree(written.folder, folder, dirs_exist_ok=True)
+    return Lake(written.spark, folder, extra or {}, written.arguments, next_offset=written.next_offset)
+
+
+@pytest.mark.parametrize("harm", [_without_commit, _with_an_empty_commit, _without_commits])
+def test_a_commit_that_a_power_loss_has_taken_is_made_again(
+    written: Lake, tmp_path: Path, harm: Callable[[Lake], None]
+) -> None:
+    lake = _copy(written, tmp_path)
+    harm(lake)
+    assert lake.run(event(2, 24)).events in (3, 11)
+    assert lake.lsns() == {1: 16, 2: 24, 9: 16} | dict.fromkeys(range(3, 9), 8)
+
+
+DAMAGES: list[tuple[Callable[[Lake], None], str]] = [
+    (_without_timeline, r"its \.hoodie is missing, \d data files are there"),
+    (_without_data_file, r"data file .* of commit \d+ is missing"),
+    (_without_first_instant_and_commits, r"commit \d+ isn't in its timeline"),
+]
+
+
+def test_a_damaged_table_is_named_and_not_written_to_until_its_folder_is_moved_away(
+    written: Lake, tmp_path: Path
+) -> None:
+    for harm, message in DAMAGES:
+        lake = _copy(written, tmp_path / harm.__name__)
+        harm(lake)
+        lake.land(event(2, 24))
+        with pytest.raises(JobError, match=rf"is damaged: {message}.*; nothing was written\. Move the folder away"):
+            lake.job()
+    shutil.move(lake.table_path, tmp_path / "away")
+    assert lake.run().events == 11
+    assert lake.lsns() == {1: 16, 2: 24, 9: 16} | dict.fromkeys(range(3, 9), 8)
+
+
+INDEX, BUCKETS = "hoodie.index.type", "hoodie.bucket.index.num.buckets"
+PER_KEY = {INDEX: "SIMPLE", "hoodie.storage.layout.type": "DEFAULT"}
+
+
+def _as_of_an_older_job(lake: Lake) -> None:
+    """Take out of the newest commit what jobs say of the index since they refuse another."""
+    newest = _newest_commit(lake)
+    details = json.loads(newest.read_text())
+    del details["extraMetadata"][keys.INDEX_LAYOUT]
+    _remove(newest)
+    newest.write_text(json.dumps(details))
+
+
+@pytest.mark.parametrize("older", [False, True], ids=["told by the commit", "told by the files"])
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ({BUCKETS: "4"}, "the settings say BUCKET, 4 buckets by order_id: its rows wouldn't be found and come twice"),
+        ({BUCKETS: "1"}, "with the index .* buckets.*, the settings say BUCKET, 1 buckets"),
+        (PER_KEY, "with the index BUCKET, .* buckets.*, the settings say global"),
+    ],
+)
+def test_an_index_that_would_not_find_the_rows_is_refused(
+    written: Lake, tmp_path: Path, extra: dict[str, str], message: str, older: bool
+) -> None:
+    lake = _copy(written, tmp_path, extra)
+    if older:
+        _as_of_an_older_job(lake)
+    with pytest.raises(SettingsError, match=message):
+        lake.job()
+    lake.extra = {}
+    assert lake.table().recover(lake.log.append)  # the table's own index is not refused
+
+
+def test_a_global_index_may_become_another_global_one(spark: SparkSession, tmp_path: Path) -> None:
+    lake = Lake(spark, tmp_path, conf="cdc_events_partitioned.properties")
+    lake.run(event(1, 8, "c", customer_id="A"))
+    for lake.extra, message in [
+        ({INDEX: "SIMPLE"}, "with the index global, the settings say per partition"),
+        ({INDEX: "BUCKET", BUCKETS: "2"}, "with the index global, the settings say BUCKET"),
+    ]:
+        with pytest.raises(SettingsError, match=message):
+            lake.job()
+    lake.extra = {INDEX: "GLOBAL_BLOOM"}
+    lake.run(event(1, 16, customer_id="B"))
+    assert lake.lsns() == {1: 16}
