@@ -25,6 +25,15 @@ class UserError(Exception):
     """Lambda says that the user's function failed: it raised, or it is no more."""
 
 
+# How a call of a service may end: it did what it was asked for, and its answer got lost; or Lambda died after that, or
+# before it was asked.
+LOST, DEATH, EARLY_DEATH = "lost", "death", "early death"
+
+
+class LambdaDeathError(BaseException):
+    """The function that called is no more; no handler's `except` sees that."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """What CloudFormation is told. `reason` is the handler's own words, when it failed."""
@@ -69,13 +78,13 @@ def on_timeout(waiting: Payload) -> Answer:
     return Answer("FAILED", waiting["PhysicalResourceId"], {}, "Operation timed out")
 
 
-def user_function(handler: ModuleType, name: str, dies: type[BaseException]) -> UserFunction:
+def user_function(handler: ModuleType, name: str) -> UserFunction:
     """A handler's function behind Lambda: everything crosses as JSON, and what it raises is a failed call."""
 
     def call(payload: Payload) -> Payload:
         try:
             answer = getattr(handler, name)(json.loads(json.dumps(payload)), None)
-        except (Exception, dies) as error:
+        except (Exception, LambdaDeathError) as error:
             _check_size(error)
             raise UserError(str(error)) from error
         result: Payload = json.loads(json.dumps(answer))

@@ -9,7 +9,7 @@ from stacks.handlers import framework, journal
 from stacks.handlers.framework import ResourceError
 from stacks.handlers.journal import S3Store, Store, SupersededError
 from tests.stacks.handlers.clients import CREDENTIALS, client
-from tests.stacks.handlers.deployment import STACK_ID, Clock
+from tests.stacks.handlers.cloudformation import STACK_ID, Clock
 from tests.stacks.handlers.journal_store import MemoryStore
 
 

@@ -23,7 +23,7 @@ from plugins.archive import write_resources
 from plugins.kubernetes_api import KubernetesError, UnreachableError
 from plugins.own_workers import ADDRESS, BROKERS, OFFSETS, worker_properties
 from stacks.connectors.worker_file import properties_file
-from tests.stacks.handlers.kubernetes_cluster import FakeKubernetes
+from tests.stacks.handlers.kubernetes.cluster import FakeKubernetes
 
 HEAP_MB = 320
 ANSWER_S = 30
