@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from contract.tags import ASKED, SHOWN
-from stacks.handlers.framework import sha256_of
+from stacks.handlers.framework import Event, ResourceError, sha256_of
 
 # One UpdateConnector request takes some of these, or the configuration, but not both.
 WORKER_SETTINGS = ("capacity", "plugins", "workerConfiguration")
@@ -30,6 +30,16 @@ _IN_PLACE = (*WORKER_SETTINGS, CONFIGURATION)
 _FIELDS = (*_IN_PLACE, *FIXED)
 # A tag's value has 256 characters.
 _DIGITS = 12
+
+
+def kept_name(event: Event, name: str) -> str:
+    """Return the name. Raises ResourceError where an update asks for another one than the connector has."""
+    if event["RequestType"] == "Update" and name != event["PhysicalResourceId"]:
+        raise ResourceError(
+            f"connectorName can't change from {event['PhysicalResourceId']} to {name}: the replication slot, the "
+            "offsets and the sink's progress go by it; remove this connector from the stack, then add the other"
+        )
+    return name
 
 
 def asked(wanted: Mapping[str, Any]) -> str:

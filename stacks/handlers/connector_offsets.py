@@ -1,6 +1,7 @@
 """Where a source connector keeps how far it has read, and that no change loses it."""
 
 import base64
+from collections.abc import Mapping
 from typing import Any
 
 from stacks.handlers import kafka_connect
@@ -9,7 +10,7 @@ from stacks.handlers.framework import ResourceError
 OFFSET_TOPIC = "offset.storage.topic"
 
 
-def check_offsets(found: dict[str, Any], wanted: dict[str, Any], changed: list[str], *, anew: bool) -> None:
+def check_offsets(found: Mapping[str, Any], wanted: Mapping[str, Any], changed: list[str], *, anew: bool) -> None:
     """Raise ResourceError for a change after which a source would begin again: its offsets' topic must stay.
 
     Without a topic of its own a connector's offsets go with it when it is made `anew`. One that FAILED is made anew
@@ -30,7 +31,7 @@ def check_offsets(found: dict[str, Any], wanted: dict[str, Any], changed: list[s
     )
 
 
-def _server(connector: dict[str, Any]) -> Any:
+def _server(connector: Mapping[str, Any]) -> Any:
     """Where a source reads; None for a sink."""
     return connector.get("connectorConfiguration", {}).get("database.hostname")
 

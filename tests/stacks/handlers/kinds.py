@@ -87,7 +87,7 @@ def connector_kind(world: World, connect: KafkaConnect, *, list_lag: float = 0) 
         as_wanted=as_wanted,
         identity=lambda: sorted(connect.connectors),
         busy_until=lambda until: connect.throttled_until.update({"*": until}),
-        end_next=lambda fault: connect.faults.update(CreateConnector=[fault]),
+        end_next=lambda fault: connect.faults.update(CreateConnector=[fault], UpdateConnector=[fault]),
         owners=lambda: [_owner(connect.tags[arn]) for arn in connect.connectors],
     )
 

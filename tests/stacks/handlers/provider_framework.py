@@ -28,10 +28,28 @@ class UserError(Exception):
 # How a call of a service may end: it did what it was asked for, and its answer got lost; or Lambda died after that, or
 # before it was asked.
 LOST, DEATH, EARLY_DEATH = "lost", "death", "early death"
+# Or Lambda died while the service was at it, which takes a minute.
+SLOW = "slow"
 
 
 class LambdaDeathError(BaseException):
     """The function that called is no more; no handler's `except` sees that."""
+
+
+class Later:
+    """What a service is at when the function that called is no more: done at the second tick from then on."""
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[int, Callable[[], object]]] = []
+
+    def add(self, step: Callable[[], object]) -> None:
+        self._steps.append((2, step))
+
+    def tick(self) -> None:
+        due = [step for ticks, step in self._steps if ticks == 1]
+        self._steps = [(ticks - 1, step) for ticks, step in self._steps if ticks > 1]
+        for step in due:
+            step()
 
 
 @dataclass(frozen=True)

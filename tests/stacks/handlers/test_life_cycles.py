@@ -11,7 +11,7 @@ from tests.plugins.server import serving
 from tests.stacks.handlers.cloudformation import DeploymentError, failing, succeeds
 from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kinds import Kind, connector_kind, eks_kind, plugin_kind, step_kind
-from tests.stacks.handlers.provider_framework import DEATH, EARLY_DEATH, LOST
+from tests.stacks.handlers.provider_framework import DEATH, EARLY_DEATH, LOST, SLOW
 
 KINDS: dict[str, tuple[str, ...]] = {
     "connector": ("settings", "both", "anew"),
@@ -23,6 +23,9 @@ KINDS: dict[str, tuple[str, ...]] = {
 LAGS = {"connector": (0, 3, 10, 90, 280), "plugin": (0, 90)}
 MODELS = [(kind, lag) for kind in KINDS for lag in LAGS.get(kind, (0,))]
 CHANGES = [(kind, change) for kind, changes in KINDS.items() for change in changes]
+FAULTS = (DEATH, EARLY_DEATH, SLOW, LOST)
+# Seconds after which an update is cancelled; a connector's has the most stages.
+CANCELLED_AFTER = {"connector": (0, 30, 60, 120, 240, 600), "plugin": (0, 30, 60, 600)}
 LATE = "a later request has taken over"
 Choose = Callable[..., Kind]
 
@@ -99,8 +102,11 @@ def test_a_creation_that_is_cancelled_leaves_nothing(
     kind.assert_gone()
 
 
-@pytest.mark.parametrize("fault", [DEATH, EARLY_DEATH, LOST])
-@pytest.mark.parametrize(("name", "lag"), MODELS)
+# How long lists are waited for begins with the call: a slow one leaves a minute less.
+@pytest.mark.parametrize(
+    ("name", "lag", "fault"),
+    [(*model, fault) for model in MODELS for fault in FAULTS if fault != SLOW or model[1] < 240],
+)
 def test_a_creation_whose_call_ends_unknown_leaves_nothing(choose: Choose, name: str, lag: float, fault: str) -> None:
     kind = choose(name, lag)
     stack = kind.stack()
@@ -124,9 +130,26 @@ def test_a_creation_whose_call_ends_unknown_leaves_nothing(choose: Choose, name:
     kind.assert_gone()
 
 
-@both_orders
-@pytest.mark.parametrize("after", [0, 30, 60, 120, 240, 600])
+@pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize(("name", "change"), CHANGES)
+def test_a_change_whose_call_ends_unknown_converges(choose: Choose, name: str, change: str, fault: str) -> None:
+    kind = choose(name)
+    stack = kind.stack()
+    stack.create(kind.wanted)
+    kind.end_next(fault)
+    changed = succeeds(stack.update, kind.changes[change])
+    assert changed is (fault == LOST)
+    kind.world.drain()
+    kind.assert_as(kind.changes[change] if changed else kind.wanted)
+    stack.delete()
+    kind.assert_gone()
+
+
+@both_orders
+@pytest.mark.parametrize(
+    ("name", "change", "after"),
+    [(*row, after) for row in CHANGES for after in CANCELLED_AFTER.get(row[0], (0, 60, 600))],
+)
 def test_a_cancelled_update_ends_as_its_rollback_wants(
     choose: Choose, name: str, change: str, after: int, *, late_first: bool
 ) -> None:

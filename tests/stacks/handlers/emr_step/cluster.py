@@ -19,7 +19,7 @@ from moto.s3.models import s3_backends
 from contract.stop_file import TOKEN
 from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.cloudformation import Clock
-from tests.stacks.handlers.provider_framework import EARLY_DEATH, LOST, LambdaDeathError
+from tests.stacks.handlers.provider_framework import EARLY_DEATH, LOST, SLOW, LambdaDeathError, Later
 
 # moto's only one.
 ACCOUNT = "123456789012"
@@ -43,6 +43,7 @@ class Cluster:
     throttled_until: float = 0.0
     # How the next addition of a step ends.
     fault: str = ""
+    later: Later = field(default_factory=Later)
     id: str = ""
 
     def __post_init__(self) -> None:
@@ -65,6 +66,7 @@ class Cluster:
 
     def tick(self) -> None:
         """Let the steps get on."""
+        self.later.tick()
         told = keys("stop/")
         for step in self.steps:
             if self.starting and step.state in ("PENDING", "RUNNING") and step.start_date_time is None:
@@ -105,8 +107,11 @@ class Cluster:
         if self.clock() < self.throttled_until:
             raise THROTTLED
 
-    def fail_before(self, **_: Any) -> None:
-        if self.fault == EARLY_DEATH:
+    def fail_before(self, params: dict[str, Any], **_: Any) -> None:
+        if self.fault == SLOW:
+            request: dict[str, Any] = json.loads(params["body"])
+            self.later.add(lambda: client("emr").add_job_flow_steps(**request))
+        if self.fault in (EARLY_DEATH, SLOW):
             raise self._end_of_call()
 
     def fail_after(self, **_: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from plugins.kubernetes_api import Cluster, KubernetesError, UnreachableError, identity
 from stacks.handlers import framework
-from tests.stacks.handlers.provider_framework import EARLY_DEATH, LOST, LambdaDeathError
+from tests.stacks.handlers.provider_framework import EARLY_DEATH, LOST, SLOW, LambdaDeathError, Later
 
 TRACE = "org.apache.kafka.connect.errors.ConnectException: wrong\nCaused by: java.lang.Exception: {reason}\n"
 
@@ -31,12 +31,14 @@ class FakeCluster:
     missing: str = "nothing"
     away_until: float = 0.0
     fault: str = ""
+    later: Later = field(default_factory=Later)
     ready: bool = True
     state: str = "RUNNING"
     workers: list[tuple[str, float]] = field(default_factory=list)
 
     def tick(self) -> None:
         """Let the controllers work: pods of the newest kind come, others go."""
+        self.later.tick()
         deployments = [each for each in self.objects.values() if each["kind"] == "Deployment"]
         if not deployments:
             self.workers.clear()
@@ -85,7 +87,9 @@ class FakeKubernetes:
         after["metadata"]["generation"] = before["metadata"]["generation"] + changed
         after["status"] = before.get("status", {})
         fault, world.fault = world.fault, ""
-        if fault != EARLY_DEATH:
+        if fault == SLOW:
+            world.later.add(lambda: world.objects.update({identity(wanted): after}))
+        elif fault != EARLY_DEATH:
             world.objects[identity(wanted)] = after
         if fault == LOST:
             raise UnreachableError("example hasn't answered")

@@ -19,7 +19,7 @@ from tests.stacks.handlers.msk_connect import service_model
 from tests.stacks.handlers.msk_connect.connectors import Connectors
 from tests.stacks.handlers.msk_connect.parts import Parts
 from tests.stacks.handlers.msk_connect.state import RefusalError
-from tests.stacks.handlers.provider_framework import DEATH, EARLY_DEATH, LOST, LambdaDeathError
+from tests.stacks.handlers.provider_framework import DEATH, EARLY_DEATH, LOST, SLOW, LambdaDeathError, Later
 
 MODEL = botocore.session.get_session().get_service_model("kafkaconnect")
 
@@ -37,6 +37,7 @@ class KafkaConnect(Connectors, Parts):
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.faults: dict[str, list[str]] = {}
         self.throttled_until: dict[str, float] = {}
+        self.later = Later()
 
     def handle(self, request: AWSPreparedRequest, **_: object) -> AWSResponse | None:
         """Answer a request that botocore is about to send; botocore's `before-send` hook."""
@@ -47,7 +48,9 @@ class KafkaConnect(Connectors, Parts):
         self.calls.append(operation.name)
         self.requests.append((operation.name, parameters))
         fault = self._fault(operation.name)
-        if fault == EARLY_DEATH:
+        if fault == SLOW:
+            self.later.add(lambda: getattr(self, f"_{_snake(operation.name)}")(parameters))
+        if fault in (EARLY_DEATH, SLOW):
             raise LambdaDeathError(operation.name)
         try:
             if fault and fault not in (LOST, DEATH):
@@ -70,6 +73,7 @@ class KafkaConnect(Connectors, Parts):
 
     def tick(self) -> None:
         """Let what is under way come to its end."""
+        self.later.tick()
         self._end_connectors()
         self._end_operations()
         self._end_plugins()
