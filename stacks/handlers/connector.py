@@ -7,8 +7,11 @@ the connector is stopped and made anew under its name. Attributes: `Name`, `Arn`
 from typing import Any
 
 from contract.tags import ASKED, CREATED_BY, FORMER_OWNER, OWNER, SHOWN
-from stacks.handlers import connector_log, connector_operations, framework, kafka_connect, life_cycle
-from stacks.handlers.connector_changes import (
+from stacks.handlers import framework, life_cycle
+from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
+from stacks.handlers.life_cycle import Found
+from stacks.handlers.msk_connect import log, resource
+from stacks.handlers.msk_connect.changes import (
     FIXED,
     asked,
     described,
@@ -18,11 +21,9 @@ from stacks.handlers.connector_changes import (
     shown,
     update,
 )
-from stacks.handlers.connector_offsets import check_offsets
-from stacks.handlers.connector_operations import Operations
-from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
-from stacks.handlers.kafka_connect import MskResource
-from stacks.handlers.life_cycle import Found
+from stacks.handlers.msk_connect.offsets import check_offsets
+from stacks.handlers.msk_connect.operations import Operations, begin_operation, operations_of
+from stacks.handlers.msk_connect.resource import MskResource
 from stacks.handlers.redaction import hidden
 
 _SETTLED = ("RUNNING", "PAUSED")
@@ -55,7 +56,7 @@ class Connector(MskResource):
         own = {CREATED_BY: self.event["RequestId"], ASKED: asked(self.wanted)}
         request: dict[str, Any] = {**self.wanted, "tags": framework.tags_of(self.event, self.wanted) | own}
         return self.still_unseen() or self.made_by(
-            lambda: kafka_connect.client().create_connector(**request)["connectorArn"]
+            lambda: resource.client().create_connector(**request)["connectorArn"]
         )
 
     def adopt(self, found: Found) -> Waiting | None:
@@ -73,7 +74,7 @@ class Connector(MskResource):
         return super().adopt(found)
 
     def next_step(self, found: Found) -> Progress:
-        state, operations = self.state(found.shown), connector_operations.of(self.event, found.shown)
+        state, operations = self.state(found.shown), operations_of(self.event, found.shown)
         if operations.failed:
             raise ResourceError(self._reason(operations.failed.get("errorInfo", {}), operations.failure(self.name)))
         changed = differences(found.shown, self.wanted, found.tags, operations.complete)
@@ -117,10 +118,10 @@ class Connector(MskResource):
         if in_between or self.state(found.shown) == "PAUSED":
             request["skipHealthValidation"] = True
         try:
-            with connector_operations.beginning(self.event, operation, operations) as begun:
-                answer = kafka_connect.client().update_connector(connectorArn=arn, currentVersion=version, **request)
+            with begin_operation(self.event, operation, operations) as begun:
+                answer = resource.client().update_connector(connectorArn=arn, currentVersion=version, **request)
                 begun(answer["connectorOperationArn"])
-        except kafka_connect.client().exceptions.BadRequestException:
+        except resource.client().exceptions.BadRequestException:
             # Somebody else was quicker when the version is another one by now; otherwise the request is wrong.
             again = self.described(arn)
             if again and all(again[key] == found.shown[key] for key in ("currentVersion", "connectorState")):
@@ -130,7 +131,7 @@ class Connector(MskResource):
     def _reason(self, description: Any, what: str) -> str:
         """What failed, what MSK Connect says of it, and what the workers logged last."""
         said = hidden(f"{description.get('code', 'no code')}: {description.get('message', 'no reason given')}")
-        return f"{what}: {said}; {connector_log.last_lines(dict(self.wanted))}"
+        return f"{what}: {said}; {log.last_lines(self.wanted)}"
 
 
 def _request(event: Event) -> dict[str, Any]:

@@ -15,11 +15,12 @@ from botocore.exceptions import ClientError
 
 from contract.tags import FORMER_OWNER
 from plugins.archive import FORMAT
-from stacks.handlers import framework, journal, kafka_connect, life_cycle, plugin_archive
+from stacks.handlers import framework, journal, life_cycle
 from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
-from stacks.handlers.kafka_connect import MskResource
 from stacks.handlers.life_cycle import Found
-from stacks.handlers.plugin_archive import Archive
+from stacks.handlers.msk_connect import resource
+from stacks.handlers.msk_connect.archive import Archive, upload_releases
+from stacks.handlers.msk_connect.resource import MskResource
 from stacks.handlers.transient import retry_reason
 
 RELEASE_KEYS = {"url", "file", "size", "sha256"}
@@ -69,7 +70,7 @@ class Plugin(MskResource):
         if waiting := self.still_unseen():
             return waiting
         archive = self.archive
-        if not archive.is_there() and (waiting := plugin_archive.upload(self.event, dict(self.wanted), archive)):
+        if not archive.is_there() and (waiting := upload_releases(self.event, self.wanted, archive)):
             return waiting
         partition = self.event["StackId"].split(":")[1]
         location = {"bucketArn": f"arn:{partition}:s3:::{archive.bucket}", "fileKey": archive.key}
@@ -81,7 +82,7 @@ class Plugin(MskResource):
             "tags": framework.tags_of(self.event, self.wanted),
         }
         try:
-            return self.made_by(lambda: kafka_connect.client().create_custom_plugin(**request)["customPluginArn"])
+            return self.made_by(lambda: resource.client().create_custom_plugin(**request)["customPluginArn"])
         except ClientError as error:
             if not retry_reason(error):
                 archive.delete(self.event)
@@ -137,7 +138,7 @@ class Plugin(MskResource):
     def _in_use(self, arn: str) -> Waiting | None:
         """Wait for connectors that use it. Raises ResourceError when one stays that isn't going away by itself."""
         users: dict[str, str] = {}
-        for page in kafka_connect.client().get_paginator("list_connectors").paginate():
+        for page in resource.client().get_paginator("list_connectors").paginate():
             for connector in page.get("connectors", []):
                 if arn in [plugin["customPlugin"]["customPluginArn"] for plugin in connector.get("plugins", [])]:
                     users[connector["connectorName"]] = connector["connectorState"]

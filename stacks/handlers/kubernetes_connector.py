@@ -17,11 +17,11 @@ from plugins import failures
 from plugins.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all
 from plugins.own_workers import OFFSETS
 from stacks.handlers import framework, journal, life_cycle
-from stacks.handlers.connector_changes import kept_name
 from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
 from stacks.handlers.kubernetes_objects import no_longer, refused
 from stacks.handlers.kubernetes_rollout import rollout
 from stacks.handlers.life_cycle import Found, Resource
+from stacks.handlers.msk_connect.changes import kept_name
 from stacks.handlers.redaction import hidden
 
 _REQUEST = {"cluster": dict, "connectorName": str, "objects": list, "connectorConfiguration": dict}
@@ -132,7 +132,7 @@ class Connector(Resource):
                 # Its configuration stays in its topic: workers of this name would go on with it.
                 if not late:
                     raise
-            journal.note(self.event, **{_APPLIED: True})
+            journal.record(self.event, **{_APPLIED: True})
         with journal.acting(self.event):
             left = delete_all(self._api, [*no_longer(self.event, self._objects), *self._objects])
         if left or workers.pods:
@@ -213,7 +213,7 @@ class Connector(Resource):
     def _steady(self) -> Waiting | None:
         since = self._facts.get(_RUNNING_SINCE)
         if since is None:
-            journal.note(self.event, **{_RUNNING_SINCE: framework.now()})
+            journal.record(self.event, **{_RUNNING_SINCE: framework.now()})
         if since is None or framework.now() < float(since) + STEADY_SECONDS:
             return Waiting(f"{self.name}: its tasks run; whether they go on")
         return None

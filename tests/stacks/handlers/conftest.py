@@ -10,17 +10,8 @@ import pytest
 from moto import mock_aws
 from moto.core.models import MockAWS
 
-from stacks.handlers import (
-    connector,
-    connector_log,
-    emr_steps,
-    framework,
-    journal,
-    kafka_connect,
-    kubernetes_connector,
-    kubernetes_objects,
-    plugin_archive,
-)
+from stacks.handlers import connector, emr_steps, framework, journal, kubernetes_connector, kubernetes_objects
+from stacks.handlers.msk_connect import archive, log, resource
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Clock, Stack, World
 from tests.stacks.handlers.emr_step.cluster import Cluster, running_cluster
@@ -57,8 +48,8 @@ def connect(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaConn
     """MSK Connect without anything in it."""
     backend, service = KafkaConnect(world.clock), client("kafkaconnect")
     world.tick = backend.tick
-    monkeypatch.setattr(kafka_connect, "client", lambda: service)
-    monkeypatch.setattr(connector_log, "client", _no_log)
+    monkeypatch.setattr(resource, "client", lambda: service)
+    monkeypatch.setattr(log, "client", _no_log)
     service.meta.events.register_first("before-send.kafkaconnect", backend.handle)
     yield backend
     service.meta.events.unregister("before-send.kafkaconnect", backend.handle)
@@ -79,8 +70,8 @@ def moto_services() -> Iterator[MockAWS]:
 def aws(connect: KafkaConnect, moto_services: MockAWS, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
     """moto's S3 and CloudWatch Logs without anything in them; its patches come after those of `connect`."""
     moto_services.reset()
-    monkeypatch.setattr(plugin_archive, "s3", lambda: client("s3"))
-    monkeypatch.setattr(connector_log, "client", lambda: client("logs"))
+    monkeypatch.setattr(archive, "s3", lambda: client("s3"))
+    monkeypatch.setattr(log, "client", lambda: client("logs"))
 
 
 @pytest.fixture

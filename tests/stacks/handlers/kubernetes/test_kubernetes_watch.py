@@ -10,7 +10,7 @@ import pytest
 
 from plugins.kubernetes_api import Cluster, KubernetesError, UnreachableError
 from plugins.source_connector import following_slot
-from stacks.handlers import framework, kubernetes_watch
+from stacks.handlers import connector_restarts, framework, kubernetes_watch
 
 SOURCE, SINK = "dev-cdc-lake-orders-source", "dev-cdc-lake-orders-sink"
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -84,7 +84,8 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Any:
         if seen is not None:
             seen.append(metrics)
         monkeypatch.setattr(kubernetes_watch, "Kubernetes", functools.partial(_of, world))
-        monkeypatch.setattr(kubernetes_watch, "metrics", lambda: metrics)
+        for module in (kubernetes_watch, connector_restarts):
+            monkeypatch.setattr(module, "metrics", lambda: metrics)
         kubernetes_watch.handler({}, None)
         return world, metrics
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stacks.handlers import kafka_connect
+from stacks.handlers.msk_connect import resource
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing, succeeds
 from tests.stacks.handlers.msk_connect.connector_requests import NAME, assert_as, configuration, provisioned, updates
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
@@ -151,7 +151,7 @@ def test_a_deletion_that_stays_refused_says_so(stack: Stack, connect: KafkaConne
     began = stack.world.clock.seconds
     with pytest.raises(DeploymentError, match=f"the connector {NAME}, which is RUNNING, can't be deleted: BadRequest"):
         stack.delete()
-    assert stack.world.clock.seconds - began <= kafka_connect.REFUSED_SECONDS + 120
+    assert stack.world.clock.seconds - began <= resource.REFUSED_SECONDS + 120
     del connect.faults["DeleteConnector"]
     stack.delete()
 

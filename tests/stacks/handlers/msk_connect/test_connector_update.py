@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from stacks.handlers import connector
-from stacks.handlers.connector_changes import update
+from stacks.handlers.msk_connect.changes import update
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing
 from tests.stacks.handlers.msk_connect.connector_requests import (

@@ -4,8 +4,8 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from stacks.handlers import kafka_connect
 from stacks.handlers.framework import ResourceError
+from stacks.handlers.msk_connect import resource
 
 OFFSET_TOPIC = "offset.storage.topic"
 
@@ -38,7 +38,7 @@ def _server(connector: Mapping[str, Any]) -> Any:
 
 def content(arn: str) -> str:
     """The properties file of a worker configuration's latest revision."""
-    described = kafka_connect.client().describe_worker_configuration(workerConfigurationArn=arn)
+    described = resource.client().describe_worker_configuration(workerConfigurationArn=arn)
     return base64.b64decode(described["latestRevision"]["propertiesFileContent"]).decode()
 
 

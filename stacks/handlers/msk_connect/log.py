@@ -2,6 +2,7 @@
 
 import functools
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -26,7 +27,7 @@ def client() -> "CloudWatchLogsClient":
     return boto3.client("logs", config=framework.CLIENT_CONFIG)
 
 
-def last_lines(wanted: dict[str, Any]) -> str:
+def last_lines(wanted: Mapping[str, Any]) -> str:
     """The newest telling lines of the connector's log, or why there are none. Never raises for a log it can't read."""
     delivery = wanted["logDelivery"].get("workerLogDelivery", {}).get("cloudWatchLogs", {})
     group = delivery.get("logGroup") if delivery.get("enabled") else None

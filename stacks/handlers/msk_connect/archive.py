@@ -2,6 +2,7 @@
 
 import functools
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,7 +84,7 @@ class Archive:
             return {}
 
 
-def upload(event: Event, wanted: dict[str, Any], archive: Archive) -> Waiting | None:
+def upload_releases(event: Event, wanted: Mapping[str, Any], archive: Archive) -> Waiting | None:
     """Bring a request's releases, verify and repack them, and upload the zip; None when that is done.
 
     Raises ResourceError for a release that isn't the pinned one, can't be used, or stays out of reach.

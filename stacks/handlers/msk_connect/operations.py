@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from stacks.handlers import journal, kafka_connect
+from stacks.handlers import journal
 from stacks.handlers.framework import Event
+from stacks.handlers.msk_connect import resource
 
 _UNDER_WAY = ("PENDING", "UPDATE_IN_PROGRESS", "ROLLBACK_IN_PROGRESS", "RESTART_IN_PROGRESS")
 _FAILED = ("UPDATE_FAILED", "ROLLBACK_FAILED", "ROLLBACK_COMPLETE")
@@ -31,10 +32,8 @@ class Operations:
         return f"{self.failed['connectorOperationType']} of {name} ended in {self.failed['connectorOperationState']}"
 
 
-def of(event: Event, found: dict[str, Any]) -> Operations:
-    pages = (
-        kafka_connect.client().get_paginator("list_connector_operations").paginate(connectorArn=found["connectorArn"])
-    )
+def operations_of(event: Event, found: dict[str, Any]) -> Operations:
+    pages = resource.client().get_paginator("list_connector_operations").paginate(connectorArn=found["connectorArn"])
     listed: list[dict[str, Any]] = [
         dict(operation) for page in pages for operation in page.get("connectorOperations", [])
     ]
@@ -49,13 +48,13 @@ def of(event: Event, found: dict[str, Any]) -> Operations:
 
 
 @contextlib.contextmanager
-def beginning(event: Event, operation: str, before: Operations) -> Iterator[Callable[[str], None]]:
+def begin_operation(event: Event, operation: str, before: Operations) -> Iterator[Callable[[str], None]]:
     """Around the call that begins an operation; what it yields takes the operation's ARN."""
     begun = journal.own(event).facts.get(_BEGUN, {})
     with journal.acting(event, **{_BEGUN: begun | {operation: {"since": before.latest}}}) as known:
         try:
             yield lambda arn: known.update({_BEGUN: begun | {operation: {"arn": arn}}})
-        except kafka_connect.client().exceptions.BadRequestException:
+        except resource.client().exceptions.BadRequestException:
             known[_BEGUN] = begun
             raise
 
@@ -71,4 +70,4 @@ def _own(event: Event, listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
             and operation["creationTime"].timestamp() > begun.get("since", 0)
         ]
         arns += [begun["arn"]] if "arn" in begun else newer[-1:]
-    return [dict(kafka_connect.client().describe_connector_operation(connectorOperationArn=arn)) for arn in arns]
+    return [dict(resource.client().describe_connector_operation(connectorOperationArn=arn)) for arn in arns]
