@@ -1,4 +1,4 @@
-"""PostgreSQL stands in for Aurora; moto for Secrets Manager, and for what RDS knows of the cluster."""
+"""PostgreSQL stands in for Aurora and for others' servers, moto for AWS."""
 
 import json
 from collections.abc import Iterator
@@ -13,29 +13,39 @@ from stacks.handlers import preparation, preparation_record
 from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.cloudformation import Stack, World
 from tests.stacks.handlers.preparation.cluster import Cluster
+from tests.tls import Authority
 
 
 @pytest.fixture
-def secrets(database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Secrets Manager with the master's secret, as RDS writes it, and the connector's."""
+def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Secrets Manager without a secret; the handler's other services are moto's, too."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name.upper().replace("REGION_NAME", "AWS_DEFAULT_REGION"), value)
+    monkeypatch.setattr(preparation_record, "client", client)
     with mock_aws():
-        manager = boto3.client("secretsmanager")
-        master = {**database, "username": database["user"], "engine": "postgres"}
-        manager.create_secret(Name="master", SecretString=json.dumps(master))
-        manager.create_secret(
-            Name="connector", SecretString=json.dumps({"username": "cdc_connector", "password": "first-Password"})
-        )
-        yield manager
+        yield boto3.client("secretsmanager")
 
 
 @pytest.fixture
-def cluster(secrets: Any, monkeypatch: pytest.MonkeyPatch) -> Cluster:  # noqa: ARG001  the same moto
-    monkeypatch.setattr(preparation_record, "client", client)
+def secrets(manager: Any, database: ConnectionParameters) -> Any:
+    """Secrets Manager with the master's secret, as RDS writes it, and the connector's."""
+    master = {**database, "username": database["user"], "engine": "postgres"}
+    manager.create_secret(Name="master", SecretString=json.dumps(master))
+    connector = {"username": "cdc_connector", "password": "first-Password"}
+    manager.create_secret(Name="connector", SecretString=json.dumps(connector))
+    return manager
+
+
+@pytest.fixture
+def cluster(secrets: Any) -> Cluster:  # noqa: ARG001  the same moto
     return Cluster()
 
 
 @pytest.fixture
 def source(cluster: Cluster, world: World) -> Stack:  # noqa: ARG001  without it there is no source
     return Stack(world, preparation, "PreparedSource")
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority("The authority of somebody's server")

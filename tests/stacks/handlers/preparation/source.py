@@ -1,6 +1,9 @@
 """The request for a prepared source, and what a test does to its database and to its master's secret."""
 
+import contextlib
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg2
@@ -8,6 +11,7 @@ import psycopg2
 from local.services.postgres import ConnectionParameters
 from tests.conftest import ask, execute
 from tests.stacks.handlers.preparation.cluster import CLUSTER
+from tests.tls import Authority, encrypted
 
 SLOT = "cdc_orders"
 ROWS = "SELECT count(*) FROM datalake.cdc_events"
@@ -44,3 +48,24 @@ def slot_exists(database: ConnectionParameters, name: str = SLOT) -> bool:
 
 def make_slot(database: ConnectionParameters, name: str = SLOT) -> None:
     execute(database, f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput')")
+
+
+@contextlib.contextmanager
+def others_server(database: ConnectionParameters, authority: Authority, folder: Path, role: str) -> Iterator[int]:
+    """The port at which somebody's server answers with a certificate; the pipeline's role goes afterwards."""
+    with encrypted(int(database["port"]), authority.server("localhost", folder)) as port:
+        yield port
+    drop_role(database, role)
+
+
+def others_secrets(manager: Any, database: ConnectionParameters, **users: tuple[str, str]) -> None:
+    """The owner's secret, and others by their names: user and password."""
+    owner = str(database["user"]), str(database.get("password") or "none")
+    for name, (user, password) in {"owner": owner, **users}.items():
+        manager.create_secret(Name=name, SecretString=json.dumps({"username": user, "password": password}))
+
+
+def drop_role(database: ConnectionParameters, role: str) -> None:
+    """Drop a role, which belongs to the whole server, if it is there."""
+    if ask(database, f"SELECT count(*) FROM pg_roles WHERE rolname = '{role}'"):
+        execute(database, f"DROP OWNED BY {role}; DROP ROLE {role}")

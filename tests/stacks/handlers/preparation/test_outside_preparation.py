@@ -3,23 +3,21 @@
 moto is Secrets Manager and Systems Manager.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from db.source.objects import SourceObjects, WantedTable
 from db.source.preparing import prepare
 from local.services.postgres import ConnectionParameters
-from stacks.handlers import preparation, preparation_record
+from stacks.handlers import preparation
 from tests.conftest import ask, execute
-from tests.stacks.handlers.clients import CREDENTIALS, client
+from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Stack, World, failing
-from tests.tls import Authority, encrypted
+from tests.stacks.handlers.preparation.source import others_secrets, others_server
+from tests.tls import Authority
 
 pytestmark = pytest.mark.integration
 
@@ -36,33 +34,18 @@ WANTED = SourceObjects(
 )
 
 
-@pytest.fixture(scope="module")
-def authority() -> Authority:
-    return Authority("The authority of somebody's server")
-
-
 @pytest.fixture
 def server(database: ConnectionParameters, authority: Authority, tmp_path: Path) -> Iterator[int]:
-    """The port at which the server answers with a certificate; its role goes after the test."""
     execute(database, "CREATE TABLE people (id int PRIMARY KEY, name text)")
-    with encrypted(int(database["port"]), authority.server(HOST, tmp_path)) as port:
+    with others_server(database, authority, tmp_path, ROLE) as port:
         yield port
-    if ask(database, f"SELECT count(*) FROM pg_roles WHERE rolname = '{ROLE}'"):
-        execute(database, f"DROP OWNED BY {ROLE}; DROP ROLE {ROLE}")
 
 
 @pytest.fixture
-def parameters(database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def parameters(manager: Any, database: ConnectionParameters) -> Any:
     """Systems Manager, and the two secrets."""
-    for name, value in CREDENTIALS.items():
-        monkeypatch.setenv(name.upper().replace("REGION_NAME", "AWS_DEFAULT_REGION"), value)
-    monkeypatch.setattr(preparation_record, "client", client)
-    with mock_aws():
-        manager = boto3.client("secretsmanager")
-        owner = {"username": database["user"], "password": database.get("password") or "none"}
-        manager.create_secret(Name="owner", SecretString=json.dumps(owner))
-        manager.create_secret(Name="connector", SecretString=json.dumps({"username": ROLE, "password": PASSWORD}))
-        yield client("ssm")
+    others_secrets(manager, database, connector=(ROLE, PASSWORD))
+    return client("ssm")
 
 
 @pytest.fixture

@@ -8,44 +8,30 @@ from typing import Any
 import boto3
 import psycopg2
 import pytest
-from moto import mock_aws
 
 from local.services.postgres import ConnectionParameters
-from stacks.handlers import preparation, preparation_record
+from stacks.handlers import preparation
 from tests.conftest import ask, execute
-from tests.stacks.handlers.clients import CREDENTIALS, client
+from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Stack, World, failing
+from tests.stacks.handlers.preparation.cluster import CLUSTER, Cluster
+from tests.stacks.handlers.preparation.source import drop_role
 
 pytestmark = pytest.mark.integration
 
-CLUSTER = "dev-cdc-lake"
 ROLE, PUBLICATION, SLOT = "cdc_shop", "cdc_shop", "cdc_shop"
 PUBLISHED = "SELECT string_agg(tablename, ' ' ORDER BY tablename) FROM pg_publication_tables WHERE pubname = 'cdc_shop'"
 
 
 @pytest.fixture
-def cluster(database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """RDS's cluster and the two secrets; the role goes after the test, since it belongs to the whole server."""
-    for name, value in CREDENTIALS.items():
-        monkeypatch.setenv(name.upper().replace("REGION_NAME", "AWS_DEFAULT_REGION"), value)
-    monkeypatch.setattr(preparation_record, "client", client)
+def cluster(manager: Any, database: ConnectionParameters) -> Iterator[str]:
+    """RDS's cluster and the two secrets."""
     execute(database, "CREATE TABLE items (id int PRIMARY KEY, name text); CREATE TABLE notes (id int, note text)")
-    with mock_aws():
-        manager = boto3.client("secretsmanager")
-        master = {**database, "username": database["user"], "engine": "postgres"}
-        manager.create_secret(Name="master", SecretString=json.dumps(master))
-        manager.create_secret(Name="connector", SecretString=json.dumps({"username": ROLE, "password": "a-Password1"}))
-        yield client("rds").create_db_cluster(
-            DBClusterIdentifier=CLUSTER,
-            Engine="aurora-postgresql",
-            MasterUsername="postgres",
-            MasterUserPassword="not-asked-for",
-        )["DBCluster"]["DBClusterArn"]
-    execute(database, f"DROP OWNED BY {ROLE}; DROP ROLE IF EXISTS {ROLE}" if _has_role(database) else "SELECT 1")
-
-
-def _has_role(database: ConnectionParameters) -> bool:
-    return bool(ask(database, f"SELECT count(*) FROM pg_roles WHERE rolname = '{ROLE}'"))
+    master = {**database, "username": database["user"], "engine": "postgres"}
+    manager.create_secret(Name="master", SecretString=json.dumps(master))
+    manager.create_secret(Name="connector", SecretString=json.dumps({"username": ROLE, "password": "a-Password1"}))
+    yield Cluster().arn
+    drop_role(database, ROLE)
 
 
 @pytest.fixture

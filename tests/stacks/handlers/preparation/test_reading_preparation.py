@@ -1,13 +1,10 @@
 """What the handler makes of a role that reads what is queried; PostgreSQL behind TLS stands in for RDS."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import Pipeline
@@ -15,9 +12,9 @@ from spark_jobs.sources.postgres.relation import written_since
 from stacks.handlers import preparation
 from stacks.preparation import table_request
 from tests.conftest import ask, execute
-from tests.stacks.handlers.clients import CREDENTIALS
 from tests.stacks.handlers.cloudformation import Stack, World, failing
-from tests.tls import Authority, encrypted
+from tests.stacks.handlers.preparation.source import others_secrets, others_server
+from tests.tls import Authority
 
 pytestmark = pytest.mark.integration
 
@@ -37,35 +34,16 @@ SELECT a.id, a.street, c.city, r.name FROM public.address a JOIN public.city c O
 LEFT JOIN public.region r ON r.id = c.id -- a comment"""
 
 
-@pytest.fixture(scope="module")
-def authority() -> Authority:
-    return Authority("The authority of somebody's server")
-
-
 @pytest.fixture
 def server(database: ConnectionParameters, authority: Authority, tmp_path: Path) -> Iterator[int]:
-    """The port at which the server answers with a certificate; its role goes after the test."""
     execute(database, TABLES)
-    with encrypted(int(database["port"]), authority.server(HOST, tmp_path)) as port:
+    with others_server(database, authority, tmp_path, ROLE) as port:
         yield port
-    if ask(database, f"SELECT count(*) FROM pg_roles WHERE rolname = '{ROLE}'"):
-        execute(database, f"DROP OWNED BY {ROLE}; DROP ROLE {ROLE}")
 
 
 @pytest.fixture
-def secrets(database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    for name, value in CREDENTIALS.items():
-        monkeypatch.setenv(name.upper().replace("REGION_NAME", "AWS_DEFAULT_REGION"), value)
-    with mock_aws():
-        manager = boto3.client("secretsmanager")
-        owner = {"username": database["user"], "password": database.get("password") or "none"}
-        manager.create_secret(Name="owner", SecretString=json.dumps(owner))
-        manager.create_secret(Name="reader", SecretString=json.dumps({"username": ROLE, "password": PASSWORD}))
-        yield manager
-
-
-@pytest.fixture
-def source(secrets: Any, world: World) -> Stack:  # noqa: ARG001  without them nobody logs in
+def source(manager: Any, database: ConnectionParameters, world: World) -> Stack:
+    others_secrets(manager, database, reader=(ROLE, PASSWORD))
     return Stack(world, preparation, "PlacesReadSource")
 
 
