@@ -1,8 +1,8 @@
 """Athena's CREATE TABLE AS, taken apart: the statement that asks, and how its rows are kept as files.
 
-sqlglot drops the table's properties when it writes DuckDB's SQL, so they are read here, and whoever runs the statement
-writes the files (local/query/create.py). What isn't here is refused: a property without an effect would be a table
-that isn't what was asked for.
+sqlglot drops the table's properties when it writes DuckDB's SQL, so they are read here; local/query/create.py, which
+runs the statement, writes the files. What isn't here is refused: a property without an effect would be a table that
+isn't what was asked for.
 Source: Athena user guide, "CREATE TABLE AS" and "Considerations and limitations for CTAS queries".
 """
 

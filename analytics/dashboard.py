@@ -1,7 +1,7 @@
 """The dashboard of the order items: its data set and its charts, once, in the shape of QuickSight's API.
 
-The stack hands it to CloudFormation (stacks/analytics/), a page on one machine can draw the same charts from it. It is
-plain data: analytics/definition_check.py says what is wrong with it, which QuickSight does when it is deployed.
+The stack hands it to CloudFormation (stacks/analytics/). It is plain data, whose references QuickSight checks no sooner
+than it is deployed; tests/analytics/test_dashboard.py does.
 Source: Amazon QuickSight API reference, AnalysisDefinition and DashboardVersionDefinition, which have the same shape.
 """
 

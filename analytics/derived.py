@@ -106,9 +106,7 @@ def _other_forms(node: exp.Expr) -> str | None:
         return "a column of the lake has no such type"
     if isinstance(node, exp.Max | exp.Min) and node.expressions:
         return "only one value is the same in Spark"
-    if isinstance(node, exp.Tuple) and not isinstance(
-        node.parent, exp.Values | exp.GroupingSets | exp.Cube | exp.Rollup
-    ):
+    if isinstance(node, exp.Tuple) and not isinstance(node.parent, _OF_TUPLES):
         return "rows are compared otherwise in Spark: compare column by column"
     if isinstance(node, exp.In) and node.args.get("query") and not _filters(node):
         return "Spark gives false instead of NULL here: use it in WHERE, joined by AND alone, or use EXISTS"

@@ -5,7 +5,7 @@ are; the sets that AWS's own solutions grant (aws-solutions/security-insights-on
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 _PREFIX = "quicksight:"
@@ -15,52 +15,23 @@ def _actions(*names: str) -> tuple[str, ...]:
     return tuple(f"{_PREFIX}{name}" for name in names)
 
 
-_USE_SOURCE = ("DescribeDataSource", "DescribeDataSourcePermissions", "PassDataSource")
-_USE_SET = ("DescribeDataSet", "DescribeDataSetPermissions", "PassDataSet", "DescribeIngestion", "ListIngestions")
-_SEE = ("DescribeDashboard", "ListDashboardVersions", "QueryDashboard")
-_WRITE_ANALYSIS = (
-    "DescribeAnalysis",
-    "DescribeAnalysisPermissions",
-    "QueryAnalysis",
-    "UpdateAnalysis",
-    "UpdateAnalysisPermissions",
-    "RestoreAnalysis",
-    "DeleteAnalysis",
-)
 # By kind: what our principal gets. Source, data set and dashboard are this project's, so they are used and not changed;
 # the analysis is there to be played with, and what is done to it lasts until the next deployment that changes it.
 GRANTED: Mapping[str, tuple[str, ...]] = {
-    "DataSource": _actions(*_USE_SOURCE),
-    "DataSet": _actions(*_USE_SET),
-    "Analysis": _actions(*_WRITE_ANALYSIS),
-    "Dashboard": _actions(*_SEE),
-}
-# By kind: every action that there is.
-KNOWN: Mapping[str, frozenset[str]] = {
-    "DataSource": frozenset(
-        _actions(*_USE_SOURCE, "UpdateDataSource", "DeleteDataSource", "UpdateDataSourcePermissions")
+    "DataSource": _actions("DescribeDataSource", "DescribeDataSourcePermissions", "PassDataSource"),
+    "DataSet": _actions(
+        "DescribeDataSet", "DescribeDataSetPermissions", "PassDataSet", "DescribeIngestion", "ListIngestions"
     ),
-    "DataSet": frozenset(
-        _actions(
-            *_USE_SET,
-            "UpdateDataSet",
-            "DeleteDataSet",
-            "CreateIngestion",
-            "CancelIngestion",
-            "UpdateDataSetPermissions",
-        )
+    "Analysis": _actions(
+        "DescribeAnalysis",
+        "DescribeAnalysisPermissions",
+        "QueryAnalysis",
+        "UpdateAnalysis",
+        "UpdateAnalysisPermissions",
+        "RestoreAnalysis",
+        "DeleteAnalysis",
     ),
-    "Analysis": frozenset(_actions(*_WRITE_ANALYSIS)),
-    "Dashboard": frozenset(
-        _actions(
-            *_SEE,
-            "UpdateDashboard",
-            "DeleteDashboard",
-            "DescribeDashboardPermissions",
-            "UpdateDashboardPermissions",
-            "UpdateDashboardPublishedVersion",
-        )
-    ),
+    "Dashboard": _actions("DescribeDashboard", "ListDashboardVersions", "QueryDashboard"),
 }
 # Users and groups are in the region where the account has signed up, which needn't be the environment's.
 _PRINCIPAL = re.compile(
@@ -77,3 +48,17 @@ def account_of(principal: str) -> str | None:
     """Return the account of a QuickSight user's or group's ARN, None for any other text, such as an ARN of IAM's."""
     found = _PRINCIPAL.fullmatch(principal)
     return found["account"] if found else None
+
+
+def problems(kind: str, permissions: Sequence[Mapping[str, Any]], account: str) -> Iterator[str]:
+    """Yield a line for each thing that is wrong with the permissions of a resource of a kind such as `Dashboard`."""
+    for each in permissions:
+        principal = str(each.get("Principal"))
+        theirs = account_of(principal)
+        if theirs is None:
+            yield f"{principal} is no user or group of QuickSight, arn:aws:quicksight:<region>:<account>:…"
+        elif theirs != account:
+            yield f"{principal} is of another account than {account}"
+        for action in each.get("Actions", []):
+            if action not in GRANTED[kind]:
+                yield f"grants {action}, which isn't among what a {kind} grants (analytics/permissions.py)"

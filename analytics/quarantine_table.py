@@ -1,8 +1,8 @@
-"""The table that shows what the job has set aside: JSON lines beside the lake's tables, which no job registers.
+"""The table that shows what the job has set aside: JSON lines next to the lake's tables, which no job registers.
 
 An entry is a JSON object on a line of its own (docs/decisions/0023): the reason, the origin (the landing's object, or
 the topic and partition) with the line or offset in it, when, and the text as it came. A file that couldn't be read at
-all is copied whole, with an entry `<copy>.reason.json` beside it that has `file` in the place of `text`; Athena's
+all is copied whole, with an entry `<copy>.reason.json` next to it that has `file` in the place of `text`; Athena's
 queries of that table's partition then fail at the copy, until it is moved away.
 
 The folders `<lake>/_quarantine/<table>/` become partitions by Athena's partition projection: a captured table's rows

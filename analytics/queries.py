@@ -1,7 +1,7 @@
 """The named queries: Athena's SQL from `analytics/sql/`, with an environment's database and tables in it.
 
 A file is SQL that can be read, and run, as it stands: its tables stand as `database.table` behind FROM, JOIN or INTO,
-and another environment's or pipeline's take their places. Which tables there are is said by the pipelines: whoever asks
+and another environment's or pipeline's take their places. The pipelines say which tables there are: the caller
 gives them (`Queried`). A query is there where they have what it reads, and nowhere else.
 """
 
@@ -47,7 +47,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Needed:
+class RequiredTables:
     """What a query of several tables reads: those of an example, by their names in the query's file.
 
     The values are the source's names, `schema.table`. Other databases have tables of these names, too, with other
@@ -68,7 +68,7 @@ class Query:
     """
 
     name: str
-    of: Literal["outbox", "each", "landed", "history", "quarantine"] | Needed
+    of: Literal["outbox", "each", "landed", "history", "quarantine"] | RequiredTables
     parameters: tuple[Parameter, ...] = ()
     writes: SilverTable | None = None
 
@@ -141,9 +141,9 @@ _ADDRESSES = {
     "pagila_city": "public.city",
     "pagila_country": "public.country",
 }
-ADDRESS = Needed(example="pagila", tables={"pagila_address": "public.address"})
-ADDRESSES = Needed(example="pagila", tables=_ADDRESSES)
-CUSTOMERS = Needed(example="pagila", tables=_ADDRESSES | {"pagila_customer": "public.customer"})
+ADDRESS = RequiredTables(example="pagila", tables={"pagila_address": "public.address"})
+ADDRESSES = RequiredTables(example="pagila", tables=_ADDRESSES)
+CUSTOMERS = RequiredTables(example="pagila", tables=_ADDRESSES | {"pagila_customer": "public.customer"})
 QUERIES = (
     Query(name="order_items", of="outbox"),
     Query(name="latest_orders", of="outbox"),
@@ -169,7 +169,7 @@ def named_queries(database: str, tables: Iterable[Queried]) -> tuple[NamedQuery,
 
 
 def _named(query: Query, database: str, captured: tuple[Queried, ...]) -> Iterator[NamedQuery]:
-    if isinstance(query.of, Needed):
+    if isinstance(query.of, RequiredTables):
         yield from _of_examples(query, query.of, database, captured)
     elif query.of == "quarantine":
         yield _of_one(query, database, quarantine_table.NAME, usual=quarantine_table.NAME)
@@ -228,7 +228,9 @@ def _key_of(columns: tuple[str, ...]) -> str:
     return f"json_format(CAST(ARRAY[{', '.join(values)}] AS JSON))"
 
 
-def _of_examples(query: Query, needed: Needed, database: str, captured: tuple[Queried, ...]) -> Iterator[NamedQuery]:
+def _of_examples(
+    query: Query, needed: RequiredTables, database: str, captured: tuple[Queried, ...]
+) -> Iterator[NamedQuery]:
     """The query of each pipeline of the example that captures all it needs."""
     pipelines = dict.fromkeys(table.pipeline for table in captured if table.example == needed.example)
     for pipeline in pipelines:

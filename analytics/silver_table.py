@@ -9,7 +9,7 @@ Parquet says, so no catalogue is changed and none has to be asked which days the
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-# Below the lake, beside the tables that the job keeps.
+# Below the lake, next to the tables that the job keeps.
 FOLDER = "_silver"
 INPUT_FORMAT = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat"
 OUTPUT_FORMAT = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat"

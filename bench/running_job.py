@@ -97,9 +97,9 @@ def running_on(
     program: Path = JOB,
     java_options: Sequence[str] = (),
 ) -> Iterator[RunningJob]:
-    """The same with an S3 at an endpoint, or none, and further `java_options`."""
+    """The same with an S3 at an endpoint, or none, and further `java_options`; there is no catalogue to sync with."""
     argv, environment = spark_submit(
-        arguments,
+        [argument for argument in arguments if argument != "--enable-sync"],
         work_folder=folder / "job",
         log_file=folder / "logs" / "spark.log",
         s3_endpoint=s3_endpoint,

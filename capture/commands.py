@@ -1,5 +1,4 @@
-"""What `./lake source describe` and `./lake source prepare` do, a step each; the command line is in
-capture/__main__.py."""
+"""What `./lake source describe` and `./lake source prepare` do, a step each."""
 
 import contextlib
 import os
@@ -11,13 +10,13 @@ import psycopg2
 import typer
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
-from capture import dsn, odd_values, pipeline_file, report
+from capture import odd_values, pipeline_file, report
 from capture.objects import source_objects
 from capture.proposal import propose_all
 from capture.query_checks import UNSEEN, Checked, check
-from capture.query_tables import with_queries
+from capture.query_tables import add_query_columns
 from capture.selection import Patterns
-from db.command_line import ask_password
+from db import log_in
 from db.errors import LoadError, explain
 from db.source import preparing as source_preparing
 from db.source.catalogue import Database
@@ -54,7 +53,7 @@ def make_pipeline(
         if known is None:
             written = _write(name, database, patterns, stage, queried=queried)
         else:
-            database = with_queries(connection, database, known)
+            database = add_query_columns(connection, database, known)
             written = _compare(known, database, patterns, update=update, folder=stage)
         pipeline = load_pipeline(name, stage)
         looked = odd_values.look_into(connection, pipeline, database, all_of_them=look)
@@ -171,10 +170,10 @@ def _check_only(pipeline: Pipeline, dsn_text: str) -> None:
     with _connected(dsn_text, NOTHING_CHANGED) as (connection, _):
         _check_database(connection.info.dbname, pipeline)
         database = inspect(connection, sorted({table.schema_name for table in pipeline.tables if table.query is None}))
-        checked = check(connection, pipeline, with_queries(connection, database, pipeline))
+        checked = check(connection, pipeline, add_query_columns(connection, database, pipeline))
     _say_checked(checked)
     if checked.problems:
-        raise LoadError("the database isn't fit for it yet: see above")
+        raise LoadError("the database doesn't meet the pipeline's requirements: see above")
 
 
 def _check_database(found: str, pipeline: Pipeline) -> None:
@@ -186,11 +185,11 @@ def _check_database(found: str, pipeline: Pipeline) -> None:
 
 
 def _print_only(plan: Plan) -> None:
-    """The script alone on standard output, so that it can go to a file; all else beside it."""
+    """Print the script alone on standard output, so that it can go to a file, and all else on standard error."""
     for line in report.plan_lines(plan):
         typer.echo(line.strip(), err=True)
     if plan.problems:
-        raise LoadError("the database isn't fit for it yet: see above")
+        raise LoadError("the database doesn't meet the pipeline's requirements: see above")
     typer.echo(plan.script if plan.steps else "-- Nothing is to be done.\n", nl=False)
 
 
@@ -198,7 +197,7 @@ def _password(plan: Plan, wanted: SourceObjects) -> str | None:
     """The connector's password: what the environment says, else asked for where the role is new, else left as it is."""
     if not plan.makes_role and not os.environ.get(PASSWORD):
         return None
-    return ask_password(PASSWORD, f"Password for the role {wanted.role}", confirm=True)
+    return log_in.ask_password(PASSWORD, f"Password for the role {wanted.role}", confirm=True)
 
 
 def _done_lines(plan: Plan) -> Iterator[str]:
@@ -212,7 +211,7 @@ def _done_lines(plan: Plan) -> Iterator[str]:
 @contextlib.contextmanager
 def _connected(dsn_text: str, failing: str) -> Iterator[tuple[Connection, dict[str, str]]]:
     """Connect; return the parameters that worked, too. A connection that breaks is a LoadError that says `failing`."""
-    connection, parameters = dsn.connected(dsn.parameters(dsn_text))
+    connection, parameters = log_in.connected(log_in.of_dsn(dsn_text))
     with contextlib.closing(connection):
         try:
             yield connection, parameters

@@ -44,7 +44,7 @@ class Entry:
     may_leave_out: tuple[str, ...] = ()
     types: tuple[tuple[str, str], ...] = ()
     long_values: tuple[str, ...] = ()
-    losses: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     change_columns: tuple[str, ...] = ()
     obstacle: str | None = None
 
@@ -77,7 +77,7 @@ def propose(table: Table, lake_table: str, *, queried: bool = False) -> Entry:
         may_leave_out=tuple(c.name for c in others if (may_be_personal(c) or is_secret(c)) and c.name not in may_hash),
         types=tuple(types_of(kept, of_log=not queried)),
         long_values=() if queried else tuple(_long_values(table, kept, key)),
-        losses=tuple(_notes(table, key, kept, queried=queried)),
+        notes=tuple(_notes(table, key, kept, queried=queried)),
         change_columns=tuple(c.name for c in kept if _says_when_it_changed(c)) if queried else (),
         obstacle=obstacle(table, key, leave_out, queried=queried),
     )
@@ -111,7 +111,7 @@ def left_out_of(table: Table, key: tuple[str, ...], *, generated: bool = False) 
 
 
 def _notes(table: Table, key: tuple[str, ...], kept: list[Column], *, queried: bool) -> Iterator[str]:
-    """Yield losses, and notes for those who write the table, read the lake or run the job."""
+    """Yield what would be lost, and notes for those who write the table, read the lake or run the job."""
     if not key:
         yield (
             "no primary key and no unique index without NULLs: append-only, so each update and delete is a row of its"
@@ -170,7 +170,7 @@ def _identity(table: Table, key: tuple[str, ...]) -> Iterator[str]:
         if not set(key) <= set(columns):
             yield (
                 f"REPLICA IDENTITY is the index over {', '.join(columns)}, so a delete wouldn't name {', '.join(key)}:"
-                " `./lake source prepare` changes it, which whoever else reads the changes has to know"
+                " `./lake source prepare` changes it, which other readers of its changes have to know"
             )
 
 

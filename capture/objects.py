@@ -1,6 +1,6 @@
 """What a pipeline's file asks of its database, in the words of those who prepare it (db/source/objects.py)."""
 
-from contract.capture_objects import own_schema
+from contract.source import own_schema
 from db.errors import LoadError
 from db.source.objects import SourceObjects, WantedTable
 from settings.pipeline import CapturedTableSettings, Pipeline

@@ -7,7 +7,7 @@ from contract.column_types.carried import Carried
 from contract.column_types.types import carried
 from contract.table_names import clashes, lake_name
 from db.source.catalogue import HAS_ROWS, Table
-from plugins.captured import CapturedTable
+from plugins.source.captured import CapturedTable
 from settings import query_rules
 
 NAME_THE_KEY = 'name the columns that tell rows apart, by an entry of your own with how = "query" and key = […]'

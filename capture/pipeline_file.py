@@ -145,7 +145,7 @@ def schema_of(pipeline: str, settings: CapturedTableSettings, table: Table) -> d
 
 
 def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return the schema with what it lacks, None when it lacks nothing, and what differs beside that."""
+    """Return the schema with what it lacks, None when it lacks nothing, and what else differs."""
     if not path.is_file():
         return wanted, []
     try:
@@ -246,7 +246,7 @@ def _json(schema: dict[str, Any]) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace a file in one step: whoever reads it sees the old one or the new one."""
+    """Replace a file in one step: a reader sees the old one or the new one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 
 from capture.entry import Entry
-from contract.capture_objects import CONNECTOR_ROLE
+from contract.source import CONNECTOR_ROLE
 from contract.table_names import lake_name
 from db.source.catalogue import Table
 
@@ -55,7 +55,7 @@ def pipeline_text(name: str, database: str, entries: Sequence[Entry], refused: S
 
 def entry_text(entry: Entry) -> str:
     """Return the entry of one table, with what would be lost as comments."""
-    lines = [_comment(loss) for loss in entry.losses]
+    lines = [_comment(note) for note in entry.notes]
     how = "query" if entry.queried else "log"
     lines += ["[[tables]]\n", *_names(entry), f'how = "{how}"\n', f"key = {_list(entry.key)}\n"]
     if entry.append_only:

@@ -52,7 +52,7 @@ def _with_own_name(entry: Entry, used: Collection[str]) -> Entry:
         return entry
     name = next(name for number in itertools.count(2) if (name := f"{entry.lake_table}_{number}") not in used)
     said = f"another table is {entry.lake_table} in the lake, so this one is {name}"
-    return replace(entry, lake_table=name, losses=(*entry.losses, said))
+    return replace(entry, lake_table=name, notes=(*entry.notes, said))
 
 
 def _lake_tables(tables: Collection[Table]) -> dict[tuple[str, str], str]:

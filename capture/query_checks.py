@@ -10,7 +10,7 @@ from psycopg2.extensions import connection as Connection  # noqa: N812 - a class
 
 from capture.entry import key_of
 from capture.objects import wanted_table
-from capture.query_tables import with_queries
+from capture.query_tables import add_query_columns
 from db.connecting import connect
 from db.errors import LoadError, explain
 from db.source.catalogue import HAS_ROWS, Database, Table, TableName
@@ -63,12 +63,12 @@ def _checked(connection: Connection, pipeline: Pipeline, database: Database) -> 
     return Checked(problems=tuple(problems), remarks=tuple(remarks))
 
 
-def unfit(parameters: Mapping[str, Any], pipeline: Pipeline) -> list[str]:
+def query_problems(parameters: Mapping[str, Any], pipeline: Pipeline) -> list[str]:
     """Say what keeps the user of `parameters` from querying what the file says. Raises LoadError."""
     schemas = {table.schema_name for table in pipeline.tables if table.query is None}
     with contextlib.closing(connect(parameters)) as connection:
         database = inspect(connection, sorted(schemas))
-        return list(check(connection, pipeline, with_queries(connection, database, pipeline)).problems)
+        return list(check(connection, pipeline, add_query_columns(connection, database, pipeline)).problems)
 
 
 class _Look:

@@ -14,7 +14,7 @@ from db.source.inspection import type_texts, types_of
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 
-def with_queries(connection: Connection, database: Database, pipeline: Pipeline) -> Database:
+def add_query_columns(connection: Connection, database: Database, pipeline: Pipeline) -> Database:
     """Return what the catalogue says, with the pipeline's queries among the tables. Raises LoadError."""
     made = [query_table(connection, table) for table in pipeline.tables if table.query is not None]
     return replace(database, tables=(*database.tables, *made))

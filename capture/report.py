@@ -52,7 +52,7 @@ def _key(entry: Entry) -> str:
 
 
 def _said(entry: Entry) -> list[str]:
-    lines = list(entry.losses)
+    lines = list(entry.notes)
     lines += [f"{name} is left out: {reason}" for name, reason in entry.leave_out.items()]
     if entry.may_hash or entry.may_leave_out:
         names = ", ".join((*entry.may_hash, *entry.may_leave_out))

@@ -25,7 +25,7 @@ def avro_schema(
     """Return the Avro record of a table's events.
 
     All but the key may be null: a delete says no more, and a column's NOT NULL may go. Columns that can't be carried
-    and aren't left out are left out here, too: whoever calls says so.
+    and aren't left out are left out here, too: the caller says so.
     """
     out, of_key = {*leave_out}, {*key}
     fields, special = [], False

@@ -5,9 +5,8 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from capture import obstacles
-from contract.capture_objects import HEARTBEAT, SIGNAL
 from contract.errors import UserError
-from contract.source import SCHEMA
+from contract.source import HEARTBEAT, SCHEMA, SIGNAL
 from contract.table_names import table_topic, topic_identity
 from db.source.catalogue import Database, Table, TableName
 
@@ -92,7 +91,7 @@ def select(
 
 
 def _is_ours(name: TableName) -> bool:
-    """Tell whether a table is a pipeline's own (contract/capture_objects.py), or what makes the outbox (db/sql)."""
+    """Tell whether a table is a pipeline's own (contract/source.py), or what makes the outbox (db/sql)."""
     if name.schema == _OUTBOX:
         return any(fnmatch.fnmatchcase(name.name, pattern) for pattern in _OUTBOX_TABLES)
     return name.schema.startswith("cdc_") and name.name in (HEARTBEAT, SIGNAL)

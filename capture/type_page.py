@@ -2,11 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from contract.column_types.array_types import ARRAY_NOTE
-from contract.column_types.carried import Carried, CatalogueType, LeftOut
+from contract.column_types.carried import Carried, LeftOut
+from contract.column_types.catalogue import ColumnType, numeric_modifier
 from contract.column_types.types import carried
 from contract.events import PLACEHOLDER
 
@@ -44,21 +44,11 @@ _LEFT_OUT = """
 """
 
 
-@dataclass(frozen=True)
-class _Type:
-    """A type of the catalogue, by what the table of types asks."""
-
-    name: str
-    schema: str = "pg_catalog"
-    kind: str = "base"
-    parts: tuple[tuple[str, CatalogueType, int], ...] = field(default=())
-
-
 _OF_ITS_OWN = {
-    "composite types": _Type("composite", "public", "composite"),
-    "enums": _Type("enum", "public", "enum"),
-    "ranges of one's own": _Type("range", "public", "range"),
-    "multiranges": _Type("int4multirange", kind="multirange"),
+    "composite types": ColumnType("composite", "public", "composite"),
+    "enums": ColumnType("enum", "public", "enum"),
+    "ranges of one's own": ColumnType("range", "public", "range"),
+    "multiranges": ColumnType("int4multirange", kind="multirange"),
 }
 _NAMES = (
     *("smallint:int2", "integer:int4", "bigint:int8", "real:float4", "double precision:float8", "numeric", "money"),
@@ -71,25 +61,21 @@ _NAMES = (
 _EXTENSIONS = ("citext", "hstore", "ltree", "vector", "halfvec", "sparsevec", "geometry", "geography")
 
 
-def _numeric(precision: int, scale: int) -> int:
-    return (precision << 16 | scale & 0x7FF) + 4
-
-
-def _types() -> dict[str, tuple[CatalogueType, int]]:
+def _types() -> dict[str, tuple[ColumnType, int]]:
     """Return the page's rows: how a type is written → the type and its modifier."""
     pairs = [(written, name or written) for written, _, name in (entry.partition(":") for entry in _NAMES)]
-    base: dict[str, tuple[CatalogueType, int]] = {written: (_Type(name), -1) for written, name in pairs}
-    base["numeric(10,2)"] = (_Type("numeric"), _numeric(10, 2))
-    base["numeric(40,2)"] = (_Type("numeric"), _numeric(40, 2))
-    base["bit"] = (_Type("bit"), 1)
-    base["bit(8)"] = (_Type("bit"), 8)
-    base["time(3)"], base["timestamp(3)"] = (_Type("time"), 3), (_Type("timestamp"), 3)
-    base |= {name: (_Type(name, "public"), -1) for name in _EXTENSIONS}
+    base: dict[str, tuple[ColumnType, int]] = {written: (ColumnType(name), -1) for written, name in pairs}
+    base["numeric(10,2)"] = (ColumnType("numeric"), numeric_modifier(10, 2))
+    base["numeric(40,2)"] = (ColumnType("numeric"), numeric_modifier(40, 2))
+    base["bit"] = (ColumnType("bit"), 1)
+    base["bit(8)"] = (ColumnType("bit"), 8)
+    base["time(3)"], base["timestamp(3)"] = (ColumnType("time"), 3), (ColumnType("timestamp"), 3)
+    base |= {name: (ColumnType(name, "public"), -1) for name in _EXTENSIONS}
     base |= {name: (kind, -1) for name, kind in _OF_ITS_OWN.items()}
     ordered = dict(sorted(base.items(), key=lambda item: item[0].strip('"').lower()))
     no_arrays = ("refcursor", "regclass", "int2vector", "multiranges", "numeric(10,2)", "numeric(40,2)", "bit(8)")
-    arrays: dict[str, tuple[CatalogueType, int]] = {
-        f"{written}[]": (_Type(f"_{kind.name}", kind.schema, "array", (("", kind, -1),)), modifier)
+    arrays: dict[str, tuple[ColumnType, int]] = {
+        f"{written}[]": (ColumnType(f"_{kind.name}", kind.schema, "array", (("", kind, -1),)), modifier)
         for written, (kind, modifier) in ordered.items()
         if written not in no_arrays and written not in _OF_ITS_OWN
     }

@@ -214,8 +214,8 @@ def costs(
 
     Examples: ./lake aws costs -e dev --hours 40; ./lake aws costs -e all
     """
-    from operate.cost_report import figures_of, overview, report
-    from operate.prices import load_prices
+    from operate.costs.prices import load_prices
+    from operate.costs.report import figures_of, overview, report
     from settings.load import load, names
 
     prices = load_prices()

@@ -32,7 +32,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
             ("reconcile", "Seconds and memory of a large comparison.", "bench.reconcile.command", JARS),
             ("tables", "What many tables in one application cost.", "bench.tables.command", JARS),
             ("crowded", "How long a change waits while other tables load.", "bench.tables.crowded", JARS),
-            ("synth", "Synthesis against importing CDK and an empty app.", "bench.synth.command", WHEELS),
+            ("synth", "Synthesis against importing CDK and an empty app.", "bench.synth", WHEELS),
         ),
     ),
     "generate": (
@@ -53,7 +53,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
         (
             ("python", "requirements*.txt, as `make lock` does.", "cli.prepare:lock_python", ()),
             ("jars", "local/setup/jars.lock.", "local.setup.jars:lock", ()),
-            ("plugins", "plugins/versions.toml: the releases' sizes and hashes.", "plugins.lock", ()),
+            ("plugins", "plugins/releases/versions.toml: the releases' sizes and hashes.", "plugins.releases.lock", ()),
         ),
     ),
 }
@@ -63,7 +63,9 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
 def run_tests(
     parts: Annotated[
         list[str] | None,
-        typer.Argument(help="Parts of the suite; also fuzz, faults, trino, yarn and kubernetes, which it leaves out."),
+        typer.Argument(
+            help="Parts of the suite; also long, fuzz, faults, trino, yarn and kubernetes, which it leaves out."
+        ),
     ] = None,
     *,
     minutes: Annotated[

@@ -24,11 +24,12 @@ def topics(
 
     Examples: ./lake kafka topics; ./lake kafka topics -e dev -t public.orders --json
     """
-    from operate import kafka, topics
-    from operate.reader import connect
+    from operate.kafka import topics
+    from operate.kafka.cluster import find_cluster
+    from operate.kafka.reader import connect
     from operate.text import columns
 
-    with connect(cluster := kafka.find_cluster(env, pipeline, table or ())) as reader:
+    with connect(cluster := find_cluster(env, pipeline, table or ())) as reader:
         found = topics.list_topics(reader, internal=all_, only=[*cluster.topics.values()] if cluster.only else None)
     if json:
         print_json(found)
@@ -54,10 +55,11 @@ def tail(
 
     Examples: ./lake kafka tail --from beginning --count 10; ./lake kafka tail -p mine -t public.orders
     """
-    from operate import kafka, tail
-    from operate.reader import connect
+    from operate.kafka import tail
+    from operate.kafka.cluster import find_cluster
+    from operate.kafka.reader import connect
 
-    cluster = kafka.find_cluster(env, pipeline, table or ())
+    cluster = find_cluster(env, pipeline, table or ())
     name = topic or cluster.topic
     with connect(cluster) as reader:
         typer.echo(f"{name} on {cluster.environment}, from its {from_}; Ctrl-C ends", err=True)
@@ -75,12 +77,13 @@ def ui(*, env: Environment = "dev") -> None:
 
     Example: ./lake kafka ui -e dev
     """
-    from operate import kafka, kafka_ui
+    from operate.kafka import ui
+    from operate.kafka.cluster import check_reachable, of_environment
     from settings.load import load
 
-    cluster = kafka.of_environment(load(env))
-    kafka.check_reachable(cluster)
-    kafka_ui.start(cluster)
+    cluster = of_environment(load(env))
+    check_reachable(cluster)
+    ui.start(cluster)
 
 
 @app.command()

@@ -151,7 +151,7 @@ def reconcile(
     from rich.console import Console
 
     from local.comparison.command import REPORT
-    from local.comparison.platform_reconcile import reconcile as compare
+    from local.comparison.reconcile import reconcile as compare
     from local.console import console
     from local.platform.start_options import find_platform
 
@@ -202,13 +202,14 @@ def _resnapshot_on_aws(
     from local.comparison.report import print_comparison
     from local.console import console, say
     from local.resnapshot.run import Wanted
-    from operate import kafka, log_tables
     from operate.errors import OperateError
-    from operate.resnapshot import TIMEOUT_S, resnapshot_environment
+    from operate.kafka.cluster import find_pipeline
+    from operate.resnapshot.outbox import TIMEOUT_S, resnapshot_environment
+    from operate.resnapshot.tables import resnapshot_tables
     from settings.load import load
 
     environment = load(env)
-    pipeline = kafka.find_pipeline(environment, name)
+    pipeline = find_pipeline(environment, name)
     wanted = Wanted(
         where=where,
         skip=skip,
@@ -217,7 +218,7 @@ def _resnapshot_on_aws(
         largest_event_bytes=environment.streaming.largest_event_bytes,
     )
     if pipeline.captured.outbox is None:
-        return log_tables.resnapshot_tables(environment, pipeline, tables, wanted, console, say)
+        return resnapshot_tables(environment, pipeline, tables, wanted, console, say)
     if tables:
         raise OperateError("--table is for pipelines of ordinary tables: the outbox is one table, and rewritten whole")
     comparison = resnapshot_environment(environment, wanted, say)
@@ -290,9 +291,8 @@ def demo(
         raise typer.BadParameter("the orders are generated: --from is for `./lake demo places`")
     prepare.jars()
     from local.console import console
-    from local.demo.orders import ORDERS_DEMO
-    from local.demo.places import places_demo
     from local.demo.walk import run
+    from local.demo.walks import ORDERS_DEMO, places_demo
     from local.platform.show_endpoints import option
 
     if what == "places" and jdbc is None:

@@ -1,9 +1,11 @@
 """`./lake source`: describe and prepare your database; load and migrate the outbox's."""
 
 import contextlib
-from collections.abc import Iterator
+import functools
+import inspect
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -23,28 +25,48 @@ Dsn = Annotated[
         help="The database, as libpq takes it; its password comes from PGPASSWORD or PGPASSFILE, or is asked for.",
     ),
 ]
-Secret = Annotated[
-    str | None,
-    typer.Option(
-        "--secret-id",
-        metavar="NAME|ARN",
-        help="AWS secret, as RDS writes it, to take the options below and the password from.",
-    ),
-]
-Host = Annotated[str | None, typer.Option(help="Server's host name or address.", show_default="localhost")]
-HostAddress = Annotated[
-    str | None,
-    typer.Option(
-        "--hostaddr",
-        metavar="IP",
-        help="Connect to this address instead, such as a tunnel's; the certificate must still be --host's.",
-    ),
-]
-Port = Annotated[int | None, typer.Option(min=1, max=65535, help="Server's port.", show_default="5432")]
-DatabaseName = Annotated[str | None, typer.Option(help="The source database; it must exist.", show_default="devdb")]
-User = Annotated[
-    str | None, typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres")
-]
+# How to log in to load and to migrate.
+LOGIN = {
+    "secret": Annotated[
+        str | None,
+        typer.Option(
+            "--secret-id",
+            metavar="NAME|ARN",
+            help="AWS secret, as RDS writes it, to take the options below and the password from.",
+        ),
+    ],
+    "host": Annotated[str | None, typer.Option(help="Server's host name or address.", show_default="localhost")],
+    "hostaddr": Annotated[
+        str | None,
+        typer.Option(
+            metavar="IP",
+            help="Connect to this address instead, such as a tunnel's; the certificate must still be --host's.",
+        ),
+    ],
+    "port": Annotated[int | None, typer.Option(min=1, max=65535, help="Server's port.", show_default="5432")],
+    "dbname": Annotated[str | None, typer.Option(help="The source database; it must exist.", show_default="devdb")],
+    "user": Annotated[
+        str | None,
+        typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres"),
+    ],
+}
+
+
+def _with_login(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command LOGIN's options, which it takes as one, `login`."""
+
+    @functools.wraps(command)
+    def run(**options: Any) -> None:
+        command(login={name: options.pop(name) for name in LOGIN}, **options)
+
+    signature = inspect.signature(command)
+    own = [parameter for parameter in signature.parameters.values() if parameter.name != "login"]
+    login = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in LOGIN.items()
+    ]
+    run.__signature__ = signature.replace(parameters=[*login, *own])  # type: ignore[attr-defined]
+    return run
 
 
 @app.command()
@@ -102,14 +124,10 @@ def _each_line() -> Iterator[None]:
 
 
 @app.command()
+@_with_login
 def load(
     *,
-    secret: Secret = None,
-    host: Host = None,
-    hostaddr: HostAddress = None,
-    port: Port = None,
-    dbname: DatabaseName = None,
-    user: User = None,
+    login: dict[str, Any],
     connector_secret_id: Annotated[
         str | None,
         typer.Option(metavar="NAME|ARN", help="AWS secret that has the password for the connector's role."),
@@ -130,21 +148,20 @@ def load(
 
     Example: ./lake source load --host 127.0.0.1 --port 5432 --dbname shop --replace --yes
     """
-    from contract.capture_objects import CONNECTOR_ROLE
-    from db import command_line
+    from contract.source import CONNECTOR_ROLE
+    from db import log_in
     from db.loading import LoadOptions
 
     with one_line_errors("error", interrupted="interrupted, nothing was loaded"):
-        given = {"host": host, "hostaddr": hostaddr, "port": port, "dbname": dbname, "user": user}
-        parameters = command_line.connection_parameters(secret, given)
+        parameters = log_in.parameters(**login)
         if not yes:
             _confirm(f"{parameters['dbname']} at {parameters['host']}:{parameters['port']}", replace=replace)
-        command_line.add_password(parameters)
+        log_in.add_password(parameters)
         options = LoadOptions(
             connector_password=(
-                str(command_line.secret(connector_secret_id)["password"])
+                str(log_in.of_secret(connector_secret_id)["password"])
                 if connector_secret_id
-                else command_line.ask_password(
+                else log_in.ask_password(
                     "CDC_CONNECTOR_PASSWORD", f"Password for the role {CONNECTOR_ROLE}", confirm=True
                 )
             ),
@@ -160,7 +177,7 @@ def load(
 
 def _confirm(target: str, *, replace: bool) -> None:
     from contract.source import SCHEMA
-    from db.command_line import need_terminal
+    from db.log_in import need_terminal
 
     need_terminal("confirm with --yes")
     action = f"Drop the schema {SCHEMA} and load it again" if replace else f"Create the schema {SCHEMA}"
@@ -202,14 +219,10 @@ def _load_showing_progress(parameters: dict[str, str | int], options: "LoadOptio
 
 
 @app.command()
+@_with_login
 def migrate(
     *,
-    secret: Secret = None,
-    host: Host = None,
-    hostaddr: HostAddress = None,
-    port: Port = None,
-    dbname: DatabaseName = None,
-    user: User = None,
+    login: dict[str, Any],
     max_wait_s: Annotated[
         float, typer.Option("--max-wait", min=0, help="Seconds to wait for transactions that have the tables.")
     ] = 60,
@@ -221,13 +234,12 @@ def migrate(
 
     Example: ./lake source migrate --host 127.0.0.1 --port 5432 --dbname shop
     """
-    from db import command_line
+    from db import log_in
     from db.migrating import migrate as bring_up
 
     with one_line_errors("error", interrupted="interrupted: call it again for what is left"):
-        given = {"host": host, "hostaddr": hostaddr, "port": port, "dbname": dbname, "user": user}
-        parameters = command_line.connection_parameters(secret, given)
-        command_line.add_password(parameters)
+        parameters = log_in.parameters(**login)
+        log_in.add_password(parameters)
         done = bring_up(parameters, max_wait_s=max_wait_s)
     what = "migrated" if done.changed else "up to date already"
     steps = f", new: {', '.join(done.steps)}" if done.steps else ""

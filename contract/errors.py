@@ -25,8 +25,8 @@ def one_line_errors(
     """End the program without a traceback: `<prefix>: <the error's text>` on standard error and `status`.
 
     `others` are errors of libraries, which say in their first line what is wrong; the system's (OSError) are shown
-    always. Ctrl-C ends it with INTERRUPTED and that word. Whoever reads the output may have enough of it
-    (`./lake kafka tail … | head`): that is no error.
+    always. Ctrl-C ends it with INTERRUPTED and that word. A closed pipe is no error
+    (`./lake kafka tail … | head`).
     """
     shown: tuple[type[Exception], ...] = (UserError, OSError, *others)
     try:

@@ -1,7 +1,7 @@
 """Change events as they travel: what Debezium adds to a row's columns, and what those values mean.
 
-The source connector is told these names (plugins/source_connector.py), the Avro schemas carry them, the job decodes by
-them.
+The source connector is told these names (plugins/source/source_connector.py), the Avro schemas carry them, the job
+decodes by them.
 Source: Debezium 3.7, "New Record State Extraction" and the PostgreSQL connector's page.
 """
 

@@ -1,4 +1,4 @@
-"""What a history table's rows have beside the columns of the table that it is of; the job writes them, queries ask."""
+"""What a history table's rows have besides their table's own columns; the job writes them, queries read them."""
 
 # What a history table is called: its table's name, and this behind it.
 SUFFIX = "_history"

@@ -6,3 +6,5 @@ DATABASE = "datalake"
 LANDING_PREFIX = "cdc-events"
 # Beside a table: what the job has put aside of it (docs/decisions/0023).
 QUARANTINE_FOLDER = "_quarantine"
+# In a step's command line on EMR where its stop file's address goes: the stack writes it, the handler replaces it.
+STOP_FILE = "{stop_file}"

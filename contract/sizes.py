@@ -92,7 +92,7 @@ class SizeLimits:
         }
 
 
-# What a connector's own configuration can't say beside the setting that these follow from.
+# What a connector's own configuration can't say besides the setting that these follow from.
 DERIVED_KEYS = frozenset(
     {
         "max.queue.size.in.bytes",

@@ -2,8 +2,8 @@
 
 In PostgreSQL a quoted name is anything of up to 63 bytes: mixed case, blanks, dots, any script. A lake name is what
 Glue, Athena, Hive and Avro all take: small Latin letters, digits and underscores, a letter or an underscore first
-(Athena's "Name databases, tables, and columns"; Avro's specification, "Names"). Two names may become one, which whoever
-proposes or checks a pipeline has to look for: `clashes`.
+(Athena's "Name databases, tables, and columns"; Avro's specification, "Names"). Two names may become one, which
+`clashes` finds.
 """
 
 import difflib
@@ -36,7 +36,7 @@ def lake_name(name: str) -> str:
     """Return the lake's name for a table or column: itself where it is one, else in snake_case.
 
     Accents are dropped (`café` is `cafe`), other scripts' letters are written by their number (`ß` is `u00df`),
-    everything else becomes an underscore. The same name always gives the same result, whatever stands beside it.
+    everything else becomes an underscore. The same name always gives the same result, whatever other names there are.
     """
     if is_lake_name(name):
         return name

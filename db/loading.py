@@ -14,16 +14,13 @@ from psycopg2 import sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
-from contract.capture_objects import CONNECTOR_ROLE
-from contract.source import OUTBOX_TABLE, PUBLICATION, SCHEMA
+from contract.source import CONNECTOR_ROLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
 from db import data_set, outbox, preflight
 from db.connecting import connect
 from db.dump import read_dump
 from db.errors import LoadError, explain
 from db.outbox import run
-from db.sample import generate, row_counts
-from db.source import objects as source_objects
-from db.source.objects import SourceObjects
+from db.sample import NORTHWIND, repeated, row_counts
 from db.source.rights import role_steps
 from db.source.shared_roles import again
 from db.tables import TABLES, Chunk, copy_lines
@@ -98,13 +95,12 @@ def source(options: LoadOptions, progress: Progress) -> tuple[Iterable[Chunk], M
     """Return the rows to load and how many there are of each table; a dump is read to its end before anything else."""
     if options.empty:
         return (), dict.fromkeys(TABLES, 0)
-    if options.dump is None:
-        return generate(options.scale), row_counts(options.scale)
-    step = f"read {options.dump.name}"
+    dump = options.dump or NORTHWIND
+    step = f"read {dump.name}"
     progress(step, 0, 1)
-    rows = read_dump(options.dump)
+    rows = read_dump(dump)
     progress(step, 1, 1)
-    return rows.items(), {table: len(table_rows) for table, table_rows in rows.items()}
+    return repeated(rows, options.scale), row_counts(rows, options.scale)
 
 
 def fill(
@@ -122,19 +118,15 @@ def fill(
 
 def _create_tables(cursor: Cursor) -> None:
     """Replace the schema. The publication stays: a slot that is there already needs it to decode this."""
-    if preflight.has_schema(cursor):
-        if preflight.has_slot(cursor) and _has_outbox(cursor):
+    state = preflight.read(cursor)
+    if state.own_schema:
+        if OUTBOX_TABLE in state.own_tables and preflight.has_slot(cursor):
             # So that the lake hears that these orders are gone.
             cursor.execute(f"DELETE FROM {SCHEMA}.{OUTBOX_TABLE}")
         cursor.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(SCHEMA)))
-    if not preflight.has_publication(cursor):
+    if state.published is None:
         cursor.execute(sql.SQL("CREATE PUBLICATION {}").format(sql.Identifier(PUBLICATION)))
     run(cursor, "01_tables.sql")
-
-
-def _has_outbox(cursor: Cursor) -> bool:
-    cursor.execute(f"SELECT to_regclass('{SCHEMA}.{OUTBOX_TABLE}') IS NOT NULL")
-    return cursor.fetchone() == (True,)
 
 
 def _copy(cursor: Cursor, chunks: Iterable[Chunk], totals: Mapping[str, int], progress: Progress) -> None:
@@ -179,15 +171,14 @@ def _analyze(cursor: Cursor) -> None:
 
 def grant_role(cursor: Cursor, password: str) -> None:
     """Create the connector's role, or keep the one that is there and renew its password; give it its rights here."""
-    wanted = SourceObjects(publication=PUBLICATION, slot="", schema=SCHEMA, tables=())
     # The password in clear would end in the server's log; its verifier is of no use to who reads it there.
-    verifier = encrypt_password(password, wanted.role, cursor, "scram-sha-256")
-    again(cursor, lambda: _make_role(cursor, wanted, verifier))
+    verifier = encrypt_password(password, CONNECTOR_ROLE, cursor, "scram-sha-256")
+    again(cursor, lambda: _make_role(cursor, verifier))
     run(cursor, "08_connector_rights.sql")
 
 
-def _make_role(cursor: Cursor, wanted: SourceObjects, verifier: str) -> None:
-    for step in role_steps(wanted, source_objects.read(cursor, wanted), verifier):
+def _make_role(cursor: Cursor, verifier: str) -> None:
+    for step in role_steps(preflight.OUTBOX, preflight.read(cursor), verifier):
         for statement in step.statements:
             cursor.execute(statement)
 

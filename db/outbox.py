@@ -11,8 +11,7 @@ from pathlib import Path
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from contract.capture_objects import CONNECTOR_ROLE
-from contract.source import HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
+from contract.source import CONNECTOR_ROLE, HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
 from db import preflight
 from db.errors import LoadError
 
@@ -101,7 +100,7 @@ def wanted() -> Version:
 def check_whole(cursor: Cursor) -> None:
     """Raise LoadError unless the schema is an outbox that some version of this code has made."""
     missing = [f"the table {SCHEMA}.{name}" for name in RELATIONS if not _has_relation(cursor, name)]
-    if not preflight.has_publication(cursor):
+    if preflight.read(cursor).published is None:
         missing.append(f"the publication {PUBLICATION}")
     if missing:
         raise LoadError(

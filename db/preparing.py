@@ -22,10 +22,10 @@ def prepare(
     started = time.monotonic()
     with transaction(connection_parameters) as cursor:
         wait_for_others(cursor)
-        there = preflight.has_schema(cursor)
-        if there:
+        state = preflight.read(cursor)
+        if state.own_schema:
             outbox.check_whole(cursor)
-            preflight.check_role(cursor)
+            preflight.check_role(state)
         else:
             preflight.check(cursor, replace=False)
             chunks, totals = source(options, _quiet)

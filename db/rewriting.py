@@ -1,4 +1,4 @@
-"""Writes outbox rows anew, so that each makes an event with a new log position, and deletes of rows that are gone.
+"""Rewrites outbox rows, so that each makes an event with a new log position, and deletes of rows that are gone.
 
 Row locks order a key's events (docs/decisions/0021): what is written here is newer than all that was there, and older
 than whatever a writer does next. Nothing here waits for a lock while it holds one, so no writer can deadlock with it.
@@ -70,7 +70,7 @@ def too_large(cursor: Cursor, keys: Sequence[int], limit: int) -> dict[int, int]
     return found
 
 
-def touch(cursor: Cursor, keys: Sequence[int], progress: Progress) -> None:
+def rewrite_rows(cursor: Cursor, keys: Sequence[int], progress: Progress) -> None:
     """Write these rows as they are, so that each makes an event; those that are gone meanwhile need none.
 
     A row that a writer holds is left for the end, and waited for with no other row held.
@@ -82,7 +82,7 @@ def touch(cursor: Cursor, keys: Sequence[int], progress: Progress) -> None:
     ).format(key=key, outbox=OUTBOX)
     held: list[int] = []
     done = 0
-    with _explained("cannot write the outbox's rows anew"):
+    with _explained("cannot rewrite the outbox's rows"):
         for piece in _pieces(keys):
             cursor.execute(statement, (piece,))
             written = {row[0] for row in cursor.fetchall()}
@@ -90,12 +90,12 @@ def touch(cursor: Cursor, keys: Sequence[int], progress: Progress) -> None:
             done += len(written)
             progress(done, len(keys))
         for number in held:
-            _touch_one(cursor, number)
+            _rewrite_row(cursor, number)
             done += 1
             progress(done, len(keys))
 
 
-def _touch_one(cursor: Cursor, number: int) -> None:
+def _rewrite_row(cursor: Cursor, number: int) -> None:
     statement = sql.SQL("UPDATE {outbox} SET {key} = {key} WHERE {key} = %s").format(
         key=sql.Identifier(KEY), outbox=OUTBOX
     )
@@ -107,7 +107,7 @@ def _touch_one(cursor: Cursor, number: int) -> None:
         ) from error
 
 
-def bury(cursor: Cursor, keys: Sequence[int], progress: Progress) -> None:
+def emit_deletes(cursor: Cursor, keys: Sequence[int], progress: Progress) -> None:
     """Make a delete event for each of these keys that has no row: a row is put in and taken out in one transaction.
 
     One that is inserted by somebody else meanwhile stays, before or after; the primary key decides which.

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError
-
 from operate.changes.update_rules import schema
 from operate.errors import OperateError
+from operate.stack_states import find_stack
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -33,7 +32,7 @@ def write_mappings(
     """
     written = {}
     for stack, template in templates.items():
-        if _exists(client, stack) or not (found := _mapping(client, stack, template["Resources"])):
+        if find_stack(client, stack) or not (found := _mapping(client, stack, template["Resources"])):
             continue
         written[stack] = folder / f"{stack}.kept.json"
         written[stack].write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
@@ -71,12 +70,3 @@ def _kept(client: "CloudFormationClient", stack: str) -> Iterator[tuple[str, str
         if kept:
             yield from kept
             return
-
-
-def _exists(client: "CloudFormationClient", stack: str) -> bool:
-    try:
-        return bool(client.describe_stacks(StackName=stack)["Stacks"])
-    except ClientError as error:
-        if error.response["Error"]["Code"] == "ValidationError" and "does not exist" in str(error):
-            return False
-        raise

@@ -13,11 +13,10 @@ from typing import Any
 
 from local.setup.jars import jar_folder
 from operate.errors import OperateError
-from plugins import every_value, is_truncate, salted_connector, without_defaults, worker_health
-from plugins.archive import repack, write_resources
-from plugins.download import fetch
-from plugins.versions import MavenRelease, Release, load_versions
-from plugins.worker_classes import together
+from plugins.releases.archive import repack, write_resources
+from plugins.releases.download import fetch
+from plugins.releases.versions import MavenRelease, Release, load_versions
+from plugins.workers.worker_classes import OF_SOURCES, WORKER_HEALTH, resources
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, TARGET = ROOT / "connect-image", ROOT / "build" / "connect-image"
@@ -41,8 +40,8 @@ def connect_image(say: Callable[[str], None], *, target: Path = TARGET, dockerfi
     (target / "libs").mkdir(parents=True)
     for jar in sorted(jar_folder("kafka").glob("*.jar")):
         shutil.copyfile(jar, target / "libs" / jar.name)
-    fetch(MavenRelease.of(**image["msk-iam-auth"]).request(), target / "libs")
-    write_resources(worker_health.resources(), target / "libs" / WORKER_JAR)
+    fetch(MavenRelease.model_validate(image["msk-iam-auth"]).request(), target / "libs")
+    write_resources(resources(WORKER_HEALTH), target / "libs" / WORKER_JAR)
     for name, releases in plugins.items():
         _plugin(target / "plugins" / name, [release.request() for release in releases], name == "source")
     shutil.copyfile(dockerfile, target / "Dockerfile")
@@ -65,9 +64,8 @@ def _check_base(dockerfile: Path) -> None:
 def _check_pinned(releases: Sequence[Release]) -> None:
     if unpinned := [release.file for release in releases if not release.pinned]:
         raise OperateError(
-            f"plugins/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`, look at"
-            " what it "
-            "has written and commit it"
+            f"plugins/releases/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`, "
+            "look at what it has written and commit it"
         )
 
 
@@ -76,9 +74,7 @@ def _plugin(target: Path, releases: Sequence[Mapping[str, Any]], ours: bool) -> 
     work = target.with_name(f"{target.name}.work")
     work.mkdir(parents=True)
     archives = [fetch(release, work) for release in releases]
-    classes = (every_value, is_truncate, salted_connector, without_defaults) if ours else ()
-    resources = together(*(part.resources() for part in classes))
-    repack(archives, work / "plugin.zip", resources=resources)
+    repack(archives, work / "plugin.zip", resources=resources(*OF_SOURCES) if ours else {})
     with zipfile.ZipFile(work / "plugin.zip") as plugin:
         plugin.extractall(target)
     shutil.rmtree(work)

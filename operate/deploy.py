@@ -6,6 +6,7 @@ from pathlib import Path
 
 import boto3
 
+from contract.errors import CANNOT, NO
 from operate import source_cluster, stack_states
 from operate.adopt import write_mappings
 from operate.errors import OperateError
@@ -13,19 +14,17 @@ from operate.outputs import QUICK, check_account, one_line
 from operate.pausing.deployed import check_runs
 from operate.review import find
 from operate.synth import CDK_OUT, synthesize
-from plugins.versions import load_versions
+from plugins.releases.versions import load_versions
 from settings.environment import Environment
 from stacks.node import NODE
 from stacks.retention import keeps
 
 ROOT = Path(__file__).resolve().parents[1]
-# Apart from CDK's own, so that a pipeline sees the difference.
-MISSED = 3
 CDK = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"
 
 
 def bootstrap(environment: Environment) -> int:
-    """Make CDK's own bucket and roles in the environment's account and region. Returns CDK's exit status."""
+    """Make CDK's own bucket and roles in the environment's account and region. Returns an exit status."""
     check_account(environment)
     return cdk("bootstrap", f"aws://{environment.account}/{environment.region}")
 
@@ -34,13 +33,12 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
     """Review the environment and deploy what was reviewed; CDK asks before it widens rights.
 
     `resumes`: whether it is to end a pause, in which it is refused otherwise.
-    Returns its status, or MISSED when all is deployed and the lake misses changes, until `./lake resnapshot` has run.
+    Returns an exit status: NO when all is deployed and the lake misses changes, until `./lake resnapshot` has run.
     """
     if unpinned := load_versions().unpinned:
         raise OperateError(
-            f"plugins/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`, look at"
-            " what it "
-            "has written and commit it; what can't be verified isn't deployed"
+            f"plugins/releases/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`, "
+            "look at what it has written and commit it; what can't be verified isn't deployed"
         )
     session = check_account(environment)
     if not resumes:
@@ -52,7 +50,7 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
     with one_line(environment):
         client = session.client("cloudformation", config=QUICK)
         for name in stack_states.clear_failed_creations(client, synthesis.templates):
-            print(f"{name}: its first creation failed, so that there is nothing in it; it is made anew", flush=True)
+            print(f"{name}: its first creation failed, so it is empty; it is created again", flush=True)
         stack = f"{environment.prefix}-database"
         if restored := source_cluster.check_origin(client, stack, synthesis.templates[stack]):
             print(restored, flush=True)
@@ -66,7 +64,7 @@ def _check_not_paused(environment: Environment, session: boto3.Session) -> None:
 
 
 def _missed(environment: Environment, session: boto3.Session) -> int:
-    """Say so when changes were made while nobody read them: neither slot nor offsets tell, and no alarm would."""
+    """Report changes that no connector has read: neither slot, offsets nor alarms show them."""
     with one_line(environment):
         since = source_cluster.missed_since(session.client("rds", config=QUICK), environment)
     if since is None:
@@ -76,11 +74,11 @@ def _missed(environment: Environment, session: boto3.Session) -> int:
         f" run `./lake resnapshot -e {environment.name}`",
         flush=True,
     )
-    return MISSED
+    return NO
 
 
 def destroy(environment: Environment) -> int:
-    """Delete the environment's stacks, the last one first; CDK asks before it begins. Returns its exit status.
+    """Delete the environment's stacks, the last one first; CDK asks before it begins. Returns an exit status.
 
     The network stays where the database and the brokers do, which lie in it.
     """
@@ -97,7 +95,7 @@ def destroy(environment: Environment) -> int:
 
 
 def adopt(environment: Environment) -> int:
-    """Import what deleted stacks have left into new ones of their names, one by one; returns CDK's exit status."""
+    """Import what deleted stacks have left into new ones of their names, one by one; returns an exit status."""
     session = check_account(environment)
     synthesis = synthesize(environment, CDK_OUT / environment.name)
     with one_line(environment):
@@ -114,10 +112,11 @@ def adopt(environment: Environment) -> int:
 
 
 def cdk(command: str, *arguments: str) -> int:
-    """Run CDK's command line; returns its exit status. Raises OperateError where it isn't installed."""
+    """Run CDK's command line; returns 0, or CANNOT when it fails. Raises OperateError where it isn't installed."""
     if not CDK.is_file():
         raise OperateError("CDK's command line isn't installed: `./lake aws deploy` and its like install it")
     # CDK starts helpers of its own by the name node.
     path = os.pathsep.join([str(NODE.parent), os.environ.get("PATH", "")])
     argv = [str(NODE), str(CDK), command, "--no-notices", *arguments]
-    return subprocess.run(argv, cwd=ROOT, check=False, env=os.environ | {"PATH": path}).returncode
+    done = subprocess.run(argv, cwd=ROOT, check=False, env=os.environ | {"PATH": path})
+    return CANNOT if done.returncode else 0

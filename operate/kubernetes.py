@@ -1,11 +1,11 @@
-"""An environment's EKS cluster, called with the caller's own credentials from wherever its API is reached."""
+"""Calls an environment's EKS cluster with the caller's own credentials."""
 
 from functools import partial
 
 import boto3
 
 from operate.outputs import QUICK
-from plugins.kubernetes_api import Cluster, Kubernetes, signed_token
+from plugins.workers.kubernetes_api import Cluster, Kubernetes, signed_token
 from settings.environment import Environment
 from stacks.kubernetes.manifests import INSTANCE, NAMESPACE
 

@@ -20,6 +20,7 @@ from botocore.exceptions import (
 )
 
 from operate.errors import OperateError
+from operate.stack_states import find_stack
 from settings.environment import Environment
 from stacks.paused import OUTPUT as PAUSED
 
@@ -69,16 +70,11 @@ def output(environment: Environment, stack: str, name: str) -> str:
 
 def _describe(session: boto3.Session, environment: Environment, stack: str) -> tuple[dict[str, str], str]:
     """Return the stack's outputs and its status."""
-    client = session.client("cloudformation", config=QUICK)
-    try:
-        [found] = client.describe_stacks(StackName=stack)["Stacks"]
-    except ClientError as error:
-        if error.response["Error"]["Code"] == "ValidationError" and "does not exist" in str(error):
-            raise OperateError(
-                f"there is no stack {stack} in {environment.region}: run `./lake aws deploy -e {environment.name}`"
-                " first"
-            ) from None
-        raise
+    found = find_stack(session.client("cloudformation", config=QUICK), stack)
+    if found is None:
+        raise OperateError(
+            f"there is no stack {stack} in {environment.region}: run `./lake aws deploy -e {environment.name}` first"
+        )
     values = {entry["OutputKey"]: entry["OutputValue"] for entry in found.get("Outputs", [])}
     return values, found["StackStatus"]
 

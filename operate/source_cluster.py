@@ -1,13 +1,12 @@
-"""The source's cluster as it is deployed: what it misses, and what a deployment would make of it."""
+"""The deployed source cluster: which changes the lake may miss, and what a deployment would do to it."""
 
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError
-
-from contract.source_tags import RESNAPSHOT
+from contract.tags import RESNAPSHOT
 from operate.errors import OperateError
+from operate.stack_states import find_stack
 from settings.environment import Environment
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def missed_since(rds: "RDSClient", environment: Environment) -> str | None:
 
 
 def nothing_missed(rds: "RDSClient", environment: Environment) -> None:
-    """Note that lake and source were found equal after all rows were written anew."""
+    """Record that lake and source were equal after all rows had been written again."""
     if arn := _arn(rds, environment):
         rds.remove_tags_from_resource(ResourceName=arn, TagKeys=[RESNAPSHOT])
 
@@ -69,13 +68,10 @@ def _arn(rds: "RDSClient", environment: Environment) -> str | None:
 
 
 def _deployed(client: "CloudFormationClient", stack: str) -> Mapping[str, Any] | None:
-    try:
-        body: object = client.get_template(StackName=stack, TemplateStage="Original")["TemplateBody"]
-    except ClientError as error:
-        if "does not exist" in str(error):
-            return None
-        raise
-    # botocore reads what is JSON by itself, whatever its types say.
+    if find_stack(client, stack) is None:
+        return None
+    body: object = client.get_template(StackName=stack, TemplateStage="Original")["TemplateBody"]
+    # botocore parses JSON by itself, although its types say text.
     return _cluster(json.loads(body if isinstance(body, str) else json.dumps(body)))
 
 

@@ -1,4 +1,4 @@
-"""What CloudFormation says of an environment's stacks before they are deployed or deleted."""
+"""What CloudFormation says of an environment's stacks."""
 
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ NEVER_CREATED = frozenset({"ROLLBACK_COMPLETE", "ROLLBACK_FAILED"})
 
 
 def clear_failed_creations(client: "CloudFormationClient", names: Collection[str]) -> list[str]:
-    """Switch the protection of stacks off whose first creation failed, so that CDK can make them anew; return them.
+    """Unprotect stacks whose first creation failed, so that CDK can create them again; return their names.
 
     CDK protects a stack before its creation begins, and then can't delete it. Raises OperateError where CloudFormation
     couldn't remove what it had made: deleting the stack would leave it behind, and its names would block the next one.
@@ -43,13 +43,19 @@ def check_unprotected(client: "CloudFormationClient", names: Collection[str]) ->
 
 
 def _stacks(client: "CloudFormationClient", names: Collection[str]) -> Iterator["StackTypeDef"]:
-    for name in sorted(names):
-        try:
-            yield from client.describe_stacks(StackName=name)["Stacks"]
-        except ClientError as error:
-            # CloudFormation has no code of its own for a stack that isn't there.
-            if error.response["Error"]["Code"] != "ValidationError" or "does not exist" not in str(error):
-                raise
+    return filter(None, (find_stack(client, name) for name in sorted(names)))
+
+
+def find_stack(client: "CloudFormationClient", name: str) -> "StackTypeDef | None":
+    """Return a stack, None where there is none of that name. Raises ClientError."""
+    try:
+        [found] = client.describe_stacks(StackName=name)["Stacks"]
+    except ClientError as error:
+        # CloudFormation has no code of its own for a stack that isn't there.
+        if error.response["Error"]["Code"] == "ValidationError" and "does not exist" in str(error):
+            return None
+        raise
+    return found
 
 
 def _left_behind(client: "CloudFormationClient", stack: "StackTypeDef") -> str | None:

@@ -1,4 +1,4 @@
-"""Synthesizes an environment, without credentials and without network, and reads what cdk-nag says of it."""
+"""Synthesizes an environment without credentials or network, and reads cdk-nag's findings."""
 
 import json
 import shutil
@@ -117,7 +117,7 @@ def _violations(report: Path) -> Iterator[Violation]:
 
 
 def _metadata(folder: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """What CDK notes beside the templates: (stack, construct, entry)."""
+    """The metadata that CDK writes alongside the templates: (stack, construct, entry)."""
     suffix = ".metadata.json"
     for path in sorted(folder.glob(f"*{suffix}")):
         for construct, entries in json.loads(path.read_text(encoding="utf-8")).items():

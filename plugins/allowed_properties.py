@@ -1,19 +1,23 @@
 """What an environment may add to a connector's configuration: properties with their values, all others with a reason.
 
-A list of what is allowed, since Connect takes every name: a misspelt one in silence, and many of the connector's own
-lose changes. tests/plugins/test_allowed_properties.py holds the lists to the connectors' own classes.
+A list of what is allowed (allowed_properties.toml), since Connect takes every name: a misspelt one in silence, and many
+of the connector's own lose changes. tests/plugins/test_allowed_properties.py holds it to the connectors' own classes.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
 
 from contract.sizes import DERIVED_KEYS
 
+_TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _DIGITS = re.compile(r"[0-9]{1,10}")
 UNKNOWN = "isn't a property that may be added here: take it out"
-# Of both connectors, as in AllowedProperties.refused.
+# Of both connectors: how names begin, and the reason.
 _SHARED = {
     **dict.fromkeys(DERIVED_KEYS, "follows from streaming.largest_event_mib and the workers' size"),
     "topic.creation.": "topics are made by the deployment; how long they keep events: streaming.topic_retention_hours",
@@ -22,14 +26,22 @@ _SHARED = {
 
 @dataclass(frozen=True, kw_only=True)
 class AllowedProperties:
-    """The properties that may be added: numbers by their bounds, others by their words.
+    """The properties that may be added: numbers by their bounds, others by their words (and `why` by no others).
 
-    `refused`: why others may not, by how their names begin; under the name of one with words, why only with these.
+    `refused`: why others may not, by how their names begin.
     """
 
-    numbers: Mapping[str, tuple[int, int]]
-    words: Mapping[str, tuple[str, ...]]
+    numbers: Mapping[str, Sequence[int]]
+    words: Mapping[str, Sequence[str]]
+    why: Mapping[str, str]
     refused: Mapping[str, str]
+
+    @classmethod
+    def of(cls, connector: str) -> "AllowedProperties":
+        """Return those of the table's `source` or `sink`."""
+        table = _TABLE[connector]
+        begins = {begin: reason for reason, begins in table["refused"].items() for begin in begins.split()}
+        return cls(numbers=table["numbers"], words=table["words"], why=table["why"], refused=begins)
 
     @property
     def names(self) -> frozenset[str]:
@@ -42,12 +54,14 @@ class AllowedProperties:
             fits = _DIGITS.fullmatch(value) is not None and low <= int(value) <= high
             return None if fits else f"must be a whole number from {low} to {high}, not {value!r}"
         if name in self.words:
-            why = f": {self.refused[name]}" if name in self.refused else ""
+            why = f": {self.why[name]}" if name in self.why else ""
             fits = value in self.words[name]
             return None if fits else f"must be {' or '.join(self.words[name])}, not {value!r}{why}"
         alike = get_close_matches(name, sorted(self.names), n=1, cutoff=0.85)
         meant = f" (is {alike[0]} meant?)" if alike else ""
-        return f"{self.reason(name) or UNKNOWN}{meant}"
+        refused = {**_SHARED, **self.refused}
+        begins = [begin for begin in refused if name.startswith(begin)]
+        return f"{refused[max(begins, key=len)] if begins else UNKNOWN}{meant}"
 
     def problems(self, added: Mapping[str, str], made: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """Yield `(property, reason)` for what can't be added to the configuration that we make.
@@ -58,8 +72,5 @@ class AllowedProperties:
             if value != made.get(name) and (reason := self.problem(name, value)):
                 yield name, reason
 
-    def reason(self, name: str) -> str | None:
-        """Say why a property that isn't allowed can't be added; None for one that nobody knows."""
-        refused = {**_SHARED, **self.refused}
-        begins = [begin for begin in refused if name.startswith(begin)]
-        return refused[max(begins, key=len)] if begins else None
+
+OF_SOURCES, OF_SINKS = AllowedProperties.of("source"), AllowedProperties.of("sink")

@@ -1,7 +1,7 @@
 """What the connectors' topics and consumer groups are called, by Debezium and Kafka Connect or by us."""
 
 from contract import source
-from plugins.captured import CapturedTable
+from plugins.source.captured import CapturedTable
 
 OUTBOX = CapturedTable(schema=source.SCHEMA, table=source.OUTBOX_TABLE)
 EVENTS_TABLE = OUTBOX.name

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from plugins.sink_properties import JSON_CONVERTER
-
+JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 # What brokers allow at the least (group.min.session.timeout.ms): a dead member holds its share for so long.
 SHORTEST_SESSION_MS = 6_000
 

@@ -57,7 +57,7 @@ ZONES = {"ap-southeast-2": ("a", "b", "c")}
 _SIZES = ("nano", "micro", "small", "medium", "large")
 # Burstable ones, since neither does much; CDK chooses the image by the family's architecture.
 NAT_INSTANCE_TYPES = tuple(f"{family}.{size}" for family in ("t3", "t4g") for size in _SIZES)
-# plugins/versions.toml has SoftEther for x86-64: no t4g.
+# plugins/releases/versions.toml has SoftEther for x86-64: no t4g.
 VPN_INSTANCE_TYPES = tuple(f"t3.{size}" for size in _SIZES)
 
 # AWS PrivateLink guide, "AWS services that integrate", of those that something in the VPC calls: the connectors

@@ -4,12 +4,12 @@ import math
 from typing import Any
 
 from contract import rds_ca
-from contract.capture_objects import SIGNAL, heartbeat_statement, own_schema
 from contract.sizes import MCU_HEAP_BYTES
-from plugins import kcql
+from contract.source import SIGNAL, heartbeat_statement, own_schema
 from plugins.connector_names import GENERATION, OUTBOX, offset_topic
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.topics import PlannedTopic, planned_topics
+from plugins.kafka.topics import PlannedTopic, planned_topics
+from plugins.sink import kcql
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.pipeline import Pipeline

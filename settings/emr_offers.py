@@ -1,7 +1,7 @@
 """What EMR has, as plain data: releases with their versions, and instance types per region.
 
-cfn-lint knows neither, and a wrong one shows after minutes of deploying. Whoever needs another release or type looks it
-up (`aws emr list-supported-instance-types --release-label emr-7.10.0 --region ap-southeast-2`) and adds it here.
+cfn-lint knows neither, and a wrong one shows after minutes of deploying. To support another release or type, look it up
+(`aws emr list-supported-instance-types --release-label emr-7.10.0 --region ap-southeast-2`) and add it here.
 """
 
 from dataclasses import dataclass

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from contract.lake import LANDING_PREFIX
 from plugins.connector_settings import FLUSH_COUNT, FLUSH_INTERVAL_S
+from plugins.sink.kcql import MAXIMUM_COUNT, MAXIMUM_INTERVAL_SECONDS
 from settings.outside_database import OutsideDatabase
 from settings.pipeline import CapturedTableSettings, LakeName, Pipeline, PipelineName
 from settings.section import Identifier, Memory, Names, Section, TopicPrefix
@@ -29,11 +30,11 @@ class SinkConnector(Connector):
     """
 
     tasks: Annotated[int, Field(ge=1, le=1_000)] = 1
-    flush_interval_seconds: int = FLUSH_INTERVAL_S
-    flush_count: int = FLUSH_COUNT
+    flush_interval_seconds: Annotated[int, Field(ge=1, le=MAXIMUM_INTERVAL_SECONDS)] = FLUSH_INTERVAL_S
+    flush_count: Annotated[int, Field(ge=1, le=MAXIMUM_COUNT)] = FLUSH_COUNT
     partition_by: Names = ()
     kcql: str | None = None
-    dead_letter_topic: str | None = None
+    dead_letter_topic: TopicPrefix | None = None
 
 
 class Job(Section):

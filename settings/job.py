@@ -174,53 +174,49 @@ def _of_log(table: CapturedTableSettings, source: Mapping[str, str]) -> dict[str
 
 
 def derived_job(pipeline: Pipeline, table: DerivedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:
-    query, name = table.query, pipeline.lake_table(table)
+    query = table.query
     seconds = table.every_seconds if pace.derived_seconds is None else min(table.every_seconds, pace.derived_seconds)
-    return TableJob(
-        landing=None,
-        table_path=f"{places.lake}/{name}",
-        database=places.database,
-        table=name,
-        schema_file=None,
-        properties_file=places.shared_properties,
-        ordering_field=READ_MS,
-        sync_interval_seconds=seconds,
-        configuration={
-            keys.RECORD_KEY: _lake_names(table.key),
-            keys.PARTITION_PATH: "",
-            **_buckets(table.buckets),
-            **_retention(table.retention_hours),
-            keys.SQL_QUERY: query.sql,
-            keys.SQL_TABLES: ",".join(f"{name}={places.lake}/{name}" for name in query.tables),
-            **pace.configuration,
-        },
-    )
+    configuration = {
+        keys.RECORD_KEY: _lake_names(table.key),
+        keys.PARTITION_PATH: "",
+        **_buckets(table.buckets),
+        **_retention(table.retention_hours),
+        keys.SQL_QUERY: query.sql,
+        keys.SQL_TABLES: ",".join(f"{name}={places.lake}/{name}" for name in query.tables),
+        **pace.configuration,
+    }
+    return _of_lake(pipeline.lake_table(table), places, READ_MS, seconds, configuration)
 
 
 def history_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:
-    name = pipeline.history_table(table)
+    configuration = {
+        keys.RECORD_KEY: ",".join((*(history.column(lake_name(name)) for name in table.key), COMMIT, VERSION)),
+        keys.PARTITION_PATH: "",
+        **_buckets(table.buckets),
+        keys.HISTORY_OF: f"{places.lake}/{pipeline.lake_table(table)}",
+        **pace.configuration,
+        # Each commit has a round of its own, and waits for none: what is spaced is the looks that find nothing.
+        keys.POLL_INTERVAL: str(min(HISTORY_S, pace.derived_seconds or HISTORY_S)),
+    }
+    return _of_lake(pipeline.history_table(table), places, COMMIT, 0, configuration)
+
+
+def _of_lake(table: str, places: JobPlaces, ordering: str, seconds: int, configuration: dict[str, str]) -> TableJob:
+    """Return the job of a table that is made of others in the lake: it reads no files, and its rows say their types."""
     return TableJob(
         landing=None,
-        table_path=f"{places.lake}/{name}",
+        table_path=f"{places.lake}/{table}",
         database=places.database,
-        table=name,
+        table=table,
         schema_file=None,
         properties_file=places.shared_properties,
-        ordering_field=COMMIT,
-        sync_interval_seconds=0,
-        configuration={
-            keys.RECORD_KEY: ",".join((*(history.column(lake_name(name)) for name in table.key), COMMIT, VERSION)),
-            keys.PARTITION_PATH: "",
-            **_buckets(table.buckets),
-            keys.HISTORY_OF: f"{places.lake}/{pipeline.lake_table(table)}",
-            **pace.configuration,
-            # Each commit has a round of its own, and waits for none: what is spaced is the looks that find nothing.
-            keys.POLL_INTERVAL: str(min(HISTORY_S, pace.derived_seconds or HISTORY_S)),
-        },
+        ordering_field=ordering,
+        sync_interval_seconds=seconds,
+        configuration=configuration,
     )
 
 
-def made_of_others(pipeline: Pipeline, places: JobPlaces, pace: JobPace) -> list[TableJob]:
-    """Return the jobs of a pipeline's derived tables and histories, which read the lake alone."""
+def derived_jobs(pipeline: Pipeline, places: JobPlaces, pace: JobPace) -> list[TableJob]:
+    """Return the jobs of derived tables and histories, which read nothing but the lake."""
     histories = [history_job(pipeline, table, places, pace) for table in pipeline.with_history]
     return [derived_job(pipeline, table, places, pace) for table in pipeline.derived] + histories

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from contract.lake import DATABASE
-from plugins.versions import VersionsError
+from plugins.releases.versions import VersionsError
 from settings import files, rules
 from settings.environment import Environment
 from settings.load_pipeline import PIPELINES, load_pipeline, pipeline_names

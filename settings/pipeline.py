@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from analytics.derived import DerivedQuery, derived_query
-from contract.capture_objects import CONNECTOR_ROLE
 from contract.events import ORDERING, READ_MS
 from contract.history import SUFFIX
+from contract.source import CONNECTOR_ROLE
 from contract.table_names import lake_name, nearest
-from plugins.captured import CapturedTable
+from plugins.source.captured import CapturedTable
 from settings.section import Identifier, Names, Section, TopicPrefix
 
 Truncate = Literal["apply", "ignore", "stop"]

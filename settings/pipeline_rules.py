@@ -11,7 +11,7 @@ from typing import Any
 from contract import events
 from contract.avro_names import SOURCE_NAME, no_key
 from contract.events import LSN, READ_MS
-from plugins import captured
+from plugins.source import captured
 from settings import derived_rules, query_rules
 from settings.pipeline import CapturedTableSettings, Pipeline
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from contract.events import READ_MS
-from plugins.captured import CapturedTable
+from plugins.source.captured import CapturedTable
 from settings.pipeline import QUERY_FIELDS, CapturedTableSettings, Pipeline
 
 Problem = tuple[str, str]

@@ -5,7 +5,7 @@ import json
 from aws_cdk import Stack
 from aws_cdk import aws_secretsmanager as secretsmanager
 
-from plugins.salted_connector import SALT_KEY
+from plugins.source.source_connector import SALT_KEY
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import acknowledge

@@ -14,7 +14,7 @@ from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import IDependable
 
-from contract.capture_objects import own_schema
+from contract.source import own_schema
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.load_pipeline import PIPELINES

@@ -7,7 +7,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secretsmanager
 
-from contract import source_tags
+from contract import tags
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.pipeline_names import construct_id
@@ -100,7 +100,7 @@ class SourcePreparation:
             iam.PolicyStatement(
                 actions=["rds:AddTagsToResource", "rds:RemoveTagsFromResource"],
                 resources=[arn],
-                conditions={"ForAllValues:StringLike": {"aws:TagKeys": [source_tags.KEYS]}},
+                conditions={"ForAllValues:StringLike": {"aws:TagKeys": [tags.ALL_KEYS]}},
             ),
         ]
         if self._settings.restore and pipelines[0].captured.outbox:

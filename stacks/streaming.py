@@ -11,7 +11,7 @@ from aws_cdk import aws_msk as msk
 from constructs import Construct
 
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
-from plugins.topics import in_sync_of, replicas_on
+from plugins.kafka.topics import in_sync_of, replicas_on
 from settings.environment import Environment
 from stacks.provider import HandlerProvider
 from stacks.retention import removal, retention

@@ -13,7 +13,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from plugins.versions import load_versions
+from plugins.releases.versions import load_versions
 from settings.environment import Environment
 from stacks.acceptances import accept, acknowledge
 from stacks.session_manager import serve_sessions

@@ -18,8 +18,7 @@ from botocore.loaders import create_loader
 from psycopg2 import sql
 
 from local.services.kafka.roles import TOPICS
-from local.services.passing_postgres import passing_postgres
-from local.services.postgres import ConnectionParameters, Postgres
+from local.services.postgres import ConnectionParameters, Postgres, temporary_postgres
 from local.setup.ports import HOST
 from tests.broker import RunningBroker, running_broker
 from tests.no_network import MAY_USE_THE_NETWORK, NoNetwork
@@ -135,7 +134,7 @@ def postgres(postgres_folder: Path) -> Iterator[Postgres]:
     settings = {"fsync": "off", "full_page_writes": "off", "max_replication_slots": "20", "max_wal_size": "256MB"}
     # Each log-in would take the client 3 ms more: a password's check is made to be slow.
     settings |= {"scram_iterations": "1"}
-    with passing_postgres(postgres_folder, settings=settings) as server:
+    with temporary_postgres(postgres_folder, settings=settings) as server:
         own = server.connection_parameters()
         execute(own, sql.SQL("ALTER ROLE postgres PASSWORD {}").format(sql.Literal(own["password"])))
         yield server

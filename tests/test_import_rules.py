@@ -18,7 +18,10 @@ OURS = FOLDERS | SUBMISSION
 RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "contract": (set(), set()),
     "db": ({"contract"}, {"psycopg2", "typer", "rich", "boto3", "botocore"}),
-    "plugins": ({"contract"}, {"typer", "rich", "confluent_kafka", "aws_msk_iam_sasl_signer", "botocore"}),
+    "plugins": (
+        {"contract"},
+        {"typer", "rich", "confluent_kafka", "aws_msk_iam_sasl_signer", "botocore", "pydantic", "sqlglot"},
+    ),
     "spark_jobs": ({"contract"} | SUBMISSION, {"pyspark", "py4j", "boto3", "botocore"}),
     "settings": ({"analytics", "contract", "plugins"} | SUBMISSION, {"pydantic"}),
     "analytics": ({"contract"}, {"sqlglot"}),
@@ -119,18 +122,22 @@ def test_what_starts_the_job_needs_no_spark() -> None:
 
 
 def test_what_runs_in_lambda_needs_no_command_line() -> None:
-    assert imports_of(ROOT / "plugins" / "download.py") <= {"contract", *sys.stdlib_module_names}
-    assert imports_of(ROOT / "plugins" / "archive.py") <= {"plugins.download", "plugins", *sys.stdlib_module_names}
+    assert imports_of(ROOT / "plugins" / "releases" / "download.py") <= {"contract", *sys.stdlib_module_names}
+    assert imports_of(ROOT / "plugins" / "releases" / "archive.py") <= {"plugins", *sys.stdlib_module_names}
 
 
-def test_few_modules_of_the_plugins_talk_to_kafka() -> None:
-    """The others are imported where its client isn't installed: in most of the Lambda functions, and by the stacks."""
-    needed = {"confluent_kafka", "aws_msk_iam_sasl_signer", "botocore"}
+def test_few_modules_of_the_plugins_need_packages() -> None:
+    """The others are imported where these aren't installed: in most of the Lambda functions, and by the stacks."""
+    needed = {"confluent_kafka", "aws_msk_iam_sasl_signer", "botocore", "pydantic", "sqlglot"}
     found = {path.name: imports_of(path) & needed for path in modules_of("plugins")}
     assert {name: packages for name, packages in found.items() if packages} == {
         "first_offsets.py": {"confluent_kafka"},
         # The handlers' and the commands' way to a cluster: botocore is wherever these run.
         "kubernetes_api.py": {"botocore"},
+        # No handler asks what a query joins.
+        "joined_query.py": {"sqlglot"},
         "topic_admin.py": {"confluent_kafka"},
+        # What it says reaches a handler in its request.
+        "versions.py": {"pydantic"},
         "msk_login.py": {"aws_msk_iam_sasl_signer", "botocore"},
     }

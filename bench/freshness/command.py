@@ -23,7 +23,6 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.freshness.journeys import STAGES, Arrival, Event, Journey, committed, journeys, landed, percentiles
-from contract.errors import one_line_errors
 from contract.events import SOURCE_TIME_MS
 from contract.source import OUTBOX_TABLE, SCHEMA
 from local.errors import PlatformError
@@ -44,11 +43,7 @@ def main(
 ) -> None:
     """Measure freshness; exit 1 when it misses the goals, or what was changed doesn't arrive."""
     console = Console()
-    with (
-        one_line_errors("error", ValueError),
-        tempfile.TemporaryDirectory(prefix="bench-freshness-") as folder,
-        _platform(Path(folder)) as platform,
-    ):
+    with tempfile.TemporaryDirectory(prefix="bench-freshness-") as folder, _platform(Path(folder)) as platform:
         alone = measure(platform, lambda source: _one_by_one(platform, source, singles))
         many = measure(platform, lambda source: _at_a_rate(source, rate, seconds))
     achieved = len(many) / ((many[-1].source_ms - many[0].source_ms) / 1000)
@@ -65,7 +60,7 @@ def main(
 def measure(platform: Platform, change: Any) -> list[Journey]:
     """Make changes and return their journeys. Raises PlatformError when some haven't arrived after CATCH_UP_S."""
     _, first = platform.topic.bounds()
-    with _timeline(platform.state_dir) as commits, closing(psycopg2.connect(**platform.endpoints.source)) as source:
+    with _timeline(platform.state_dir) as commits, closing(psycopg2.connect(**platform.source)) as source:
         source.autocommit = True
         changed = change(source)
         deadline = time.monotonic() + CATCH_UP_S
@@ -116,10 +111,10 @@ def _change(source: Any) -> None:
 def _events(platform: Platform, first: int) -> list[Event]:
     """Read the topic from the offset `first` on, with the times that source and broker gave."""
     _, end = platform.topic.bounds()
-    consumer = Consumer({**platform.endpoints.kafka, "group.id": "bench"})
+    consumer = Consumer({**platform.services.kafka.client(), "group.id": "bench"})
     events: list[Event] = []
     with closing(consumer):
-        consumer.assign([TopicPartition(platform.endpoints.topic, 0, first)])
+        consumer.assign([TopicPartition(platform.topic.name, 0, first)])
         while not events or events[-1].offset < end - 1:
             message = consumer.poll(10)
             value, offset = (message.value(), message.offset()) if message and not message.error() else (None, None)

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from contract.errors import UserError
 from spark_jobs.options.keys import PROGRESS
 
 _LANDED = re.compile(r"(?P<partition>\d+)/(?P<last>\d{12,})_\d+_\d+\.json$")
@@ -74,10 +75,10 @@ def journeys(events: Iterable[Event], objects: Sequence[Arrival], commits: Seque
 
 
 def percentiles(values: Iterable[float]) -> tuple[float, float]:
-    """Return median and 95th percentile, in seconds, of times in ms. Raises ValueError without any."""
+    """Return median and 95th percentile, in seconds, of times in ms. Raises UserError without any."""
     ordered = sorted(values)
     if not ordered:
-        raise ValueError("nothing has arrived")
+        raise UserError("nothing has arrived")
     return statistics.median(ordered) / 1000, ordered[min(len(ordered) * 95 // 100, len(ordered) - 1)] / 1000
 
 

@@ -16,11 +16,10 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from contract.errors import UserError, one_line_errors
+from contract.errors import UserError
 from contract.source import SCHEMA
 from db.loading import LoadOptions, load
-from local.services.passing_postgres import passing_postgres
-from local.services.postgres import Postgres
+from local.services.postgres import Postgres, temporary_postgres
 
 FOLDER = Path(__file__).resolve().parent
 # A database each; in the first one the row triggers replace ours.
@@ -55,11 +54,7 @@ def main(
     ] = False,
 ) -> None:
     """Measure transactions per second of a sale and of a shipment, with each outbox function."""
-    with (
-        one_line_errors("error"),
-        tempfile.TemporaryDirectory(prefix="bench-outbox-") as folder,
-        passing_postgres(Path(folder)) as server,
-    ):
+    with tempfile.TemporaryDirectory(prefix="bench-outbox-") as folder, temporary_postgres(Path(folder)) as server:
         prepare(server)
         measured = _measure(server, rounds, clients=clients, length=("--time", str(seconds)), durable=durable)
     commits = "commits wait for the disk" if durable else "commits don't wait for the disk"

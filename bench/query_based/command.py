@@ -14,8 +14,7 @@ from rich.table import Table
 from bench.query_based import speeds, trial
 from bench.query_based.load import Load
 from bench.running_job import running_on
-from contract.errors import one_line_errors
-from local.services.passing_postgres import passing_postgres
+from local.services.postgres import temporary_postgres
 
 
 def main(
@@ -28,7 +27,7 @@ def main(
     """Run trials; exit 1 when the job's lake isn't equal to the source in one of them."""
     console = Console(width=110)
     equal = True
-    with one_line_errors("error"), tempfile.TemporaryDirectory(prefix="bench-query-") as name:
+    with tempfile.TemporaryDirectory(prefix="bench-query-") as name:
         for seed in range(1, seeds + 1):
             found = _trial(Path(name) / str(seed), Load({}, seconds=seconds, seed=seed), poll)
             console.print(_table(seed, found))
@@ -41,7 +40,7 @@ def main(
 
 def _trial(folder: Path, load: Load, poll_seconds: float) -> trial.Trial:
     folder.mkdir()
-    with passing_postgres(folder / "source", settings={"fsync": "off"}) as server:
+    with temporary_postgres(folder / "source", settings={"fsync": "off"}) as server:
         load.parameters = server.connection_parameters()
         trial.prepare(load.parameters, folder / "password")
         arguments = trial.job_arguments(load.parameters, folder, sweep_seconds=poll_seconds)

@@ -1,7 +1,6 @@
 """How long the statements of looks at a large table take, as the job asks them: over its own connection, from Spark."""
 
 import contextlib
-import os
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -14,12 +13,9 @@ from pyspark.sql import SparkSession
 
 from bench.query_based import trial
 from bench.running_job import running_on
-from local.services.passing_postgres import passing_postgres
-from local.services.postgres import ConnectionParameters
-from local.services.spark import job_class_path, spark_flags
-from local.setup.java import java_home
+from bench.spark_session import spark_session
+from local.services.postgres import ConnectionParameters, temporary_postgres
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, Password, Server
-from spark_jobs.runtime import session
 from spark_jobs.sources.postgres import detection
 from spark_jobs.sources.postgres.access import Database, Look
 from spark_jobs.sources.postgres.control import IDENTITIES, OLDEST, Control, read_control, read_table_columns
@@ -56,15 +52,12 @@ CREATE INDEX ON address (last_update);
 def measured(folder: Path, rows: int) -> Iterator[str]:
     """Yield a line for each kind of look at a table of so many rows: the median of several, warm."""
     folder.mkdir(parents=True, exist_ok=True)
-    with passing_postgres(folder, settings={"fsync": "off", "max_wal_size": "4GB"}) as server:
+    with temporary_postgres(folder, settings={"fsync": "off", "max_wal_size": "4GB"}) as server:
         parameters = server.connection_parameters()
         _execute(parameters, _CREATE.format(rows=rows))
         _execute(parameters, "VACUUM ANALYZE address")
-        spark = _spark(folder)
-        try:
+        with spark_session(folder) as spark:
             yield from _looks(spark, parameters, rows)
-        finally:
-            spark.stop()
         yield from _job(folder, parameters, rows)
 
 
@@ -160,25 +153,6 @@ def _settings(parameters: ConnectionParameters) -> JdbcSettings:
         fetch_size=10_000,
         readers=4,
     )
-
-
-def _spark(folder: Path) -> SparkSession:
-    flags = " ".join([*spark_flags(), f"-Dderby.system.home={folder}"])
-    given = {
-        "spark.driver.extraClassPath": job_class_path(),
-        "spark.driver.extraJavaOptions": flags,
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.local.dir": str(folder),
-        "spark.ui.enabled": "false",
-    }
-    quoted = " ".join(f'--conf "{key}={value}"' for key, value in given.items())
-    os.environ |= {
-        "JAVA_HOME": str(java_home()),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_SUBMIT_ARGS": f"{quoted} pyspark-shell",
-    }
-    return session.start("bench", "local[2]")
 
 
 def _execute(parameters: ConnectionParameters, statement: str) -> None:

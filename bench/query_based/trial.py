@@ -1,4 +1,4 @@
-"""One trial: a random load, polls by last_update and the job beside each other, and what each lake has in the end."""
+"""One trial: a random load, polls by last_update alongside the job, and what each lake has in the end."""
 
 import contextlib
 import json
@@ -92,11 +92,11 @@ def job_arguments(
             keys.POLL_INTERVAL: "0.2",
         },
     )
-    return [argument for argument in submit.job_arguments(job) if argument != "--enable-sync"]
+    return submit.job_arguments(job)
 
 
 def run(parameters: Mapping[str, Any], folder: Path, job: RunningJob, load: Load, *, poll_seconds: float) -> Trial:
-    """Run a load beside a job that has made its first commit, until all is quiet and polled to the end."""
+    """Run a load alongside a job that has made its first commit, until all is quiet and polled to the end."""
     polls = [Poll(parameters, way, poll_seconds) for way in WAYS]
     with _polling(polls):
         time.sleep(2 * poll_seconds)

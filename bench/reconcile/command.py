@@ -14,12 +14,13 @@ from typing import Annotated, Any
 import psycopg2
 import typer
 
-from bench.reconcile.lake import spark_session, write_table
+from bench.reconcile.lake import write_table
+from bench.spark_session import spark_session
 from local.comparison.compare import Limits
 from local.comparison.describe import Compared
-from local.comparison.run import compare_tables
+from local.comparison.run import Sides, compare_tables
 from local.look.lake import Lake
-from local.services.passing_postgres import passing_postgres
+from local.services.postgres import temporary_postgres
 from settings.pipeline import CapturedTableSettings
 
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
@@ -43,7 +44,7 @@ def main(
     """Fill both sides, compare them, print a line each; exit 1 when something differs or takes over a minute."""
     with tempfile.TemporaryDirectory(prefix="bench-reconcile-") as name:
         folder = Path(name)
-        with passing_postgres(folder / "postgres", settings={"fsync": "off"}) as postgres:
+        with temporary_postgres(folder / "postgres", settings={"fsync": "off"}) as postgres:
             parameters = dict(postgres.connection_parameters())
             lakes = _fill(folder, parameters, [max(rows // 10, 1), rows])
             slow = [lake for lake in lakes if _measure(folder, parameters, *lake)]
@@ -66,7 +67,7 @@ def _fill(folder: Path, parameters: dict[str, Any], sizes: list[int]) -> list[tu
 def _measure(folder: Path, parameters: dict[str, Any], rows: int, kind: str) -> bool:
     """Compare in another process, print what it took; tell whether it was too slow or not equal."""
     given = {"source": parameters, "rows": rows, "lake": (folder / f"{kind}_{rows}").as_uri(), "folder": str(folder)}
-    command = [sys.executable, "-m", "bench.reconcile.one"]
+    command = [sys.executable, "-m", "bench.reconcile.command"]
     done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     print(
@@ -77,14 +78,18 @@ def _measure(folder: Path, parameters: dict[str, Any], rows: int, kind: str) -> 
 
 
 def compare_one(given: dict[str, Any]) -> dict[str, Any]:
-    """Compare one table; return seconds, this process's peak memory and the verdict."""
+    """Compare one table, as JSON on standard input says; return seconds, this process's peak memory and the verdict."""
     entry = CapturedTableSettings.model_validate(
         {"source": f"public.big_{given['rows']}", "how": "log", "key": ["id"], "truncate": "stop"}
     )
     schema_file = Path(given["folder"]) / "big.avsc"
     schema_file.write_text('{"fields": []}')
     wanted = Compared(entry=entry, schema_file=schema_file, lake=Lake(base_uri=given["lake"]))
-    [found] = compare_tables(given["source"], [wanted], Limits(timeout_s=0))
+    [found] = compare_tables(Sides(given["source"], [wanted]), Limits(timeout_s=0))
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     verdict = "equal" if found.equal else found.problem or "differs"
     return {"seconds": found.seconds, "mb": megabytes, "verdict": verdict}
+
+
+if __name__ == "__main__":
+    print(json.dumps(compare_one(json.load(sys.stdin))))

@@ -1,24 +1,17 @@
-"""Writes a large Hudi table as the streaming job does: its write options, in a Spark session of its own."""
+"""Writes a large Hudi table as the streaming job does: by its write options."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession, functions
 
 from contract.events import LSN
 from contract.lake import DATABASE
-from local.services.spark import spark_flags
-from local.setup.jars import jar_folder
-from local.setup.java import java_home
 from spark_jobs.options import command_line, properties, settings
-from spark_jobs.runtime import session
 from spark_jobs.table import checkpoint
 from spark_jobs.table.hudi_table import HudiTable
 
 CONF = Path(__file__).resolve().parents[2] / "spark_jobs" / "conf"
-# What bench.reconcile.source writes, as the lake has it.
+# What bench/reconcile/command.py writes, as the lake has it.
 COLUMNS = {
     "code": "concat('C', id % 9973)",
     "name": "if(id % 11 = 0, null, concat('name é ', md5(cast(id AS string))))",
@@ -34,35 +27,6 @@ COLUMNS = {
     LSN: "1L",
     "_hoodie_is_deleted": "false",
 }
-
-
-@contextmanager
-def spark_session(scratch: Path) -> Iterator[SparkSession]:
-    """Start a session on two cores; it ends with the block."""
-    flags = " ".join([*spark_flags(), f"-Dderby.system.home={scratch}"])
-    submit = {
-        "spark.driver.extraClassPath": f"{jar_folder('spark')}/*",
-        "spark.driver.extraJavaOptions": flags,
-        "spark.driver.memory": "4g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.local.dir": str(scratch),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    quoted = " ".join(f'--conf "{key}={value}"' for key, value in submit.items())
-    os.environ |= {
-        "JAVA_HOME": str(java_home()),
-        "PYSPARK_SUBMIT_ARGS": f"{quoted} pyspark-shell",
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
-    spark = session.start("bench-reconcile", "local[2]")
-    spark.sparkContext.setLogLevel("OFF")
-    try:
-        yield spark
-    finally:
-        spark.stop()
 
 
 def write_table(spark: SparkSession, path: Path, rows: int, table_type: str) -> None:

@@ -4,13 +4,12 @@ The job runs as on EMR, by spark-submit and without an end, against an S3 endpoi
 object with changes of two orders is landed at a time, the next one when the job has looked for more in vain.
 """
 
-import json
 import statistics
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -18,15 +17,13 @@ from rich.table import Table
 
 from bench.running_job import RunningJob, running
 from bench.s3_requests.server import VERBS, CountedS3, Request, by_verb, counted_s3
-from contract.errors import one_line_errors
-from contract.events import DELETED, LSN, OPERATION, UPDATE
+from bench.tables.application import land, line
 from contract.lake import DATABASE
-from contract.source import OUTBOX_TABLE, SCHEMA
+from contract.source import OUTBOX_TABLE
 from spark_jobs.options import keys, submit
 from spark_jobs.runtime.archive import ROOT
 
 LAYOUTS = {"default": "cdc_events.properties", "customer_id/order_id": "cdc_events_partitioned.properties"}
-EVENT = ROOT / "tests" / "events" / "update.jsonl"
 # Long enough for the job's looks to be told from a commit's requests.
 POLL_S = 1.0
 
@@ -40,14 +37,13 @@ def main(
     table = Table(
         "layout", "commits", *(f"{verb}" for verb in VERBS), "all", title="S3 requests per commit, on average"
     )
-    with one_line_errors("error"):
-        for layout, properties in LAYOUTS.items():
-            counted = measure(properties, commits=commits, orders=orders)
-            for first, last in thirds(commits):
-                part = counted[first:last]
-                means = [statistics.mean(one[verb] for one in part) for verb in VERBS]
-                label = f"{first + 1} to {last}"
-                table.add_row(layout, label, *(f"{mean:.1f}" for mean in means), f"{sum(means):.1f}")
+    for layout, properties in LAYOUTS.items():
+        counted = measure(properties, commits=commits, orders=orders)
+        for first, last in thirds(commits):
+            part = counted[first:last]
+            means = [statistics.mean(one[verb] for one in part) for verb in VERBS]
+            label = f"{first + 1} to {last}"
+            table.add_row(layout, label, *(f"{mean:.1f}" for mean in means), f"{sum(means):.1f}")
     Console().print(table)
 
 
@@ -78,22 +74,19 @@ def measure(properties: str, *, commits: int, orders: int) -> list[dict[str, int
 
 
 class Landing:
-    """Lands events of the real Debezium's, with keys and positions of our own."""
+    """Lands events with keys and positions of our own."""
 
     def __init__(self, s3: CountedS3) -> None:
-        self._client = s3.client()
-        self._event: dict[str, Any] = json.loads(EVENT.read_text().splitlines()[0])
-        self._offset = 0
+        self._s3 = s3
+        self._offset = -1
 
-    def land(self, orders: Any) -> None:
+    def land(self, orders: Iterable[int]) -> None:
         """Land one object of the ordered layout."""
         lines = []
         for order in orders:
-            position = {LSN: 1000 + self._offset, "order_id": order, "customer_id": f"C{order % 5}"}
-            lines.append(json.dumps(self._event | position | {DELETED: "false", OPERATION: UPDATE}))
             self._offset += 1
-        key = f"cdc/demo.{SCHEMA}.{OUTBOX_TABLE}/0/{self._offset - 1:012d}_1_2.json"
-        self._client.put_object(Bucket="landing", Key=key, Body=("\n".join(lines) + "\n").encode())
+            lines.append(line(0, lsn=1000 + self._offset, order_id=order, customer_id=f"C{order % 5}"))
+        land(self._s3, 0, lines, offset=self._offset)
 
 
 class Job:
@@ -136,6 +129,5 @@ def _job(folder: Path, s3: CountedS3, properties: str) -> Iterator[Job]:
         sync_interval_seconds=0,
         configuration={keys.POLL_INTERVAL: str(POLL_S)},
     )
-    arguments = [argument for argument in submit.job_arguments(table) if argument != "--enable-sync"]
-    with running(arguments, folder=folder, s3=s3) as job:
+    with running(submit.job_arguments(table), folder=folder, s3=s3) as job:
         yield Job(job)

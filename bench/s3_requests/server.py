@@ -13,7 +13,6 @@ from local.setup.ports import choose
 
 # LIST is a GET to S3 and costs what a PUT does; deletes are free.
 VERBS = ("LIST", "PUT", "HEAD", "GET", "DELETE")
-DEAR = ("LIST", "PUT")
 _REQUEST = re.compile(r"\{(?P<verb>[A-Z]+)@\w+ http://[^/]+(?P<path>/[^\s?]*)(?P<query>\?\S*)? HTTP")
 _LOGBACK = """<configuration>
   <appender name="requests" class="ch.qos.logback.core.FileAppender">

@@ -98,7 +98,6 @@ def _arguments(
         files[job.name] = str(path)
     listed = folder / "list.properties"
     listed.write_text(submit.list_properties(files, shared))
-    arguments = submit.multi_table_arguments(
+    return submit.multi_table_arguments(
         properties_file=str(listed), config_folder=str(folder), base_path_prefix="s3a://lake"
     )
-    return [argument for argument in arguments if argument != "--enable-sync"]

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 from rich.table import Table
 
 from bench.s3_requests.server import VERBS, CountedS3, by_verb, counted_s3
 from bench.tables import crowded
 from bench.tables.application import application, land, line
-from contract.errors import one_line_errors
 from spark_jobs.options import keys
 from spark_jobs.options.settings import Settings
 
@@ -47,8 +45,7 @@ def main(
     parallel: Annotated[int | None, typer.Option(min=1, help="Tables that commit at the same time.")] = None,
 ) -> None:
     """Print what one and what many tables cost, then how long a change waits while others load."""
-    with one_line_errors("error", BotoCoreError, ClientError):
-        costs = [measure(count, parallel) for count in (1, tables)]
+    costs = [measure(count, parallel) for count in (1, tables)]
     console = Console()
     console.print(shown(costs))
     one, many = costs

@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from botocore.exceptions import BotoCoreError, ClientError
 
 from bench.running_job import RunningJob
 from bench.s3_requests.server import CountedS3, counted_s3
 from bench.tables.application import application, land, line, name
-from contract.errors import one_line_errors
 from contract.events import CREATE, OPERATION
 from contract.lake import DATABASE
 from spark_jobs.options import keys
@@ -47,7 +45,7 @@ def main(
     size = events // objects
     texts = [[_load(number, size, objects) for number in range(at, at + loads)] for at in (0, loads)]
     options = ["--source-limit", str(batch * max(_bytes(one) for text in texts[0] for one in text))]
-    with one_line_errors("error", BotoCoreError, ClientError), crowd(2 * loads + idle, options) as (job, s3):
+    with crowd(2 * loads + idle, options) as (job, s3):
         tables = [Changes(job, s3, number) for number in range(2 * loads, 2 * loads + idle)]
         at_once = _at_once(job, tables)
         print(

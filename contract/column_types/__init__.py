@@ -1,1 +1,1 @@
-"""What becomes of a column of each PostgreSQL type: one table of facts for whoever captures, compares or queries."""
+"""What becomes of a column of each PostgreSQL type: one table of facts to capture, compare and query by."""

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from contract.column_types import canonical
 from contract.column_types.base_types import AS_TEXT, LEFT_OUT, RANGES, TEXTS, timestamp
 from contract.column_types.canonical import Spelling
-from contract.column_types.carried import AvroType, Carried, CatalogueType, LeftOut, avro
+from contract.column_types.carried import AvroType, Carried, LeftOut, avro
+from contract.column_types.catalogue import ColumnType
 
 ARRAY_NOTE = (
     "as a JSON array without its bounds; multi-dimensional arrays and arrays of nothing but NULLs go to quarantine"
@@ -30,7 +31,7 @@ _ELEMENT_NOTES = {
     "timestamptz": "timestamps BC are wrong",
 }
 _WITH_PLACEHOLDER = ("text", "varchar", "bpchar", "json", "jsonb", "int4", "int8", "date", "uuid", "bytea")
-# What our converter sends in Debezium's place (plugins/EveryValue.java), as it does what _ELEMENTS lacks.
+# What our converter sends in Debezium's place (plugins/workers/java/EveryValue.java), as it does what _ELEMENTS lacks.
 _CONVERTED = ("numeric", "tsvector")
 # Debezium has no arrays of these, or loses something of them.
 _NO_ARRAYS = {
@@ -43,7 +44,7 @@ _NO_ARRAYS = {
 _NO_EXTENSION_ARRAYS = ("hstore", "ltree", "vector", "halfvec", "sparsevec", "geometry", "geography", "isbn")
 
 
-def array(kind: CatalogueType, modifier: int) -> Carried | LeftOut:
+def array(kind: ColumnType, modifier: int) -> Carried | LeftOut:
     """Tell what becomes of a column of an array type; `modifier` is its elements'."""
     [(_, element, _)] = kind.parts
     if element.kind == "enum":
@@ -65,7 +66,7 @@ def array(kind: CatalogueType, modifier: int) -> Carried | LeftOut:
     return _json_array(items, spelling, _ELEMENT_NOTES.get(element.name, ""), has_placeholder=has_placeholder)
 
 
-def _extension_array(element: CatalogueType) -> Carried | LeftOut:
+def _extension_array(element: ColumnType) -> Carried | LeftOut:
     if element.name == "citext":
         return _json_array("string", canonical.ARRAY)
     if element.name in _NO_EXTENSION_ARRAYS:

@@ -9,7 +9,8 @@ from dataclasses import replace
 from contract.avro_names import BITS_LENGTH, EXACT_NUMBER, HSTORE, PATH, TEXT_AS_BYTES, ZONED_TIME
 from contract.column_types import canonical
 from contract.column_types.canonical import Spelling
-from contract.column_types.carried import AvroType, Carried, CatalogueType, LeftOut, avro
+from contract.column_types.carried import AvroType, Carried, LeftOut, avro
+from contract.column_types.catalogue import ColumnType
 from contract.special_values import SPECIALS_COLUMN
 
 # atttypmod's own header, and where a numeric's precision begins.
@@ -136,9 +137,10 @@ def _floats(items: str, meaning: str, cast: str, size: int) -> Carried:
 
 
 _INFINITE_INSTANT = (
-    "infinity is a number in contract/times.py: year 294247 or -290308; other values after 294246 go to quarantine"
+    "infinity is a number in contract/special_values.py: year 294247 or -290308; other values after 294246 go to"
+    " quarantine"
 )
-_INFINITE_DATE = "infinity is a number in contract/times.py: year 5877611 or -5877611"
+_INFINITE_DATE = "infinity is a number in contract/special_values.py: year 5877611 or -5877611"
 AS_TEXT = Carried(
     wire="Base64", avro=avro("string", TEXT_AS_BYTES), lake="string", spelling=canonical.TEXT, note="as text"
 )
@@ -225,7 +227,7 @@ LEFT_OUT = {
     "oidvector": "Debezium sends it empty",
     **dict.fromkeys(_OBJECT_NAMES, "its text depends on the reader's search_path"),
 }
-EXTENSIONS: Mapping[str, Callable[[CatalogueType, int], Carried | LeftOut]] = {
+EXTENSIONS: Mapping[str, Callable[[ColumnType, int], Carried | LeftOut]] = {
     "citext": lambda *_: _text(),
     "ltree": lambda *_: named("io.debezium.data.Ltree"),
     "isbn": lambda *_: _text(),

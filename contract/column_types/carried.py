@@ -1,33 +1,13 @@
-"""What a PostgreSQL type becomes on its way, or why nothing can; and a type as the catalogue describes it."""
+"""What a PostgreSQL type becomes on its way, or why nothing can."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from contract.column_types.canonical import Spelling
 from contract.special_values import SPECIALS_COLUMN
 
 AvroType = str | dict[str, Any]
-
-
-class CatalogueType(Protocol):
-    """A type as the catalogue describes it: see db.source.inspection.ColumnType."""
-
-    @property
-    def schema(self) -> str:
-        """The schema that it is in."""
-
-    @property
-    def name(self) -> str:
-        """pg_type.typname; an array's is `_` and its element's."""
-
-    @property
-    def kind(self) -> str:
-        """What sort of type: base, array, composite, domain, enum, range, multirange or pseudo."""
-
-    @property
-    def parts(self) -> Sequence[tuple[str, "CatalogueType", int]]:
-        """A domain's base or an array's element, with its modifier, first of all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,19 +49,19 @@ _NUMERIC = 1700
 _MOST_DIGITS = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A type of the catalogue. `kind` is pg_type.typtype in words; `parts` what it is made of.
+    """A type of the catalogue. `kind` is pg_type.typtype in words; an array's name is `_` and its element's.
 
     `parts`: a domain's base, an array's elements, a range's bounds, a composite's fields: name (empty but for fields),
     type and its modifier.
     """
 
-    oid: int
-    schema: str
     name: str
-    kind: Literal["base", "array", "composite", "domain", "enum", "range", "multirange", "pseudo"]
+    schema: str = "pg_catalog"
+    kind: Literal["base", "array", "composite", "domain", "enum", "range", "multirange", "pseudo"] = "base"
     parts: tuple[tuple[str, "ColumnType", int], ...] = ()
+    oid: int = 0
 
 
 def column_types(rows: Iterable[Mapping[str, Any]]) -> dict[int, ColumnType]:
@@ -87,4 +87,16 @@ def result_modifier(oid: int, precision: int | None, scale: int | None) -> int:
     """
     if oid != _NUMERIC or precision is None or scale is None or not 0 < precision <= _MOST_DIGITS:
         return -1
+    return numeric_modifier(precision, scale)
+
+
+def numeric_modifier(precision: int, scale: int) -> int:
+    """Return the modifier of numeric(precision, scale)."""
     return (precision << 16 | scale & 0x7FF) + 4
+
+
+def without_domains(kind: ColumnType, modifier: int) -> tuple[ColumnType, int]:
+    """Return what domains are made of, and its modifier."""
+    while kind.kind == "domain":
+        [(_, kind, modifier)] = kind.parts
+    return kind, modifier

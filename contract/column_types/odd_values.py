@@ -7,8 +7,9 @@ conditions hold with pg_catalog alone on the search path.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from contract.column_types.carried import Carried, CatalogueType
-from contract.column_types.types import carried, without_domains
+from contract.column_types.carried import Carried
+from contract.column_types.catalogue import ColumnType, without_domains
+from contract.column_types.types import carried
 from contract.events import PLACEHOLDER
 from contract.special_values import SPECIALS_COLUMN
 
@@ -34,7 +35,7 @@ _NULLS = OddValue(
     "cardinality({c}) > 0 AND NOT EXISTS (SELECT FROM unnest({c}) AS e (v) WHERE v IS DISTINCT FROM NULL)",
     f"an array of nothing but NULLs: {ASIDE}",
 )
-_INFINITE = OddValue("NOT isfinite({c})", "infinite: kept as a number of its own (contract/times.py)")
+_INFINITE = OddValue("NOT isfinite({c})", "infinite: kept as a number (contract/special_values.py)")
 # Where 64 bits of microseconds end.
 _LATE = OddValue("isfinite({c}) AND {c} >= '294247-01-10 04:00:54+00'", f"after the year 294246: {ASIDE}")
 _NOT_NUMBER = "{c}::text IN ('NaN', 'Infinity', '-Infinity')"
@@ -74,14 +75,14 @@ _EMPTY_KEY = OddValue("{c}::text = ''", f"an empty key: {ASIDE}")
 _EMPTY_BYTES_KEY = OddValue("octet_length({c}) = 0", f"an empty key: {ASIDE}")
 
 
-def odd_values(kind: CatalogueType, modifier: int, *, key_columns: int, of_log: bool) -> Iterator[OddValue]:
+def odd_values(kind: ColumnType, modifier: int, *, key_columns: int, of_log: bool) -> Iterator[OddValue]:
     """Yield what to look for in a column of a type, which is one of `key_columns` of a key, 0 when of none."""
     for odd in _all_of(kind, modifier, key_columns):
         if of_log or not odd.of_log:
             yield odd
 
 
-def _all_of(kind: CatalogueType, modifier: int, key_columns: int) -> Iterator[OddValue]:
+def _all_of(kind: ColumnType, modifier: int, key_columns: int) -> Iterator[OddValue]:
     becomes = carried(kind, modifier)
     if not isinstance(becomes, Carried):
         return

@@ -9,11 +9,12 @@ from typing import Any
 from contract.avro_names import SOURCE_NAME, SPECIALS
 from contract.column_types.array_types import array
 from contract.column_types.base_types import AS_TEXT, BASE, EXTENSIONS, LEFT_OUT, named
-from contract.column_types.carried import Carried, CatalogueType, LeftOut, avro
+from contract.column_types.carried import Carried, LeftOut, avro
+from contract.column_types.catalogue import ColumnType, without_domains
 from contract.special_values import SPECIALS_COLUMN
 
 
-def carried(kind: CatalogueType, modifier: int = -1) -> Carried | LeftOut:
+def carried(kind: ColumnType, modifier: int = -1) -> Carried | LeftOut:
     """Tell what becomes of a column of a type with `modifier` (atttypmod, -1: none)."""
     given = kind
     kind, modifier = without_domains(kind, modifier)
@@ -44,10 +45,3 @@ def avro_field(name: str, source_name: str, type_: Carried, *, nullable: bool = 
 def specials_field() -> dict[str, Any]:
     """Return the Avro field of the column of special values, for tables with a column whose type is `special`."""
     return {"name": SPECIALS_COLUMN, "type": ["null", avro("string", SPECIALS)], "default": None}
-
-
-def without_domains(kind: CatalogueType, modifier: int) -> tuple[CatalogueType, int]:
-    """Return what domains are made of, and its modifier."""
-    while kind.kind == "domain":
-        [(_, kind, modifier)] = kind.parts
-    return kind, modifier

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from contract.column_types.catalogue import ColumnType
+from contract.column_types.catalogue import ColumnType, without_domains
 
 # pg_class.relkind, as far as it may hold what users call a table.
 Kind = Literal["table", "partitioned table", "view", "materialized view", "foreign table"]
@@ -85,10 +85,7 @@ class Column:
     @property
     def base_type(self) -> tuple[ColumnType, int]:
         """Its type and modifier, of a domain what that is made of."""
-        kind, modifier = self.type, self.modifier
-        while kind.kind == "domain":
-            [(_, kind, modifier)] = kind.parts
-        return kind, modifier
+        return without_domains(self.type, self.modifier)
 
     @property
     def is_text(self) -> bool:
@@ -148,9 +145,9 @@ class Table(Leaf):
     """A relation that users take for a table, and what a role may do with it.
 
     `rows` is the planner's estimate (None: never analysed). `parents`: what it inherits from (not as a partition);
-    `has_children`: others inherit from it so. `owned`: whoever looks is a member of the owner; `has_policy`: row
-    security lets the role see all rows. `schema_usable`: the role may look into the schema; `schema_grantable`: whoever
-    looks may let it. `whole`: the role may read all columns, later ones included; `reads_system`: SYSTEM_COLUMNS, too.
+    `has_children`: others inherit from it so. `owned`: our user is a member of the owner; `has_policy`: row
+    security lets the role see all rows. `schema_usable`: the role may look into the schema; `schema_grantable`: our
+    user may let it. `whole`: the role may read all columns, later ones included; `reads_system`: SYSTEM_COLUMNS, too.
     """
 
     oid: int = 0
@@ -200,7 +197,7 @@ class Table(Leaf):
 
     @property
     def unpublished(self) -> str | None:
-        """Why its changes can't be had from the log, whoever asks; None where they can."""
+        """Why nobody can have its changes from the log; None where they can be had."""
         if reason := _NOT_PUBLISHED.get(self.kind):
             return reason
         if self.unlogged:

@@ -13,7 +13,7 @@ from db.source.plan import table_problems
 from db.source.publication import listed, sends
 
 
-def drift(wanted: SourceObjects, state: SourceState, pipeline: str) -> list[str]:
+def source_problems(wanted: SourceObjects, state: SourceState, pipeline: str) -> list[str]:
     """Say of each table that is gone or lacks a column, whose updates and deletes don't say the key, or columns aren't
     published as the pipeline's file has them.
 

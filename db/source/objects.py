@@ -6,7 +6,7 @@ from typing import Any
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from contract.capture_objects import CONNECTOR_ROLE
+from contract.source import CONNECTOR_ROLE
 from db.source import queries
 from db.source.catalogue import Table
 from db.source.inspection import read_tables

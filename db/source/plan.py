@@ -19,7 +19,7 @@ from db.source.steps import Step
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The steps in their order, what stands in the way whoever runs them (`problems`), and what to know (`remarks`)."""
+    """The steps in their order, what stands in anybody's way (`problems`), and what to know (`remarks`)."""
 
     steps: tuple[Step, ...]
     problems: tuple[str, ...]

@@ -16,10 +16,10 @@ from db.source.objects import SourceObjects
 from db.source.plan import Plan
 from db.source.shared_roles import again, lost_race
 
-# Changing a table's identity waits for whoever uses the table, and everybody else waits behind it.
+# Changing a table's identity waits for all who use the table, and everybody else waits behind it.
 LOCK_TIMEOUT_S = 3
 # Another preparation of the same database waits (db/source/shared_roles.py: of the same server). An arbitrary key.
-TURN = 7_315_402
+PREPARE_LOCK = 7_315_402
 
 
 class UnpreparableError(LoadError):
@@ -52,7 +52,7 @@ def prepare(
     """
     with transaction(connection_parameters, failing="nothing was changed") as cursor:
         cursor.execute("SET LOCAL search_path = pg_catalog")
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (TURN,))
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (PREPARE_LOCK,))
         return again(cursor, lambda: _prepare(cursor, wanted, password))
 
 

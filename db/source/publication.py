@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from contract.capture_objects import HEARTBEAT, SIGNAL, SIGNAL_RIGHTS
+from contract.source import HEARTBEAT, SIGNAL, SIGNAL_RIGHTS
 from db.source.catalogue import Table
 from db.source.identity import identity_columns
 from db.source.objects import SourceObjects, SourceState, WantedTable

@@ -19,7 +19,7 @@ from db.source import objects as source_objects
 from db.source.catalogue import HAS_ROWS, Table
 from db.source.objects import SourceObjects, SourceState, WantedTable
 from db.source.plan import columns_missing
-from db.source.preparing import TURN, UnpreparableError
+from db.source.preparing import PREPARE_LOCK, UnpreparableError
 from db.source.rights import reading_steps, system_columns
 from db.source.shared_roles import again
 
@@ -39,7 +39,7 @@ SELECT a.attname::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
     n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped
 """
-# Whoever reads by a column must know who is still writing; the narrower of the two that the user may give.
+# A reader by a column must know who is still writing; the narrower of the two that the user may give.
 _SEES_WRITERS = """
 SELECT g.rolname, coalesce(pg_has_role(r.oid, 'pg_read_all_stats', 'USAGE'), FALSE), u.rolsuper
     OR pg_has_role(g.oid, 'MEMBER WITH ADMIN OPTION')
@@ -60,7 +60,7 @@ class ReadObjects:
     sees_writers: bool = False
 
 
-def let_read(parameters: Mapping[str, Any], wanted: ReadObjects, *, password: str) -> None:
+def grant_reader(parameters: Mapping[str, Any], wanted: ReadObjects, *, password: str) -> None:
     """Make the role or give it its password, and what it lacks to read, in one transaction.
 
     Raises UnpreparableError for a database that isn't fit and a user who may not, LoadError otherwise; the database is
@@ -68,7 +68,7 @@ def let_read(parameters: Mapping[str, Any], wanted: ReadObjects, *, password: st
     """
     with transaction(parameters, failing="nothing was changed") as cursor:
         cursor.execute("SET LOCAL search_path = pg_catalog")
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (TURN,))
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (PREPARE_LOCK,))
         again(cursor, lambda: _let_read(cursor, wanted, password))
 
 
@@ -91,8 +91,8 @@ def _let_read(cursor: Cursor, wanted: ReadObjects, password: str) -> None:
         _let_see_writers(cursor, wanted.role, role)
 
 
-def unreadable(cursor: Cursor, wanted: ReadObjects) -> list[str]:
-    """Say, a line each, what whoever is logged in can't read of it. Changes nothing, and takes a standby."""
+def missing_privileges(cursor: Cursor, wanted: ReadObjects) -> list[str]:
+    """Say, a line each, what the user who is logged in can't read. Changes nothing, and takes a standby."""
     state, sees_all = source_objects.read(cursor, _objects(wanted)), sees_all_rows(cursor)
     lines = []
     for table in wanted.tables:
@@ -162,13 +162,13 @@ def hidden_rows(found: Table, *, sees_all: bool) -> Iterator[str]:
 
 
 def sees_all_rows(cursor: Cursor) -> bool:
-    """Tell whether row security doesn't count for whoever is logged in."""
+    """Tell whether the user who is logged in sees all rows, whatever row security says."""
     cursor.execute("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
     return cursor.fetchone() == (True,)
 
 
 def _with_queries(cursor: Cursor, wanted: ReadObjects) -> Iterator[WantedTable]:
-    """The tables, and what queries read beside them: of a table of rows the columns that they name, if any."""
+    """The tables, and what queries read besides: of a table of rows the columns that they name, if any."""
     tables = {(table.schema, table.name): table for table in wanted.tables}
     for name, query in wanted.queries.items():
         for schema, table, columns, has_rows in _read_by(cursor, name, query):

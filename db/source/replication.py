@@ -10,8 +10,7 @@ import psycopg2
 from psycopg2 import errors, sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from contract.capture_objects import CONNECTOR_ROLE
-from contract.source import HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
+from contract.source import CONNECTOR_ROLE, HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
 from db.errors import LoadError, explain
 from db.outbox import text_of
 
@@ -28,10 +27,10 @@ RUNBOOK = "docs/your-database/repair.md"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published:
+class Expected:
     """What a connector reads by: its publication with these tables, and its role. By default the outbox's.
 
-    `pipeline` is that of ordinary tables, whose name the commands of `make` take; None is the outbox's.
+    `pipeline` is that of ordinary tables, whose name the commands take; None is the outbox's.
     """
 
     publication: str = PUBLICATION
@@ -53,7 +52,7 @@ class Published:
         return f"run {prepare}, and then `{COMMAND} -p {self.pipeline}`"
 
 
-OUTBOX = Published()
+OUTBOX = Expected()
 
 _STATE = """
 SELECT
@@ -114,7 +113,7 @@ class Replication:
     holds_from: int
     read_to: int
     published_later: bool | None
-    wanted: Published = OUTBOX
+    wanted: Expected = OUTBOX
 
     @property
     def publication_is_whole(self) -> bool:
@@ -171,7 +170,7 @@ class Replication:
         return None
 
 
-def look(cursor: Cursor, slot: str, wanted: Published = OUTBOX) -> Replication:
+def read_state(cursor: Cursor, slot: str, wanted: Expected = OUTBOX) -> Replication:
     """Read the state of role, publication and slot. Raises psycopg2.Error."""
     cursor.execute(_STATE, {"role": wanted.role, "publication": wanted.publication, "slot": slot})
     names = [column.name for column in cursor.description or ()]
@@ -194,16 +193,16 @@ def look(cursor: Cursor, slot: str, wanted: Published = OUTBOX) -> Replication:
     )
 
 
-def judge(cursor: Cursor, slot: str, wanted: Published = OUTBOX) -> Replication:
+def judge(cursor: Cursor, slot: str, wanted: Expected = OUTBOX) -> Replication:
     """Look until it is known whether the slot can be read. Raises psycopg2.Error.
 
     A connector that can't read it tries again and again, and has the slot in between.
     """
-    state = look(cursor, slot, wanted)
+    state = read_state(cursor, slot, wanted)
     end, deadline = state.position, time.monotonic() + JUDGE_S
     while state.published_later is None and state.read_to < end and time.monotonic() < deadline:
         time.sleep(JUDGE_EVERY_S)
-        state = look(cursor, slot, wanted)
+        state = read_state(cursor, slot, wanted)
     return state
 
 
@@ -211,7 +210,7 @@ def _is_unreadable(cursor: Cursor, slot: str, publication: str) -> bool | None:
     """Try to read the changes that nobody reads, without taking them; None when a session has taken the slot meanwhile.
 
     Decoding looks at the catalogue as it was then, perhaps without a publication.
-    That the publication's row is newer than the slot's position doesn't tell: an ALTER writes it anew as well.
+    That the publication's row is newer than the slot's position doesn't tell: an ALTER rewrites it as well.
     """
     cursor.execute("SHOW statement_timeout")
     (before,) = cursor.fetchone() or ("0",)
@@ -282,7 +281,7 @@ def renew_slot(cursor: Cursor, slot: str) -> bool:
             " (docs/aws/alarms.md#replication-slot-lag); end it and run this again"
         ) from error
     except psycopg2.Error as error:
-        raise LoadError(f"cannot make the replication slot {slot} anew: {explain(error)}") from error
+        raise LoadError(f"cannot make the replication slot {slot} again: {explain(error)}") from error
     finally:
         if cursor.connection.closed == 0:
             cursor.execute("RESET statement_timeout")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from contract.capture_objects import quoted
+from contract.source import quoted
 from db.source.catalogue import HAS_ROWS, SYSTEM_COLUMNS, Table
 from db.source.objects import SourceObjects, SourceState, WantedTable
 from db.source.steps import Step, lines
@@ -43,7 +43,7 @@ def role_steps(wanted: SourceObjects, state: SourceState, verifier: str | None) 
 
 
 def _may_make_role(state: SourceState) -> str | None:
-    """Whoever gives REPLICATION away must have it since PostgreSQL 16, and be a superuser before."""
+    """Only a superuser can give REPLICATION away; since PostgreSQL 16 a user who has it can, too."""
     if state.superuser or (state.createrole and (state.hosted or (state.replication and state.version >= 160000))):
         return None
     if state.hosted:

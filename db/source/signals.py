@@ -1,7 +1,7 @@
 """Asks a source connector that runs for a snapshot of some tables, or of some of their rows, by its signal table.
 
 Debezium 3.7 reads a signal from the log ("Sending signals to a Debezium connector"). One that it can't follow it passes
-over with no more than a line in its log, so whoever asks looks at tables and condition first (docs/decisions/0034).
+over with no more than a line in its log, so tables and condition are looked at first (docs/decisions/0034).
 """
 
 import json

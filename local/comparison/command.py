@@ -3,39 +3,30 @@
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
 from local.comparison.compare import Limits, Progress, TableComparison
-from local.comparison.describe import Compared
 from local.comparison.report import print_comparison, write
-from local.comparison.run import ArrivalsOf, Repairs, compare_tables
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
+from local.comparison.run import Repairs, Sides, compare_tables
 
 REPORT = "reconcile.json"
-Show = Callable[[str], None]
 
 
 def reconcile_tables(
     console: Console,
-    parameters: Mapping[str, Any],
-    tables: Sequence[Compared],
+    sides: Sides,
     limits: Limits,
     *,
     pipeline: str,
     report: Path,
-    salt: str = "",
     repairs: Repairs | None = None,
-    arrivals: ArrivalsOf | None = None,
-    s3: "S3Client | None" = None,
     aside: Mapping[str, str] = MappingProxyType({}),
 ) -> bool:
     """Compare tables, print a line for each as soon as it is known, write all to `report`; tell whether all are equal.
@@ -44,15 +35,15 @@ def reconcile_tables(
     Raises LoadError when the source can't be reached.
     """
     found, started = [], time.monotonic()
+    order = [table.entry.name for table in sides.tables]
     with _bars(console) as on_progress:
-        flowing = [table for table in tables if table.entry.name not in aside]
-        compared = compare_tables(
-            parameters, flowing, limits, salt=salt, on_progress=on_progress, repairs=repairs, arrivals=arrivals, s3=s3
-        )
-        for one in itertools.chain(_not_compared(tables, aside), compared):
+        flowing = replace(sides, tables=[table for table in sides.tables if table.entry.name not in aside])
+        compared = compare_tables(flowing, limits, on_progress=on_progress, repairs=repairs)
+        problems = ((name, f"it is set aside: {aside[name]}") for name in order if name in aside)
+        not_compared = (TableComparison(table=name, problem=problem) for name, problem in problems)
+        for one in itertools.chain(not_compared, compared):
             found.append(one)
             print_comparison(console, one)
-    order = [table.entry.name for table in tables]
     write(report, pipeline, sorted(found, key=lambda one: order.index(one.table)) if order else found)
     equal = sum(one.equal for one in found)
     seconds = time.monotonic() - started
@@ -61,12 +52,6 @@ def reconcile_tables(
             f"{equal} of {len(found)} tables are equal, {seconds:.0f} s: {report}", highlight=False, soft_wrap=True
         )
     return equal == len(found)
-
-
-def _not_compared(tables: Sequence[Compared], aside: Mapping[str, str]) -> Iterator[TableComparison]:
-    for name in (table.entry.name for table in tables):
-        if name in aside:
-            yield TableComparison(table=name, problem=f"it is set aside: {aside[name]}")
 
 
 @contextlib.contextmanager

@@ -9,13 +9,12 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fixed
 
-from local.comparison.arrivals import Arrivals
 from local.comparison.lake import LakeLook
-from local.comparison.rows import CHUNK_BITS, Chosen, Sum, differing, join, split
+from local.comparison.rows import CHUNK_BITS, RowFilter, Sum, differing, join, split
 from local.comparison.source import PAGES, look
 from local.comparison.suspects import DIFFERENT, EXTRA, LATE, MISSING, Suspects, suspects
 from local.comparison.table import ComparedTable
@@ -96,7 +95,6 @@ class TableComparison:
 
     @property
     def equal(self) -> bool:
-        """True when all was compared and nothing differs."""
         counts = (self.missing, self.extra, self.different, self.late)
         return not (self.problem or self.absent or self.unlike or any(counts))
 
@@ -113,6 +111,13 @@ class Limits:
     tidied_rows: int = TIDIED_ROWS
     looked_up_rows: int = LOOKED_UP_ROWS
     pages: int = PAGES
+
+
+class Arrivals(Protocol):
+    """What knows how far the lake's table is."""
+
+    def has(self, position: str) -> bool:
+        """Tell whether the lake has all that the source had at this position of its log, such as 0/1A2B3C."""
 
 
 # Repairs the keys that are suspected. It may raise PlatformError.
@@ -202,7 +207,7 @@ def same_rows(parameters: Mapping[str, Any], table: ComparedTable, keys: Sequenc
         return not found.look(source, LakeLook(table, found.engine), chosen, tidied=True)
 
 
-def _settle_and_repair(run: _Run, chosen: Chosen, repair: Repair | None) -> _Settling:
+def _settle_and_repair(run: _Run, chosen: RowFilter, repair: Repair | None) -> _Settling:
     """Look until nothing differs or what does is proven to, and again after each repair.
 
     Return how many rows differed and are equal now: one that is read again and still differs isn't repaired.
@@ -221,7 +226,7 @@ def _settle_and_repair(run: _Run, chosen: Chosen, repair: Repair | None) -> _Set
 
 
 @_again
-def _sums(run: _Run) -> tuple[TableComparison, Chosen]:
+def _sums(run: _Run) -> tuple[TableComparison, RowFilter]:
     """Compare the chunks' sums; return what was counted, and the chunks that differ."""
     table = run.table
     with look(run.parameters, table, pages=run.limits.pages) as source, ThreadPoolExecutor(1) as pool:
@@ -245,7 +250,7 @@ def _sums(run: _Run) -> tuple[TableComparison, Chosen]:
             unlike=tuple(source.filled(table.unlike)),
         )
     differ = {number for number in found.keys() | lake.keys() if found.get(number, Sum()) != lake.get(number, Sum())}
-    return comparison, Chosen(bits=bits, chunks=differ)
+    return comparison, RowFilter(bits=bits, chunks=differ)
 
 
 def _counter(run: _Run, side: str, estimate: int) -> Callable[[int], None]:
@@ -259,7 +264,7 @@ def _counter(run: _Run, side: str, estimate: int) -> Callable[[int], None]:
     return count
 
 
-def _settle(run: _Run, chosen: Chosen, *, tidied: bool = False) -> _Settling:
+def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
     """Look at the rows of the chunks that differ, and again at those that still do, until all is told.
 
     Returns how many differ in the end; the last look at them was by Python's spelling.
@@ -282,7 +287,7 @@ def _settle(run: _Run, chosen: Chosen, *, tidied: bool = False) -> _Settling:
 
 
 @_again
-def _look(run: _Run, chosen: Chosen, *, tidied: bool) -> int:
+def _look(run: _Run, chosen: RowFilter, *, tidied: bool) -> int:
     if run.arrivals and run.awaited and run.arrivals.has(run.awaited[1]):
         run.passed, run.awaited = run.awaited[0], None
     run.looks += 1

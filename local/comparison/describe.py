@@ -19,7 +19,6 @@ from db.source.catalogue import Column, Database, Table
 from local.comparison.rows import ComparedColumn
 from local.comparison.table import ComparedTable, quoted
 from local.errors import PlatformError
-from local.look.canonical import canonical_json
 from local.look.lake import Lake
 from settings.pipeline import CapturedTableSettings
 
@@ -194,23 +193,38 @@ def _tidy(kind: Carried) -> Callable[[str], str]:
     """Return what brings two spellings of a value together."""
     meaning = kind.avro.get("connect.name") if isinstance(kind.avro, Mapping) else None
     if meaning == _JSON:
-        return canonical_json
+        return _canonical_json
     if meaning == EXACT_NUMBER or kind.lake.startswith("decimal"):
         return _number
     return str
 
 
-def _number(text: str) -> str:
+def _canonical_json(text: str) -> str:
+    """Write a JSON document the same way for each spelling of it."""
     try:
-        number = Decimal(text)
+        parsed = json.loads(text, parse_float=_json_number, parse_int=_json_number)
+        return json.dumps(parsed, sort_keys=True)
+    except (ValueError, RecursionError):
+        # No JSON, or nested deeper than Python reads: what differs in spelling alone counts as different.
+        return f"as it is: {text}"
+
+
+def _json_number(text: str) -> dict[str, str]:
+    """JSON's 12, 12.0 and 1.2e1 are one number, and not the string "12"."""
+    return {"number": _number(text)}
+
+
+def _number(text: str) -> str:
+    """Write a number the same way for each spelling of it, with all its digits; what is none as it is."""
+    try:
+        sign, digits, exponent = Decimal(text).as_tuple()
     except ArithmeticError:
         return text
-    if not number.is_finite():
+    if not isinstance(exponent, int):
         return text
-    sign, digits, exponent = number.as_tuple()
     significant = "".join(map(str, digits)).lstrip("0")
     whole = significant.rstrip("0")
-    return f"{'-' if sign else ''}{whole}e{int(exponent) + len(significant) - len(whole)}" if whole else "0"
+    return f"{'-' if sign else ''}{whole}e{exponent + len(significant) - len(whole)}" if whole else "0"
 
 
 def _whole(value: float) -> str:

@@ -16,9 +16,8 @@ import pyarrow
 import pyarrow.compute
 
 from contract.events import CREATE, OPERATION, READ
-from local.comparison.rows import CHUNK_BITS, HALF, Chosen, Row, Sum, Sums, digest, join, tidy
+from local.comparison.rows import CHUNK_BITS, HALF, Row, RowFilter, Sum, Sums, digest, join, tidy
 from local.comparison.table import ComparedTable, quoted
-from local.look.canonical import lake_rows
 from local.look.lake import LakeError, fitted
 
 BATCH_ROWS = 8192
@@ -55,7 +54,7 @@ class LakeLook:
             found = engine.execute(query).fetchall()
         return {int(chunk): Sum(int(rows), int(high) % HALF, int(low) % HALF) for chunk, rows, high, low in found}
 
-    def insert(self, chosen: Chosen, into: str) -> None:
+    def insert(self, chosen: RowFilter, into: str) -> None:
         """Fill a table (key, id, hash) with keys' texts, twice, and rows' hashes; suspected keys are in WANTED."""
         rows = f"SELECT {self._table.lake_key} AS key, sha256({self._table.lake_row}) AS row FROM {LAKE}"
         query = f"SELECT key, key, row FROM ({rows}) AS h"
@@ -76,7 +75,7 @@ class LakeLook:
         )
         with self._reading() as engine:
             for batch in engine.sql(query).to_arrow_reader(BATCH_ROWS):
-                yield [self._tidied(row) for row in lake_rows(pyarrow.Table.from_batches([batch]))]
+                yield [self._tidied(row) for row in _python_rows(pyarrow.Table.from_batches([batch]))]
 
     def keys(self) -> dict[str, dict[str, Any]]:
         """Return the wanted rows' keys: text → the key's columns, by their names in the source, as Arrow gives them."""
@@ -151,3 +150,24 @@ class LakeLook:
 def chunk_sql(hash_: str, bits: int) -> str:
     """Write DuckDB's number of the chunk, of 2^bits, for the hash of a key."""
     return f"(CAST('0x' || {hash_}[1:4] AS INTEGER) >> {CHUNK_BITS - bits})"
+
+
+def _python_rows(table: pyarrow.Table) -> list[dict[str, Any]]:
+    """Return a table's rows, dates as days and instants as microseconds since 1970 (see contract.special_values).
+
+    Python's own dates end at the years 1 and 9999; PostgreSQL's don't.
+    """
+    rows: list[dict[str, Any]] = _numbered(table).to_pylist()
+    return rows
+
+
+def _numbered(table: pyarrow.Table) -> pyarrow.Table:
+    for index, field in enumerate(table.schema):
+        if pyarrow.types.is_date32(field.type):
+            numbers = table.column(index).cast(pyarrow.int32())
+        elif pyarrow.types.is_timestamp(field.type):
+            numbers = table.column(index).cast(pyarrow.timestamp("us", field.type.tz), safe=False).cast(pyarrow.int64())
+        else:
+            continue
+        table = table.set_column(index, field.name, numbers)
+    return table

@@ -40,7 +40,6 @@ def with_reasons(client: "S3Client", lake: Lake, found: TableComparison) -> Tabl
 
 
 def _event(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the event of an entry; None where it isn't one."""
     try:
         event = json.loads(entry.get("text") or "null")
     except ValueError:

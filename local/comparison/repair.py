@@ -128,7 +128,6 @@ class LogRepair:
             read_keys_again(cursor, self._signals, self._table, keys, self._reader, timeout_s=self._timeout_s)
 
     def delete(self, rows: Mapping[Key, Mapping[str, Any]]) -> None:
-        """Write delete events for what the source doesn't have."""
         with self._cursor() as cursor:
             delete_keys(cursor, self._table, rows, self._writer)
 
@@ -148,12 +147,10 @@ class OutboxRepair:
         self.whole = False
 
     def read_again(self, keys: Sequence[Key]) -> None:
-        """Write the rows anew."""
         # The outbox's key is an integer: int() lets nothing else into the condition.
         self._resnapshot(f"{self._key} IN ({', '.join(str(int(value)) for (value,) in keys)})")
 
     def delete(self, rows: Mapping[Key, Mapping[str, Any]]) -> None:
-        """Have the rows that the source hasn't deleted."""
         if rows:
             self.read_again(list(rows))
 

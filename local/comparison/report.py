@@ -14,7 +14,6 @@ IN_THE_LAKE = "in the lake"
 
 
 def print_comparison(console: Console, found: TableComparison, *, there: str = IN_THE_LAKE) -> None:
-    """Print a table's lines, in red unless it is equal."""
     for line in lines(found, there=there):
         console.print(line, style=None if found.equal else "red", highlight=False, markup=False, soft_wrap=True)
 

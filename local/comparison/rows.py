@@ -6,9 +6,11 @@ has them.
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
+
+from contract.column_types.carried import Carried
 
 SEPARATOR = "\x01"
 ESCAPE = "\x02"
@@ -51,7 +53,7 @@ Sums = dict[int, Sum]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class RowFilter:
     """Which rows: those of `chunks` (their numbers, of 2^bits), those of `keys` (texts), or all.
 
     `suspected`: of these only what is in the lake's engine's table of suspected keys; rows of others may come, too.
@@ -63,25 +65,12 @@ class Chosen:
     suspected: bool = False
 
 
-EVERYTHING = Chosen()
-
-
-class Spelled(Protocol):
-    """A column's canonical text on both sides; `contract.column_types.carried.Carried` is one."""
-
-    def source_sql(self, column: str) -> str:
-        """Write PostgreSQL's expression for it."""
-
-    def lake_sql(self, column: str) -> str:
-        """Write DuckDB's expression for it."""
-
-    def lake_text(self, value: Any, specials: Mapping[str, str] | None = None, column: str = "") -> str | None:
-        """Write it for a value that Arrow gives."""
+EVERYTHING = RowFilter()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedColumn:
-    """A column of both sides: its name here and there.
+    """A column of both sides: its name here and there. `spelled` writes its canonical text on both.
 
     `hash_digits`: the lake has so many digits of the salted SHA-256, 0: the value. `tidy` brings two spellings of one
     value together, and no two values.
@@ -91,7 +80,7 @@ class ComparedColumn:
 
     name: str
     lake_name: str
-    spelled: Spelled
+    spelled: Carried
     value_sql: str | None = None
     hash_digits: int = 0
     any_sign: bool = True
@@ -106,7 +95,6 @@ class ComparedColumn:
 
     @property
     def lake_sql(self) -> str:
-        """DuckDB's text for a row's text."""
         text = f"({self.spelled.lake_sql(self.lake_name)})"
         return _escaped(text) if self.any_sign else text
 
@@ -122,18 +110,15 @@ def source_row(columns: Sequence[ComparedColumn]) -> str:
 
 
 def lake_row(columns: Sequence[ComparedColumn]) -> str:
-    """Write DuckDB's expression for the row's text."""
     texts = ", chr(1), ".join(f"coalesce({column.lake_sql}, chr(2) || '0')" for column in columns)
     return f"concat({texts})" if texts else "''"
 
 
 def join(texts: Sequence[str | None]) -> str:
-    """Put a row's texts together."""
     return SEPARATOR.join(NULL if text is None else _escape(text) for text in texts)
 
 
 def split(row: str) -> list[str | None]:
-    """Take a row's text apart."""
     return [None if text == NULL else _unescape(text) for text in row.split(SEPARATOR)]
 
 
@@ -144,7 +129,6 @@ def tidy(row: str, columns: Sequence[ComparedColumn]) -> str:
 
 
 def differing(one: str, other: str, columns: Sequence[ComparedColumn]) -> list[str]:
-    """Name the columns in which two tidied rows differ."""
     pairs = zip(columns, split(one), split(other), strict=True)
     return [column.name for column, here, there in pairs if here != there]
 
@@ -161,7 +145,6 @@ def with_hashes(row: str, columns: Sequence[ComparedColumn], salt: bytes) -> str
 
 
 def digest(text: str) -> str:
-    """Return a text's SHA-256, 64 hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,9 @@ from db.connecting import connect
 from db.errors import LoadError, explain
 from db.source.catalogue import Database
 from db.source.inspection import inspect
-from local.comparison.arrivals import Arrivals
 from local.comparison.compare import (
     WAIT_BETWEEN_LOOKS_S,
+    Arrivals,
     Comparing,
     Limits,
     Progress,
@@ -46,18 +46,30 @@ Repairs = Callable[[Compared, ComparedTable], Repair]
 ArrivalsOf = Callable[[Compared], Arrivals]
 
 
+@dataclass(frozen=True)
+class Sides:
+    """What is compared: the source, as `parameters` log in to it, and its tables in the lake.
+
+    `salt` goes before each hashed value. Without `arrivals` what differs when the time is over is called different.
+    Through `s3` rows are found that are in quarantine.
+    """
+
+    parameters: Mapping[str, Any] = field(repr=False)
+    tables: Sequence[Compared]
+    salt: str = field(default="", repr=False)
+    arrivals: ArrivalsOf | None = None
+    s3: "S3Client | None" = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
     """What is asked of each table's comparison."""
 
-    parameters: Mapping[str, Any]
+    sides: Sides
     database: Database
     limits: Limits
-    salt: str
     on_progress: OnProgress
     repairs: Repairs | None
-    arrivals: ArrivalsOf | None
-    s3: "S3Client | None"
 
 
 @dataclass
@@ -83,35 +95,22 @@ class _Open:
 
 
 def compare_tables(
-    parameters: Mapping[str, Any],
-    tables: Iterable[Compared],
+    sides: Sides,
     limits: Limits,
     *,
-    salt: str = "",
     on_progress: OnProgress = lambda _progress: None,
     repairs: Repairs | None = None,
-    arrivals: ArrivalsOf | None = None,
-    s3: "S3Client | None" = None,
 ) -> Iterator[TableComparison]:
     """Compare each table; yield what was found as soon as it is. Raises LoadError when the source can't be reached.
 
-    With `repairs` the rows that differ are repaired, and compared again. By `s3` those are told that are in quarantine.
+    With `repairs` the rows that differ are repaired, and compared again.
     """
-    tables = list(tables)
-    asked = _Asked(
-        parameters=parameters,
-        database=read_catalogue(parameters, tables),
-        limits=limits,
-        salt=salt,
-        on_progress=on_progress,
-        repairs=repairs,
-        arrivals=arrivals,
-        s3=s3,
-    )
+    database = read_catalogue(sides.parameters, sides.tables)
+    asked = _Asked(sides=sides, database=database, limits=limits, on_progress=on_progress, repairs=repairs)
     waiting: list[_Open] = []
     try:
-        for wanted in tables:
-            # What those that wait are waiting for comes while the next one is read for the first time.
+        for wanted in sides.tables:
+            # Waiting tables catch up meanwhile.
             waiting.append(_Open(wanted, _comparing(asked, wanted)))
             if (found := waiting[-1].step()) is not None:
                 waiting.pop()
@@ -149,28 +148,28 @@ def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
     deadline = time.monotonic() + asked.limits.timeout_s
     while not wanted.lake.exists():
         # The job makes the table with its first row.
-        if _is_empty(asked.parameters, wanted):
+        if _is_empty(asked.sides.parameters, wanted):
             note = "the lake has no table yet, and the source no row"
             return TableComparison(table=wanted.entry.name, notes=(note,))
         if time.monotonic() >= deadline:
             raise LakeError(f"{wanted.lake.base_uri} has no commit yet: `./lake status` says how far the data has come")
         yield
-    if wanted.entry.hash and not asked.salt:
+    if wanted.entry.hash and not asked.sides.salt:
         raise PlatformError(
             f"{', '.join(wanted.entry.hash)} can't be compared without the salt of the pipeline's hashes"
         )
-    table = describe(wanted, asked.database, salt=asked.salt)
+    table = describe(wanted, asked.database, salt=asked.sides.salt)
     found = yield from _of_table(asked, wanted, table)
     if found.absent or found.unlike:
         # What was on its way, or was read again, may have brought columns and types to the lake.
-        now = describe(wanted, asked.database, salt=asked.salt)
+        now = describe(wanted, asked.database, salt=asked.sides.salt)
         if _not_compared(now) != _not_compared(table):
             before, found = found, (yield from _of_table(asked, wanted, now))
             found = replace(found, repaired=before.repaired + found.repaired, looks=before.looks + found.looks)
     if found.equal:
         found = replace(found, problem=by_spark.difference(wanted.lake, wanted.entry.table_type))
-    if asked.s3 is not None:
-        found = with_reasons(asked.s3, wanted.lake, found)
+    if asked.sides.s3 is not None:
+        found = with_reasons(asked.sides.s3, wanted.lake, found)
     if asked.repairs and not table.key and not found.equal:
         return replace(found, notes=(*found.notes, NO_KEY))
     return found
@@ -178,12 +177,12 @@ def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
 
 def _of_table(asked: _Asked, wanted: Compared, table: ComparedTable) -> Comparing:
     return comparing(
-        asked.parameters,
+        asked.sides.parameters,
         table,
         asked.limits,
         on_progress=asked.on_progress,
         repair=asked.repairs(wanted, table) if asked.repairs and table.key else None,
-        arrivals=asked.arrivals(wanted) if asked.arrivals else None,
+        arrivals=asked.sides.arrivals(wanted) if asked.sides.arrivals else None,
     )
 
 

@@ -20,9 +20,9 @@ from local.comparison.rows import (
     CHUNK_BITS,
     EVERYTHING,
     HALF,
-    Chosen,
     ComparedColumn,
     Row,
+    RowFilter,
     Sum,
     Sums,
     chunk,
@@ -195,7 +195,7 @@ class SourceLook:
             columns = [list(column) for column in zip(*parts, strict=True)]
             return ", ".join(cursor.mogrify("%s::text[]", [column]).decode() for column in columns)
 
-    def rows(self, chosen: Chosen) -> Iterator[list[Row]]:
+    def rows(self, chosen: RowFilter) -> Iterator[list[Row]]:
         """Yield batches of the chosen rows, with their hashes as values.
 
         Keys that the source hasn't are passed over, and rows that weren't chosen may come: whoever asks looks.
@@ -208,7 +208,7 @@ class SourceLook:
         for batch in self._texts(chosen):
             yield [Row(key, key, digest(text), version) for key, text, version in batch]
 
-    def tidied(self, chosen: Chosen) -> Iterator[list[Row]]:
+    def tidied(self, chosen: RowFilter) -> Iterator[list[Row]]:
         """Yield batches of the chosen rows as `rows` does, tidied, with their texts as values."""
         table = self._table
         for batch in self._texts(chosen):
@@ -218,7 +218,7 @@ class SourceLook:
                 for key, text, version in texts
             ]
 
-    def _texts(self, chosen: Chosen) -> Iterator[list[_Read]]:
+    def _texts(self, chosen: RowFilter) -> Iterator[list[_Read]]:
         table = self._table
         for batch in self._read(chosen, table.source_row):
             if table.hashes:
@@ -226,7 +226,7 @@ class SourceLook:
                 batch = batch if table.key else [(digest(text), text, version) for _, text, version in batch]
             yield batch
 
-    def _read(self, chosen: Chosen, value: str) -> Iterator[list[_Read]]:
+    def _read(self, chosen: RowFilter, value: str) -> Iterator[list[_Read]]:
         if chosen.keys is None:
             yield from self._scan(chosen, value)
             return
@@ -236,7 +236,7 @@ class SourceLook:
             found = None if lookup is None else self._look_up(lookup, keys, value)
             if found is None:
                 numbers = frozenset(chunk(key, CHUNK_BITS) for key in chosen.keys)
-                yield from self._scan(Chosen(bits=CHUNK_BITS, chunks=numbers), value)
+                yield from self._scan(RowFilter(bits=CHUNK_BITS, chunks=numbers), value)
                 return
             yield found
 
@@ -258,7 +258,7 @@ class SourceLook:
             cursor.execute("RELEASE SAVEPOINT lookup")
             return found
 
-    def _scan(self, chosen: Chosen, value: str) -> Iterator[list[_Read]]:
+    def _scan(self, chosen: RowFilter, value: str) -> Iterator[list[_Read]]:
         condition = ""
         # Of rows that are hashed here a key made of the whole row isn't what PostgreSQL sees.
         if chosen.chunks is not None and (self._table.key or not self._table.hashes):

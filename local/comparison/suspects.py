@@ -18,7 +18,7 @@ import duckdb
 import pyarrow
 
 from local.comparison.lake import WANTED, LakeLook, chunk_sql
-from local.comparison.rows import CHUNK_BITS, Chosen, Row, digest
+from local.comparison.rows import CHUNK_BITS, Row, RowFilter, digest
 from local.comparison.source import SourceLook
 
 MEMORY = "256MB"
@@ -56,7 +56,7 @@ class Suspects:
         engine.execute(f"CREATE VIEW {_BOTH} AS SELECT key, id FROM source_now UNION ALL SELECT key, id FROM lake_now")
 
     def look(
-        self, source: SourceLook, lake: LakeLook, chosen: Chosen, *, tidied: bool, passed: int | None = None
+        self, source: SourceLook, lake: LakeLook, chosen: RowFilter, *, tidied: bool, passed: int | None = None
     ) -> int:
         """Read the chosen rows of both sides and keep the keys that still differ; return how many rows that are.
 
@@ -78,7 +78,7 @@ class Suspects:
             self._prove(passed)
         return self.count()
 
-    def _read_lake(self, lake: LakeLook, chosen: Chosen, *, tidied: bool) -> None:
+    def _read_lake(self, lake: LakeLook, chosen: RowFilter, *, tidied: bool) -> None:
         """Fill lake_now; what was read of the same commit, and of these keys or more, is read but once."""
         newest = (lake.last_commit(), tidied)
         if chosen.suspected and newest == self._lake_read and newest[0] is not None:
@@ -154,18 +154,17 @@ class Suspects:
         (rows,) = self.engine.execute(f"SELECT count(*) FROM states WHERE {condition}").fetchone() or (0,)
         return int(rows)
 
-    def chosen(self, most_keys: int) -> Chosen:
+    def chosen(self, most_keys: int) -> RowFilter:
         """Return what to look at again: up to `most_keys` by their keys, more by the chunks that they are in."""
         if len(keys := self._column(f"SELECT key FROM {WANTED} LIMIT {most_keys + 1}")) <= most_keys:
-            return Chosen(keys=keys, suspected=True)
+            return RowFilter(keys=keys, suspected=True)
         chunks = self._column(f"SELECT DISTINCT {chunk_sql('sha256(key)', CHUNK_BITS)} FROM {WANTED}")
-        return Chosen(bits=CHUNK_BITS, chunks=frozenset(chunks), suspected=True)
+        return RowFilter(bits=CHUNK_BITS, chunks=frozenset(chunks), suspected=True)
 
-    def choose(self, keys: Sequence[str]) -> Chosen:
-        """Suspect these keys only."""
+    def choose(self, keys: Sequence[str]) -> RowFilter:
         self.engine.execute(f"DELETE FROM {WANTED}")
         self.engine.execute(f"INSERT INTO {WANTED} SELECT unnest($keys)", {"keys": list(keys)})
-        return Chosen(keys=keys, suspected=True)
+        return RowFilter(keys=keys, suspected=True)
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:

@@ -33,7 +33,6 @@ class ComparedTable:
 
     @property
     def title(self) -> str:
-        """`schema.table`, as the catalogue has them."""
         return f"{self.schema}.{self.name}"
 
     @property
@@ -49,7 +48,6 @@ class ComparedTable:
 
     @property
     def relation(self) -> str:
-        """PostgreSQL's name of the table, quoted."""
         return f"{quoted(self.schema)}.{quoted(self.name)}"
 
     @property
@@ -61,7 +59,6 @@ class ComparedTable:
 
     @property
     def source_row(self) -> str:
-        """PostgreSQL's expression for a row's text."""
         return source_row(self.columns)
 
     @property
@@ -71,7 +68,6 @@ class ComparedTable:
 
     @property
     def lake_row(self) -> str:
-        """DuckDB's expression for a row's text."""
         return lake_row(self.columns)
 
     @property
@@ -81,7 +77,6 @@ class ComparedTable:
 
     @property
     def lake_columns(self) -> list[str]:
-        """The lake's columns that a comparison reads."""
         names = [column.lake_name for column in self.columns]
         return [*names, self.specials] if self.specials else names
 

@@ -67,11 +67,9 @@ class Changes:
 
     @property
     def newest(self) -> list[Change]:
-        """The last changes, newest first."""
         return list(reversed(self._changes))
 
     def take(self, events: Iterable[RawEvent]) -> None:
-        """Take events in their order."""
         for event in events:
             if event.value is None:
                 continue
@@ -97,7 +95,7 @@ class Changes:
             table=self._table,
             offset=event.offset,
             what=WORDS[DELETE] if gone else WORDS.get(operation, operation),
-            key=cut(", ".join(f"{name} = {value}" for name, value in key.items()), KEY_CHARACTERS),
+            key=key_text(key),
             at=made / 1000 if isinstance(made, int) else None,
             columns=columns[:COLUMNS],
             more=max(len(columns) - COLUMNS, 0),
@@ -106,8 +104,11 @@ class Changes:
         self._changes = [*self._changes, change][-SHOWN:]
 
 
+def key_text(key: Mapping[str, Any]) -> str:
+    return cut(", ".join(f"{name} = {value}" for name, value in key.items()), KEY_CHARACTERS)
+
+
 def cut(text: str, characters: int) -> str:
-    """Return a text, cut with an ellipsis where it is longer."""
     return text if len(text) <= characters else text[: characters - 1] + "…"
 
 

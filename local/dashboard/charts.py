@@ -66,7 +66,6 @@ def read_orders(rows: pyarrow.Table) -> Orders:
 
 
 def items_sql() -> str:
-    """Return the query of the order items in DuckDB's SQL."""
     [query] = [query for query in QUERIES if query.name == ITEMS]
     return translate(query.sql(_DATABASE, dict.fromkeys(query.names, _TABLE))).sql
 
@@ -110,7 +109,6 @@ def _limited(rows: list[tuple[Any, ...]], configuration: Mapping[str, Any]) -> l
 
 
 def options(chart: Chart) -> dict[str, Any]:
-    """Return ECharts' options."""
     common: dict[str, Any] = {"animation": False, "tooltip": {}}
     if chart.kind == "pie":
         data = [{"name": name, "value": round(value, 2)} for name, value in chart.rows]

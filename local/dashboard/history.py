@@ -95,7 +95,6 @@ class Commits:
 
     @property
     def all(self) -> list[Commit]:
-        """Those that were seen, oldest first."""
         return list(self._commits)
 
 
@@ -141,7 +140,6 @@ def restarted(restarts: Mapping[str, Restarts]) -> list[Failure]:
 
 
 def rows(commits: Iterable[Commit]) -> list[Rows]:
-    """Add up the commits of each table."""
     by_table: dict[str, list[Commit]] = {}
     for commit in commits:
         by_table.setdefault(commit.table, []).append(commit)

@@ -9,7 +9,7 @@ CAPTURED, QUERIED = "captured", "queried"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class TableRow:
     """A table; None where nobody says it. `kind`: a word for where its rows come from.
 
     `last_commit`: its instant. `state`: how the job of many tables says that it is doing.
@@ -22,7 +22,7 @@ class Kept:
     state: str | None = None
 
 
-def kept_tables(data: DataStatus) -> tuple[Kept, ...]:
+def kept_tables(data: DataStatus) -> tuple[TableRow, ...]:
     """Return the pipeline's tables in their order, then those that are made of them."""
     kind = QUERIED if data.queried else CAPTURED
     return (
@@ -31,9 +31,9 @@ def kept_tables(data: DataStatus) -> tuple[Kept, ...]:
     )
 
 
-def _kept(table: TableStatus | DerivedStatus, kind: str) -> Kept:
+def _kept(table: TableStatus | DerivedStatus, kind: str) -> TableRow:
     state = table.state.state if table.state else None
-    return Kept(table=table.name, kind=kind, rows=table.lake_rows, last_commit=table.last_commit, state=state)
+    return TableRow(table=table.name, kind=kind, rows=table.lake_rows, last_commit=table.last_commit, state=state)
 
 
 class RowCounts:
@@ -54,5 +54,4 @@ class RowCounts:
         return known[1]
 
     def clear(self) -> None:
-        """Forget all of it."""
         self._counted.clear()

@@ -91,7 +91,6 @@ class Page:
             return TextTable(section.title, section.columns, section.empty)
 
     def show(self, picture: Picture) -> None:
-        """Show this picture."""
         _set(self._word, picture.state.word)
         _set(self._reason, picture.state.reason)
         self._word.classes(replace=f"word {picture.state.word.replace(' ', '-')}")

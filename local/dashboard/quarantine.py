@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from local.dashboard.changes import cut
-from local.look.quarantine import BUCKET, prefix
+from local.look.quarantine import BUCKET, OF_A_FILE, prefix
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -15,11 +15,10 @@ LINE_CHARACTERS = 2_000
 REASON_CHARACTERS = 500
 # So much of a file's end is read: a thousand lines may be there, of 16 MiB each.
 MOST_BYTES = 4 * 1024 * 1024
-_OF_A_FILE = ".reason.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PutAside:
+class QuarantinedLine:
     """One line that doesn't fit: why, its file and line or offset, when (ISO 8601), and its text, cut when long."""
 
     table: str
@@ -35,13 +34,13 @@ class Quarantine:
     def __init__(self, table: str, lake_name: str) -> None:
         self._table = table
         self._prefix = prefix(lake_name)
-        self._read: dict[tuple[str, str], list[PutAside]] = {}
+        self._read: dict[tuple[str, str], list[QuarantinedLine]] = {}
 
-    def read(self, client: "S3Client") -> list[PutAside]:
+    def read(self, client: "S3Client") -> list[QuarantinedLine]:
         """Return the newest lines, newest first. Raises boto3's errors."""
         pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=self._prefix)
         found = {entry["Key"]: entry for page in pages for entry in page.get("Contents", [])}
-        wanted = [(key, one["ETag"]) for key, one in found.items() if f"{key}{_OF_A_FILE}" not in found]
+        wanted = [(key, one["ETag"]) for key, one in found.items() if f"{key}{OF_A_FILE}" not in found]
         for key, tag in wanted[-SHOWN:]:
             if (key, tag) not in self._read:
                 lines = last_lines(client, key, found[key]["Size"])
@@ -49,8 +48,7 @@ class Quarantine:
         return newest([line for one in wanted for line in self._read.get(one, [])])
 
 
-def newest(lines: list[PutAside]) -> list[PutAside]:
-    """Return the newest lines, newest first."""
+def newest(lines: list[QuarantinedLine]) -> list[QuarantinedLine]:
     return sorted(lines, key=lambda line: line.at, reverse=True)[:SHOWN]
 
 
@@ -65,13 +63,13 @@ def last_lines(client: "S3Client", key: str, size: int) -> list[str]:
     return [line for line in body.decode(errors="replace").split("\n") if line.strip()]
 
 
-def entry(table: str, line: str) -> PutAside:
+def entry(table: str, line: str) -> QuarantinedLine:
     """Return a line of a file in quarantine (spark_jobs/table/quarantine.py); one that isn't such a line as it is."""
     try:
         found = json.loads(line)
         where = next((f", {name} {found[name]}" for name in ("line", "offset") if name in found), "")
         text = str(found.get("text") or found.get("file") or "")
-        return PutAside(
+        return QuarantinedLine(
             table=table,
             reason=cut(str(found["reason"]), REASON_CHARACTERS),
             origin=cut(f"{found['origin']}{where}", REASON_CHARACTERS),
@@ -79,4 +77,4 @@ def entry(table: str, line: str) -> PutAside:
             text=text[:LINE_CHARACTERS],
         )
     except (ValueError, LookupError, TypeError, AttributeError):
-        return PutAside(table=table, reason="unreadable", origin="", at="", text=line[:LINE_CHARACTERS])
+        return QuarantinedLine(table=table, reason="unreadable", origin="", at="", text=line[:LINE_CHARACTERS])

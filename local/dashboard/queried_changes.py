@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 from typing import Any
 
 from contract.events import CREATE, DELETE, UPDATE
-from local.dashboard.changes import COLUMNS, KEY_CHARACTERS, SHOWN, WORDS, Change, cut, differing
+from local.dashboard.changes import COLUMNS, SHOWN, WORDS, Change, differing, key_text
 from local.dashboard.history import Commit
 from local.dashboard.versions import UnreadError, Version, read_versions
 from local.look.lake import Lake
@@ -67,19 +67,17 @@ class QueriedChanges:
 
     def _unread(self, commit: Commit, why: str) -> Change:
         unread = (("", "", f"not read: {why}"),)
-        return self._made(commit, 0, what="written", key=f"rows: {_rows(commit):,}", columns=unread)
+        return self._made(commit, 0, "written", f"rows: {_rows(commit):,}", unread)
 
     def _change(self, commit: Commit, number: int, version: Version) -> Change:
         row = version.after or version.before or {}
         operation = DELETE if version.after is None else CREATE if version.before is None else UPDATE
-        key = cut(", ".join(f"{name} = {row.get(name)}" for name in self._key), KEY_CHARACTERS)
-        columns = differing(version.before, version.after)
-        return self._made(commit, number, what=WORDS[operation], key=key, columns=columns)
+        key = key_text({name: row.get(name) for name in self._key})
+        return self._made(commit, number, WORDS[operation], key, differing(version.before, version.after))
 
     def _made(
-        self, commit: Commit, number: int, *, what: str, key: str, columns: tuple[tuple[str, str, str], ...]
+        self, commit: Commit, number: int, what: str, key: str, columns: tuple[tuple[str, str, str], ...]
     ) -> Change:
-        """Make a change of a commit's, which has found all of them by one look."""
         return Change(
             table=self._table,
             offset=-number,

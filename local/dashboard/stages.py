@@ -73,7 +73,6 @@ class Trail:
 
     @property
     def position(self) -> int | None:
-        """Where it is."""
         return self._points[-1][1] if self._points else None
 
     def rate(self, now: float) -> float | None:

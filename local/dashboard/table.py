@@ -19,7 +19,6 @@ class Text(TextElement):
         super().__init__(tag=tag, text=plain(text))
 
     def set_text(self, text: str) -> Self:
-        """Show this text."""
         return super().set_text(plain(text))
 
 
@@ -41,7 +40,6 @@ class TextTable:
         self._empty = Text("p", empty).classes("empty")
 
     def show(self, rows: Sequence[Sequence[str]]) -> None:
-        """Show these rows."""
         while len(self._rows) > len(rows):
             self._rows.pop()[0].delete()
         for number, row in enumerate(rows):

@@ -33,7 +33,6 @@ def clock(at: float | None) -> str:
 
 
 def stage_rows(picture: Picture) -> Rows:
-    """Return a row for each stage."""
     return [
         (
             stage.name,
@@ -55,7 +54,6 @@ def _rate(stage: str, rate: float | None) -> str:
 
 
 def kept_rows(picture: Picture) -> Rows:
-    """Return a row for each table that the job keeps."""
     found = ((one, instant_time(one.last_commit) if one.last_commit else None) for one in picture.tables)
     return [
         (
@@ -124,7 +122,6 @@ def change_rows(picture: Picture) -> Rows:
 
 
 def quarantine_rows(picture: Picture) -> Rows:
-    """Return what was put aside last."""
     return [(one.at[11:19], one.table, one.reason, one.origin, one.text) for one in picture.put_aside]
 
 
@@ -170,7 +167,6 @@ def commits_chart(found: Sequence[Commit]) -> dict[str, Any]:
 
 
 def chart_rows(chart: Chart) -> Rows:
-    """Return a chart's numbers as text."""
     return [(str(name), *(f"{number:,.2f}".removesuffix(".00") for number in numbers)) for name, *numbers in chart.rows]
 
 

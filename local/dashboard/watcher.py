@@ -8,24 +8,24 @@ from typing import Any
 
 from contract.states import CATALOGUE, LAKE, Word
 from contract.table_names import lake_name
-from local.comparison.arrivals import consumed
 from local.comparison.command import REPORT
-from local.dashboard.at_work import command_at_work
 from local.dashboard.changes import SHOWN, Change, Changes, date_columns
 from local.dashboard.charts import READ, Orders, read_orders
 from local.dashboard.files import Reconciled, last_lines, read_reconciled
 from local.dashboard.history import Commit, Commits, Failure, Failures, restarted
-from local.dashboard.kept import Kept, RowCounts, kept_tables
-from local.dashboard.looks import Asked
-from local.dashboard.quarantine import PutAside, Quarantine, newest
+from local.dashboard.kept import RowCounts, TableRow, kept_tables
+from local.dashboard.poller import Poller
+from local.dashboard.quarantine import Quarantine, QuarantinedLine, newest
 from local.dashboard.queried_changes import QueriedChanges
+from local.dashboard.running_command import running_command
 from local.dashboard.stages import Lakes, Stage, Stages
 from local.dashboard.state import Alive, State, judge
 from local.look.lake import LakeError
+from local.look.landing import consumed, lands_behind, offset_behind
 from local.look.status import DataStatus, ServiceStatus, Status, is_stopped, read_status
 from local.platform.platform import Platform
 from local.platform.restarts import read_restarts
-from local.platform.tables import GLUE_DATABASE, LANDING_BUCKET, LocalDerived, LocalTable
+from local.platform.tables import GLUE_DATABASE, LocalDerived, LocalTable
 from settings.load_pipeline import PIPELINES
 
 PICTURE_S = 0.25
@@ -44,13 +44,11 @@ class Picture:
     state: State
     stages: tuple[Stage, ...] = ()
     services: tuple[ServiceStatus, ...] = ()
-    problems: tuple[str, ...] = ()
-    tables: tuple[Kept, ...] = ()
+    tables: tuple[TableRow, ...] = ()
     commits: tuple[Commit, ...] = ()
     failures: tuple[Failure, ...] = ()
     changes: tuple[Change, ...] = ()
-    put_aside: tuple[PutAside, ...] = ()
-    quarantined: int = 0
+    put_aside: tuple[QuarantinedLine, ...] = ()
     reconciled: Reconciled | None = None
     logs: tuple[tuple[str, tuple[str, ...]], ...] = ()
     orders: Orders | None = None
@@ -63,7 +61,7 @@ class Found:
 
     commits: tuple[Commit, ...] = ()
     read_to: dict[str, int] = field(default_factory=dict)
-    put_aside: tuple[PutAside, ...] = ()
+    put_aside: tuple[QuarantinedLine, ...] = ()
 
 
 class Watcher:
@@ -79,11 +77,11 @@ class Watcher:
         self._queried: dict[str, QueriedChanges] = {}
         self._counts = RowCounts()
         self._quarantines: dict[str, Quarantine] = {}
-        self._status = Asked("status", self._read_status)
-        self._lake = Asked(LAKE, self._read_lake, LAKE_S)
-        self._newest = Asked("last changes", self._read_changes)
-        self._catalogue = Asked(CATALOGUE, self._read_catalogue)
-        self._orders = Asked("orders", self._read_orders)
+        self._status = Poller("status", self._read_status)
+        self._lake = Poller(LAKE, self._read_lake, LAKE_S)
+        self._newest = Poller("last changes", self._read_changes)
+        self._catalogue = Poller(CATALOGUE, self._read_catalogue)
+        self._orders = Poller("orders", self._read_orders)
         self._orders_of = ""
         self._threads: list[threading.Thread] = []
         self.picture = Picture(
@@ -91,7 +89,6 @@ class Watcher:
         )
 
     def start(self) -> None:
-        """Begin to look."""
         for asked in (self._status, self._lake, self._newest, self._catalogue, self._orders):
             self._threads.append(asked.start(self._stop))
         threading.Thread(target=self._run, name="picture", daemon=True).start()
@@ -122,10 +119,10 @@ class Watcher:
         found = self._lake.value or Found()
         stages = self._read_stages(now, wal, status.data, found) if status else []
         problems = None if status is None else [*status.problems, *self._status_error()]
-        others: list[Asked[Any]] = [self._lake, self._newest, self._catalogue, self._orders]
+        others: list[Poller[Any]] = [self._lake, self._newest, self._catalogue, self._orders]
         asked = [self._status, *([] if down else others)]
         silent_s = max(one.silent_s for one in asked)
-        state = judge(alive, problems, stages, unanswered_s=silent_s, command=command_at_work(self._platform.lock.path))
+        state = judge(alive, problems, stages, unanswered_s=silent_s, command=running_command(self._platform.lock.path))
         self._note(state, problems or [], now)
         return Picture(
             at=now,
@@ -133,13 +130,11 @@ class Watcher:
             state=state,
             stages=tuple(stages),
             services=tuple(status.services) if status else (),
-            problems=tuple(problems or ()),
             tables=kept_tables(status.data) if status else (),
             commits=found.commits,
             failures=(*self._failures.all(), *restarted(read_restarts(self._platform.restarts_file))),
             changes=tuple(self._newest.value or ()),
             put_aside=found.put_aside,
-            quarantined=sum(table.quarantined or 0 for table in status.data.tables) if status else 0,
             reconciled=read_reconciled(self._platform.state_dir / REPORT),
             logs=tuple((name, tuple(last_lines(self._log(name)))) for name in state.parts),
             orders=self._orders.value,
@@ -194,7 +189,7 @@ class Watcher:
         services = self._platform.services
         s3 = services.s3.client()
         commits: list[Commit] = []
-        put_aside: list[PutAside] = []
+        put_aside: list[QuarantinedLine] = []
         read_to: dict[str, int] = {}
         for table in services.tables:
             quarantine = self._quarantines.setdefault(table.name, Quarantine(table.name, table.lake_name))
@@ -222,15 +217,12 @@ class Watcher:
     def _read_to(self, table: LocalTable, progress: str) -> int:
         """Return the offset after the last event that the lake has, by the objects that were landed."""
         name = consumed(progress)
-        offset = int(name.rpartition("/")[2].partition("_")[0]) + 1 if name else 0
+        offset = offset_behind(name) if name else 0
         landed = self._landed(table)
         if landed is None or landed <= offset:
             return offset
-        s3 = self._platform.services.s3.client()
-        prefix = table.landing_prefix
-        after = s3.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=prefix, StartAfter=prefix + name)
         # Not every event makes a line of an object: a tombstone doesn't.
-        return offset if any(entry["Key"].endswith(".json") for entry in after.get("Contents", [])) else landed
+        return offset if lands_behind(self._platform.services.s3.client(), table, name) else landed
 
     def _landed(self, table: LocalTable) -> int | None:
         status = self._status.value[0] if self._status.value else None

@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reached:
+class AffectedRows:
     """Rows of one of the lake's tables that a change reaches.
 
     `what`: what one of them is called, and of several tables the table's name. `keys`: a query for their keys that runs
@@ -25,7 +25,7 @@ class Change:
 
     name: str
     statements: tuple[str, ...]
-    reaches: tuple[Reached, ...]
+    reaches: tuple[AffectedRows, ...]
 
 
 def only(key: int) -> str:

@@ -10,8 +10,8 @@ from rich.table import Table
 from contract import events
 from local.comparison.compare import TableComparison
 from local.comparison.report import lines
-from local.demo.arrival import Arrival
 from local.demo.change import show
+from local.demo.watch import Arrival
 from local.platform.startup import Step, StepState
 
 EVENTS_SHOWN = 2
@@ -61,7 +61,6 @@ class Display:
             self.done(step.name, step.note, step.seconds)
 
     def done(self, name: str, note: str, seconds: float) -> None:
-        """Print one finished step."""
         self.console.print(f"[green]ok[/] {name:<36} {note:<28} {seconds:6.1f} s", highlight=False)
 
     def arrival(self, arrival: Arrival) -> None:

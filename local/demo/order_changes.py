@@ -1,13 +1,13 @@
 """The changes that `make demo` walks through: two after the README's series and four of our own."""
 
 from contract.source import SCHEMA
-from local.demo.change import Change, Reached, only
+from local.demo.change import AffectedRows, Change, only
 
 INSERTED_ORDER = 11075
 
 
-def _orders(keys: str, shows: str) -> tuple[Reached, ...]:
-    return (Reached(what="order", keys=keys, shows=(shows,)),)
+def _orders(keys: str, shows: str) -> tuple[AffectedRows, ...]:
+    return (AffectedRows(what="order", keys=keys, shows=(shows,)),)
 
 
 CHANGES = (

@@ -4,7 +4,7 @@ docs/your-database/kafka-connect.md says what was wrong with them. The new count
 601.
 """
 
-from local.demo.change import Change, Reached, only
+from local.demo.change import AffectedRows, Change, only
 
 COUNTRY, CITY = "Wakanda", "Birnin Zana"
 _NEW_CITY = f"SELECT city_id FROM public.city WHERE city = '{CITY}'"
@@ -13,13 +13,13 @@ PEOPLE = ("customer", "staff", "store")
 _CITY_OF_100 = "SELECT city_id FROM public.address WHERE address_id = 100"
 
 
-def _address(number: int, *shows: str) -> Reached:
-    return Reached(what="address", keys=only(number), shows=shows)
+def _address(number: int, *shows: str) -> AffectedRows:
+    return AffectedRows(what="address", keys=only(number), shows=shows)
 
 
-def _place(number: int, *shows: str) -> Reached:
+def _place(number: int, *shows: str) -> AffectedRows:
     """Return a row of the join."""
-    return Reached(what="address_place", keys=only(number), shows=shows)
+    return AffectedRows(what="address_place", keys=only(number), shows=shows)
 
 
 CHANGES = (
@@ -46,12 +46,12 @@ CHANGES = (
             f" WHERE country = '{COUNTRY}'",
         ),
         reaches=(
-            Reached(
+            AffectedRows(
                 what="country",
                 keys=f"SELECT country_id FROM public.country WHERE country = '{COUNTRY}'",
                 shows=("country",),
             ),
-            Reached(what="city", keys=_NEW_CITY, shows=("city", "country_id")),
+            AffectedRows(what="city", keys=_NEW_CITY, shows=("city", "country_id")),
         ),
     ),
     Change(
@@ -74,7 +74,7 @@ CHANGES = (
         name="rename the city of address 100",
         statements=(f"UPDATE public.city SET city = 'Augusta' WHERE city_id = ({_CITY_OF_100})",),
         reaches=(
-            Reached(what="city", keys=_CITY_OF_100, shows=("city",)),
+            AffectedRows(what="city", keys=_CITY_OF_100, shows=("city",)),
             _place(100, "address", "city"),
         ),
     ),

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from local.comparison.compare import TableComparison
-from local.comparison.platform_tables import compare_platform
+from local.comparison.reconcile import compare_platform
 from local.demo.change import Change
 from local.demo.display import Display
-from local.demo.summary import Proof, StepResult, Summary
+from local.demo.proof import Proof, Summary
 from local.demo.watch import Watch
 from local.folders import BUILD
 from local.look.quarantine import count_quarantined
@@ -80,25 +79,25 @@ def _start(platform: Platform, display: Display) -> float:
     return loaded
 
 
-def _walk_through(walk: WalkThrough, watch: Watch, display: Display) -> list[StepResult]:
+def _walk_through(walk: WalkThrough, watch: Watch, display: Display) -> dict[str, float]:
     """Wait for the initial load, then make each change and watch it arrive."""
     with display.step("initial load") as step:
         rows, seconds = watch.initial_load(timeout_s=INITIAL_LOAD_TIMEOUT_S, on_count=step.note)
         step.note(f"{rows:,} rows in the lake")
-    results = [StepResult(name="initial load", seconds_to_lake=round(seconds, 1))]
+    steps = {"initial load": round(seconds, 1)}
     for change in walk.changes:
         with display.step(change.name) as step:
             arrival = watch.make(change, timeout_s=CHANGE_TIMEOUT_S)
             step.note(f"in the lake after {arrival.seconds:.1f} s")
         display.arrival(arrival)
-        results.append(StepResult(name=change.name, seconds_to_lake=round(arrival.seconds, 1)))
-    return results
+        steps[change.name] = round(arrival.seconds, 1)
+    return steps
 
 
-def compare(platform: Platform, display: Display) -> tuple[list[TableComparison], int]:
+def compare(platform: Platform, display: Display) -> Proof:
     """Compare all tables, as a step; count what the job has put aside, too."""
     with display.step("reconcile") as step:
         found = compare_platform(platform)
         step.note("equal" if all(one.equal for one in found) else "NOT EQUAL")
     client, tables = platform.services.s3.client(), platform.services.tables
-    return found, sum(count_quarantined(client, table.lake_name) for table in tables)
+    return Proof(found=found, quarantined=sum(count_quarantined(client, table.lake_name) for table in tables))

@@ -2,8 +2,10 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import psycopg2
 import psycopg2.extras
@@ -11,15 +13,41 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from local.comparison.compare import same_rows
 from local.comparison.describe import describe
-from local.comparison.platform_tables import compare_platform, compared_tables
+from local.comparison.platform_sides import platform_sides
+from local.comparison.reconcile import compare_platform
 from local.comparison.run import read_catalogue
-from local.demo.arrival import Arrival, NotArrivedError, Row, Seen
-from local.demo.change import Change, Reached
+from local.demo.change import AffectedRows, Change
+from local.errors import PlatformError
+from local.look.topic import Event
 from local.platform.platform import Platform
 from local.platform.tables import LocalTable
 
+Row = Mapping[str, Any]
 # A look takes 0.1 s of CPU on its own and at the S3 endpoint, which the job could use.
 POLL_S = 0.3
+
+
+class NotArrivedError(PlatformError):
+    """A change did not show in the lake in time; the message names the rows and the time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """Rows that have arrived: their keys, and what source, topic (where there is one) and lake have of the first."""
+
+    reached: AffectedRows
+    keys: list[int]
+    source: Row | None
+    lake: Row | None
+    events: Sequence[Event] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrival:
+    """A change that has arrived, and the seconds it took."""
+
+    seen: tuple[Seen, ...]
+    seconds: float
 
 
 class Watch:
@@ -27,7 +55,7 @@ class Watch:
 
     def __init__(self, platform: Platform, loaded: float) -> None:
         """`loaded`: the time.monotonic() at which the source had its rows."""
-        self.parameters = platform.endpoints.source
+        self.parameters = platform.source
         self._platform = platform
         self._loaded = loaded
         self._topic = None if platform.services.pipeline.is_queried else platform.topic
@@ -53,14 +81,13 @@ class Watch:
         self._before = self._topic.bounds()[1] if self._topic else 0
         return rows, seconds
 
-    def arrives(self, reached: Reached, keys: list[int]) -> Callable[[], bool]:
+    def arrives(self, reached: AffectedRows, keys: list[int]) -> Callable[[], bool]:
         """Return the question whether the lake has these rows, in all their columns, or has them no more."""
-        name = self._table(reached).entry.name
-        [wanted] = [wanted for wanted in compared_tables(self._platform) if wanted.entry.name == name]
+        [wanted] = platform_sides(self._platform, [self._table(reached).entry.name]).tables
         table = describe(wanted, read_catalogue(self.parameters, [wanted]))
         return partial(same_rows, self.parameters, table, [str(key) for key in keys])
 
-    def seen(self, reached: Reached, keys: list[int]) -> Seen:
+    def seen(self, reached: AffectedRows, keys: list[int]) -> Seen:
         """Return what the source, the topic since the change before, and the lake have of these rows."""
         table, events = self._table(reached), []
         [name] = table.entry.key
@@ -75,7 +102,7 @@ class Watch:
         lake = next((row for row in rows if row[name] == keys[0]), None)
         return Seen(reached=reached, keys=keys, source=source, lake=lake, events=events)
 
-    def _table(self, reached: Reached) -> LocalTable:
+    def _table(self, reached: AffectedRows) -> LocalTable:
         services = self._platform.services
         # The orders' pipeline has one table, whose rows its demo calls orders.
         [table] = services.tables if len(services.tables) == 1 else services.chosen([reached.what])

@@ -78,7 +78,6 @@ class Lake:
             raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
 
     def exists(self) -> bool:
-        """Tell whether the table has a commit to read."""
         return self.last_commit() is not None
 
     def last_commit(self) -> str | None:

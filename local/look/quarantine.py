@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from contract.lake import QUARANTINE_FOLDER
+from local.look.json_lines import keys, lines
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 BUCKET = "lake"
+# An entry about a whole file, which lies there without this ending.
+OF_A_FILE = ".reason.json"
 
 
 def prefix(table: str) -> str:
@@ -25,15 +28,13 @@ def count_quarantined(client: "S3Client", table: str) -> int:
 def entries(client: "S3Client", table: str, bucket: str = BUCKET) -> Iterator[list[dict[str, Any]]]:
     """Yield what the job says of each event that it has put aside of a table of the lake, an object at a time.
 
-    A file that was set aside whole is left out: the entry beside it tells of it.
+    A file that was set aside whole is left out: its entry describes it.
     """
-    for lines in _lines(client, table, bucket):
-        yield [json.loads(line) for line in lines]
+    for found in _lines(client, table, bucket):
+        yield [json.loads(line) for line in found]
 
 
 def _lines(client: "S3Client", table: str, bucket: str) -> Iterator[list[bytes]]:
-    pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix(table))
-    names = {entry["Key"] for page in pages for entry in page.get("Contents", [])}
-    for name in sorted(name for name in names if f"{name}.reason.json" not in names):
-        body = client.get_object(Bucket=bucket, Key=name)["Body"]
-        yield [line for line in body.iter_lines() if line.strip()]
+    found = set(keys(client, bucket, prefix(table)))
+    for key in sorted(key for key in found if f"{key}{OF_A_FILE}" not in found):
+        yield lines(client, bucket, key)

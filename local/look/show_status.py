@@ -12,7 +12,6 @@ BYTES_PER_MB = 1_000_000
 
 
 def print_status(console: Console, found: Status) -> None:
-    """Print services, data and problems."""
     console.print(_services(found))
     if len(found.data.tables) > 1:
         console.print(_tables(found.data.tables, queried=found.data.queried))
@@ -80,7 +79,6 @@ def _progress(data: DataStatus) -> Table:
 
 
 def _add_way(progress: Table, data: DataStatus) -> None:
-    """Say how far changes are on their way from the log to the lake."""
     progress.add_row("slot", _slot(data.slot))
     objects = f"{_cell(data.landing_objects)} objects"
     if len(data.tables) == 1:

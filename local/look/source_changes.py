@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from capture.objects import source_objects
-from capture.query_checks import unfit
+from capture.query_checks import query_problems
 from contract.table_names import table_option
 from local.look.added_columns import added, older_rows
 from local.platform.services import Services
@@ -23,8 +23,8 @@ def source_changes(services: Services, tables: Sequence[LocalTable]) -> list[str
     if pipeline.outbox is not None:
         return []
     if pipeline.is_queried:
-        return unfit(services.database.parameters(), pipeline)
-    lines = services.database.drift(source_objects(pipeline), pipeline.name)
+        return query_problems(services.database.parameters(), pipeline)
+    lines = services.database.source_problems(source_objects(pipeline), pipeline.name)
     with ThreadPoolExecutor(_LOOKERS) as pool:
         for found in pool.map(lambda table: _unfetched(services, table), tables):
             lines += found

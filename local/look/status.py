@@ -23,12 +23,12 @@ from local.look.lake import Lake, LakeError
 from local.look.quarantine import count_quarantined
 from local.look.source_changes import source_changes
 from local.look.table_states import TableState
-from local.platform.order import STOP_ORDER, SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.restarts import Restarts, read_restarts
+from local.platform.steps import STOP_ORDER, SUPERVISOR
 from local.platform.tables import DERIVED, LANDING_BUCKET, LocalDerived, LocalTable
+from local.services.outside_database import refusal
 from local.services.source_database import OutboxQueue, Slot
-from local.source.outside import refusal
 
 # What a service that is away, or has no data yet, makes its client raise.
 UNAVAILABLE = (
@@ -169,7 +169,6 @@ def read_status(platform: Platform, tables: Sequence[str] = (), *, count: CountR
 
 
 def queue_problems(queue: OutboxQueue | None) -> list[str]:
-    """Say what the outbox can't write."""
     if queue is None or not queue.failing:
         return []
     return [
@@ -198,6 +197,14 @@ def truncate_problems(tables: Sequence[TableStatus]) -> list[str]:
     ]
 
 
+def require_answers(platform: Platform, *names: str) -> None:
+    """Raise PlatformError when one of these services doesn't run, or hangs."""
+    platform.require(*names)
+    if silent := sorted(silent_services(platform, set(names))):
+        logs = ", ".join(str(platform.processes.log_file(name)) for name in silent)
+        raise PlatformError(f"{', '.join(silent)} doesn't respond (stopped or hung): see {logs}")
+
+
 def silent_services(platform: Platform, running: set[str]) -> set[str]:
     """Name the services that hang: stopped by a signal, or without an answer within ANSWER_S."""
     stopped = {name for name in running if is_stopped(platform.pid(name))}
@@ -222,7 +229,6 @@ def silent_services(platform: Platform, running: set[str]) -> set[str]:
 
 
 def is_stopped(pid: int | None) -> bool:
-    """Tell whether a process is held up by a signal."""
     with contextlib.suppress(psutil.NoSuchProcess):
         return pid is not None and psutil.Process(pid).status() == psutil.STATUS_STOPPED
     return False

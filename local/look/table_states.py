@@ -19,7 +19,6 @@ class TableState:
 
     @property
     def fails(self) -> bool:
-        """Whether it fails."""
         return self.state == FAILING
 
 

@@ -49,7 +49,6 @@ class Topic:
             return {name: replace(self, name=name)._bounds(consumer)[1] for name in names}
 
     def count(self) -> int:
-        """Return how many events the topic holds."""
         first, end = self.bounds()
         return end - first
 

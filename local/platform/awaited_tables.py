@@ -1,4 +1,4 @@
-"""The tables that `up` waits for in the lake: which aren't there yet, and which can't come until they are mended."""
+"""The tables that `up` waits for in the lake: which are missing, and which can't come until they are repaired."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -7,12 +7,12 @@ from local.errors import FailingTablesError
 from local.look.table_states import TableState
 from local.platform.tables import LocalTable
 
-# What the job's next attempts may mend by themselves, such as a claim of a job that was killed.
+# Some failures end by themselves, such as the claim of a job that was killed.
 PATIENCE_S = 10.0
 
 
 class AwaitedTables:
-    """What is left of some tables. `absent` says which aren't in the lake, `states` what the job says of each."""
+    """Tables that aren't in the lake yet. `absent` filters those, `states` is what the job reports of each."""
 
     def __init__(
         self,
@@ -30,9 +30,9 @@ class AwaitedTables:
         self._alone_since: float | None = None
 
     def arrived(self) -> bool:
-        """Tell whether all are there.
+        """Tell whether all have arrived.
 
-        Raises FailingTablesError, with a line per table, once for PATIENCE_S none is left but those that fail.
+        Raises FailingTablesError, with a line per table, once only failing tables were left for PATIENCE_S.
         """
         self._left = tuple(self._absent(self._left))
         if not self._left:
@@ -52,11 +52,10 @@ class AwaitedTables:
         return False
 
     def missing(self) -> str:
-        """Name what is left."""
         return ", ".join(table.name for table in self._left)
 
     def _reasons(self) -> dict[str, str]:
-        """Why those that fail do; an attempt that isn't over yet has no reason."""
+        """Return the failing tables' reasons; an attempt that isn't over yet has none."""
         states = self._states()
         found = ((table.name, states.get(table.job_name)) for table in self._left)
         return {name: state.reason for name, state in found if state and state.fails and state.reason}

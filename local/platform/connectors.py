@@ -1,9 +1,10 @@
-"""The two connectors of a platform's pipeline: their settings, rights and topics, and how they are started."""
+"""A pipeline's two connectors: their settings, rights and topics, and how they are started."""
 
 import contextlib
 import json
 import secrets
 import sys
+import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,16 +12,16 @@ from pathlib import Path
 import psycopg2
 
 from capture.odd_values import what_stops
-from contract.capture_objects import HEARTBEAT, SIGNAL, heartbeat_statement, own_schema
 from contract.lake import LANDING_PREFIX
+from contract.source import HEARTBEAT, SIGNAL, heartbeat_statement, own_schema
 from db.connecting import connect
 from db.errors import LoadError
-from db.source.replication import OUTBOX, Published
+from db.source.replication import OUTBOX, Expected
 from local.errors import PlatformError
 from local.platform.services import Services
 from local.platform.set_aside import SetAside
-from local.platform.state import Passwords, password, write_private
 from local.platform.tables import LANDING_BUCKET
+from local.private_files import password, write_private
 from local.resnapshot.changed_tables import ChangedTables
 from local.resnapshot.connector import LocalConnector
 from local.services.connect import OFFSET_TOPIC
@@ -31,29 +32,29 @@ from local.services.s3 import ENVIRONMENT, REGION
 from local.sink import held
 from local.sink.held import Held
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.sink_connector import sink_connector
-from plugins.source_connector import source_connector, with_salt
-from plugins.topics import planned_topics
+from plugins.kafka.topics import planned_topics
+from plugins.sink.sink_connector import sink_connector
+from plugins.source.source_connector import source_connector, with_salt
 from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
 
-# How long a connector that had failed before may go on saying so after it was told to start again.
+# How long a restarted connector may still report its earlier failure.
 RESTART_S = 10
 SALT_BYTES = 24
 SALT_FILE = "salt"
-# Names the tables that were added and not read yet.
+# Names the tables that were added and aren't read yet.
 TO_READ = "to-read.json"
-# Names those that the connector failed at.
+# Names the tables that the connector failed at.
 ASIDE = "set-aside.json"
 SINK_GRACE_S = 30
 
 
-def published(pipeline: Pipeline) -> Published:
-    """Return what a pipeline's connector reads by."""
+def published(pipeline: Pipeline) -> Expected:
+    """Return the publication, the tables and the role of a pipeline's connector."""
     if pipeline.outbox is not None:
         return OUTBOX
     schema = own_schema(pipeline.name)
-    return Published(
+    return Expected(
         publication=pipeline.source.publication,
         tables=frozenset({f"{schema}.{HEARTBEAT}", f"{schema}.{SIGNAL}", *(table.name for table in pipeline.tables)}),
         role=pipeline.source.role,
@@ -61,8 +62,8 @@ def published(pipeline: Pipeline) -> Published:
     )
 
 
-def source_settings(services: Services, passwords: Passwords) -> SourceSettings:
-    """Return the source connector's settings: as on AWS, but quick, since somebody waits for each change."""
+def source_settings(services: Services) -> SourceSettings:
+    """Return the source connector's settings: as on AWS, but quicker, since a person waits for each change."""
     pipeline, connector = services.pipeline, services.connector
     settings = SourceSettings(
         name=f"{pipeline.name}-source",
@@ -70,7 +71,7 @@ def source_settings(services: Services, passwords: Passwords) -> SourceSettings:
         database_port=int(connector["port"]),
         database_name=str(connector["dbname"]),
         database_user=pipeline.source.role,
-        database_password=services.connect.password_reference(passwords.connector),
+        database_password=services.connect.password_reference(services.passwords.connector),
         database_sslmode=str(connector.get("sslmode", "disable")),
         database_root_certificate=connector.get("sslrootcert"),
         topic_prefix=pipeline.source.topic_prefix,
@@ -83,21 +84,21 @@ def source_settings(services: Services, passwords: Passwords) -> SourceSettings:
     )
     if pipeline.outbox is not None:
         return settings
-    # What is ours in a database of ordinary tables; the outbox has a heartbeat that does more.
+    # Our own tables among ordinary ones; the outbox's heartbeat does more.
     schema = own_schema(pipeline.name)
     return replace(settings, heartbeat_query=heartbeat_statement(schema), signal_table=f"{schema}.{SIGNAL}")
 
 
 class Connectors:
-    """Source connector and sink of the platform in `folder`."""
+    """Source connector and sink of a platform."""
 
-    def __init__(self, folder: Path, *, services: Services, passwords: Passwords, processes: Processes) -> None:
-        self._folder = folder
+    def __init__(self, services: Services, processes: Processes) -> None:
         self._services = services
         self._processes = processes
-        self.grace_s: dict[str, float] = {}
-        self.source = source_settings(services, passwords)
-        self.aside = SetAside(folder / "connect" / ASIDE)
+        self._folder = services.folder
+        self._patient_until: dict[str, float] = {}
+        self.source = source_settings(services)
+        self.aside = SetAside(self._folder / "connect" / ASIDE)
         self.sink = SinkSettings(
             name=f"{services.pipeline.name}-sink",
             topics=self.source.topics,
@@ -107,31 +108,36 @@ class Connectors:
             endpoint=services.s3.endpoint,
             flush_interval_seconds=1,
         )
-        # Kept for ever: a platform that was down for a week goes on from where it was.
+        # Kept for ever, so that a platform continues after a week of downtime.
         self.topics = planned_topics(self.source, self.sink, brokers=1, retention_hours=None, offsets=OFFSET_TOPIC)
 
     @property
     def rights(self) -> frozenset[Acl]:
-        """What each role may do in Kafka."""
         return platform_acls(self.source, self.sink, self.topics)
 
     @property
     def source_configuration(self) -> dict[str, str]:
-        """What the worker is told of the source connector: of all tables but those that are set aside."""
+        """The source connector's configuration, without the tables that are set aside."""
         configuration = source_connector(self._captured)
         if any(table.hash for table in self._services.pipeline.tables):
             configuration = with_salt(configuration, kept_salt(self._folder / "secrets" / SALT_FILE))
         return self._acting_as(SOURCE, configuration)
 
-    def create_topics(self) -> str:
+    def grant_rights(self) -> str | None:
+        """Bring the rights on Kafka to what the roles have on AWS."""
+        made, removed = self._services.kafka.sync_acls(self.rights)
+        return f"{made} ACLs made, {removed} removed" if made or removed else None
+
+    def create_topics(self) -> str | None:
         """Create the pipeline's topics ahead of the connectors, as on AWS."""
         self._services.kafka.create_topics(self.topics, user=TOPICS)
-        return f"{len(self.source.topics)} of changes"
+        count = len(self.source.topics)
+        return f"{count} of changes" if count > 1 else None
 
     def start_source(self) -> str | None:
-        """Configure the source connector; say what became of its tables where they are others than before.
+        """Configure the source connector; return a note when its tables have changed.
 
-        One at which it fails meanwhile is set aside.
+        A table at which it fails meanwhile is set aside.
         """
         configuration = self.source_configuration
         tables = ChangedTables(
@@ -152,7 +158,7 @@ class Connectors:
         return note
 
     def set_aside(self) -> str | None:
-        """Leave out the table that the connector fails at and start it again; name the table, None for no such failure.
+        """Restart the connector without the table that it fails at; return that table, None for no such failure.
 
         The last table is never left out. Raises PlatformError, psycopg2.Error.
         """
@@ -164,10 +170,10 @@ class Connectors:
         return failure.table
 
     def _found_in(self, name: str) -> str:
-        """Say where a table has what stops it, as far as a short look finds it."""
+        """Say where in a table the value is that stops it, if a short look finds it."""
         entry = next((table for table in self._services.pipeline.tables if table.name == name), None)
         found = ""
-        # What keeps us from looking keeps no table from being set aside.
+        # The table is set aside even when nothing can be looked up.
         with contextlib.suppress(psycopg2.Error, LoadError):
             if entry is not None:
                 with contextlib.closing(connect(self._services.database.parameters())) as connection:
@@ -176,7 +182,7 @@ class Connectors:
 
     def take_back(self, tables: Iterable[str]) -> list[str]:
         """Capture and read what was set aside of these tables; name them. Raises PlatformError when one fails again."""
-        self.set_aside()  # where no supervisor has done so
+        self.set_aside()  # if no supervisor has done so
         back = self.aside.take_back(tables)
         if back:
             self.start_source()
@@ -189,7 +195,6 @@ class Connectors:
         return replace(self.source, tables=self.aside.without(self.source.tables))
 
     def source_connector(self) -> LocalConnector:
-        """Return the source connector, as a re-snapshot needs it."""
         return LocalConnector(
             self._services.connect.api,
             [table.topic for table in self._services.tables],
@@ -203,19 +208,19 @@ class Connectors:
         if self._services.options.lenses:
             self.configure(self.sink.name, self._acting_as(SINK, sink_connector(self.sink)))
             return
-        # An earlier start may have had the real one, and both would share the consumer group.
+        # An earlier start may have left the real one, and both would share the consumer group.
         self._services.connect.api.delete_connector(self.sink.name)
         self.run_sink()
 
     def run_sink(self) -> None:
-        """Start the stand-in of the S3 sink, unless it runs as it is to; with other topics it is started anew."""
+        """Start the stand-in of the S3 sink, unless it runs with this configuration."""
         path = self._folder / "sink" / "sink.json"
         configuration = json.dumps({"name": self.sink.name, "config": sink_connector(self.sink)}, indent=1) + "\n"
         if self._processes.main("sink") is not None:
             if path.exists() and path.read_text(encoding="utf-8") == configuration:
                 return
             self._processes.stop("sink", grace_s=SINK_GRACE_S)
-            # It may have asked for a table's topic that nobody may read any more.
+            # It may have asked for the topic of a table that is no longer captured.
             self._services.kafka.rights_mark.touch()
         write_private(path, configuration)
         argv = [sys.executable, "-m", "local.sink", "--config", str(path)]
@@ -225,11 +230,15 @@ class Connectors:
 
     @property
     def held(self) -> list[Held]:
-        """The records that the stand-in refuses: nothing behind them is landed."""
+        """The records that the stand-in refuses; it lands nothing behind them."""
         return held.read(self._folder / "sink" / held.HELD)
 
+    @property
+    def held_topics(self) -> frozenset[str]:
+        return frozenset(record.topic for record in self.held)
+
     def pass_over(self, topics: Collection[str]) -> None:
-        """Have the stand-in leave out the records of these topics that it refuses."""
+        """Let the stand-in skip the records of these topics that it refuses."""
         chosen = [record for record in self.held if record.topic in topics]
         if not chosen:
             return
@@ -240,26 +249,32 @@ class Connectors:
         self.run_sink()
 
     def resume_sink(self) -> None:
-        """Let the real sink, which was stopped, run again."""
+        """Resume the real sink, which was stopped."""
         self._services.connect.api.resume(self.sink.name)
 
     def configure(self, name: str, configuration: Mapping[str, str]) -> None:
-        """Give a connector its configuration; one that had failed starts again, and may say so for a while."""
+        """Give a connector its configuration; restart it if it had failed."""
         api = self._services.connect.api
         failed_before = api.failure(name) is not None
         api.put_connector(name, configuration)
         if failed_before:
             api.restart_failed(name)
-            self.grace_s[name] = RESTART_S
+            self._patient_until[name] = time.monotonic() + RESTART_S
+
+    def failure(self, name: str) -> str | None:
+        """Return why a connector has failed, None when it hasn't or was just told to start again."""
+        if time.monotonic() < self._patient_until.get(name, 0.0):
+            return None
+        return self._services.connect.api.failure(name)
 
     def _acting_as(self, user: str, configuration: Mapping[str, str]) -> dict[str, str]:
-        """Let a connector act as the role that is its own on AWS; everything else is as there."""
+        """Let a connector log in to Kafka as its role on AWS."""
         login = self._services.kafka.users.java_login(user)
         return {**configuration, **self._services.connect.acting_as(user, login)}
 
 
 def kept_salt(path: Path) -> str:
-    """Return the salt of hashed columns, made up the first time: another one would change every hash."""
+    """Return the salt of hashed columns, made once: another one would change every hash."""
     if not path.exists():
         write_private(path, secrets.token_hex(SALT_BYTES) + "\n")
     return password(path)

@@ -10,27 +10,27 @@ from local.platform.tables import PLACES
 from local.services.processes import Command, Processes
 from local.services.s3 import ENVIRONMENT
 from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
-from settings.job import JobPace, JobPlaces, made_of_others, server, table_job
+from settings.job import JobPace, JobPlaces, derived_jobs, server, table_job
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import Pipeline
 from spark_jobs.options import keys, submit
 from spark_jobs.options.submit import TableJob
 
-# What the job's environment needs of what spark_submit gives it; the caller's AWS credentials aren't among it.
+# The part of spark_submit's environment that the job needs: the caller's AWS credentials aren't in it.
 JOB_VARIABLES = ("JAVA_HOME", "SPARK_", "PYSPARK_", "AWS_ENDPOINT_URL_", "AWS_EC2_METADATA_DISABLED")
 # As long as a commit may take.
 GRACE_S = 90
-# What the job that runs was started with.
+# Describes what the running job was started with.
 STARTED = "started.json"
-# Here nobody pays for requests, and somebody waits for each change.
+# Requests cost nothing here, and a person waits for each change.
 POLL = {keys.POLL_INTERVAL: "0.2"}
 DERIVED_S = 5
-# What a driver needs beside the first tables.
+# A driver's memory grows with its tables, but for the first few.
 MEMORY_MB, MEMORY_PER_TABLE_MB, FREE_TABLES, MOST_MEMORY_MB = 1024, 32, 4, 3072
 
 
 def places(services: Services) -> JobPlaces:
-    """Return where the job of a platform reads and writes; of a database it asks rows, or new columns' types."""
+    """Return where a platform's job reads and writes; from a database it reads rows or the types of new columns."""
     if services.pipeline.outbox is not None:
         return PLACES
     where = services.connector
@@ -47,9 +47,9 @@ def places(services: Services) -> JobPlaces:
 
 
 def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | None = None) -> list[TableJob]:
-    """Return what the job does for each table, those that are made of others last.
+    """Return what the job does for each table, derived ones last.
 
-    In `folder` it says how far it has looked at those that it queries.
+    It writes into `folder` how far it has read the tables that it queries.
     """
     pace = JobPace(sync_interval_seconds=0, derived_seconds=DERIVED_S, configuration=POLL)
     captured = [table_job(pipeline, table, where, pace) for table in pipeline.tables]
@@ -60,11 +60,11 @@ def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | Non
             )
             for job in captured
         ]
-    return captured + made_of_others(pipeline, where, pace)
+    return captured + derived_jobs(pipeline, where, pace)
 
 
 def looked_file(folder: Path, lake_table: str) -> Path:
-    """Return where the job in a folder says how far it has looked at a table (spark_jobs/listeners.py)."""
+    """Return the file in which the job says how far it has read a table (spark_jobs/listeners.py)."""
     return folder.resolve() / "looked" / lake_table
 
 
@@ -95,9 +95,9 @@ def multi_table_arguments(pipeline: Pipeline, folder: Path, where: JobPlaces = P
 
 
 def start_job(services: Services, processes: Processes, folder: Path, *, once: Sequence[str] = ()) -> None:
-    """Start the streaming job in a folder; one that runs with other tables or schemas is stopped first.
+    """Start the streaming job in a folder; stop it first when it runs with other tables or schemas.
 
-    `once`: options for this start alone, which a job that runs is stopped for, too.
+    `once`: options for this start alone, for which a running job is stopped, too.
     """
     pipeline, started = services.pipeline, folder / STARTED
     where = places(services)
@@ -125,7 +125,7 @@ def start_job(services: Services, processes: Processes, folder: Path, *, once: S
 
 
 def _description(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | None = None) -> str:
-    """Return what a job that runs must be started anew for, when it changes: a table, what is done with it, a schema.
+    """Return all that a running job must be restarted for when it changes: tables, their properties, schemas.
 
     It reads its files when it starts.
     """

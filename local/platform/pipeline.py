@@ -1,96 +1,69 @@
-"""One pipeline on the local platform: what moves its data through the services, and how far that is."""
+"""One pipeline on the local platform: it moves data through the services, and says how far that is."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from contract.lake import LANDING_PREFIX
 from contract.table_names import table_option
-from local.errors import FailingTablesError, PlatformError
+from local.errors import FailingTablesError
 from local.look.table_states import TableState, TableStates
 from local.platform.awaited_tables import AwaitedTables
 from local.platform.connectors import Connectors, published
 from local.platform.job import start_job
 from local.platform.services import SECRET, Services
-from local.platform.state import Passwords
 from local.platform.tables import GLUE_DATABASE, LAKE_BUCKET, LANDING_BUCKET, LocalTable
-from local.platform.waiting import Wait, Waiting
-from local.resnapshot.connector import LocalConnector
+from local.platform.waiting import Waiting
 from local.resnapshot.recreated_topic import FormerTopic
-from local.services.kafka.acls import Acl
 from local.services.processes import Processes
 from local.services.source_database import Slot
-from local.source.embedded import EmbeddedSource, OutsideSource, Source
 from plugins.connector_names import sink_group
 
 
 class LocalPipeline:
-    """The moving parts of the platform in `folder`."""
+    """The moving parts of a platform."""
 
-    # What must run for data to come, besides what is waited for.
+    # These services must run for any data to arrive.
     needs: Sequence[str] = ("kafka",)
 
-    def __init__(self, folder: Path, *, services: Services, passwords: Passwords, processes: Processes) -> None:
-        self._folder = folder
+    def __init__(self, services: Services, processes: Processes) -> None:
+        self.connectors = Connectors(services, processes)
         self._services = services
-        self._passwords = passwords
         self._processes = processes
-        self._connectors = Connectors(folder, services=services, passwords=passwords, processes=processes)
+        source = self.connectors.source
         self._waiting = Waiting(
             processes,
-            services.connect.api,
-            self.lost_changes,
-            self._connectors.grace_s,
             self.needs,
-            set_aside=lambda connector: connector == self.source_name and self.set_aside() is not None,
+            lost_changes=self.lost_changes,
+            failure=self.connectors.failure,
+            set_aside=lambda connector: connector == source.name and self.connectors.set_aside() is not None,
         )
         self._published = published(services.pipeline)
         self._states = TableStates(processes)
 
     @property
     def tables(self) -> tuple[LocalTable, ...]:
-        """The pipeline's tables."""
         return self._services.tables
-
-    @property
-    def source_name(self) -> str:
-        """The source connector's name."""
-        return self._connectors.source.name
-
-    @property
-    def sink_name(self) -> str:
-        """The sink connector's name."""
-        return self._connectors.sink.name
-
-    @property
-    def slot_name(self) -> str:
-        """The replication slot's name."""
-        return self._connectors.source.slot_name
 
     def slot(self) -> Slot | None:
         """Return the source's replication slot and how far it is behind; None when there is none."""
         database = self._services.database
-        return database.slot(self.slot_name, database.wal_position())
+        return database.slot(self.connectors.source.slot_name, database.wal_position())
 
     def source_is_read(self) -> bool:
-        """Tell whether a connector reads the source's replication slot."""
         slot = self.slot()
         return slot is not None and slot.active
 
-    def source_connector(self) -> LocalConnector:
-        """The source connector, for a re-snapshot."""
-        return self._connectors.source_connector()
-
     def former_topics(self) -> list[FormerTopic]:
-        """What was landed of each table, beside its topic as it is now."""
+        """Return, of each table, what compares its landed records with its current topic."""
         return [
             FormerTopic(
                 self._services.kafka,
                 self._services.s3,
                 topic=table.topic,
-                planned=self._connectors.topics,
+                planned=self.connectors.topics,
                 bucket=LANDING_BUCKET,
                 prefix=LANDING_PREFIX,
-                sink=self.sink_name,
+                sink=self.connectors.sink.name,
                 way_out=self._published.way_out,
             )
             for table in self.tables
@@ -102,9 +75,10 @@ class LocalPipeline:
 
     def lost_changes(self) -> str | None:
         """Say in one line why changes don't leave the source, or are missing for good; None when all is well."""
+        source = self.connectors.source
         # In this order: an offset that was stored meanwhile may be beyond the position that we know.
-        offsets = self._services.connect.api.stored_offsets(self.source_name)
-        state = self._services.database.replication(self.slot_name, self._published)
+        offsets = self._services.connect.api.stored_offsets(source.name)
+        state = self._services.database.replication(source.slot_name, self._published)
         if any(int(offset.get("lsn") or 0) > state.position for offset in offsets):
             return (
                 f"the log of {state.database} is behind what was read from it, so the database was restored, and new"
@@ -115,87 +89,39 @@ class LocalPipeline:
         return problems[0] if problems else self.former_topic_problem()
 
     def set_landing_aside(self) -> int:
-        """Make room for topics that were made again; return how many objects were in their way."""
-        self._services.connect.api.stop(self.sink_name)
+        """Move the landed objects of recreated topics away; return their number."""
+        self._services.connect.api.stop(self.connectors.sink.name)
         self._processes.stop("sink", grace_s=0)
         return sum(former.set_aside() for former in self.former_topics() if former.problem())
 
-    def load_source(self) -> str:
-        """Have all in the source database that the connector needs."""
-        return self._source.make_ready()
-
-    @property
-    def _source(self) -> Source:
-        services = self._services
-        if services.options.outside is not None:
-            return OutsideSource(services.pipeline, services.options.outside, services.database.parameters())
-        return self._embedded()
-
-    def _embedded(self) -> EmbeddedSource:
-        services = self._services
-        if services.pipeline.source.example is None:
-            raise PlatformError(
-                f"pipeline {services.pipeline.name} has no example, so it needs its database: give --dsn …"
-            )
-        return EmbeddedSource(
-            services.pipeline,
-            services.database,
-            services.options,
-            connector_password=self._passwords.connector,
-            folder=self._folder,
-        )
-
     def fill_aws(self) -> None:
-        """Create what moto has forgotten: the Glue database and the connector's secret."""
+        """Create the Glue database and the connector's secret, which moto forgets at each stop."""
         self._services.aws.create_database(GLUE_DATABASE)
         self._services.aws.put_secret(SECRET, self._services.connector)
 
-    @property
-    def rights(self) -> frozenset[Acl]:
-        """What each role may do in Kafka."""
-        return self._connectors.rights
-
-    def grant_rights(self) -> str | None:
-        """Bring the rights on Kafka to what the roles have on AWS."""
-        made, removed = self._services.kafka.bring_acls(self.rights)
-        return f"{made} ACLs made, {removed} removed" if made or removed else None
-
-    def create_topics(self) -> str | None:
-        """Create the pipeline's topics ahead of the connectors, as on AWS."""
-        note = self._connectors.create_topics()
-        return note if len(self.tables) > 1 else None
-
     def create_buckets(self) -> None:
-        """Create the buckets of landing and lake."""
         self._services.s3.create_buckets([LANDING_BUCKET, LAKE_BUCKET])
 
     def start_source(self) -> str:
         """Configure the source connector and wait until what was committed so far is in the topics."""
-        # No connector comes to other tables then, and that would hide the cause.
+        # Else the connector's failure to pick up new tables would hide the cause.
         self._waiting.check_nothing_is_lost()
-        changed = self._connectors.start_source()
-        self._waiting.wait(Wait(reached=self._delivery(), what="snapshot", failing=self.source_name))
+        changed = self.connectors.start_source()
+        self._waiting.wait("snapshot", self._delivery(), connector=self.connectors.source.name)
         events = f"{sum(self.topic_ends().values()):,} events"
         return f"{events}; {changed}" if changed else events
 
-    def set_aside(self) -> str | None:
-        """Take the table that the source connector fails at out of it; name it, None when the failure is of no table.
-
-        Raises PlatformError when the connector doesn't start without it.
-        """
-        return self._connectors.set_aside()
-
     def take_back(self, tables: Sequence[str]) -> list[str]:
-        """Have the source connector capture and read again what was set aside of these tables; name those.
+        """Let the source connector capture and read again those of the tables that are set aside; name them.
 
-        What the sink refuses of them is passed over. Raises PlatformError with the reason when one fails again.
+        The sink skips the records of them that it refuses. Raises PlatformError with the reason when one fails again.
         """
-        self._connectors.pass_over([table.topic.name for table in self.tables if table.name in tables])
-        return self._connectors.take_back(tables)
+        self.connectors.pass_over([table.topic.name for table in self.tables if table.name in tables])
+        return self.connectors.take_back(tables)
 
     def tables_aside(self) -> dict[str, str]:
-        """Return the tables that nothing comes of, each with the reason and the way out."""
-        aside, held = self._connectors.aside.read(), {record.topic: record.reason for record in self._connectors.held}
+        """Return the tables whose data doesn't flow, each with the reason and the remedy."""
+        aside, held = self.connectors.aside.read(), {record.topic: record.reason for record in self.connectors.held}
         pipeline = self._services.pipeline
         for table in self.tables:
             if (reason := held.get(table.topic.name)) is not None:
@@ -210,39 +136,32 @@ class LocalPipeline:
             lines = (f"    table {table}: {reason}" for table, reason in aside.items())
             raise FailingTablesError("\n".join([f"{len(aside)} of {len(self.tables)} tables are set aside", *lines]))
 
-    def start_sink(self) -> None:
-        """Start the stand-in of the S3 sink, or configure the real one on the worker."""
-        self._connectors.start_sink()
-
-    def run_sink(self) -> None:
-        """Start the stand-in of the S3 sink, unless it runs."""
-        self._connectors.run_sink()
-
-    def resume_sink(self) -> None:
-        """Let the real sink, which was stopped, run again."""
-        self._connectors.resume_sink()
-
     def wait_landed(self) -> str:
         """Wait until the sink has landed everything that is in the topics now."""
         ends = self.topic_ends()
-        # The real one is a connector of the worker.
-        service, failing = ("connect", self.sink_name) if self._services.options.lenses else ("sink", None)
+        # The real sink is a connector of the worker.
+        lenses = self._services.options.lenses is not None
 
         def landed() -> bool:
-            offsets, held = self.sink_offsets(), {record.topic for record in self._connectors.held}
+            offsets, held = self.sink_offsets(), self.connectors.held_topics
             return all(offsets[topic] >= end for topic, end in ends.items() if topic not in held)
 
-        self._waiting.wait(Wait(reached=landed, what="landing", service=service, failing=failing))
+        self._waiting.wait(
+            "landing",
+            landed,
+            service="connect" if lenses else "sink",
+            connector=self.connectors.sink.name if lenses else None,
+        )
         return f"{self._services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX):,} objects"
 
     @property
     def job_folder(self) -> Path:
-        """Where the streaming job keeps what it is started with, and says how far it has looked."""
-        return self._folder / "job"
+        """The streaming job's folder: what it is started with, and how far it has looked."""
+        return self._services.folder / "job"
 
-    def start_job(self) -> None:
-        """Start the streaming job, unless it runs with these tables and schemas."""
-        start_job(self._services, self._processes, self.job_folder)
+    def start_job(self, *once: str) -> None:
+        """Start the streaming job, unless it runs with these tables and schemas; `once`: options of this start."""
+        start_job(self._services, self._processes, self.job_folder, once=once)
 
     def wait_lake(self) -> str | None:
         """Wait until each table with events is in the lake and in the catalogue, which the job tells at its start.
@@ -256,16 +175,16 @@ class LocalPipeline:
             return [table for table in tables if table.lake_name not in known or not table.lake.exists()]
 
         awaited = AwaitedTables(wanted, absent=absent, states=self.table_states)
-        self._waiting.wait(Wait(reached=awaited.arrived, what="lake", service="job", missing=awaited.missing))
+        self._waiting.wait("lake", awaited.arrived, service="job", missing=awaited.missing)
         return f"{len(wanted)} tables" if len(self.tables) > 1 else None
 
     def awaited(self) -> list[LocalTable]:
         """Return the tables that must come to the lake: those with events, which the sink lands."""
-        ends, held = self.topic_ends(), {record.topic for record in self._connectors.held}
+        ends, held = self.topic_ends(), self.connectors.held_topics
         return [table for table in self.tables if ends[table.topic.name] and table.topic.name not in held]
 
     def table_states(self) -> dict[str, TableState]:
-        """Return what the job of many tables says of each, by its job_name."""
+        """Return what the job of many tables reports of each, by its job_name."""
         return self._states.read()
 
     def topic_ends(self) -> dict[str, int]:
@@ -273,24 +192,25 @@ class LocalPipeline:
         return self._services.topic.ends(table.topic.name for table in self.tables)
 
     def sink_offsets(self) -> dict[str, int]:
-        """Return the offset that the sink goes on from, of each topic: all before it is in the landing bucket."""
+        """Return each topic's offset at which the sink continues: all before it is in the landing bucket."""
         topics = [table.topic.name for table in self.tables]
-        found = self._services.kafka.committed_offsets(sink_group(self.sink_name), topics)
+        found = self._services.kafka.committed_offsets(sink_group(self.connectors.sink.name), topics)
         return {topic: offset or 0 for topic, offset in found.items()}
 
     def sink_offset(self) -> int:
-        """Return the offset that the sink goes on from in the first table's topic."""
+        """Return the offset at which the sink continues in the first table's topic."""
         return self.sink_offsets()[self._services.topic.name]
 
     def _delivery(self) -> Callable[[], bool]:
-        """Return the question whether Debezium has delivered all that was committed when it began to stream."""
+        """Return a check: has Debezium delivered all that was committed when it began to stream?"""
         database, topic = self._services.database, self._services.topic
+        slot_name = self.connectors.source.slot_name
         with_outbox = self._services.pipeline.outbox is not None
         position: str | None = None
 
         def delivered() -> bool:
             nonlocal position
-            slot = database.slot(self.slot_name, position or "0/0")
+            slot = database.slot(slot_name, position or "0/0")
             if slot is None or not slot.active:
                 return False
             if position is None:

@@ -7,31 +7,28 @@ import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from local.errors import CancelledError, LockedError, PlatformError
 from local.look.lake import Lake
 from local.look.topic import Topic
 from local.platform import state
-from local.platform.order import GRACE_S, STOP_ORDER, SUPERVISOR
 from local.platform.pipeline import LocalPipeline
 from local.platform.queried_pipeline import QueriedPipeline
-from local.platform.recorded import Recorded
-from local.platform.services import PORTS, Endpoints, PlatformOptions, Services
+from local.platform.record import RecordFile
+from local.platform.services import PORTS, PlatformOptions, Services
 from local.platform.startup import Progress, Startup, Step, StepState, silent, uninterrupted
-from local.platform.steps import run_steps
+from local.platform.steps import GRACE_S, STOP_ORDER, SUPERVISOR, run_steps
+from local.private_files import write_private
 from local.services.kafka.denials import Denial, denials, recently
 from local.services.kafka.roles import READER, SINK
-from local.services.postgres import ConnectionParameters, Postgres, postgres_ways
+from local.services.postgres import ConnectionParameters, Postgres, stop_rules
 from local.services.postgres_cluster import STOPPING, PostgresCluster
 from local.services.processes import Command, Processes
 from local.setup import ports
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 
 # What brings changes from the log, and a pipeline by query hasn't.
 CONNECTORS = ("kafka", "connect", "sink")
@@ -43,44 +40,42 @@ class Platform:
 
     def __init__(self, state_dir: Path, options: PlatformOptions | None = None) -> None:
         self.state_dir = state_dir.resolve()
-        self.recorded = Recorded(self.state_dir)
-        self.options = self.recorded.options(options)
+        self.record = RecordFile(self.state_dir)
+        self.options = self.record.options(options)
         self._cluster = PostgresCluster(self.state_dir / Postgres.name)
-        ways = {Postgres.name: postgres_ways(self._cluster)}
-        self.processes = Processes(self.state_dir, self.state_dir / state.LOGS, ways)
+        rules = {Postgres.name: stop_rules(self._cluster)}
+        self.processes = Processes(self.state_dir, self.state_dir / state.LOGS, rules)
         self.lock = state.Lock(self.state_dir / "lock")
         self._last: tuple[object, tuple[Services, LocalPipeline]] | None = None
 
     @property
     def services(self) -> Services:
-        """The services at their ports. Raises PlatformError when the platform was never up, or nobody knows them."""
-        return self._built(self.recorded.ports())[0]
+        """The services at their recorded ports. Raises PlatformError when none are recorded."""
+        return self._built(self.record.ports())[0]
 
     @property
-    def endpoints(self) -> Endpoints:
-        """How to reach the platform. Raises PlatformError when it was never up."""
-        return self.services.endpoints
+    def source(self) -> dict[str, Any]:
+        """How to connect to the source database, with a password. Raises PlatformError as `services` does."""
+        return self.services.database.parameters()
 
     @property
     def topic(self) -> Topic:
-        """The topic of the change events."""
         return self.services.topic
 
     @property
     def lake(self) -> Lake:
-        """The lake's table."""
         return self.services.lake
 
     @property
     def pipeline(self) -> LocalPipeline:
         """What moves the data: for questions such as how far it is."""
-        return self._built(self.recorded.ports())[1]
+        return self._built(self.record.ports())[1]
 
-    def up(self, progress: Progress = silent) -> Endpoints:
+    def up(self, progress: Progress = silent) -> None:
         """Start what doesn't run; return once the source's rows are in the landing bucket and the job runs.
 
-        Goes on from where the last `down`, a kill or a reboot left off. What it has started is stopped again when it is
-        interrupted or a service doesn't start. Where data doesn't come, everything runs on, and the error has a note.
+        Continues where the last `down`, a kill or a reboot left off. When it is interrupted or a service doesn't start,
+        it stops what it has started. When data doesn't come, everything runs on, and the error has a note.
         Raises PlatformError, JarsError, JavaNotFoundError or LoadError, each with one line.
         """
         with self._at_work():
@@ -108,16 +103,15 @@ class Platform:
                 error.add_note(RUNS)
                 raise
             self._supervise()
-            return services.endpoints
 
     def revive(self, name: str) -> None:
-        """Start a service that has died, with what depends on its start, whatever the others do.
+        """Start a service that has died, and what depends on its start.
 
-        For whoever holds the lock. Raises PlatformError when it isn't ready in time.
+        The caller holds the lock. Raises PlatformError when the service isn't ready in time.
         """
         services, pipeline = self.services, self.pipeline
         if name == "sink":
-            pipeline.run_sink()
+            pipeline.connectors.run_sink()
         elif name == "job":
             pipeline.start_job()
         else:
@@ -134,7 +128,7 @@ class Platform:
             return
         with self._at_work(), uninterrupted():
             self._stop(STOP_ORDER, progress)
-            self.recorded.write(self.options, self.recorded.read().ports, frozenset())
+            self.record.write(self.options, self.record.read().ports, frozenset())
 
     def remove(self) -> None:
         """Stop everything and delete the platform's data. Raises PlatformError when something doesn't stop."""
@@ -147,21 +141,16 @@ class Platform:
                 if path != self.lock.path:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    def s3_client(self) -> "S3Client":
-        """Return a boto3 client for the S3 endpoint."""
-        return self.services.s3.client()
-
     @property
     def forgotten(self) -> bool:
-        """Whether the record is unreadable of what was started, and where."""
-        return self.recorded.read().unreadable
+        """Whether the record of the last start is unreadable."""
+        return self.record.read().unreadable
 
     def expected(self) -> frozenset[str]:
         """Name the services that the last `up` has started; none after a `down`."""
-        return self.recorded.read().services
+        return self.record.read().services
 
     def running(self) -> set[str]:
-        """Name the services that run."""
         if not self.state_dir.exists():
             return set()
         return {name for name in self.processes.find() if self.processes.main(name) is not None}
@@ -180,7 +169,6 @@ class Platform:
             raise PlatformError(f"{', '.join(missing)} must run for that: `./lake up` starts what is dead (see {logs})")
 
     def pid(self, name: str) -> int | None:
-        """Return a service's process id, None when it doesn't run."""
         process = self.processes.main(name)
         return process.pid if process else None
 
@@ -191,7 +179,7 @@ class Platform:
 
     @contextlib.contextmanager
     def _at_work(self) -> Iterator[None]:
-        """Hold the lock. A supervisor that holds it gives way; what it has begun, the next `up` finishes.
+        """Hold the lock. A supervisor that holds it is stopped; the next `up` finishes what it has begun.
 
         Raises LockedError when another command has it.
         """
@@ -208,7 +196,7 @@ class Platform:
     def denials(self, since: datetime | None = None) -> list[Denial]:
         """Name the rights on Kafka that a role lacked, since a time or recently.
 
-        Not that the sink still asks for the topic of a table that has left: it is started anew after the connector.
+        Leaves out that the sink asks for the topic of a table that is no longer captured: it restarts later.
         """
         services = self.services
         found = denials(self.processes.log_file("kafka"), since=recently(services.kafka.rights_mark, since))
@@ -217,7 +205,7 @@ class Platform:
 
     @contextlib.contextmanager
     def _denials_named(self) -> Iterator[None]:
-        """Put in front of an error what Kafka has denied meanwhile: the clients say less of it."""
+        """Put the rights that Kafka denied meanwhile in front of an error: clients don't say which right they lack."""
         started = datetime.now(UTC)
         try:
             yield
@@ -239,8 +227,7 @@ class Platform:
         if self._last is None or self._last[0] != key:
             services = Services(self.state_dir, ports=at, passwords=passwords, options=self.options)
             kind = QueriedPipeline if pipeline.is_queried else LocalPipeline
-            moving = kind(self.state_dir, services=services, passwords=passwords, processes=self.processes)
-            self._last = key, (services, moving)
+            self._last = key, (services, kind(services, self.processes))
         return self._last[1]
 
     def _settle(self) -> set[str]:
@@ -267,8 +254,8 @@ class Platform:
         self.processes.start(SUPERVISOR, Command(argv=argv, folder=ROOT))
 
     def _choose_ports(self, running: set[str]) -> dict[str, int]:
-        """Return the ports of this start, recorded: the earlier ones as far as they are free or ours."""
-        earlier = self.recorded.read().ports
+        """Choose and record the ports of this start: the earlier ones where they are free or ours."""
+        earlier = self.record.read().ports
         # The controller's port belongs to the broker's process.
         kept = {name for name in PORTS if name.partition("-")[0] in running}
         chosen = ports.choose(PORTS, earlier=earlier, kept=kept)
@@ -277,11 +264,11 @@ class Platform:
             self._stop(STOP_ORDER, silent)
             running.clear()
             chosen = ports.choose(PORTS, earlier=earlier)
-        self.recorded.write(self.options, chosen, self._wanted_services(load_pipeline(self.options.pipeline)))
+        self.record.write(self.options, chosen, self._wanted_services(load_pipeline(self.options.pipeline)))
         return chosen
 
     def _stop_former_kafka(self, services: Services, running: set[str]) -> None:
-        """Stop a platform whose broker knows other users, as an earlier release's does, or none: nobody gets in."""
+        """Stop a platform whose broker has other users or none, as an earlier release's has: no client could log in."""
         if "kafka" in running and not services.kafka.is_current():
             self._stop(STOP_ORDER, silent)
             running.clear()
@@ -298,10 +285,10 @@ class Platform:
 
     def _write_password_file(self, source: ConnectionParameters) -> None:
         line = ":".join((source["host"], str(source["port"]), "*", source["user"], source["password"]))
-        state.write_private(self.recorded.password_file, line + "\n")
+        write_private(self.record.password_file, line + "\n")
 
     def _stop(self, names: Iterable[str], progress: Progress) -> None:
-        """Stop services one after the other; one that can't be stopped doesn't keep the others from it."""
+        """Stop services one after the other, also after one that can't be stopped."""
         # Leftovers of dead services, too.
         found = self.running() | set(self.processes.find())
         failed: list[PlatformError] = []

@@ -1,56 +1,42 @@
-"""A pipeline whose tables are queried on the local platform: PostgreSQL and the job, with nothing between them."""
+"""A pipeline whose tables the job queries: there are no connectors, topics or slots."""
 
 import contextlib
 import time
 from collections.abc import Sequence
 
-import psycopg2
-
-from local.platform.job import start_job
+from db.connecting import connect
 from local.platform.pipeline import LocalPipeline
 from local.platform.tables import LocalTable
 from local.services.source_database import Slot, has_rows
-from local.source.embedded import Source
-from local.source.queried import EmbeddedQueried, OutsideQueried
 
 
 class QueriedPipeline(LocalPipeline):
-    """The moving part of such a platform: its job."""
+    """Moves data by the job alone."""
 
     needs: Sequence[str] = ()
 
     def slot(self) -> Slot | None:
-        """Return None: nothing is kept at the source."""
         return None
 
     def source_is_read(self) -> bool:
-        """Tell that nothing is missing there: no slot has to be read."""
+        """Return True: there is no slot to read."""
         return True
 
     def lost_changes(self) -> str | None:
-        """Return None: what a look didn't see, the next one sees; the job itself stops where it can't go on."""
+        """Return None: the next query sees what the last one missed, and the job stops where it can't continue."""
         return None
 
     def topic_ends(self) -> dict[str, int]:
-        """Return nothing: there are no topics."""
         return {}
 
     def sink_offsets(self) -> dict[str, int]:
-        """Return nothing: there is no sink."""
         return {}
 
     def awaited(self) -> list[LocalTable]:
         """Return the tables with rows: without any the lake has no table."""
-        with contextlib.closing(psycopg2.connect(**self._services.database.parameters())) as connection:
+        with contextlib.closing(connect(self._services.database.parameters())) as connection:
             return [table for table in self.tables if has_rows(connection, table.entry)]
 
     def read_anew(self) -> None:
-        """Start the job once more, which then reads all rows and writes those that differ from the lake's."""
-        start_job(self._services, self._processes, self.job_folder, once=("--ignore-checkpoint", f"anew-{time.time()}"))
-
-    @property
-    def _source(self) -> Source:
-        services = self._services
-        if services.options.outside is not None:
-            return OutsideQueried(services.pipeline, services.options.outside, services.database.parameters())
-        return EmbeddedQueried(self._embedded(), services.pipeline, password=self._passwords.connector)
+        """Restart the job so that it reads all rows and writes those that differ from the lake's."""
+        self.start_job("--ignore-checkpoint", f"anew-{time.time()}")

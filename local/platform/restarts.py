@@ -1,4 +1,4 @@
-"""When what has died is started again: at once, then after growing pauses; and what `status` is told about it."""
+"""When to restart what has died: at once, then after growing pauses; and the record of it for `status`."""
 
 import json
 import time
@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from local.platform.state import write_private
+from local.private_files import write_private
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
-# Who has run for so long after its last restart is well again: its next death is the first one.
+# After running this long, a service counts as healthy: its next death is the first again.
 STABLE_S = 300.0
 LIMIT = 8
 
@@ -49,7 +49,7 @@ class Restarts:
 
 
 class Ledger:
-    """Who was restarted and when, kept in the file `path` for other processes to read."""
+    """Which services were restarted and when, kept in the file `path` for other processes to read."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
         self._path = path
@@ -58,7 +58,7 @@ class Ledger:
         self._write()
 
     def due(self, name: str) -> bool:
-        """Tell whether something that is dead now may be started again now."""
+        """Tell whether something dead may be restarted now."""
         entry = self._entries.get(name)
         if entry is None:
             return True
@@ -66,7 +66,7 @@ class Ledger:
         return not entry.given_up and not 0 <= self._clock() - entry.last_at < entry.pause_s
 
     def begin(self, name: str, reason: str, *, limit: int | None = None) -> bool:
-        """Count a restart. False when it has been tried `limit` times in vain: it is given up then."""
+        """Count a restart. False once `limit` of them were in vain: it is given up."""
         now = self._clock()
         before = self._entries.get(name) or Restarts(total=0, tries=0, last_at=now, reason=reason)
         tries = before.recent(now)
@@ -78,7 +78,7 @@ class Ledger:
         return not self._entries[name].given_up
 
     def forget(self, name: str) -> None:
-        """Count no failures of something whose cause is gone."""
+        """Forget the failures of something whose cause is gone."""
         self._entries.pop(name, None)
         self._write()
 

@@ -1,7 +1,7 @@
 """The services of one platform, built from its folder, its ports and its options."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,20 +9,19 @@ from typing import Any
 from local.errors import PlatformError
 from local.look.lake import Lake
 from local.look.topic import Topic
-from local.platform import state
-from local.platform.state import Passwords
-from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET, LocalDerived, LocalTable, local_derived, local_tables
+from local.platform.state import LOGS, Passwords, connector_file
+from local.platform.tables import LocalDerived, LocalTable, local_derived, local_tables
 from local.services.aws import Aws
 from local.services.connect import Connect
 from local.services.kafka.broker import Kafka
-from local.services.kafka.roles import READER, ROLES, WORKER
+from local.services.kafka.roles import ROLES, WORKER
 from local.services.kafka.users import KafkaUsers
+from local.services.outside_database import OutsideDatabase
 from local.services.postgres import Postgres
 from local.services.processes import Service
 from local.services.s3 import S3
 from local.services.source_database import SourceDatabase
 from local.setup.ports import HOST
-from local.source.outside import OutsideDatabase
 from settings.environment_pipeline import FIRST
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
@@ -52,30 +51,6 @@ class PlatformOptions:
     supervised: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Endpoints:
-    """How to reach the platform. `source` and `kafka` hold passwords, so they aren't printed.
-
-    `kafka` is what librdkafka's clients connect with, `kafka_reader` a file with the same for who may only read.
-    """
-
-    source: Mapping[str, Any] = field(repr=False)
-    kafka: Mapping[str, str] = field(repr=False)
-    kafka_reader: Path
-    bootstrap_servers: str
-    topics: tuple[str, ...]
-    connect_url: str
-    s3_endpoint: str
-    aws_endpoint: str
-    lake_uri: str
-    landing_bucket: str = LANDING_BUCKET
-
-    @property
-    def topic(self) -> str:
-        """The topic of the first table."""
-        return self.topics[0]
-
-
 class Services:
     """Everything that listens on a port, and the pipeline that it is for; building it starts nothing.
 
@@ -83,10 +58,12 @@ class Services:
     """
 
     def __init__(self, folder: Path, *, ports: dict[str, int], passwords: Passwords, options: PlatformOptions) -> None:
+        self.folder = folder
         self.ports = ports
+        self.passwords = passwords
         self.options = options
         self.pipeline: Pipeline = load_pipeline(options.pipeline)
-        self.connector_password_file = state.connector_file(folder / "secrets")
+        self.connector_password_file = connector_file(folder / "secrets")
         role, database = self.pipeline.source.role, self.pipeline.source.database
         self.postgres = Postgres(
             folder / Postgres.name,
@@ -100,7 +77,7 @@ class Services:
             if outside is None
             else outside.parameters(role)
         )
-        # Whoever logs in to the database, here or in Java, takes these: the server is verified by all or by none.
+        # Every login to the database takes these, here and in Java: all of them verify the server, or none does.
         self.connector: Mapping[str, Any] = {**place, "password": passwords.connector}
         own = self.connector if outside else self.postgres.connection_parameters(database)
         self.database = SourceDatabase(own)
@@ -114,7 +91,7 @@ class Services:
             bootstrap_servers=self.kafka.bootstrap_servers,
             lenses=options.lenses,
             login=users.java_login(WORKER),
-            log=folder / state.LOGS / f"{Connect.name}.log",
+            log=folder / LOGS / f"{Connect.name}.log",
             table_at=partial(self.database.table_at, self.pipeline.source.slot, self.pipeline.source.publication),
         )
         self.s3 = S3(folder / "s3", port=ports["s3"])
@@ -150,18 +127,3 @@ class Services:
         except ValueError as error:
             raise PlatformError(str(error)) from None
         return tuple(table for table in self.tables if table.entry in entries)
-
-    @property
-    def endpoints(self) -> Endpoints:
-        """How to reach all of it."""
-        return Endpoints(
-            source=self.database.parameters(),
-            kafka=self.kafka.client(),
-            kafka_reader=self.kafka.users.client_path(READER),
-            bootstrap_servers=self.kafka.bootstrap_servers,
-            topics=tuple(table.topic.name for table in self.tables),
-            connect_url=self.connect.url,
-            s3_endpoint=self.s3.endpoint,
-            aws_endpoint=self.aws.endpoint,
-            lake_uri=self.lake.base_uri if len(self.tables) == 1 else f"s3://{LAKE_BUCKET}",
-        )

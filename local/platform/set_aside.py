@@ -1,6 +1,6 @@
-"""The tables that the source connector fails at: they are left out of it until `./lake resnapshot` brings them back.
+"""The tables that the source connector fails at: it omits them until `./lake resnapshot` brings them back.
 
-All other tables flow. Nothing of them is lost: `status` names them until they are read again.
+All other tables flow, and `status` names these until they are read again.
 """
 
 import contextlib
@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from local.platform.state import write_private
-from plugins.captured import CapturedTable
+from local.private_files import write_private
+from plugins.source.captured import CapturedTable
 
 
 class SetAside:
@@ -22,18 +22,16 @@ class SetAside:
         self._path = path
 
     def read(self) -> dict[str, str]:
-        """Return the tables with their reasons."""
         with contextlib.suppress(FileNotFoundError, ValueError, AttributeError):
             content = json.loads(self._path.read_text(encoding="utf-8"))
             return {str(table): str(reason) for table, reason in content.items()}
         return {}
 
     def put(self, table: str, reason: str) -> None:
-        """Set a table aside."""
         self._write({**self.read(), table: reason})
 
     def take_back(self, tables: Iterable[str]) -> list[str]:
-        """Set these tables aside no longer; name those that were."""
+        """Forget that these tables were set aside; name those that were."""
         before = self.read()
         back = [table for table in tables if table in before]
         if back:
@@ -41,7 +39,6 @@ class SetAside:
         return back
 
     def without(self, tables: Sequence[CapturedTable]) -> tuple[CapturedTable, ...]:
-        """Return those of the tables that aren't set aside."""
         aside = self.read()
         return tuple(table for table in tables if table.name not in aside)
 

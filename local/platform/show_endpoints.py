@@ -5,23 +5,28 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from local.platform.platform import Platform
-from local.platform.services import ORDERS, Endpoints
+from local.platform.services import ORDERS
+from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET
+from local.services.kafka.roles import READER
 
 
 def endpoint_lines(platform: Platform) -> Iterator[str]:
     """Return a line for each service, and the command that shows it live."""
-    here = platform.endpoints
-    queried = platform.services.pipeline.is_queried
+    here, topics = platform.services, [table.topic.name for table in platform.services.tables]
+    queried = here.pipeline.is_queried
+    named = f"topic {topics[0]}" if len(topics) == 1 else f"{len(topics)} topics"
+    login = relative(here.kafka.users.client_path(READER))
     connectors = (
-        ("Kafka", f"{here.bootstrap_servers}, {_topics(here)}, login in {relative(here.kafka_reader)}"),
-        ("Connect", f"{here.connect_url}/connectors"),
+        ("Kafka", f"{here.kafka.bootstrap_servers}, {named}, login in {login}"),
+        ("Connect", f"{here.connect.url}/connectors"),
     )
-    landing = "" if queried else f"landing in s3://{here.landing_bucket}, "
+    landing = "" if queried else f"landing in s3://{LANDING_BUCKET}, "
+    lake = here.lake.base_uri if len(topics) == 1 else f"s3://{LAKE_BUCKET}"
     rows = (
         ("source", _source(platform)),
         *(() if queried else connectors),
-        ("S3", f"{here.s3_endpoint} (no credentials), {landing}lake in {here.lake_uri}"),
-        ("Glue", f"{here.aws_endpoint} (and Secrets Manager)"),
+        ("S3", f"{here.s3.endpoint} (no credentials), {landing}lake in {lake}"),
+        ("Glue", f"{here.aws.endpoint} (and Secrets Manager)"),
         ("logs", relative(platform.processes.logs)),
     )
     yield from (f"{name:<8} {text}" for name, text in rows)
@@ -34,16 +39,12 @@ def option(pipeline: str) -> str:
 
 
 def _source(platform: Platform) -> str:
-    outside, source = platform.options.outside, platform.endpoints.source
+    outside, source = platform.options.outside, platform.source
     if outside is not None:
         return f"{outside}, as {source['user']}"
     psql = relative(platform.services.postgres.program("psql"))
     login = f"-h {source['host']} -p {source['port']} -U {source['user']} {source['dbname']}"
-    return f"PGPASSFILE={relative(platform.recorded.password_file)} {psql} {login}"
-
-
-def _topics(here: Endpoints) -> str:
-    return f"topic {here.topic}" if len(here.topics) == 1 else f"{len(here.topics)} topics"
+    return f"PGPASSFILE={relative(platform.record.password_file)} {psql} {login}"
 
 
 def relative(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""What `up` is asked for by pipeline and DSN, and what `down` leaves behind in a database that isn't ours."""
+"""What `up` starts for a pipeline and a DSN, and what `down` leaves in a database that isn't ours."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from local.folders import platform_folder
 from local.platform.platform import Platform
 from local.platform.services import ORDERS, PlatformOptions
 from local.platform.state import connector_file
-from local.source.outside import OutsideDatabase, find_password
+from local.services.outside_database import OutsideDatabase, find_password
 from settings.files import SettingsFileError
 from settings.load_pipeline import load_pipeline
 
@@ -18,9 +18,9 @@ BYTES_PER_MB = 1_000_000
 
 
 def at_pipeline(options: PlatformOptions, folder: Path, pipeline: str | None, dsn: str | None) -> PlatformOptions:
-    """Return the options with their pipeline and its database, whose password is found, or asked for, and kept.
+    """Return the options with their pipeline and its database; find or ask for its password, and keep that.
 
-    Without a DSN an earlier start's counts. Raises PlatformError and SettingsFileError.
+    Without a DSN, the earlier start's database stays. Raises PlatformError and SettingsFileError.
     """
     recorded = Platform(folder).options
     name = pipeline or (recorded.pipeline if folder.exists() else ORDERS)
@@ -49,15 +49,15 @@ def find_platform(folder: Path | None, pipeline: str | None) -> Platform:
 
 
 def left_behind(platform: Platform) -> str:
-    """Say what `down` leaves in the outside database: its replication slot holds the log back as long as it is there.
+    """Say what `down` leaves in the outside database: a replication slot, which retains the log.
 
-    It stays: without it the changes until the next `up` would be lost, and only the user knows whether there is one.
+    Without the slot, changes until the next `up` would be lost, and only the user knows whether there will be one.
     """
     outside = platform.options.outside
     try:
         if platform.services.pipeline.is_queried:
             return f"everything is stopped; nothing of the pipeline is left in {outside}"
-        slot = platform.pipeline.slot_name
+        slot = platform.pipeline.connectors.source.slot_name
     except SettingsFileError as error:
         reason = "; ".join(str(error).splitlines())
         return (

@@ -18,7 +18,7 @@ MAXIMUM_STEPS = 16
 
 
 class StepState(StrEnum):
-    """What a step of the start has come to."""
+    """How far a step of the start is."""
 
     STARTED = "started"
     DONE = "done"
@@ -27,7 +27,7 @@ class StepState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """News of a step: its name, what became of it, a note such as a count, and its seconds so far."""
+    """A step's progress: its name, its state, a note such as a count, and its seconds so far."""
 
     name: str
     state: StepState
@@ -47,7 +47,7 @@ def silent(_step: Step) -> None:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ignore the signals that would end us while we tidy up: another Ctrl-C would leave processes behind."""
+    """Ignore the signals that would end us during a cleanup: a second Ctrl-C would leave processes behind."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -63,8 +63,8 @@ def uninterrupted() -> Iterator[None]:
 class Startup:
     """A context in which steps run in threads; leaving it waits for all of them.
 
-    The first failure, or the user's interrupt, sets `cancelled`, upon which the other steps give up. A step that
-    fails `alone` keeps only those from their start that need it.
+    The first failure, or the user's interrupt, sets `cancelled`, and the other steps give up. When a step fails that
+    runs `alone`, only the steps that need it don't start.
     """
 
     def __init__(self, cancelled: threading.Event, progress: Progress) -> None:

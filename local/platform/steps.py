@@ -1,12 +1,31 @@
-"""The steps of a start: what runs side by side, and what waits for what."""
+"""The steps of a start: what runs side by side, and what waits for what; and in which order all is stopped."""
 
 from collections.abc import Iterable
 from concurrent.futures import Future
+from functools import partial
 
+from local.platform.connectors import SINK_GRACE_S
+from local.platform.job import GRACE_S as JOB_GRACE_S
 from local.platform.pipeline import LocalPipeline
 from local.platform.services import Services
+from local.platform.source import make_ready
 from local.platform.startup import Startup
 from local.services.processes import Processes, Service
+
+SUPERVISOR = "supervisor"
+# How many seconds each service has to end, in the order in which they are stopped: what restarts them first, then
+# downstream before upstream, so that what a service still finishes is taken.
+GRACE_S = {
+    SUPERVISOR: 5,
+    "job": JOB_GRACE_S,
+    "sink": SINK_GRACE_S,
+    "connect": 30,
+    "kafka": 30,
+    "s3": 10,
+    "moto": 10,
+    "postgres": 60,
+}
+STOP_ORDER = tuple(GRACE_S)
 
 
 def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, processes: Processes) -> None:
@@ -16,40 +35,24 @@ def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, pro
     """
 
     def run(service: Service, *, after: Iterable[Future[None]] = ()) -> Future[None]:
-        return startup.run(service.name, lambda: processes.run(service), after=after)
+        return startup.run(service.name, partial(processes.run, service), after=after)
 
-    if services.options.outside is None:
-        postgres = run(services.postgres)
-        database = startup.run("load", pipeline.load_source, after=[postgres], alone=True)
-    else:
-        database = startup.run("database", pipeline.load_source, alone=True)
+    needed = [run(services.postgres)] if services.options.outside is None else []
+    name = "load" if needed else "database"
+    database = startup.run(name, partial(make_ready, services), after=needed, alone=True)
+    storage = startup.run("buckets", pipeline.create_buckets, after=[run(services.s3)])
+    catalogue = startup.run("catalogue", pipeline.fill_aws, after=[run(services.aws)])
+    before_job, before_lake = [storage, catalogue], []
     if services.pipeline.is_queried:
-        _run_queried(startup, services, pipeline, processes, database)
-        return
-    kafka = run(services.kafka)
-    rights = startup.run("rights", pipeline.grant_rights, after=[kafka])
-    topics = startup.run("topics", pipeline.create_topics, after=[rights])
-    connect = run(services.connect, after=[topics])
-    s3 = run(services.s3)
-    moto = run(services.aws)
-    storage = startup.run("buckets", pipeline.create_buckets, after=[s3])
-    catalogue = startup.run("catalogue", pipeline.fill_aws, after=[moto])
-    snapshot = startup.run("source", pipeline.start_source, after=[database, topics, connect], alone=True)
-    sink = startup.run("sink", pipeline.start_sink, after=[topics, storage, connect])
-    landing = startup.run("landing", pipeline.wait_landed, after=[snapshot, sink], alone=True)
+        before_job.append(database)
+    else:
+        connectors = pipeline.connectors
+        rights = startup.run("rights", connectors.grant_rights, after=[run(services.kafka)])
+        topics = startup.run("topics", connectors.create_topics, after=[rights])
+        connect = run(services.connect, after=[topics])
+        snapshot = startup.run("source", pipeline.start_source, after=[database, topics, connect], alone=True)
+        sink = startup.run("sink", connectors.start_sink, after=[topics, storage, connect])
+        before_lake.append(startup.run("landing", pipeline.wait_landed, after=[snapshot, sink], alone=True))
     if services.options.job:
-        job = startup.run("job", pipeline.start_job, after=[storage, catalogue])
-        startup.run("lake", pipeline.wait_lake, after=[landing, job], alone=True)
-
-
-def _run_queried(
-    startup: Startup, services: Services, pipeline: LocalPipeline, processes: Processes, database: Future[None]
-) -> None:
-    """Start what a pipeline by query takes: the storage, the catalogue and the job."""
-    s3 = startup.run(services.s3.name, lambda: processes.run(services.s3))
-    moto = startup.run(services.aws.name, lambda: processes.run(services.aws))
-    storage = startup.run("buckets", pipeline.create_buckets, after=[s3])
-    catalogue = startup.run("catalogue", pipeline.fill_aws, after=[moto])
-    if services.options.job:
-        job = startup.run("job", pipeline.start_job, after=[storage, catalogue, database])
-        startup.run("lake", pipeline.wait_lake, after=[job], alone=True)
+        before_lake.append(startup.run("job", pipeline.start_job, after=before_job))
+        startup.run("lake", pipeline.wait_lake, after=before_lake, alone=True)

@@ -1,7 +1,7 @@
-"""Restarts what dies while nobody looks: `./lake up` leaves one running, `./lake down` stops it first.
+"""Restarts what dies: `./lake up` leaves one running, `./lake down` stops it first.
 
-It acts under the platform's lock, so never beside another command. A service that dies again and again is given up; a
-connector isn't, since what it fails from is most often outside of it. `status` tells of both.
+It acts under the platform's lock, so never while another command does. It gives up a service that keeps dying, but not
+a connector, which mostly fails because of something else. `status` shows both.
 """
 
 import argparse
@@ -16,13 +16,13 @@ from pathlib import Path
 
 from contract.errors import one_line_errors
 from local.errors import CancelledError, LockedError, PlatformError
-from local.platform.order import STOP_ORDER, SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.restarts import LIMIT, Ledger
+from local.platform.steps import STOP_ORDER, SUPERVISOR
 from local.services.connect_api import ConnectApi
 
 LOOK_S = 1.0
-# A worker that hangs must not keep us from the services.
+# A worker that hangs must not block the other services.
 ANSWER_S = 5.0
 
 
@@ -37,21 +37,20 @@ class Supervisor:
         self._forgotten = False
 
     def run(self) -> None:
-        """Look once a second."""
         while not self._stop.wait(LOOK_S):
             try:
                 self.look()
             except CancelledError:
                 return
             except LockedError:
-                continue  # a command is at work: it starts what is dead, or wants it so
+                continue  # a command is at work: it starts what is dead, or has stopped it
 
     def look(self) -> None:
         """Start again what is dead or failed and has waited long enough. Raises LockedError, CancelledError."""
         if self._platform.forgotten != self._forgotten:
             self._forgotten = self._platform.forgotten
             if self._forgotten:
-                self._log("nobody knows any more what is to run, so nothing is started again: see `./lake status`")
+                self._log("the record is unreadable, so nothing is restarted: see `./lake status`")
         if any(map(self._ledger.due, self._dead())):
             with self._platform.lock.held():
                 self._revive(self._dead())
@@ -73,7 +72,6 @@ class Supervisor:
             return {}
 
     def _revive(self, dead: Iterable[str]) -> None:
-        """Start dead services side by side."""
         due = {name for name in dead if self._ledger.due(name) and self._counted(name)}
         if "moto" in due:
             due.discard("job")  # it is started with the catalogue
@@ -101,21 +99,21 @@ class Supervisor:
 
     def _restart_connector(self, name: str) -> None:
         pipeline = self._platform.pipeline
-        if name == pipeline.source_name and (table := pipeline.set_aside()) is not None:
+        if name == pipeline.connectors.source.name and (table := pipeline.connectors.set_aside()) is not None:
             self._ledger.forget(name)
             self._log(f"connector {name} goes on without table {table}, which is set aside")
             return
         self._api().restart_failed(name)
 
     def _api(self) -> ConnectApi:
-        return self._platform.services.connect.api.within(ANSWER_S)
+        return replace(self._platform.services.connect.api, timeout_s=ANSWER_S)
 
     def _try(self, name: str, action: Callable[[], None]) -> None:
         try:
             action()
         except CancelledError:
             raise
-        except Exception as error:  # noqa: BLE001  (whatever it is, the other services need us)
+        except Exception as error:  # noqa: BLE001  (the other services need us, whatever happened)
             self._log(f"{name}: {error}")
 
 

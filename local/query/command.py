@@ -10,10 +10,10 @@ from analytics.create_table import created_table
 from analytics.insert_into import inserted_rows
 from analytics.queries import Queried
 from local.errors import PlatformError
-from local.look.status import silent_services
+from local.look.status import require_answers
 from local.platform.platform import Platform
 from local.platform.tables import GLUE_DATABASE, LocalDerived, LocalTable
-from local.query import formats, instants, landed, quarantined
+from local.query import formats, instants, json_tables
 from local.query.create import create, insert
 from local.query.query import LakeTable, Period, QueriedLake, ask, described
 from local.query.silver import FOLDER, Silver
@@ -34,7 +34,7 @@ def run(
     Raises PlatformError, QueryError.
     """
     if form == "parquet" and out is None and sys.stdout.isatty():
-        raise PlatformError("Parquet is nothing to read on a terminal: give --out file.parquet")
+        raise PlatformError("Parquet can't be printed: give --out file.parquet")
     lake = _lake(platform, tables)
     written = _written(lake, sql, period, out)
     result = written if written is not None else ask(lake, sql, period) if sql.strip() else described(lake)
@@ -69,9 +69,7 @@ def period_of(as_of: str | None, since: str | None) -> Period:
 
 
 def _lake(platform: Platform, names: Sequence[str]) -> QueriedLake:
-    platform.require("s3")
-    if silent_services(platform, {"s3"}):
-        raise PlatformError(f"s3 can't answer, stopped by a signal or hanging: see {platform.processes.log_file('s3')}")
+    require_answers(platform, "s3")
     services = platform.services
     tables = [
         LakeTable(lake=found.lake, queried=_queried(services.pipeline, found)) for found in services.chosen(names)
@@ -82,8 +80,8 @@ def _lake(platform: Platform, names: Sequence[str]) -> QueriedLake:
         database=GLUE_DATABASE,
         tables=tables,
         silver=Silver(platform.state_dir / FOLDER),
-        quarantine=lambda names: quarantined.batches(services.s3.client(), names),
-        landed=lambda topics: landed.batches(services.s3.client(), topics),
+        quarantine=lambda names: json_tables.quarantined(services.s3.client(), names),
+        landed=lambda topics: json_tables.landed(services.s3.client(), topics),
     )
 
 

@@ -122,7 +122,6 @@ class Kept:
         self.columns = columns
 
     def rows(self) -> int:
-        """Count the rows."""
         return self._count(f"FROM {_KEPT} SELECT count(*)")
 
     def distinct(self, columns: list[str]) -> int:

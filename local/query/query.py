@@ -13,8 +13,9 @@ from analytics.queries import NamedQuery, Queried, named_queries
 from analytics.silver_table import SilverTable
 from analytics.translate import Statement, TableName, translate
 from local.look.lake import Lake
-from local.query import changes, instants, landed, quarantined
+from local.query import changes, instants
 from local.query.engine import Engine, QueryError, engine
+from local.query.json_tables import LANDED, QUARANTINED
 from local.query.silver import Silver, declared_schema
 
 BATCH_ROWS = 16_384
@@ -23,6 +24,7 @@ _COLUMNS = re.compile(r"\s*(?:DESCRIBE|DESC|SHOW\s+COLUMNS\s+(?:IN|FROM))\s+([\w
 _TABLES = re.compile(r"\s*SHOW\s+(?:TABLES|VIEWS)(?:\s+(?:IN|FROM)\s+[\w\"`]+)?\s*;?\s*\Z", re.IGNORECASE)
 _LISTED = ("table", "column", "type")
 Batches = Iterator[pyarrow.RecordBatch]
+ReadBatches = Callable[[Sequence[str]], Batches]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +36,6 @@ class LakeTable:
 
     @property
     def name(self) -> str:
-        """Its name in the lake."""
         return self.queried.table
 
 
@@ -56,8 +57,8 @@ class QueriedLake:
     database: str
     tables: Sequence[LakeTable]
     silver: Silver
-    quarantine: Callable[[Sequence[str]], Batches] = field(repr=False)
-    landed: Callable[[Sequence[str]], Batches] = field(repr=False)
+    quarantine: ReadBatches = field(repr=False, default=lambda _tables: iter(()))
+    landed: ReadBatches = field(repr=False, default=lambda _topics: iter(()))
 
     @property
     def views(self) -> Mapping[str, NamedQuery]:
@@ -168,7 +169,7 @@ class Loading:
             self._made(name)
         else:
             of = sorted(self._tables) if self._rows else []
-            self._here.load(name, quarantined.SCHEMA, self._lake.quarantine(of))
+            self._here.load(name, QUARANTINED, self._lake.quarantine(of))
 
     def _landed(self) -> None:
         if self._period.as_of is not None or self._period.since is not None:
@@ -176,7 +177,7 @@ class Loading:
                 f"{landed_table.NAME} is of events: it has no --as-of or --since, a WHERE on their times does it"
             )
         topics = [table.queried.topic for table in self._lake.tables if table.queried.topic]
-        self._here.load(landed_table.NAME, landed.SCHEMA, self._lake.landed(topics if self._rows else []))
+        self._here.load(landed_table.NAME, LANDED, self._lake.landed(topics if self._rows else []))
 
     def _made(self, name: str) -> None:
         """A table that a statement has made, or is declared for one; whole, since it has no other state."""

@@ -4,6 +4,7 @@ The layout is Athena's: a folder for each partition, `country=Wakanda`, whose va
 catalogue knows elsewhere, columns with their types and order, is in `_common_metadata`, which readers of Parquet skip.
 """
 
+import contextlib
 import json
 import tempfile
 import uuid
@@ -33,19 +34,16 @@ class Silver:
     folder: Path
 
     def names(self) -> list[str]:
-        """Return the tables' names."""
         return sorted(path.parent.name for path in self.folder.glob(f"[!.]*/{_SCHEMA}"))
 
     def schema(self, name: str) -> pyarrow.Schema:
         """Return a table's columns, those of its partitions last. Raises QueryError when its file isn't what it was."""
-        try:
+        with _one_line(self.folder / name, "read"):
             return parquet.read_schema(self.folder / name / _SCHEMA)
-        except (OSError, pyarrow.ArrowException) as error:
-            raise QueryError(f"{self.folder / name} can't be read: {_first_line(error)}") from error
 
     def batches(self, name: str, columns: Sequence[str], batch_rows: int) -> Iterator[pyarrow.RecordBatch]:
         """Yield a table's rows with these columns. Raises QueryError when its files aren't what they were."""
-        try:
+        with _one_line(self.folder / name, "read"):
             schema = self.schema(name)
             keys = json.loads(schema.metadata[_PARTITIONS])
             found = dataset.dataset(
@@ -55,12 +53,9 @@ class Silver:
                 partitioning=_partitioning(schema, keys) if keys else None,
             )
             yield from found.to_batches(columns=list(columns), batch_size=batch_rows)
-        except (OSError, pyarrow.ArrowException) as error:
-            raise QueryError(f"{self.folder / name} can't be read: {_first_line(error)}") from error
 
 
 def declared_schema(table: SilverTable) -> pyarrow.Schema:
-    """Return a declared table's columns."""
     return pyarrow.schema([(name, _ARROW[type_]) for name, type_ in table.columns])
 
 
@@ -76,7 +71,7 @@ def append(rows: pyarrow.RecordBatchReader, folder: Path, table: SilverTable) ->
     Raises QueryError when it can't be written.
     """
     schema = declared_schema(table)
-    try:
+    with _one_line(folder, "written"):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".", dir=folder) as temporary:
             described, added = Path(temporary) / _SCHEMA, Path(temporary) / f"{uuid.uuid4().hex}.parquet"
@@ -86,8 +81,6 @@ def append(rows: pyarrow.RecordBatchReader, folder: Path, table: SilverTable) ->
                     writer.write_batch(batch.rename_columns(schema.names))
             described.rename(folder / _SCHEMA)
             added.rename(folder / added.name)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise QueryError(f"{folder} can't be written: {_first_line(error)}") from error
 
 
 def check_partitioned_by(schema: pyarrow.Schema, keys: Sequence[str]) -> None:
@@ -106,7 +99,7 @@ def write(rows: pyarrow.RecordBatchReader, folder: Path, *, partitioned_by: Sequ
     Raises QueryError when the folder has something in it, or can't be written.
     """
     schema = rows.schema.with_metadata({_PARTITIONS: json.dumps(list(partitioned_by))})
-    try:
+    with _one_line(folder, "written"):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
             made = Path(temporary) / "table"
@@ -121,8 +114,6 @@ def write(rows: pyarrow.RecordBatchReader, folder: Path, *, partitioned_by: Sequ
             parquet.write_metadata(schema, made / _SCHEMA)
             # Takes the place of an empty folder, and of no other.
             made.rename(folder)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise QueryError(f"{folder} can't be written: {_first_line(error)}") from error
 
 
 def check_free(folder: Path) -> None:
@@ -135,5 +126,10 @@ def _partitioning(schema: pyarrow.Schema, keys: Sequence[str]) -> dataset.Partit
     return dataset.partitioning(pyarrow.schema([schema.field(key) for key in keys]), flavor="hive")
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
+@contextlib.contextmanager
+def _one_line(folder: Path, done: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, pyarrow.ArrowException) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise QueryError(f"{folder} can't be {done}: {reason}") from error

@@ -6,21 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from local.comparison.command import REPORT, reconcile_tables
 from local.comparison.compare import Limits, TableComparison
-from local.comparison.describe import Compared
-from local.comparison.platform_arrivals import arrivals_of
+from local.comparison.platform_sides import platform_sides
 from local.comparison.report import print_comparison
 from local.console import console, say
 from local.errors import LockedError, PlatformError
-from local.platform.order import GRACE_S, SUPERVISOR
 from local.platform.platform import Platform
-from local.platform.tables import LocalTable
+from local.platform.steps import GRACE_S, SUPERVISOR
 from local.resnapshot.connector import LocalConnector
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.pipelines import flowing, read_tables_again, repairs, settlement
 from local.resnapshot.run import Say, Wanted, check_whole, resnapshot
 from local.services.kafka.roles import SOURCE
-from settings.load_pipeline import PIPELINES
-from settings.pipeline import CapturedTableSettings, Pipeline
+from settings.pipeline import CapturedTableSettings
 
 LOCK_S = 120
 LOOK_S = 0.5
@@ -56,11 +53,10 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
         )
     with _locked(platform):
         made_again = _let_through(platform, wanted, names, say)
-    services = platform.services
-    pipeline, source = services.pipeline, platform.endpoints.source
-    tables = services.chosen(names)
-    reader = platform.pipeline.source_connector()
-    entries = [table.entry for table in tables]
+    services, sides = platform.services, platform_sides(platform, names)
+    pipeline, source = services.pipeline, platform.source
+    reader = platform.pipeline.connectors.source_connector()
+    entries = [table.entry for table in sides.tables]
     writer = EventWriter(services.kafka.client(SOURCE))
     lakes = [table.lake for table in services.tables]
     aside = platform.pipeline.tables_aside()
@@ -75,15 +71,11 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
         _take_back(platform, back, reader, wanted)
     equal = reconcile_tables(
         console,
-        source,
-        [_compared(pipeline, table) for table in tables],
+        sides,
         Limits(timeout_s=wanted.timeout_s),
         pipeline=pipeline.name,
         report=platform.state_dir / REPORT,
-        salt=_salt(platform),
         repairs=repairs(source, pipeline, reader, writer, timeout_s=wanted.timeout_s, say=say),
-        arrivals=arrivals_of(platform),
-        s3=platform.s3_client(),
     )
     if equal:
         settle(writer)
@@ -99,29 +91,15 @@ def _take_back(
     if back:
         say(f"captured and read again: {', '.join(back)}")
     if left := [entry for entry in entries if entry.name not in back]:
-        source, pipeline = platform.endpoints.source, platform.services.pipeline
+        source, pipeline = platform.source, platform.services.pipeline
         read_tables_again(source, pipeline, left, reader, where=None, timeout_s=wanted.timeout_s, say=say)
-
-
-def _compared(pipeline: Pipeline, table: LocalTable) -> Compared:
-    return Compared(entry=table.entry, schema_file=PIPELINES / pipeline.schema_file(table.entry), lake=table.lake)
-
-
-def _salt(platform: Platform) -> str:
-    """Return what goes before each hashed value; empty where nothing is hashed."""
-    with contextlib.suppress(FileNotFoundError):
-        return (platform.state_dir / "secrets" / "salt").read_text(encoding="utf-8").strip()
-    return ""
 
 
 def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableComparison:
     """Re-snapshot a platform that runs, its sink and its job perhaps not. Raises PlatformError."""
     with _locked(platform):
         _let_through(platform, wanted, (), say)
-        [table] = platform.services.tables
-        outbox = _compared(platform.services.pipeline, table)
-        connector, arrivals = platform.pipeline.source_connector(), arrivals_of(platform)(outbox)
-        return resnapshot(platform.endpoints.source, outbox, connector, wanted, say, arrivals)
+        return resnapshot(platform_sides(platform), platform.pipeline.connectors.source_connector(), wanted, say)
 
 
 def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None, say: Say) -> bool:
@@ -142,9 +120,9 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None
     if platform.services.pipeline.outbox is not None:
         pipeline.take_back([table.name for table in pipeline.tables])
     if "sink" in platform.expected():
-        pipeline.run_sink()
+        pipeline.connectors.run_sink()
     else:
-        pipeline.resume_sink()
+        pipeline.connectors.resume_sink()
     pipeline.start_job()
     return problem is not None
 

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException
 from contract.events import LSN
 from local.look.topic import Topic
 from local.services.connect_api import ConnectApi
-from plugins.source_connector import following_slot
+from plugins.source.source_connector import following_slot
 
 # What tells of deletes, which leave no row in the lake: the newest events.
 TAIL_EVENTS = 1_000
@@ -34,30 +34,24 @@ class LocalConnector:
         return max([*stored, *(position for topic in self._topics for position in _tail(topic))], default=0)
 
     def failure(self) -> str | None:
-        """Return why it has failed."""
         return self._api.failure(self._name)
 
     def release(self) -> None:
-        """Stop it."""
         self._api.stop(self._name)
 
     def follow_slot(self) -> None:
-        """Start it at the slot's position."""
         self._api.put_connector(self._name, following_slot(self._configuration))
         self._api.resume(self._name)
         self.restart()
 
     def restart(self) -> None:
-        """Start again what has failed."""
         self._api.restart_failed(self._name)
 
     def settle(self) -> None:
-        """Run it as configured."""
         self._api.put_connector(self._name, self._configuration)
         self._api.resume(self._name)
 
     def offsets(self) -> list[dict[str, Any]]:
-        """Return the offsets that it has stored, as it wrote them."""
         return self._api.stored_offsets(self._name)
 
 

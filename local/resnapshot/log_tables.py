@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from db.rewriting import wal_position
-from db.source import settled, signals
+from db.source import deletes, signals
 from db.source.signals import Name, Reading
 from local.errors import PlatformError
 from local.resnapshot.deletes import as_event, delete_event
@@ -132,8 +132,8 @@ def delete_keys(
     newer than the delete, and whoever changed it since `rows` was read is left alone.
     Raises LoadError, PlatformError.
     """
-    position = settled.settled_position(cursor, timeout_s=settle_s)
-    gone = settled.absent(cursor, table.name, table.key, rows)
+    position = deletes.horizon_lsn(cursor, timeout_s=settle_s)
+    gone = deletes.deleted_keys(cursor, table.name, table.key, rows)
     keyed = []
     for key in gone:
         values = {name: as_event(rows[key][name], table.key_types[name]) for name in table.key}
@@ -179,4 +179,4 @@ def _reached(offsets: Sequence[Mapping[str, Any]]) -> object:
 
 
 def _quiet(_line: str) -> None:
-    """Nobody is watching."""
+    """Ignore progress."""

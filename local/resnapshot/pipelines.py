@@ -10,11 +10,11 @@ import psycopg2
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.avro_names import SOURCE_NAME
-from contract.capture_objects import SIGNAL, own_schema
+from contract.source import SIGNAL, own_schema
 from db.connecting import connect
 from db.errors import LoadError, explain
-from db.source import settled
-from db.source.replication import Published
+from db.source import deletes
+from db.source.replication import Expected
 from db.source.signals import ODD_NAME, Reading, can_name
 from local.comparison.compare import Repair
 from local.comparison.describe import Compared
@@ -115,7 +115,7 @@ def flowing(
     `wanted.skip` passes over; a restored server's log is advanced. Raises PlatformError.
     """
     source = pipeline.source
-    published = Published(publication=source.publication, tables=frozenset(), role=source.role, pipeline=pipeline.name)
+    published = Expected(publication=source.publication, tables=frozenset(), role=source.role, pipeline=pipeline.name)
     stored, processed = (
         max((int(offset.get(name) or 0) for offset in reader.offsets()), default=0) for name in ("lsn", "lsn_proc")
     )
@@ -141,7 +141,7 @@ def settlement(
     if not ignoring:
         return lambda _writer: None
     with _cursor(parameters) as cursor:
-        position = settled.settled_position(cursor, timeout_s=SETTLE_S)
+        position = deletes.horizon_lsn(cursor, timeout_s=SETTLE_S)
 
     def settle(writer: Writer) -> None:
         for entry in ignoring:

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 from confluent_kafka import KafkaException
 
+from local.look.json_lines import keys
 from local.look.topic import Topic
 from local.services.kafka.broker import Kafka
 from local.services.s3 import S3
 from local.sink.store import LandingStore
 from plugins.connector_names import sink_group
-from plugins.topics import PlannedTopic
+from plugins.kafka.topics import PlannedTopic
 
 FORMER_PREFIX = "former"
 
@@ -74,8 +75,9 @@ class FormerTopic:
         name = self._store.topic_id(self._topic) or "unknown"
         moved = self._move(f"{self._prefix}/{self._topic}/", f"{FORMER_PREFIX}/{name}/")
         # The notes go last: until then the sink refuses to start.
-        for key in self._keys(f".indexes/{self._sink}/"):
-            self._s3.client().delete_object(Bucket=self._bucket, Key=key)
+        client = self._s3.client()
+        for key in keys(client, self._bucket, f".indexes/{self._sink}/"):
+            client.delete_object(Bucket=self._bucket, Key=key)
         for key in LandingStore.note_keys(self._sink, self._topic):
             self._move(key, f"{FORMER_PREFIX}/{name}/")
         return moved
@@ -89,12 +91,8 @@ class FormerTopic:
 
     def _move(self, prefix: str, target: str) -> int:
         client = self._s3.client()
-        keys = self._keys(prefix)
-        for key in keys:
+        moved = keys(client, self._bucket, prefix)
+        for key in moved:
             client.copy_object(Bucket=self._bucket, Key=target + key, CopySource={"Bucket": self._bucket, "Key": key})
             client.delete_object(Bucket=self._bucket, Key=key)
-        return len(keys)
-
-    def _keys(self, prefix: str) -> list[str]:
-        pages = self._s3.client().get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix)
-        return [entry["Key"] for page in pages for entry in page.get("Contents", [])]
+        return len(moved)

@@ -26,14 +26,13 @@ from db.connecting import connect
 from db.errors import LoadError, explain
 from db.rewriting import KEY
 from db.source import replication
-from db.source.replication import OUTBOX, Published, Replication
-from local.comparison.arrivals import Arrivals
+from db.source.replication import OUTBOX, Expected
 from local.comparison.compare import Limits, TableComparison, compare_table
-from local.comparison.describe import Compared, describe
-from local.comparison.run import read_catalogue
+from local.comparison.describe import describe
+from local.comparison.run import Sides, read_catalogue
 from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
-from plugins.failures import LOST_SLOT
+from plugins.source.failures import LOST_SLOT
 
 LOOK_S = 0.5
 # A connector that was started again may still say that it has failed.
@@ -94,21 +93,16 @@ class Wanted:
 Say = Callable[[str], None]
 
 
-def resnapshot(
-    parameters: Mapping[str, Any],
-    outbox: Compared,
-    connector: Connector,
-    wanted: Wanted,
-    say: Say,
-    arrivals: Arrivals | None = None,
-) -> TableComparison:
-    """Do all of it and compare in the end; the comparison may differ while writers are faster than the lake.
+def resnapshot(sides: Sides, connector: Connector, wanted: Wanted, say: Say) -> TableComparison:
+    """Re-snapshot the outbox, and compare it in the end: it may differ while writers are faster than the lake.
 
     Raises PlatformError with one line. What was done until then does no harm: run it again.
     """
+    parameters, [outbox] = sides.parameters, sides.tables
     try:
         _resnapshot(parameters, outbox.lake, connector, wanted, say)
         table = describe(outbox, read_catalogue(parameters, [outbox]))
+        arrivals = sides.arrivals(outbox) if sides.arrivals else None
         return compare_table(parameters, table, Limits(timeout_s=wanted.timeout_s), arrivals=arrivals)
     except (LoadError, LakeError) as error:
         raise PlatformError(str(error)) from error
@@ -151,7 +145,7 @@ def flowing(
     wanted: Wanted,
     say: Say,
     *,
-    published: Published = OUTBOX,
+    published: Expected = OUTBOX,
     named: bool = False,
     processed: int = 0,
 ) -> Iterator[None]:
@@ -237,22 +231,20 @@ def _renew_slot(cursor: Cursor, connector: Connector) -> None:
         time.sleep(LOOK_S)
 
 
-def _await_reader(cursor: Cursor, connector: Connector, wanted: Wanted, published: Published = OUTBOX) -> Replication:
-    """Wait until a connector reads the slot."""
+def _await_reader(cursor: Cursor, connector: Connector, wanted: Wanted, published: Expected) -> None:
     deadline = time.monotonic() + wanted.start_s
-    while not (state := replication.look(cursor, connector.slot, published)).active:
+    while not (state := replication.read_state(cursor, connector.slot, published)).active:
         if time.monotonic() > deadline:
             reason = connector.failure() or "; ".join(state.problems) or _UNKNOWN
             raise PlatformError(f"no connector reads the slot after {wanted.start_s:.0f} s: {reason}")
         time.sleep(LOOK_S)
-    return state
 
 
 def _write_anew(
     cursor: Cursor, lake: Lake, connector: Connector, keys: Sequence[int], wanted: Wanted, say: Say
 ) -> None:
     position = rewriting.wal_position(cursor)
-    rewriting.touch(cursor, keys, _quiet)
+    rewriting.rewrite_rows(cursor, keys, _quiet)
     say(f"{len(keys):,} rows written anew")
     _await_arrival(cursor, lake, connector, keys, position, wanted)
     say("all of them are in the lake")
@@ -307,7 +299,7 @@ def _bury_extra(cursor: Cursor, lake: Lake, wanted: Wanted, say: Say) -> None:
     if extra and wanted.where is not None:
         extra = rewriting.select_matching(cursor, _as_json(cursor, lake, set(extra)), wanted.where)
     if extra:
-        rewriting.bury(cursor, extra, _quiet)
+        rewriting.emit_deletes(cursor, extra, _quiet)
         say(f"{len(extra):,} rows deleted that only the lake had")
 
 
@@ -335,4 +327,4 @@ def _value(value: Any, kind: str) -> Any:
 
 
 def _quiet(_done: int, _total: int) -> None:
-    """Nobody is watching."""
+    """Ignore progress."""

@@ -3,49 +3,29 @@
 import json
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from local.services.processes import Command
-from local.services.s3 import REGION, loopback_client
-from local.setup.ports import HOST, accepts_connections
+from local.services.s3 import REGION, Loopback, loopback_client
+from local.setup.ports import HOST
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
 
-class Aws:
-    """Moto's server."""
+class Aws(Loopback):
+    """Moto's server, for every AWS service but S3."""
 
     name = "moto"
 
-    def __init__(self, folder: Path, *, port: int) -> None:
-        self._folder = folder
-        self._port = port
-
-    @property
-    def endpoint(self) -> str:
-        """The URL of every AWS service but S3."""
-        return f"http://{HOST}:{self._port}"
-
     def prepare(self) -> Command:
-        """Return how to start the server."""
         self._folder.mkdir(parents=True, exist_ok=True)
         argv = [sys.executable, "-m", "moto.server", "-H", HOST, "-p", str(self._port)]
         return Command(argv=argv, folder=self._folder, environment={"AWS_DEFAULT_REGION": REGION})
 
-    def ready(self) -> bool:
-        """Tell whether the server answers for Glue."""
-        if not accepts_connections(self._port):
-            return False
-        try:
-            self.glue().get_databases()
-        except (BotoCoreError, ClientError):
-            return False
-        return True
+    def _ask(self) -> object:
+        return self.glue().get_databases()
 
     def create_database(self, name: str) -> None:
         """Create a Glue database, unless it is there."""
@@ -53,34 +33,23 @@ class Aws:
             self.glue().create_database(DatabaseInput={"Name": name})
 
     def tables(self, database: str) -> set[str]:
-        """Return the names of the catalogue's tables."""
         pages = self.glue().get_paginator("get_tables").paginate(DatabaseName=database)
         return {table["Name"] for page in pages for table in page["TableList"]}
 
     def put_secret(self, name: str, parameters: Mapping[str, Any]) -> None:
         """Keep a database user's secret in the shape that RDS gives its own."""
         client = self.secrets()
-        value = json.dumps(
-            {
-                "engine": "postgres",
-                "host": parameters["host"],
-                "port": parameters["port"],
-                "dbname": parameters["dbname"],
-                "username": parameters["user"],
-                "password": parameters["password"],
-            }
-        )
+        kept = {key: parameters[key] for key in ("host", "port", "dbname", "password")}
+        value = json.dumps({"engine": "postgres", "username": parameters["user"], **kept})
         try:
             client.create_secret(Name=name, SecretString=value)
         except client.exceptions.ResourceExistsException:
             client.put_secret_value(SecretId=name, SecretString=value)
 
     def glue(self) -> "GlueClient":
-        """Return the boto3 client for Glue."""
         client: GlueClient = loopback_client("glue", self.endpoint)
         return client
 
     def secrets(self) -> "SecretsManagerClient":
-        """Return the boto3 client for Secrets Manager."""
         client: SecretsManagerClient = loopback_client("secretsmanager", self.endpoint)
         return client

@@ -8,19 +8,17 @@ from pathlib import Path
 from contract.sizes import LOCAL_HEAP_BYTES, MIB
 from local.errors import PlatformError
 from local.services.connect_api import ConnectApi
-from local.services.given_plugins import JDBC, LENSES
 from local.services.jvm import java_command, log4j_options
 from local.services.processes import Command
 from local.services.properties import write, write_secret
 from local.services.s3 import ENVIRONMENT
+from local.services.user_plugins import JDBC, LENSES
 from local.setup.archives import unpack
 from local.setup.jars import jar_folder
 from local.setup.ports import HOST
-from plugins import every_value, is_truncate, without_defaults
-from plugins.archive import RESOURCES_JAR, write_resources
-from plugins.connector_properties import SHORTEST_SESSION_MS, session
-from plugins.sink_properties import JSON_CONVERTER
-from plugins.worker_classes import together
+from plugins.connector_properties import JSON_CONVERTER, SHORTEST_SESSION_MS, session
+from plugins.releases.archive import RESOURCES_JAR, write_resources
+from plugins.workers.worker_classes import EVERY_VALUE, IS_TRUNCATE, WITHOUT_DEFAULTS, resources
 
 HEAP_MB = LOCAL_HEAP_BYTES // MIB
 # The worker's own topics, of which it makes but the first and the last, and group.
@@ -63,12 +61,10 @@ class Connect:
 
     @property
     def url(self) -> str:
-        """The REST interface's URL."""
         return f"http://{HOST}:{self._port}"
 
     @property
     def plugins(self) -> Path:
-        """Where the plugins are."""
         return self._folder / "plugins"
 
     @property
@@ -103,13 +99,12 @@ class Connect:
     def install_plugins(self) -> None:
         """Unpack the plugins. Raises PlatformError when one isn't what it should be."""
         # One plugin, as elsewhere: Debezium finds our converter by its own class loader.
-        resources = together(every_value.resources(), is_truncate.resources(), without_defaults.resources())
-        write_resources(resources, _unpack_debezium(self.plugins) / RESOURCES_JAR)
+        ours = resources(EVERY_VALUE, IS_TRUNCATE, WITHOUT_DEFAULTS)
+        write_resources(ours, _unpack_debezium(self.plugins) / RESOURCES_JAR)
         LENSES.install(self.plugins, self._lenses)
         JDBC.install(self.plugins, self._jdbc)
 
     def prepare(self) -> Command:
-        """Write the configuration and return how to start the worker."""
         # The worker refuses to start without it.
         self._secrets.mkdir(mode=0o700, parents=True, exist_ok=True)
         configuration = self._folder / "worker.properties"
@@ -124,11 +119,9 @@ class Connect:
         return Command(argv=argv, folder=self._folder, environment=ENVIRONMENT)
 
     def ready(self) -> bool:
-        """Tell whether the worker takes requests."""
         return self.api.ready()
 
     def properties(self) -> dict[str, str]:
-        """Return the worker's configuration."""
         # A connector's clients get all but the secret: one without a login of its own can't act as the worker.
         shared = {name: value for name, value in self.login.items() if name != SECRET_PART}
         return {

@@ -7,7 +7,7 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from urllib.parse import quote
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from local.errors import PlatformError
-from plugins import failures
-from plugins.failures import Failure
+from plugins.source import failures
+from plugins.source.failures import Failure
 
 # Creating a connector validates it, and that connects to the database.
 TIMEOUT_S = 60
@@ -42,30 +42,22 @@ class RequestError(PlatformError):
         self.status = status
 
 
+# No proxy of the caller's environment comes in between.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+@dataclass(frozen=True)
 class ConnectApi:
     """A client for the worker at `url`, which waits `timeout_s` for an answer.
 
     Two know the table where a failure doesn't tell it: `log`, the worker's, and `table_at`, which says whose change is
-    at a position of the source's log. No proxy of the caller's environment comes in between.
+    at a position of the source's log.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        log: Path | None = None,
-        table_at: Callable[[int], str | None] = lambda _position: None,
-        timeout_s: float = TIMEOUT_S,
-    ) -> None:
-        self._url = url
-        self._log = log
-        self._table_at = table_at
-        self._timeout_s = timeout_s
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-
-    def within(self, timeout_s: float) -> "ConnectApi":
-        """Return a client that waits so long for an answer."""
-        return ConnectApi(self._url, log=self._log, table_at=self._table_at, timeout_s=timeout_s)
+    url: str
+    log: Path | None = None
+    table_at: Callable[[int], str | None] = lambda _position: None
+    timeout_s: float = TIMEOUT_S
 
     def ready(self) -> bool:
         """Tell whether the worker has started; that a connector's data flows is another question."""
@@ -92,7 +84,6 @@ class ConnectApi:
         self._retried("PUT", f"/connectors/{quote(name)}/stop", or_none=True)
 
     def resume(self, name: str) -> None:
-        """Let a stopped connector run again."""
         self._retried("PUT", f"/connectors/{quote(name)}/resume")
 
     def stored_offsets(self, name: str) -> list[dict[str, Any]]:
@@ -133,7 +124,7 @@ class ConnectApi:
         return {name: reason for name, reason in found.items() if reason is not None}
 
     def _meaning(self, name: str, trace: str) -> Failure:
-        found = failures.failure(trace, self.configuration(name), self._log_before(name), table_at=self._table_at)
+        found = failures.failure(trace, self.configuration(name), self._log_before(name), table_at=self.table_at)
         # The platform's connectors are named after their pipeline.
         return replace(found, reason=found.reason.replace("-p …", f"-p {name.removesuffix('-source')}"))
 
@@ -151,10 +142,10 @@ class ConnectApi:
         return _TRACE_ENDS.split(text[last.end() :], maxsplit=1)[0] if age.total_seconds() < TRIED_S else ""
 
     def _log_tail(self) -> str:
-        if self._log is None:
+        if self.log is None:
             return ""
         try:
-            with self._log.open("rb") as log:
+            with self.log.open("rb") as log:
                 log.seek(max(0, log.seek(0, os.SEEK_END) - LOG_BYTES))
                 return log.read().decode(errors="replace")
         except FileNotFoundError:
@@ -183,13 +174,13 @@ class ConnectApi:
 
     def _request(self, method: str, path: str, body: Mapping[str, str] | None = None) -> Any:
         request = urllib.request.Request(  # noqa: S310  (the URL is ours: http on loopback)
-            self._url + path,
+            self.url + path,
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json", "Accept": "application/json"},
         )
         try:
-            with self._opener.open(request, timeout=self._timeout_s) as response:
+            with _OPENER.open(request, timeout=self.timeout_s) as response:
                 answer = response.read()
         except urllib.error.HTTPError as error:
             with error:

@@ -13,7 +13,7 @@ LOG4J = {
     "log4j.appender.stdout": "org.apache.log4j.ConsoleAppender",
     "log4j.appender.stdout.layout": "org.apache.log4j.PatternLayout",
     "log4j.appender.stdout.layout.ConversionPattern": "%d %p %c{1}: %m%n",
-    # What is denied to whom: one line each.
+    # A line for each denied request.
     "log4j.logger.kafka.authorizer.logger": "INFO",
     # One line a second for as long as the broker is away would fill the disk.
     "log4j.logger.org.apache.kafka.clients.NetworkClient": "ERROR",

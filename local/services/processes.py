@@ -1,8 +1,8 @@
 """Starts, finds and stops the processes of one platform.
 
 A service outlives the command that started it, so every command has to find it again. Each process carries the
-platform's folder and the service's name in its environment: unlike a recorded pid this survives a kill -9 of whoever
-started it, a reboot, a reused pid and a stepped clock (docs/decisions/0030).
+platform's folder and the service's name in its environment: unlike a recorded pid, this survives a
+kill -9 of the starter, a reboot, a reused pid and a stepped clock (docs/decisions/0030).
 """
 
 import contextlib
@@ -15,18 +15,17 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, TypedDict
 
 import psutil
 
 from contract.text import UTF_8_LOCALE
 from local.errors import CancelledError, PlatformError
-from local.services.account import Account
 
 PLATFORM_VARIABLE = "CDC_PLATFORM_FOLDER"
 SERVICE_VARIABLE = "CDC_PLATFORM_SERVICE"
 LOG_START_VARIABLE = "CDC_PLATFORM_LOG_START"
-# Nothing else of the caller's environment reaches a service: no AWS credentials, JAVA_TOOL_OPTIONS, PG*, no locale.
+# Nothing else of the caller's environment reaches a service: no AWS credentials, no JAVA_TOOL_OPTIONS, PG* or locale.
 INHERITED = ("HOME", "PATH", "TMPDIR", "USER")
 POLL_S = 0.05
 READY_TIMEOUT_S = 120
@@ -38,21 +37,26 @@ TAIL_LINES = 8
 TAIL_BYTES = 16_384
 STACK_FRAME = re.compile(r"\s+(at |\.\.\. \d+ more)")
 
-# The children of this Python process by pid: whoever starts a process has to take its exit status.
+# The children of this Python process by pid: their starter must take their exit status.
 _children: dict[int, subprocess.Popen[bytes]] = {}
+
+
+class Identity(TypedDict, total=False):
+    """The arguments of subprocess that make a child run as another account; none for our own."""
+
+    user: int
+    group: int
+    extra_groups: list[int]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """How a service is started: its arguments (no secret in them), what its environment adds, and its folder.
-
-    `account` is whose process it is to be, where not ours.
-    """
+    """How a service is started: its arguments (no secret in them), what its environment adds, and its folder."""
 
     argv: Sequence[str]
     folder: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    account: Account | None = None
+    identity: Identity = field(default_factory=Identity)
 
 
 class Service(Protocol):
@@ -68,10 +72,10 @@ class Service(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ways:
-    """How one service is found and stopped, where its marks may be unreadable and SIGTERM isn't the word for it.
+class StopRules:
+    """How one service is found and stopped whose marks may be unreadable and which needs another signal than SIGTERM.
 
-    `pid` finds its first process (None: it doesn't run); it is asked to end by each of the signals in turn.
+    `pid` finds its first process (None: it doesn't run); it gets each of the signals in turn.
     """
 
     pid: Callable[[], int | None]
@@ -81,13 +85,13 @@ class Ways:
 class Processes:
     """The processes of the platform whose state is in `folder`; one log file per service in `logs`.
 
-    `ways` are those of services that have their own.
+    `rules` are those of services that have their own.
     """
 
-    def __init__(self, folder: Path, logs: Path, ways: Mapping[str, Ways] | None = None) -> None:
+    def __init__(self, folder: Path, logs: Path, rules: Mapping[str, StopRules] | None = None) -> None:
         self.folder = folder.resolve()
         self.logs = logs
-        self._ways = ways or {}
+        self._rules = rules or {}
         self.cancelled = threading.Event()
         self._handles: dict[str, psutil.Process] = {}
         self._log_starts: dict[str, int] = {}
@@ -99,7 +103,7 @@ class Processes:
         self.wait_until(service.name, service.ready, timeout_s=timeout_s)
 
     def start(self, name: str, command: Command) -> None:
-        """Start a service in a session of its own: Ctrl-C reaches whoever stops the services in order, not them.
+        """Start a service in a session of its own, which Ctrl-C on a command doesn't reach.
 
         Raises PlatformError when the program can't be run, CancelledError when the start was given up meanwhile.
         """
@@ -120,7 +124,7 @@ class Processes:
                     cwd=command.folder,
                     env={**environment, **UTF_8_LOCALE, **command.environment, **markers},
                     start_new_session=True,
-                    **({} if command.account is None else command.account.identity),
+                    **command.identity,
                 )
         except OSError as error:
             raise PlatformError(f"{name} can't be started: {error}") from error
@@ -141,7 +145,7 @@ class Processes:
             self.pause(POLL_S)
 
     def pause(self, seconds: float) -> None:
-        """Sleep; CancelledError as soon as the start is given up."""
+        """Sleep; raise CancelledError as soon as the start is given up."""
         if self.cancelled.wait(seconds):
             raise CancelledError("given up")
 
@@ -153,7 +157,7 @@ class Processes:
     def main(self, name: str) -> psutil.Process | None:
         """Return the process that was started as the service, or None when it doesn't run.
 
-        Descendants alone don't make a service: a killed JVM may leave a Python driver behind for a while.
+        Descendants alone don't count: a killed JVM may leave a Python driver behind for a while.
         """
         _reap()
         handle = self._handles.get(name)
@@ -180,15 +184,15 @@ class Processes:
 
     def _found_otherwise(self) -> dict[str, list[psutil.Process]]:
         found = {}
-        for name, ways in self._ways.items():
+        for name, rules in self._rules.items():
             with contextlib.suppress(psutil.NoSuchProcess):
-                if (pid := ways.pid()) is not None:
+                if (pid := rules.pid()) is not None:
                     leader = psutil.Process(pid)
                     found[name] = [leader, *leader.children(recursive=True)]
         return found
 
     def stop(self, name: str, *, grace_s: float) -> None:
-        """Ask a service to end, wait for `grace_s`, then kill what is left of it. Nothing to do when it doesn't run.
+        """Ask a service to end, wait for `grace_s`, then kill the rest of it. Does nothing when it doesn't run.
 
         Raises PlatformError when a process outlives even that.
         """
@@ -196,7 +200,7 @@ class Processes:
         if self._asked_to_end(name, _leaders(processes), grace_s):
             _signal(left := [process for process in processes if _runs(process)], signal.SIGTERM)
             _wait_gone(left, DESCENDANTS_GRACE_S)
-        # Asked for again: a process may have started another one meanwhile.
+        # Look again: a process may have started another one meanwhile.
         left = [*self.find().get(name, []), *(process for process in processes if _runs(process))]
         _signal(left, signal.SIGKILL)
         if not _wait_gone(left, KILL_TIMEOUT_S):
@@ -206,7 +210,7 @@ class Processes:
 
     def _asked_to_end(self, name: str, leaders: Sequence[psutil.Process], grace_s: float) -> bool:
         """Signal a service's first process and wait for `grace_s`; tell whether it is gone."""
-        first, *others = self._ways[name].stop_signals if name in self._ways else [signal.SIGTERM]
+        first, *others = self._rules[name].stop_signals if name in self._rules else [signal.SIGTERM]
         _signal(leaders, first)
         gone = _wait_gone(leaders, grace_s)
         for number in others:
@@ -216,7 +220,6 @@ class Processes:
         return gone
 
     def log_file(self, name: str) -> Path:
-        """Return where the service's output goes."""
         return self.logs / f"{name}.log"
 
     def log_start(self, name: str) -> int | None:
@@ -254,9 +257,9 @@ def _reap() -> None:
 
 
 def _wait_for_marks(process: psutil.Process) -> None:
-    """Wait until the environment of what was just started shows, or nobody would find it.
+    """Wait until a new process's environment is visible: without it no command finds the process.
 
-    A program runs a moment before its environment can be read: until then it is empty, as it is once it has ended.
+    It is empty for a moment after the start, and once the process has ended.
     """
     deadline = time.monotonic() + MARKS_TIMEOUT_S
     with contextlib.suppress(psutil.Error, OSError):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from local.platform.state import write_private
+from local.private_files import write_private
 
 LATIN_1_PRINTABLE = range(0x20, 0x7F)
 
@@ -14,7 +14,6 @@ def render(properties: Mapping[str, str]) -> str:
 
 
 def write(path: Path, properties: Mapping[str, str]) -> None:
-    """Write a properties file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(properties), encoding="ascii")
 

@@ -33,10 +33,8 @@ LOGBACK = """<configuration>
 """
 
 
-class S3:
-    """The endpoint whose files are in `folder`: one sub-folder of `objects` per bucket."""
-
-    name = "s3"
+class Loopback:
+    """A server in the place of AWS services, whose files are in `folder`."""
 
     def __init__(self, folder: Path, *, port: int) -> None:
         self._folder = folder
@@ -44,11 +42,27 @@ class S3:
 
     @property
     def endpoint(self) -> str:
-        """The endpoint's URL."""
         return f"http://{HOST}:{self._port}"
 
+    def ready(self) -> bool:
+        if not accepts_connections(self._port):
+            return False
+        try:
+            self._ask()
+        except (BotoCoreError, ClientError):
+            return False
+        return True
+
+    def _ask(self) -> object:
+        raise NotImplementedError
+
+
+class S3(Loopback):
+    """S3Proxy, which has one sub-folder of `objects` per bucket."""
+
+    name = "s3"
+
     def prepare(self) -> Command:
-        """Write the configuration and return how to start S3Proxy."""
         objects = self._folder / "objects"
         objects.mkdir(parents=True, exist_ok=True)
         configuration = self._folder / "s3proxy.properties"
@@ -65,7 +79,6 @@ class S3:
         return Command(argv=argv, folder=self._folder)
 
     def properties(self, objects: Path) -> dict[str, str]:
-        """Return S3Proxy's configuration."""
         return {
             "s3proxy.endpoint": self.endpoint,
             "s3proxy.authorization": "none",
@@ -73,15 +86,8 @@ class S3:
             "jclouds.filesystem.basedir": str(objects),
         }
 
-    def ready(self) -> bool:
-        """Tell whether the endpoint lists its buckets."""
-        if not accepts_connections(self._port):
-            return False
-        try:
-            self.client().list_buckets()
-        except (BotoCoreError, ClientError):
-            return False
-        return True
+    def _ask(self) -> object:
+        return self.client().list_buckets()
 
     def create_buckets(self, names: Iterable[str]) -> None:
         """Create the buckets that aren't there yet."""
@@ -92,12 +98,10 @@ class S3:
                 client.create_bucket(Bucket=name)
 
     def count_objects(self, bucket: str, prefix: str) -> int:
-        """Count the objects under a prefix."""
         pages = self.client().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
         return sum(page["KeyCount"] for page in pages)
 
     def client(self) -> "S3Client":
-        """Return the boto3 client for the endpoint."""
         client: S3Client = loopback_client("s3", self.endpoint)
         return client
 

@@ -1,4 +1,4 @@
-"""The source database as the platform sees it: loaded or not, how many rows, and how far Debezium has come."""
+"""The source database: whether it is loaded, its rows, and how far Debezium has read it."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,9 +11,9 @@ from psycopg2.extensions import connection as Connection  # noqa: N812 - a class
 
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db.source import objects as source_objects
-from db.source.drift import drift
+from db.source.drift import source_problems
 from db.source.objects import SourceObjects
-from db.source.replication import Published, Replication, look, table_at
+from db.source.replication import Expected, Replication, read_state, table_at
 from settings.pipeline import CapturedTableSettings
 
 CONNECT_TIMEOUT_S = 5
@@ -33,7 +33,7 @@ class Slot:
 
 @dataclass(frozen=True, kw_only=True)
 class OutboxQueue:
-    """What the outbox doesn't say yet: queued changes, the oldest's age in seconds, how many fail, and one reason."""
+    """Changes not in the outbox yet: how many, the oldest's age in seconds, how many fail, and one reason."""
 
     entries: int
     seconds: float
@@ -42,14 +42,13 @@ class OutboxQueue:
 
 
 class SourceDatabase:
-    """One database, looked at as whoever `parameters` log in: libpq's, with `dbname` and a password."""
+    """One database, read with the login in `parameters`: libpq's, with `dbname` and a password."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         self._parameters = dict(parameters)
         self.name = str(parameters["dbname"])
 
     def parameters(self) -> dict[str, Any]:
-        """Return how to connect to it."""
         return dict(self._parameters)
 
     def create_if_missing(self) -> None:
@@ -64,7 +63,6 @@ class SourceDatabase:
         return bool(self._value(f"SELECT to_regclass('{SCHEMA}.{OUTBOX_TABLE}') IS NOT NULL"))
 
     def outbox_rows(self) -> int:
-        """Count the outbox's rows."""
         return int(self._value(f"SELECT count(*) FROM {SCHEMA}.{OUTBOX_TABLE}"))
 
     def outbox_queue(self) -> OutboxQueue:
@@ -78,23 +76,21 @@ class SourceDatabase:
         return OutboxQueue(entries=entries, seconds=seconds, failing=failing, error=error)
 
     def wal_position(self) -> str:
-        """Return the end of the WAL."""
         return str(self._value("SELECT pg_current_wal_lsn()::text"))
 
-    def replication(self, slot: str, wanted: Published) -> Replication:
-        """Return the state of what the connector needs of the database."""
+    def replication(self, slot: str, wanted: Expected) -> Replication:
         with _cursor(self._parameters) as cursor:
-            return look(cursor, slot, wanted)
+            return read_state(cursor, slot, wanted)
 
     def table_at(self, slot: str, publication: str, position: int) -> str | None:
         """Return the table of the change at a position of the log, as schema.table; None where nobody can say."""
         with _cursor(self._parameters) as cursor:
             return table_at(cursor, slot, publication, position)
 
-    def drift(self, wanted: SourceObjects, pipeline: str) -> list[str]:
+    def source_problems(self, wanted: SourceObjects, pipeline: str) -> list[str]:
         """Say what was changed since a pipeline's database was prepared; a line each (db/source/drift.py)."""
         with _cursor(self._parameters) as cursor:
-            return drift(wanted, source_objects.read(cursor, wanted), pipeline)
+            return source_problems(wanted, source_objects.read(cursor, wanted), pipeline)
 
     def with_default(self, schema: str, table: str, columns: Sequence[str]) -> set[str]:
         """Return which of these columns have a DEFAULT or an identity, or gave rows one when they were added."""

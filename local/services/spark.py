@@ -46,7 +46,7 @@ def spark_submit(
 
     Writes Spark's settings into `work_folder`, its place for scratch files too; Spark's own log (warnings)
     goes to `log_file`, the job's lines to its standard output and error. Both endpoints are URLs on loopback;
-    without one the job uses AWS's own. `java_options` come beside our own. Raises JarsError or JavaNotFoundError when
+    without one the job uses AWS's own. `java_options` are added to ours. Raises JarsError or JavaNotFoundError when
     something is missing.
     """
     build_archive(ARCHIVE)

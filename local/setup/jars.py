@@ -1,7 +1,7 @@
 """The jars of the local platform: downloaded once, accepted only with the locked SHA-256, verified ever after.
 
-`make setup` brings what is missing, but for what only some need, which is asked for by name; `./lake dev lock jars`
-resolves jars.toml anew and writes jars.lock.
+`make setup` downloads missing sets, except those in ON_DEMAND, which are asked for by name; `./lake dev lock jars`
+resolves jars.toml and writes jars.lock.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from contract.errors import UserError
 from local.setup.ivy import Dependency, IvyError, download, resolve
-from plugins.versions import load_versions
+from plugins.releases.versions import load_versions
 
 ROOT = Path(__file__).resolve().parents[2]
 JARS_TOML = Path(__file__).with_name("jars.toml")
@@ -45,7 +45,6 @@ def jar_folder(name: str) -> Path:
 
 
 def locked() -> Lock:
-    """Return what jars.lock says."""
     found: Lock = json.loads(JARS_LOCK.read_text())
     return found
 
@@ -70,8 +69,17 @@ def lock() -> None:
     with ThreadPoolExecutor() as pool:
         names = [*_sets(), "debezium"]
         resolved = dict(zip(names, pool.map(_resolve, names), strict=True))
-    JARS_LOCK.write_text(json.dumps(resolved, indent=1, sort_keys=True) + "\n")
+    JARS_LOCK.write_text(lock_text(resolved))
     print(f"{JARS_LOCK.name}: {sum(len(files) for files in resolved.values())} jars")
+
+
+def lock_text(found: Lock) -> str:
+    """Write a lock as JSON, with a line per file."""
+    sets = []
+    for name, files in sorted(found.items()):
+        entries = (f'  "{file}": {json.dumps(entry, sort_keys=True)}' for file, entry in sorted(files.items()))
+        sets.append(f' "{name}": {{\n' + ",\n".join(entries) + "\n }")
+    return "{\n" + ",\n".join(sets) + "\n}\n"
 
 
 def problems(folder: Path, files: Files) -> list[str]:
@@ -89,7 +97,7 @@ def problems(folder: Path, files: Files) -> list[str]:
 
 
 def _download(name: str, files: Files, progress: Progress) -> None:
-    """Bring a set into a folder beside its place and move it there only when every file is the locked one."""
+    """Download a set into a temporary folder and move it to its place once every file is the locked one."""
     total = sum(int(entry["size"]) for entry in files.values())
     staging, work = CACHE / f".{name}.partial", CACHE / f".{name}.ivy"
     task = progress.add_task(f"{name} ({len(files)} files)", total=total)

@@ -37,13 +37,12 @@ def java_home() -> Path:
 
 
 def java_binary() -> Path:
-    """Return the `java` program of `java_home()`."""
     return java_home() / "bin" / "java"
 
 
 def jvm_flags() -> list[str]:
     """Return the flags for every JVM here: quick start and a small footprint on two cores (docs/decisions/0001)."""
-    # The jars are the locked ones: to prove the byte code of 20,000 classes anew at each start takes 1.4 s of CPU.
+    # The jars are the locked ones: verifying the byte code of 20,000 classes at each start takes 1.4 s of CPU.
     unverified = ["-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"]
     compiled = ["-XX:TieredStopAtLevel=1", f"-XX:ReservedCodeCacheSize={CODE_CACHE_MB}m"]
     return [UTF_8_FLAG, "-XX:+UseSerialGC", *compiled, *unverified, *trust_store_flags()]

@@ -41,7 +41,6 @@ def choose(names: Iterable[str], *, earlier: Mapping[str, int], kept: Iterable[s
 
 
 def accepts_connections(port: int) -> bool:
-    """Tell whether something listens on the port."""
     try:
         with socket.create_connection((HOST, port), timeout=1):
             return True

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from local.sink.partition import Partition
 from local.sink.values import line
-from plugins.kcql import Kcql
+from plugins.sink.kcql import Kcql
 
 
 @dataclass(kw_only=True)
@@ -58,7 +58,6 @@ class Batch:
         return len(self.lines) >= self.rules.flush_count or (limit is not None and self.size_bytes >= limit)
 
     def is_due(self, now: float) -> bool:
-        """Tell whether it must be landed now."""
         if self.end == self.start or self.counts_from is None:
             return False
         return self.is_full or now >= self.counts_from + self.rules.flush_interval_seconds

@@ -143,7 +143,6 @@ class GroupConsumer:
         return int(bounds[0]), int(bounds[1])
 
     def close(self) -> None:
-        """Close the connections."""
         self._consumer.close()
 
     def _warn(self, error: KafkaError) -> None:

@@ -25,7 +25,6 @@ class Held:
 
     @property
     def place(self) -> Partition:
-        """Its partition."""
         return Partition(self.topic, self.partition)
 
 

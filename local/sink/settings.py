@@ -1,6 +1,7 @@
 """What the stand-in reads from a sink connector's configuration: the same dictionary that the real connector takes.
 
-A property that changes what is landed is refused by name, with the same list as on AWS: plugins/sink_properties.py.
+A property that changes what is landed is refused by name, with the same list as on AWS
+(plugins/sink/sink_properties.py).
 """
 
 import json
@@ -11,8 +12,8 @@ from typing import Self
 
 from local.sink.errors import SinkError
 from plugins.connector_names import sink_group
-from plugins.kcql import Kcql, parse_all
-from plugins.sink_properties import (
+from plugins.sink.kcql import Kcql, parse_all
+from plugins.sink.sink_properties import (
     CONSUMER_PREFIX,
     CONSUMER_PROPERTIES,
     KCQL,
@@ -43,12 +44,10 @@ class TaskSettings:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics that are landed."""
         return tuple(statement.topic for statement in self.statements)
 
     @property
     def bucket(self) -> str:
-        """The bucket that they are landed in."""
         return self.statements[0].bucket
 
     @property

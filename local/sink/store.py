@@ -116,11 +116,9 @@ class LandingStore:
             return str(json.loads(answer["Body"].read())["topic_id"])
 
     def identity_url(self, topic: str) -> str:
-        """Return where the topic's id is noted."""
         return self._url(self._identity_key(topic))
 
     def keep_topic_id(self, topic: str, topic_id: str) -> None:
-        """Note which topic's records are landed here."""
         self._put_note(self._identity_key(topic), {"topic": topic, "topic_id": topic_id})
 
     def keep_gap(self, gap: Gap) -> None:

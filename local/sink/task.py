@@ -205,7 +205,6 @@ class SinkTask:
         self._consumer.read_from({batch.partition: batch.end for batch in self._batches.values()})
 
     def _take(self, message: Message | None) -> None:
-        """Put a record into its partition's batch."""
         if message is None:
             return
         partition, offset, error = _place(message), message.offset(), message.error()
@@ -252,7 +251,6 @@ class SinkTask:
         self._read()
 
     def _drop(self, partition: Partition) -> None:
-        """Forget what is open of a partition."""
         if (batch := self._batches.pop(partition, None)) is not None:
             self._open_bytes -= batch.size_bytes
         if self._held.pop(partition, None) is not None:

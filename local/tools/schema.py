@@ -17,7 +17,7 @@ from db.connecting import connect
 from db.loading import LoadOptions, load
 from db.rewriting import KEY
 from db.source.inspection import inspect
-from local.services.passing_postgres import passing_postgres
+from local.services.postgres import temporary_postgres
 
 TARGET = Path(__file__).resolve().parents[2] / "pipelines" / "orders" / "cdc_events.avsc"
 
@@ -31,7 +31,7 @@ def outbox_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Write the schema of what db/sql makes."""
-    with one_line_errors("error"), tempfile.TemporaryDirectory() as folder, passing_postgres(Path(folder)) as server:
+    with one_line_errors("error"), tempfile.TemporaryDirectory() as folder, temporary_postgres(Path(folder)) as server:
         parameters = server.connection_parameters()
         load(parameters, LoadOptions(connector_password=secrets.token_urlsafe(12), empty=True), lambda *_: None)
         schema = outbox_schema(parameters)

@@ -16,13 +16,8 @@ from local.setup.archives import unpack
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary
 from local.setup.spark_home import spark_home
-from plugins import every_value, is_truncate, salted_connector, utf8_only, without_defaults, worker_health
-from plugins.worker_classes import PACKAGE, compiled
+from plugins.workers.worker_classes import ALL, PACKAGE
 
-SOURCES = (
-    *(every_value.SOURCE, is_truncate.SOURCE, *salted_connector.SOURCES, utf8_only.SOURCE, without_defaults.SOURCE),
-    worker_health.SOURCE,
-)
 # Debezium's interfaces have static methods, which classes of an older version may not call.
 JAVA_VERSION = 8
 
@@ -59,16 +54,24 @@ def jvm() -> Iterator[Any]:
             unpack(archive, Path(folder))
         compilers = [*spark.glob("janino-*.jar"), *spark.glob("commons-compiler-*.jar")]
         jars = [*compilers, *sorted(kafka.glob("*.jar")), *sorted(Path(folder).rglob("*.jar"))]
-        path, java = ":".join(map(str, jars)), str(java_binary())
-        port = launch_gateway(classpath=path, java_path=java, javaopts=[UTF_8_FLAG], die_on_exit=True)
-        gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
-        try:
+        with java_gateway(":".join(map(str, jars))) as gateway:
             yield gateway
-        finally:
-            gateway.shutdown()
+
+
+@contextmanager
+def java_gateway(class_path: str = "", flags: Sequence[str] = (UTF_8_FLAG,)) -> Iterator[Any]:
+    """Start a JVM to call from Python."""
+    java = str(java_binary())
+    port = launch_gateway(classpath=class_path, java_path=java, javaopts=list(flags), die_on_exit=True)
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
+    try:
+        yield gateway
+    finally:
+        gateway.shutdown()
 
 
 def main() -> None:
     """Write them as text, in which a plugin's files travel."""
-    for source, content in compile_classes(SOURCES).items():
-        compiled(source).write_bytes(base64.b64encode(content) + b"\n")
+    compiled = compile_classes([each.source for each in ALL])
+    for each in ALL:
+        each.compiled.write_bytes(base64.b64encode(compiled[each.source]) + b"\n")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from contract.secret_names import is_secret
-from plugins.versions import MAVEN_CENTRAL
+from plugins.releases.versions import MAVEN_CENTRAL
 from stacks.gate.secrets import RESOLVED, may_be_a_secret
 from stacks.gate.template import as_list, decoded, written
 
@@ -20,7 +20,7 @@ Templates = Mapping[str, Template]
 WIDTH = 120
 ASSET = "<asset>"
 SECRET = "<secret>"  # noqa: S105  what stands in a secret's place
-# An asset's name is its content's hash and an ending; the sums that plugins/versions.toml pins have none.
+# An asset's name is its content's hash and an ending; the sums that plugins/releases/versions.toml pins have none.
 _ASSET = re.compile(r"\b[0-9a-f]{64}(?=\.[a-z]+\b)")
 # Settings by their names: what they say isn't secret.
 _NO_SECRETS = frozenset({"EncryptionKeyProviderType", "HttpTokens", "SecretStringTemplate", "ServiceToken"})

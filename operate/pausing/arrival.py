@@ -1,7 +1,7 @@
-"""Whether all that was read has arrived in the lake, as CloudWatch knows it: no VPN is needed to ask.
+"""Tells from CloudWatch whether everything that was read has arrived in the lake; this needs no VPN.
 
-What waits in a topic or in the landing bucket expires there, a pause may be longer: so it has to be empty before the
-sinks and the jobs end. What no connector has read yet is the slot's to keep, which keeps it for as long as it takes.
+Events in a topic or in the landing bucket expire, and a pause may last longer. So both must be empty before the sinks
+and the jobs end. The slot keeps what no connector has read yet, for as long as the pause lasts.
 """
 
 import itertools
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.type_defs import MetricDataQueryTypeDef
 
 PERIOD_S = 60
-# How late MSK's and the job's figures may come; older ones say nothing of now.
+# How late the metrics of MSK and the job may arrive; older ones don't describe the present.
 LATE = timedelta(minutes=10)
 OF_A_CALL = 500
 # The sink's flush, MSK's figure of it, the job's commit and its figure: some minutes together.
@@ -72,7 +72,7 @@ class Arrival:
         return f"what has landed to be in {_some(behind)}" if behind else None
 
     def _waiting(self) -> tuple[str | None, datetime]:
-        """Say which topics hold what no sink has landed, else since when none does."""
+        """Name the topics with events that no sink has landed; otherwise return since when there are none."""
         landed_at, full, unknown = self._since, [], []
         for metric, figure in self._newest(self._lags):
             if figure is None or figure.at < self._since:
@@ -86,7 +86,7 @@ class Arrival:
         return (f"MSK's figure of what waits in {_some(unknown)}" if unknown else None), landed_at
 
     def _holds(self, figure: _Figure | None) -> bool:
-        """Whether a table held, so many seconds before its figure, all that had landed by then."""
+        """Whether a table held everything that had landed, at the time that its commit age goes back to."""
         landed_at = self._landed_at
         assert landed_at is not None  # noqa: S101  the caller looked
         return figure is not None and figure.at - timedelta(seconds=figure.value) >= landed_at
@@ -119,7 +119,7 @@ def _lags(environment: Environment) -> Iterator[_Metric]:
 
 
 def _ages(environment: Environment) -> Iterator[_Metric]:
-    """Of what is queried nothing is on its way: after the pause the job asks for all that has changed."""
+    """Query-based pipelines have nothing in transit: after the pause the job queries what has changed."""
     for pipeline in environment.streamed:
         for entry in pipeline.captured.tables:
             table = table_value(environment.lake.database, pipeline.captured.lake_table(entry))

@@ -1,4 +1,4 @@
-"""An environment's connectors as a pause asks of them, wherever they run."""
+"""What a pause needs of an environment's connectors, on MSK Connect or on EKS."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -19,13 +19,13 @@ class Connectors(Protocol):
         """Raise OperateError while a re-snapshot is at work on a source connector, or was broken off."""
 
     def objections(self) -> Iterator[str]:
-        """Say what can't be known of them and would have to be."""
+        """Report what a pause would have to know about them and can't."""
 
     def check_gone(self, names: Sequence[str]) -> None:
         """Return when there is no connector of these names. Raises OperateError for one that stays."""
 
     def say_nodes(self) -> None:
-        """Wait a while until no node of the environment's is paid for, and say which ones still are."""
+        """Wait until the environment's nodes are gone, within a limit, and name those that still cost."""
 
 
 class OnMskConnect:

@@ -1,4 +1,4 @@
-"""Aurora, stopped and started: what CloudFormation has no word for.
+"""Stops and starts Aurora, which CloudFormation can't.
 
 AWS starts a stopped cluster by itself after seven days (Aurora user guide, "Stopping and starting an Amazon Aurora DB
 cluster"); the cluster says when. Storage stays, and in it the replication slots with the log that they keep.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 STOPPED, STOPPING, STARTING, AVAILABLE = "stopped", "stopping", "starting", "available"
 # A backup or a change that is under way ends first; a start takes minutes.
 LIMIT_S = 3_600.0
-# Nothing leads out of these but a person.
+# Only a person can end these.
 _STUCK = frozenset(
     {
         "cloning-failed",
@@ -48,11 +48,11 @@ class Aurora:
         return self._cluster().get("AutomaticRestartTime")
 
     def stop(self) -> None:
-        """Stop it, whatever it is doing now; return when it is stopped."""
+        """Stop it, from any state; return when it is stopped."""
         self._bring(self._stopped, "stop")
 
     def start(self) -> None:
-        """Start it, whatever it is doing now; return when its writer takes connections."""
+        """Start it, from any state; return when its writer takes connections."""
         self._bring(self._started, "start")
 
     def _bring(self, look: Look, what: str) -> None:

@@ -1,7 +1,7 @@
-"""What runs on although its stack no longer has it.
+"""Finds resources that still run although their stack no longer has them.
 
-CloudFormation tries to delete what a template leaves out three times, then lets go of it and calls the update complete:
-nobody would ever see it again, but on the bill.
+CloudFormation tries three times to delete what a template leaves out. Then it gives the resource up and calls the
+update complete, so only the bill would show it.
 """
 
 from collections.abc import Iterator, Sequence

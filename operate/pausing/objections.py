@@ -1,4 +1,4 @@
-"""What speaks against a pause: a repair that is under way, alarms that ring, databases that go on being written."""
+"""Objections to a pause: a running repair, ringing alarms, databases that are still written."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -8,8 +8,8 @@ import psycopg2
 from botocore.exceptions import ClientError
 
 from operate.errors import OperateError
-from operate.source_login import login
-from plugins.source_connector import not_following_slot
+from operate.resnapshot.login import login
+from plugins.source.source_connector import not_following_slot
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
@@ -47,7 +47,7 @@ def check_no_repair(client: "KafkaConnectClient", environment: Environment) -> N
 
 
 def ringing(client: "CloudWatchClient", environment: Environment) -> Iterator[str]:
-    """Name the environment's alarms that ring: what is broken now would be silent until the end of the pause."""
+    """Name the environment's ringing alarms: a pause would silence them until its end."""
     names = sorted(
         alarm["AlarmName"].removeprefix(f"{environment.prefix}-")
         for page in client.get_paginator("describe_alarms").paginate(
@@ -60,7 +60,7 @@ def ringing(client: "CloudWatchClient", environment: Environment) -> Iterator[st
 
 
 def outside(session: boto3.Session, environment: Environment) -> Iterator[str]:
-    """Say of each database that isn't the environment's own how much log its slot keeps, and how much it may keep."""
+    """Say for each outside database how much log its slot keeps, and its limit."""
     for pipeline in environment.streamed:
         if pipeline.database is not None:
             yield (

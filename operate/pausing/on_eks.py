@@ -1,7 +1,7 @@
-"""Connectors on EKS as a pause asks of them: by CloudFormation and CloudWatch, so that it takes no VPN.
+"""What a pause needs of connectors on EKS, from CloudFormation and CloudWatch, which need no VPN.
 
-The cluster's API, which most often is inside the VPC alone, is asked only of a connector that CloudFormation couldn't
-delete: whoever has taken that away by hand reaches it.
+The cluster's API, which is usually reachable only inside the VPC, is asked about a connector only if CloudFormation
+couldn't delete it: removing it by hand needs the same access.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,15 +15,15 @@ from operate.kubernetes import cluster_api, workers
 from operate.outputs import QUICK
 from operate.pausing.leftovers import LIMIT_S
 from operate.pausing.waiting import Waiter
-from plugins import worker_health
-from plugins.kubernetes_api import KubernetesError, UnreachableError
-from plugins.worker_health import DIMENSION, FOLLOWS_SLOT, RUNNING
+from plugins.workers import worker_health
+from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
+from plugins.workers.worker_health import DIMENSION, FOLLOWS_SLOT, RUNNING
 from settings.connectors import source_settings
 from settings.environment import Environment
 from stacks.kubernetes.manifests import NAMESPACE
 
 PERIOD_S = 60
-# Figures come by the minute (stacks/handlers/kubernetes_watch.py) and are there some minutes later.
+# Metrics come every minute (stacks/handlers/kubernetes_watch.py) and arrive some minutes later.
 LATE = timedelta(minutes=5)
 _CONNECTOR = "Custom::KubernetesConnector"
 _GONE, _GOING = "DELETE_COMPLETE", "DELETE_IN_PROGRESS"
@@ -44,7 +44,7 @@ class OnEks:
         self._sources = [source_settings(environment, pipeline).name for pipeline in environment.streamed]
 
     def check_no_repair(self) -> None:
-        """Raise OperateError while a re-snapshot has a source follow its slot, or has had it do so minutes ago."""
+        """Raise OperateError while a source follows its slot for a re-snapshot, or did so minutes ago."""
         if names := sorted(self._figures(FOLLOWS_SLOT)):
             raise OperateError(
                 f"a re-snapshot with {', '.join(names)} is under way, was broken off, or ended in these last "
@@ -53,7 +53,7 @@ class OnEks:
             )
 
     def objections(self) -> Iterator[str]:
-        """Name the sources of which nothing is known: a re-snapshot that was broken off would be forgotten."""
+        """Name the sources without metrics: an interrupted re-snapshot of theirs would be forgotten."""
         if silent := sorted(set(self._sources) - self._figures(RUNNING)):
             yield (
                 f"{', '.join(silent)} had no figures in the last {LATE.seconds // 60} minutes, so whether a re-snapshot"
@@ -135,7 +135,7 @@ class OnEks:
         return found
 
     def _check_no_workers(self, name: str) -> None:
-        """Raise OperateError while a connector that CloudFormation let go of has workers, or nobody can tell."""
+        """Raise OperateError while a connector that CloudFormation gave up still has workers, or if that is unknown."""
         mend = (
             f"`kubectl -n {NAMESPACE} delete deployment {name}`, which loses neither slot nor offsets; then "
             "this again, from where the cluster's API is reached"

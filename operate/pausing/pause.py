@@ -1,6 +1,6 @@
-"""`./lake aws pause -e …`: stops what costs by the hour, and loses nothing.
+"""`./lake aws pause -e …`: stops what costs by the hour and loses nothing.
 
-Each step looks whether it is done already, so a pause that was broken off is finished by the same command.
+Each step checks whether it is done already, so the same command finishes an interrupted pause.
 """
 
 from collections.abc import Callable, Iterator
@@ -111,7 +111,7 @@ class _Pause:
         left_out = self._deployed.left_out
         sources_end, sinks_end = left_out(CONNECTORS).leaves_out_sources, left_out(CONNECTORS).leaves_out_all
         yield _Step(
-            "alarms ring no more, but that of the brokers' disks",
+            "silence all alarms except the brokers' disks",
             left_out(MONITORING).leaves_out_sources,
             lambda: self._deploy(MONITORING, Paused.ALL),
         )
@@ -200,11 +200,9 @@ class _Pause:
             return
         name, folder = self._environment.name, self._synthesis(paused).folder
         full_name = f"{self._environment.prefix}-{stack}"
-        if status := deploy.cdk(
-            "deploy", full_name, "--exclusively", "--app", str(folder), "--require-approval", "broadening"
-        ):
+        if deploy.cdk("deploy", full_name, "--exclusively", "--app", str(folder), "--require-approval", "broadening"):
             raise OperateError(
-                f"the deployment of {full_name} ended with status {status}, for the reason above: `./lake aws pause "
+                f"the deployment of {full_name} failed, for the reason above: `./lake aws pause "
                 f"-e {name}` goes on from here, `./lake aws resume -e {name}` goes back"
             )
 

@@ -4,6 +4,7 @@ The database first; the rest is an ordinary deployment of whole templates: conne
 the job from its last commit, and alarms are armed last.
 """
 
+from contract.errors import NO
 from operate import deploy
 from operate.outputs import QUICK, check_account, one_line
 from operate.pausing import deployed, leftovers
@@ -39,7 +40,7 @@ def resume(environment: Environment, waiter: Waiter) -> int:
         aurora.start()
     waiter.say("2/2 connectors, EMR and its job start, then the alarms are armed")
     status = deploy.deploy(environment, resumes=True)
-    if status not in (0, deploy.MISSED):
+    if status not in (0, NO):
         waiter.say(f"{name} isn't whole yet, for the reason above: `./lake aws resume -e {name}` goes on from here")
         return status
     waiter.say(f"{name} runs. Alarms that rang in the pause go back to OK within a quarter of an hour")

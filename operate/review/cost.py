@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from operate.cost_report import NOT_IN_IT, figures
-from operate.costs import Item, confirmed, items, total, unknown
+from operate.costs.bill import Item, confirmed, items, total, unknown
+from operate.costs.prices import Prices, load_prices
+from operate.costs.report import NOT_IN_IT, figures
 from operate.errors import OperateError
-from operate.prices import Prices, load_prices
 from settings.environment import Environment
 
 TENS = -1

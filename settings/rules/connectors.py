@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from plugins import kcql, sink_properties, source_properties
-from plugins.allowed_properties import AllowedProperties
+from plugins.allowed_properties import OF_SINKS, OF_SOURCES, AllowedProperties
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.sink_connector import sink_connector
-from plugins.source_connector import source_connector
-from plugins.versions import load_versions
+from plugins.releases.versions import load_versions
+from plugins.sink import kcql
+from plugins.sink.sink_connector import sink_connector
+from plugins.source.source_connector import source_connector
 from settings.connectors import sink_settings, source_settings, topics
 from settings.environment import Environment
 from settings.environment_pipeline import Connector, EnvironmentPipeline
@@ -26,7 +26,7 @@ def _connectors(environment: Environment, pipeline: EnvironmentPipeline, where: 
     except ValueError as error:
         yield where, str(error)
         return
-    yield from _added(f"{where}.source", source_properties.ALLOWED, pipeline.source, source_connector(source))
+    yield from _added(f"{where}.source", OF_SOURCES, pipeline.source, source_connector(source))
     try:
         sink = sink_settings(environment, pipeline)
     except ValueError as error:
@@ -38,7 +38,7 @@ def _connectors(environment: Environment, pipeline: EnvironmentPipeline, where: 
             else (f"{where}.sink", str(error))
         )
         return
-    yield from _added(f"{where}.sink", sink_properties.ALLOWED, pipeline.sink, sink_connector(sink))
+    yield from _added(f"{where}.sink", OF_SINKS, pipeline.sink, sink_connector(sink))
     yield from _landed(environment, pipeline, source, sink, f"{where}.sink")
 
 
@@ -63,19 +63,10 @@ def _landed(
         yield f"{where}.kcql", f"reads {sink.topic}, but the source connector writes {source.topic}"
     if sink.bucket != environment.bucket_name("landing"):
         yield f"{where}.kcql", f"writes to {sink.bucket}: write {{landing}} for the stack's bucket"
+    try:
+        topics(environment, pipeline)
+    except ValueError as error:
+        yield f"{where}.dead_letter_topic", f"{error}: choose another name"
 
 
-def dead_letters(environment: Environment) -> Iterator[Problem]:
-    """The dead letters' topic is one of its own."""
-    for number, pipeline in streamed(environment):
-        if pipeline.sink.dead_letter_topic is None:
-            continue
-        try:
-            topics(environment, pipeline)
-        except ValueError as error:
-            # What the sink alone is wrong with, its own rule says.
-            if "two topics" in str(error):
-                yield f"pipelines[{number}].sink.dead_letter_topic", f"{error}: choose another name"
-
-
-RULES: tuple[Rule, ...] = (connectors, dead_letters)
+RULES: tuple[Rule, ...] = (connectors,)

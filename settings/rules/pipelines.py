@@ -21,7 +21,7 @@ _INTERNAL_PARTITIONS = 31
 _CONSUMER_OFFSETS = 50
 
 
-def known(environment: Environment) -> Iterator[Problem]:
+def tables_exist(environment: Environment) -> Iterator[Problem]:
     """What is said of a table is said of one that is captured, and counts."""
     for number, pipeline in enumerate(environment.pipelines):
         where = f"pipelines[{number}]"
@@ -111,7 +111,7 @@ def _names_by_log(
     yield "the publication", publication, f"set source.publication in {file}"
 
 
-def fit(environment: Environment) -> Iterator[Problem]:
+def quotas(environment: Environment) -> Iterator[Problem]:
     """Kafka has room for all topics, the database for all slots, and MSK Connect for the workers that it runs."""
     slots = sum(pipeline.database is None for pipeline in environment.streamed)
     free = aws_offers.AURORA_REPLICATION_SLOTS - aws_offers.RESERVED_SLOTS
@@ -167,4 +167,4 @@ def _partitions(environment: Environment) -> Iterator[Problem]:
         )
 
 
-RULES: tuple[Rule, ...] = (known, queried, clashes, fit)
+RULES: tuple[Rule, ...] = (tables_exist, queried, clashes, quotas)

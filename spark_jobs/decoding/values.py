@@ -17,10 +17,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract import events
-from contract.special_values import NOT_NUMBERS
-from contract.times import (
+from contract.special_values import (
     INFINITE_DAYS,
     INFINITE_MICROS,
+    NOT_NUMBERS,
     SNAPSHOT_INFINITE_DAYS,
     WIRE_INFINITE_MICROS,
     WIRE_INFINITE_TEXTS,

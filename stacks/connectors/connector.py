@@ -6,7 +6,7 @@ from aws_cdk import Annotations, CustomResource, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_logs as logs
 
-from plugins.versions import Release
+from plugins.releases.versions import Release
 from settings.environment_pipeline import Connector
 from stacks.connectors.providers import ConnectorProviders
 from stacks.connectors.roles import ConnectorRole
@@ -146,6 +146,6 @@ class Connectors:
             if not release.pinned:
                 Annotations.of(self._stack).add_warning_v2(
                     f"cdc-lake:unpinned-{release.file}",
-                    f"plugins/versions.toml has no SHA-256 for {release.file}, and the deployment will refuse it: run "
-                    "`./lake dev lock plugins`",
+                    f"plugins/releases/versions.toml has no SHA-256 for {release.file}, and the deployment will refuse "
+                    "it: run `./lake dev lock plugins`",
                 )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from aws_cdk import Stack
 from constructs import IConstruct
 
-from plugins.kafka_access import Kind
+from plugins.kafka.access import Kind
 
 
 def kafka_arns(scope: IConstruct, *, cluster_arn: str, cluster_name: str) -> Callable[[Kind, str], str]:

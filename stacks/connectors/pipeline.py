@@ -5,15 +5,13 @@ from collections.abc import Sequence
 from aws_cdk import Stack
 from aws_cdk import aws_ssm as ssm
 
-from plugins import every_value, is_truncate, salted_connector, utf8_only, without_defaults
 from plugins.connector_names import GENERATION, offset_topic
-from plugins.kafka_access import Grant, own_worker_access, sink_access, source_access
-from plugins.own_workers import SECRETS_PROVIDER
-from plugins.salted_connector import SALT_KEY, salted
-from plugins.sink_connector import sink_connector
-from plugins.source_connector import source_connector
-from plugins.versions import load_versions
-from plugins.worker_classes import together
+from plugins.kafka.access import Grant, own_worker_access, sink_access, source_access
+from plugins.releases.versions import load_versions
+from plugins.sink.sink_connector import sink_connector
+from plugins.source.source_connector import SALT_KEY, salted, source_connector
+from plugins.workers.own_workers import SECRETS_PROVIDER
+from plugins.workers.worker_classes import OF_SOURCES, UTF8_ONLY, only_in_utf8, resources
 from settings.connectors import root_certificate, sink_settings, source_settings, topics
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
@@ -88,14 +86,13 @@ class PipelineConnectors:
         would be taken before the configuration without its name.
         """
         ordinary = any(table.how == "log" for table in self._pipeline.captured.tables)
-        ours = (every_value, is_truncate, salted_connector, without_defaults) if ordinary else ()
-        return together(*(part.resources() for part in (*ours, utf8_only)))
+        return resources(*OF_SOURCES, UTF8_ONLY) if ordinary else resources(UTF8_ONLY)
 
     def sink_spec(self) -> ConnectorSpec:
         return ConnectorSpec(
             name=self.sink.name,
             releases=[load_versions().lenses_s3],
-            resources=utf8_only.resources(),
+            resources=resources(UTF8_ONLY),
             configuration=self._checked(sink_connector(self.sink) | self._pipeline.sink.configuration),
             worker_properties=converters(),
             role=self.sink_role,
@@ -163,4 +160,4 @@ class PipelineConnectors:
 
     def _checked(self, configuration: dict[str, str]) -> dict[str, str]:
         """Have a worker's charset looked at where we don't start its JVM."""
-        return configuration if self._environment.eks else utf8_only.checked(configuration)
+        return configuration if self._environment.eks else only_in_utf8(configuration)

@@ -1,6 +1,6 @@
 """What each connector may do: one role per connector, narrowed to its topics, groups, secret and prefixes.
 
-What it may do in Kafka stands in plugins/kafka_access.py, which the local broker's ACLs come from, too.
+What it may do in Kafka stands in plugins/kafka/access.py, which the local broker's ACLs come from, too.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as sm
 from constructs import Construct
 
-from plugins.kafka_access import Grant, statements
+from plugins.kafka.access import Grant, statements
 from stacks.acceptances import accept, acknowledge_wildcards
 from stacks.connectors.kafka_arns import kafka_arns
 

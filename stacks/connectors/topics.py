@@ -11,8 +11,8 @@ from constructs import Construct
 
 from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings
-from plugins.kafka_access import statements, topics_access
-from plugins.topics import PlannedTopic, of_generation
+from plugins.kafka.access import statements, topics_access
+from plugins.kafka.topics import PlannedTopic, of_generation
 from stacks import wheels
 from stacks.connectors.kafka_arns import kafka_arns
 from stacks.paused import OUTPUT, Paused

@@ -44,7 +44,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("data-closed", analysts.workgroups_closed),
     ("rights-of-readers", analysts.lake_formation_reads),
     ("dashboard-sound", analysts.sources_as_a_role),
-    ("dashboard-sound", analysts.references_there),
+    ("dashboard-sound", analysts.shows_own_data),
     ("dashboard-sound", analysts.shown_to_people),
     ("kubernetes-closed", kubernetes.kubernetes_closed),
     ("kubernetes-closed", kubernetes.members),

@@ -1,8 +1,8 @@
-"""What analysts get: a workgroup that clients can't change, rights to read, and a dashboard without loose ends."""
+"""What analysts get: a workgroup that clients can't change, rights to read, and a dashboard of this app's data."""
 
 from collections.abc import Iterator
 
-from analytics.definition_check import definition_problems, permission_problems
+from analytics import permissions
 from stacks.gate.rights import grants, holders, statements
 from stacks.gate.template import Subject, as_list, written
 
@@ -66,30 +66,21 @@ def sources_as_a_role(subject: Subject) -> Iterator[str]:
         yield "brings credentials of its own: its role is enough"
 
 
-def references_there(subject: Subject) -> Iterator[str]:
-    """Every column, data set, field and visual that a dashboard names is there."""
-    definition = subject.get("Definition")
-    if not subject.type.startswith(_QUICKSIGHT) or not definition:
+def shows_own_data(subject: Subject) -> Iterator[str]:
+    """What analyses and dashboards show are data sets of this app."""
+    if not subject.type.startswith(_QUICKSIGHT) or not subject.get("Definition"):
         return
-    columns = {}
-    for declared in definition.get("DataSetIdentifierDeclarations", []):
-        target = subject.target(declared.get("DataSetArn"))
-        sets = subject.app.resources(f"{_QUICKSIGHT}DataSet")
-        for found in (each for each in sets if (each.stack, each.id) == target):
-            columns[declared["Identifier"]] = _columns(found)
-    yield from definition_problems(definition, columns)
-
-
-def _columns(data_set: Subject) -> list[str]:
-    tables = (data_set.get("PhysicalTableMap") or {}).values()
-    return [column["Name"] for table in tables for column in table["CustomSql"]["Columns"]]
+    own = {(found.stack, found.id) for found in subject.app.resources(f"{_QUICKSIGHT}DataSet")}
+    for declared in subject.get("Definition.DataSetIdentifierDeclarations") or []:
+        if subject.target(declared.get("DataSetArn")) not in own:
+            yield f"shows {written(declared.get('DataSetArn'))}: it must be a data set of this app"
 
 
 def shown_to_people(subject: Subject) -> Iterator[str]:
-    """What is in QuickSight is for its users and groups of this account, by actions that it knows."""
+    """What is in QuickSight is for its users and groups of this account, by the actions that it grants."""
     if not subject.type.startswith(_QUICKSIGHT) or subject.type.endswith("RefreshSchedule"):
         return
     kind = subject.type.removeprefix(_QUICKSIGHT)
-    yield from permission_problems(kind, subject.get("Permissions") or [], subject.facts.account)
+    yield from permissions.problems(kind, subject.get("Permissions") or [], subject.facts.account)
     if subject.get("LinkSharingConfiguration"):
         yield "is shared by link: name who sees it"

@@ -14,7 +14,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from contract.tags import FORMER_OWNER
-from plugins.archive import FORMAT
+from plugins.releases.archive import FORMAT
 from stacks.handlers import framework, journal, life_cycle
 from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
 from stacks.handlers.life_cycle import Found

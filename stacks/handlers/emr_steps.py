@@ -10,7 +10,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from contract.stop_file import TOKEN
+from contract.lake import STOP_FILE
 from stacks.handlers import framework
 from stacks.handlers.framework import CLIENT_CONFIG, HASH_DIGITS, sha256_of
 from stacks.handlers.transient import error_code
@@ -73,7 +73,7 @@ class Steps:
     def add(self, name: str) -> str:
         """Add a step and return its id. If the answer is lost, the next poll looks for the step first."""
         stop_file = f"s3://{self._wanted['stopBucket']}/{self._stop_key(name)}"
-        arguments = [argument.replace(TOKEN, stop_file) for argument in self._wanted["arguments"]]
+        arguments = [argument.replace(STOP_FILE, stop_file) for argument in self._wanted["arguments"]]
         added = client("emr", ONCE).add_job_flow_steps(
             JobFlowId=self._cluster,
             Steps=[

@@ -6,7 +6,7 @@ What an update no longer names is deleted; a deletion takes all of them away, th
 
 from typing import Any
 
-from plugins.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all, identity
+from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all, identity
 from stacks.handlers import framework, journal
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 

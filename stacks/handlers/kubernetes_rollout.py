@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from plugins.kubernetes_api import Kubernetes, UnreachableError
+from plugins.workers.kubernetes_api import Kubernetes, UnreachableError
 
 # What a container waits for and won't get without a change.
 _HOPELESS = frozenset({"CreateContainerConfigError", "ErrImageNeverPull", "ImagePullBackOff", "InvalidImageName"})

@@ -1,9 +1,9 @@
 """Looks after connectors on EKS, by a schedule: publishes how their tasks are, and restarts those that have failed.
 
-What MSK Connect does by itself, under the same names (plugins/worker_health.py). In the environment: `CLUSTER` (JSON:
-`name`, `endpoint`, `authority`), `NAMESPACE` (of Kubernetes), `METRICS` (CloudWatch's namespace) and `CONNECTORS`,
-separated by commas. A connector that can't be asked has no figures, and its alarm says so. Pauses between restarts grow
-as on MSK Connect (connector_restarts.py): when there were any is read from the figures themselves.
+What MSK Connect does by itself, under the same names (plugins/workers/worker_health.py). In the environment:
+`CLUSTER` (JSON: `name`, `endpoint`, `authority`), `NAMESPACE` (of Kubernetes), `METRICS` (CloudWatch's namespace) and
+`CONNECTORS`, separated by commas. A connector that can't be asked has no figures, and its alarm says so. Pauses between
+restarts grow as on MSK Connect (connector_restarts.py): when there were any is read from the figures themselves.
 """
 
 import json
@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from plugins import worker_health
-from plugins.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError
-from plugins.own_workers import REST_PORT
-from plugins.source_connector import not_following_slot
-from plugins.worker_health import DIMENSION, FAILED, FOLLOWS_SLOT, RATES, RESTARTS, RUNNING
+from plugins.source.source_connector import not_following_slot
+from plugins.workers import worker_health
+from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError
+from plugins.workers.own_workers import REST_PORT
+from plugins.workers.worker_health import DIMENSION, FAILED, FOLLOWS_SLOT, RATES, RESTARTS, RUNNING
 from stacks.handlers import framework
 from stacks.handlers.connector_restarts import REMEMBERED, each_connector, figures_by_minute, metrics, seconds_left
 

@@ -35,10 +35,10 @@ from db import preparing
 from db.connecting import connect
 from db.errors import LaterError, LoadError, LoginError, NewerError, UnreachableError, explain
 from db.loading import LoadOptions
-from db.secret import connection_parameters
+from db.log_in import of_secret
 from db.source import preparing as source_preparing
 from db.source.objects import SourceObjects, WantedTable
-from db.source.reading import ReadObjects, let_read, unreadable
+from db.source.reading import ReadObjects, grant_reader, missing_privileges
 from db.source.slots import drop_slot
 from stacks.handlers import framework, preparation_record
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
@@ -152,7 +152,7 @@ def _load(wanted: Mapping[str, Any]) -> dict[str, int]:
             " copy the snapshot with a key, and restore the copy"
         )
     options = LoadOptions(
-        connector_password=str(connection_parameters(wanted["connectorSecret"])["password"]),
+        connector_password=str(of_secret(wanted["connectorSecret"])["password"]),
         scale=wanted["sampleScale"] if wanted["sampleData"] else 1,
         empty=not wanted["sampleData"],
     )
@@ -214,11 +214,11 @@ def _let_read(wanted: Mapping[str, Any]) -> None:
         _check_user(wanted, reader, "job reads")
         if secret := _secret_of_owner(wanted):
             with _login(wanted, secret) as owner:
-                let_read(owner, objects, password=str(reader["password"]))
+                grant_reader(owner, objects, password=str(reader["password"]))
         with contextlib.closing(connect(reader)) as connection, connection.cursor() as cursor:
             try:
                 cursor.execute("SET search_path = pg_catalog")
-                lines = unreadable(cursor, objects)
+                lines = missing_privileges(cursor, objects)
             except psycopg2.Error as error:
                 raise LoadError(f"cannot read what the database has: {explain(error)}") from error
     if lines:
@@ -241,7 +241,7 @@ def _drop_slot(wanted: Mapping[str, Any]) -> Waiting | None:
 @contextlib.contextmanager
 def _login(wanted: Mapping[str, Any], secret: str) -> Iterator[dict[str, Any]]:
     """Give how the user of a secret logs in; libpq takes certificates from files alone. Raises LoadError."""
-    found: dict[str, Any] = dict(connection_parameters(secret))
+    found: dict[str, Any] = dict(of_secret(secret))
     if "clusterIdentifier" in wanted:
         yield found | {"dbname": wanted["database"]}
         return
@@ -279,7 +279,7 @@ def _set_password(wanted: Mapping[str, Any]) -> None:
     try:
         rds.modify_db_cluster(
             DBClusterIdentifier=wanted["clusterIdentifier"],
-            MasterUserPassword=str(connection_parameters(wanted["masterSecret"])["password"]),
+            MasterUserPassword=str(of_secret(wanted["masterSecret"])["password"]),
             ApplyImmediately=True,
         )
     except rds.exceptions.InvalidDBClusterStateFault:

@@ -14,7 +14,7 @@ from typing import Any
 
 import boto3
 
-from contract.source_tags import PREPARED_BY, RESNAPSHOT, prepared_by
+from contract.tags import PREPARED_BY, RESNAPSHOT, prepared_by
 from stacks.handlers import framework
 
 TAG_CHARACTERS = 256

@@ -1,6 +1,6 @@
 """Custom resource: the pipeline's topics, made from inside the VPC before any connector is (docs/decisions/0042).
 
-Request: `bootstrapServers`; `topics`, each as plugins/topics.py says it; `group`, the sink's consumer group;
+Request: `bootstrapServers`; `topics`, each as plugins/kafka/topics.py says it; `group`, the sink's consumer group;
 `groupTopic`, what it reads, and in `groupTopics` what else. No attributes. Deleting it leaves the topics as they are:
 they hold events that nobody else may have, and whoever deletes the cluster deletes them with it.
 """
@@ -13,10 +13,10 @@ from typing import Any
 from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient
 
-from plugins import msk_login
-from plugins.first_offsets import set_first_offsets
-from plugins.topic_admin import REQUEST_S, TopicError, Unready, bring
-from plugins.topics import PlannedTopic
+from plugins.kafka import msk_login
+from plugins.kafka.first_offsets import set_first_offsets
+from plugins.kafka.topic_admin import REQUEST_S, TopicError, Unready, apply_plan
+from plugins.kafka.topics import PlannedTopic
 from stacks.handlers import framework, journal
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 
@@ -45,7 +45,7 @@ def settle(event: Event) -> Progress:
         if attempt:
             framework.sleep(PAUSE_S)
         try:
-            bring(admin, _planned(wanted), say=_log.info)
+            apply_plan(admin, _planned(wanted), say=_log.info)
             for topic in (wanted["groupTopic"], *wanted.get("groupTopics", [])):
                 set_first_offsets(settings, group=wanted["group"], topic=topic, say=_log.info)
         except TopicError as error:

@@ -8,9 +8,9 @@ from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from plugins import worker_health
 from plugins.connector_names import GENERATION, offset_topic
-from plugins.own_workers import BROKERS, IAM_LOGIN, OFFSETS, worker_properties
+from plugins.workers import worker_health
+from plugins.workers.own_workers import BROKERS, IAM_LOGIN, OFFSETS, worker_properties
 from settings.connectors import root_certificate
 from settings.environment import Environment
 from settings.services import Eks

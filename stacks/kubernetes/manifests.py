@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contract.text import UTF_8_FLAG, UTF_8_LOCALE
-from plugins import own_workers, worker_health
+from plugins.workers import own_workers, worker_health
 from stacks.connectors.worker_file import properties_file
 
 Object = dict[str, Any]

@@ -10,7 +10,7 @@ from constructs import Construct
 
 from contract.metrics import COMMIT_AGE_SECONDS, FAILED_ATTEMPTS, HORIZON_AGE_SECONDS, IGNORED_TRUNCATES, QUARANTINED
 from contract.states import Word
-from plugins import worker_health
+from plugins.workers import worker_health
 from settings.services import Monitoring
 from stacks.monitoring.metrics import PERIOD_MINUTES, Metrics
 from stacks.monitoring.pipelines import OF_AN_ALARM, WatchedPipeline, WatchedWay

@@ -20,7 +20,7 @@ from contract.metrics import (
     UPSERTS,
 )
 from contract.states import JOB, LAKE, LANDING, SLOT, SOURCE, TOPIC, Word
-from plugins import worker_health
+from plugins.workers import worker_health
 from settings.services import Monitoring
 from stacks.monitoring.alarms import MEGABYTE
 from stacks.monitoring.metrics import Metrics

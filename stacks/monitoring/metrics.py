@@ -12,8 +12,8 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from contract.metrics import DIMENSION, EVENTS, table_value
-from plugins import worker_health
 from plugins.connector_names import sink_group
+from plugins.workers import worker_health
 
 PERIOD_MINUTES = 5
 MSK_CONNECT = "AWS/KafkaConnect"

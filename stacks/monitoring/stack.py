@@ -11,7 +11,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
-from plugins import worker_health
+from plugins.workers import worker_health
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import accept

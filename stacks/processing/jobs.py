@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from contract import stop_file
+from contract import lake
 from settings import emr_offers
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
-from settings.job import JobPace, JobPlaces, made_of_others, table_job
+from settings.job import JobPace, JobPlaces, derived_jobs, table_job
 from settings.pipeline import CapturedTableSettings
 from spark_jobs.options import keys, submit
 from spark_jobs.options.submit import TableJob, YarnSubmission
@@ -62,7 +62,7 @@ class Jobs:
 
     def _made_of_others(self, pipeline: EnvironmentPipeline) -> list[TableJob]:
         pace = JobPace(configuration=pipeline.job.configuration)
-        return made_of_others(pipeline.as_deployed, self._places(pipeline), pace)
+        return derived_jobs(pipeline.as_deployed, self._places(pipeline), pace)
 
     def _places(self, pipeline: EnvironmentPipeline) -> JobPlaces:
         return JobPlaces(
@@ -79,7 +79,7 @@ class Jobs:
             # A query may be of several lines, and long.
             text = self._text(f"{job.table}.properties", submit.own_properties(job))
             job = replace(job, properties_file=text, configuration=self._sources.get(pipeline.name, {}))
-        configuration = {**self._common, keys.STOP_FILE: stop_file.TOKEN, **job.configuration}
+        configuration = {**self._common, keys.STOP_FILE: lake.STOP_FILE, **job.configuration}
         submission = self._submission(self._assets.application("streamer.py"), sizes, queried=pipeline.is_queried)
         arguments = [*submit.job_arguments(replace(job, configuration=configuration)), *_read_again(pipeline)]
         return Step(
@@ -115,7 +115,7 @@ class Jobs:
             # For tables that the list gives no file and no path; it gives both to each.
             config_folder=listed.rpartition("/")[0],
             base_path_prefix=f"s3://{self._environment.bucket_name('lake')}",
-            configuration={keys.STOP_FILE: stop_file.TOKEN, **source},
+            configuration={keys.STOP_FILE: lake.STOP_FILE, **source},
             queried=queried,
         )
 

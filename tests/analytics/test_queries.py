@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import Row
 
 from analytics import quarantine_table
-from analytics.queries import QUERIES, SQL_FOLDER, Needed, Queried, Query, marks, named_queries
+from analytics.queries import QUERIES, SQL_FOLDER, Queried, Query, RequiredTables, marks, named_queries
 from spark_jobs.table import quarantine
 
 TABLES = (Queried(table="cdc_events", outbox=True), Queried(table="pagila_city", outbox=False))
@@ -88,9 +88,11 @@ def test_another_pipeline_of_the_example_has_queries_and_a_table_of_its_own() ->
     assert "pagila" not in snapshot.sql
 
 
-@pytest.mark.parametrize("query", [query for query in QUERIES if isinstance(query.of, Needed)], ids=lambda q: q.name)
+@pytest.mark.parametrize(
+    "query", [query for query in QUERIES if isinstance(query.of, RequiredTables)], ids=lambda q: q.name
+)
 def test_what_a_query_needs_is_what_its_file_names(query: Query) -> None:
-    assert isinstance(query.of, Needed)
+    assert isinstance(query.of, RequiredTables)
     declared = {query.writes.name} if query.writes else set()
     assert set(query.names) == set(query.of.tables) | declared
 

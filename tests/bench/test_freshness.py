@@ -5,6 +5,7 @@ import json
 import pytest
 
 from bench.freshness.journeys import STAGES, Arrival, Event, committed, journeys, landed, percentiles
+from contract.errors import UserError
 
 NAME = "cdc/demo.datalake.cdc_events/0/000000000011_1_2.json"
 
@@ -36,5 +37,5 @@ def test_an_event_is_in_the_first_object_and_commit_that_reach_it() -> None:
 def test_percentiles_are_in_seconds() -> None:
     assert percentiles(float(1000 * number) for number in range(1, 101)) == (50.5, 96)
     assert percentiles([2000.0]) == (2, 2)
-    with pytest.raises(ValueError, match="nothing has arrived"):
+    with pytest.raises(UserError, match="nothing has arrived"):
         percentiles([])

@@ -1,12 +1,15 @@
 """A database with what a catalogue may hold, made once."""
 
+import contextlib
 import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg2
 import pytest
 
+from contract.source import CONNECTOR_ROLE
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
 
@@ -25,6 +28,18 @@ def nasty(postgres: Postgres) -> Iterator[ConnectionParameters]:
     with fresh_database(postgres) as parameters:
         execute(parameters, NASTY.read_text(encoding="utf-8"))
         yield parameters
+
+
+@pytest.fixture
+def no_role(postgres: Postgres) -> Iterator[None]:
+    """The server, which all tests share, has no connector's role for one test; an earlier test's comes back."""
+    admin, aside = postgres.connection_parameters(), f"{CONNECTOR_ROLE}_of_others"
+    with contextlib.suppress(psycopg2.errors.UndefinedObject):
+        execute(admin, f"ALTER ROLE {CONNECTOR_ROLE} RENAME TO {aside}")
+    yield
+    execute(admin, f"DROP ROLE IF EXISTS {CONNECTOR_ROLE}")
+    with contextlib.suppress(psycopg2.errors.UndefinedObject):
+        execute(admin, f"ALTER ROLE {aside} RENAME TO {CONNECTOR_ROLE}")
 
 
 def load_dump(postgres: Postgres, database: ConnectionParameters, file: Path) -> None:

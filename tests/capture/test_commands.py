@@ -1,6 +1,5 @@
 """`./lake source describe` and `./lake source prepare` against real databases: what they write, say and do."""
 
-import contextlib
 import json
 import os
 import re
@@ -9,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psycopg2
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -22,8 +20,7 @@ from tests.capture.conftest import PAGILA, WITHOUT_PAGILA, load_dump
 from tests.conftest import execute, fresh_database
 from tests.db.conftest import NORTHWIND, WITHOUT_DUMP
 
-pytestmark = pytest.mark.integration
-ROLE = "cdc_connector"
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("no_role")]
 
 
 class Folder:
@@ -64,13 +61,6 @@ class Folder:
 def shop(postgres: Postgres, nasty: ConnectionParameters) -> Iterator[ConnectionParameters]:
     with fresh_database(postgres, template=nasty["dbname"]) as database:
         yield database
-        forget_role(database)
-
-
-def forget_role(database: ConnectionParameters) -> None:
-    for statement in (f"DROP OWNED BY {ROLE}", f"DROP ROLE {ROLE}"):
-        with contextlib.suppress(psycopg2.errors.UndefinedObject, psycopg2.errors.DependentObjectsStillExist):
-            execute(database, statement)
 
 
 def folder_of(tmp_path: Path, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Folder:
@@ -332,7 +322,6 @@ def test_pagila_loses_nothing(
     assert tables["public.payment"]["key"] == ["payment_date", "payment_id"]
     assert pagila.fields("film")["rating"]["type"][1]["connect.name"] == "io.debezium.data.Enum"
     assert pagila.run("prepare", CDC_CONNECTOR_PASSWORD="Secret/1").exit_code == 0
-    forget_role(database)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,12 @@ HEADING = "Values that won't arrive as they are (docs/reference/types.md):"
 # A column's type, an odd value of it, one that isn't odd, and what is said.
 ODD = [
     ("timestamp", "'294250-01-01'", "'2026-11-20'", "after the year 294246: set aside"),
-    ("timestamptz", "'-infinity'", "'294246-12-31'", "infinite: kept as a number of its own (contract/times.py)"),
+    (
+        "timestamptz",
+        "'-infinity'",
+        "'294246-12-31'",
+        "infinite: kept as a number (contract/special_values.py)",
+    ),
     ("date", "'1582-10-07'", "'1582-10-15'", "of the ten days that Gregory left out: a snapshot has it 10 days late"),
     ("interval", "'2147483648 hours'", "'99 years'", "more than 2³¹ hours: stops its table (on AWS the source)"),
     ("numeric(10,2)", "'NaN'", "1.5", "no number: null, and its name in __specials"),

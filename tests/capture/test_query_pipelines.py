@@ -161,7 +161,7 @@ def test_what_is_not_fit_is_a_line_and_ends_it(mine: Folder, old: str, new: str,
     result = mine.run("prepare")
     assert result.exit_code == CANNOT
     assert reason in result.output
-    assert "the database isn't fit for it yet" in result.output
+    assert "the database doesn't meet the pipeline's requirements" in result.output
 
 
 def test_a_column_that_may_not_be_read_is_named(mine: Folder, database: ConnectionParameters) -> None:

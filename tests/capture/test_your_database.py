@@ -1,20 +1,18 @@
 """docs/your-database/capture.md shows what the commands write and print, on a database of its own."""
 
-import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg2
 import pytest
 from psycopg2 import sql
 
 from local.services.postgres import ConnectionParameters, Postgres
-from tests.capture.test_commands import Folder, forget_role
+from tests.capture.test_commands import Folder
 from tests.conftest import execute
 from tests.transcripts import first_difference, transcript
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("no_role")]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "your-database" / "capture.md"
 SHOP = Path(__file__).with_name("shop.sql")
@@ -30,11 +28,8 @@ def shop(postgres: Postgres) -> Iterator[ConnectionParameters]:
     try:
         execute(parameters, SHOP.read_text(encoding="utf-8"))
         yield parameters
-        forget_role(parameters)
     finally:
         execute(admin, sql.SQL("DROP DATABASE shop WITH (FORCE)"))
-        with contextlib.suppress(psycopg2.errors.UndefinedObject, psycopg2.errors.DependentObjectsStillExist):
-            execute(admin, "DROP ROLE cdc_connector")
 
 
 def test_the_page_shows_what_the_commands_print(

@@ -6,8 +6,8 @@ from typer.testing import CliRunner
 from cli.__main__ import app
 from contract.errors import CANNOT, USAGE
 from local import folders
-from operate import kafka
 from operate.errors import OperateError
+from operate.kafka.cluster import Cluster
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_resnapshot_of_what_there_isnt_is_one_line(run: CliRunner, asked: list
 
 def test_of_several_tables_one_is_named_to_be_followed() -> None:
     topics = {"public.a": "shop.public.a", "public.b": "shop.public.b"}
-    several = kafka.Cluster(environment="dev", bootstrap_servers="b-1:9098", topics=topics)
+    several = Cluster(environment="dev", bootstrap_servers="b-1:9098", topics=topics)
     with pytest.raises(OperateError, match=r"--table names one of public\.a, public\.b$"):
         _ = several.topic
     assert replace(several, topics={"public.b": "shop.public.b"}).topic == "shop.public.b"

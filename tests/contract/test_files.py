@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contract import capture_objects, events, metrics, source, states
+from contract import events, metrics, source, states
 from settings.load_pipeline import load_pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,7 +18,7 @@ def test_the_outboxs_pipeline_has_the_contracts_names() -> None:
         source.DATABASE,
         source.PUBLICATION,
         source.SLOT,
-        capture_objects.CONNECTOR_ROLE,
+        source.CONNECTOR_ROLE,
     )
 
 

@@ -39,7 +39,7 @@ def test_the_jobs_archive_has_them(tmp_path: Path) -> None:
 
 
 def test_a_region_without_one_is_refused_with_what_to_do() -> None:
-    with pytest.raises(ValueError, match=r"rds-ca\.pem has no root .* for mars-north-1: .*lock-certificates"):
+    with pytest.raises(ValueError, match=r"rds-ca\.pem has no root .* for mars-north-1: .*generate certificates"):
         rds_ca.root("mars-north-1")
 
 

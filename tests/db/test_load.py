@@ -18,11 +18,11 @@ from contract.errors import CANNOT
 from db.connecting import connect
 from db.errors import LoadError
 from db.loading import LoadOptions, load
-from local.services.passing_postgres import passing_postgres
-from local.services.postgres import ConnectionParameters, Postgres
+from local.services.postgres import ConnectionParameters, Postgres, temporary_postgres
 from tests.conftest import ask, execute, free_port, fresh_database
 from tests.db.conftest import CONNECTOR_PASSWORD, NORTHWIND, WITHOUT_DUMP, Shop, Template
 from tests.db.pgoutput import Slot
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,7 +51,7 @@ def load_cli(parameters: ConnectionParameters, *options: str, **environment: str
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -200,7 +200,7 @@ def test_a_password_leaves_this_machine_only_over_tls(unchanged: ConnectionParam
 
 
 def test_wal_level_isnt_logical(tmp_path: Path) -> None:
-    with passing_postgres(tmp_path, settings={"wal_level": "replica", "fsync": "off"}) as server:
+    with temporary_postgres(tmp_path, settings={"wal_level": "replica", "fsync": "off"}) as server:
         parameters = server.connection_parameters("postgres")
         before = ask(parameters, STATE)
         assert_refused(
@@ -336,7 +336,7 @@ def test_at_a_terminal_it_asks_and_shows_no_password(database: ConnectionParamet
         os.close(terminal)
         try:
             shown = answer(screen, dialogue)
-            loader.wait(60)
+            loader.wait(PATIENCE_S)
         finally:
             loader.kill()
             os.close(screen)
@@ -372,7 +372,7 @@ def test_at_a_terminal_no_is_no(unchanged: ConnectionParameters) -> None:
         stdin=terminal,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     os.close(terminal)

@@ -20,6 +20,7 @@ from local.services.postgres import Postgres
 from tests.conftest import fresh_database
 from tests.db.conftest import Shop, Template, shop_copy
 from tests.db.earlier import MODES, Mode, make_earlier
+from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -120,14 +121,11 @@ class Writers:
         finally:
             stop.set()
             for thread in threads:
-                thread.join(30)
+                thread.join()
 
     def wait_for_more(self, transactions: int) -> None:
         wanted = self.done + transactions
-        deadline = time.monotonic() + 30
-        while self.done < wanted and not self.failures:
-            assert time.monotonic() < deadline, "the writers stand still"
-            time.sleep(0.01)
+        wait_until(lambda: self.done >= wanted or self.failures, "the writers go on")
 
     def _work(self, number: int, connection: Connection, stop: threading.Event) -> None:
         turn = 0
@@ -335,19 +333,15 @@ def test_of_a_sale_and_a_migration_that_wait_for_each_other_the_migration_gives_
             freight = threads.submit(cursor.execute, "UPDATE orders SET freight = 1 WHERE order_id = 10248")
             wait_for_lock(earlier, "orders", unless=freight.done)
             first.commit()
-            freight.result(timeout=30)
-        assert migration.result(timeout=60).changed
+            freight.result(PATIENCE_S)
+        assert migration.result(PATIENCE_S).changed
     earlier.assert_consistent()
 
 
 def wait_for_lock(shop: Shop, table: str, unless: Callable[[], bool] = lambda: False) -> None:
     """Wait until somebody waits for a lock on the table, or it has become needless."""
-    deadline = time.monotonic() + 20
-    while not unless() and not shop.value(
-        f"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '{table}'::regclass"
-    ):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    waiting = f"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '{table}'::regclass"
+    wait_until(lambda: unless() or shop.value(waiting))
 
 
 def test_a_migration_that_was_interrupted_is_finished_by_the_next(

@@ -12,6 +12,7 @@ import pytest
 
 from tests import cases
 from tests.db.conftest import WALK_THROUGH, Shop
+from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -32,7 +33,7 @@ class Session:
 
     def run(self, *statements: str) -> None:
         """Run the statements and wait for them."""
-        self.start(*statements).result(timeout=20)
+        self.start(*statements).result(PATIENCE_S)
 
     def start(self, *statements: str) -> "Future[None]":
         """Begin to run the statements."""
@@ -41,11 +42,9 @@ class Session:
     def start_and_block(self, *statements: str) -> "Future[None]":
         """Begin to run the statements and return once they wait for another session's lock."""
         future = self.start(*statements)
-        deadline = time.monotonic() + 10
-        while not self._shop.value(f"SELECT cardinality(pg_blocking_pids({self._pid})) > 0"):
-            assert not future.done(), f"it didn't wait: {future.exception()}"
-            assert time.monotonic() < deadline, "it doesn't wait"
-            time.sleep(0.01)
+        blocked = f"SELECT cardinality(pg_blocking_pids({self._pid})) > 0"
+        wait_until(lambda: future.done() or self._shop.value(blocked), "it waits")
+        assert not future.done(), f"it didn't wait: {future.exception()}"
         return future
 
     def close(self) -> None:
@@ -75,7 +74,7 @@ def test_two_sessions_add_a_line_to_the_same_order(shop: Shop, sessions: Session
     one.run("INSERT INTO order_details VALUES (10248, 1, 1, 1, 0)", FLUSH)
     waiting = other.start_and_block("INSERT INTO order_details VALUES (10248, 2, 1, 1, 0)", "COMMIT")
     one.run("COMMIT")
-    waiting.result(timeout=20)
+    waiting.result(PATIENCE_S)
     shop.assert_consistent()
 
 
@@ -84,7 +83,7 @@ def test_two_sessions_delete_different_lines_of_an_order(shop: Shop, sessions: S
     one.run("DELETE FROM order_details WHERE order_id = 10248 AND product_id = 11", FLUSH)
     waiting = other.start_and_block("DELETE FROM order_details WHERE order_id = 10248 AND product_id = 42", "COMMIT")
     one.run("COMMIT")
-    waiting.result(timeout=20)
+    waiting.result(PATIENCE_S)
     shop.assert_consistent()
 
 
@@ -96,7 +95,7 @@ def test_the_head_and_a_line_of_an_order_are_edited_at_once(shop: Shop, sessions
     one.run(head if first == "head" else line, FLUSH)
     waiting = other.start_and_block(line if first == "head" else head, "COMMIT")
     one.run("COMMIT")
-    waiting.result(timeout=20)
+    waiting.result(PATIENCE_S)
     shop.assert_consistent()
 
 
@@ -161,7 +160,7 @@ def assert_they_never_miss_each_other(shop: Shop, race: str, first: str, orders:
         one.run(*early, FLUSH)
         waiting = other.start_and_block("COMMIT")
         one.run("COMMIT")
-        waiting.result(timeout=20)
+        waiting.result(PATIENCE_S)
     if orders == "many":
         shop.drain()
     shop.assert_consistent()
@@ -208,7 +207,7 @@ def test_an_order_written_between_a_frozen_edit_and_the_drain_is_found(shop: Sho
         with contextlib.closing(Session(shop)) as worker:
             waiting = worker.start_and_block("SELECT outbox_drain_step()")
             sale.run("COMMIT")
-            waiting.result(timeout=20)
+            waiting.result(PATIENCE_S)
             worker.run("COMMIT")
     shop.drain()
     shop.assert_consistent()
@@ -240,7 +239,7 @@ def test_an_order_is_deleted_while_its_customer_is_renamed(shop: Shop, sessions:
         "UPDATE customers SET company_name = 'Renamed' WHERE customer_id = 'RATTC'", "COMMIT"
     )
     one.run("COMMIT")
-    waiting.result(timeout=20)
+    waiting.result(PATIENCE_S)
     shop.assert_consistent()
 
 
@@ -277,8 +276,8 @@ def test_ddl_of_two_tables_never_ends_work_that_its_triggers_made_wait(
     # By now the application waits for the first table, if it ever does; the second one is the application's.
     time.sleep(0.3)
     altered = ddl.start(f"ALTER TABLE {second} NO FORCE ROW LEVEL SECURITY", "COMMIT")
-    waiting.result(timeout=20)
-    altered.result(timeout=20)
+    waiting.result(PATIENCE_S)
+    altered.result(PATIENCE_S)
     shop.drain()
     shop.assert_consistent()
 

@@ -10,6 +10,7 @@ from contract.sizes import LARGEST_EVENT_BYTES, MIB
 from tests.db.conftest import Shop
 from tests.db.test_outbox_concurrency import FLUSH, Session
 from tests.db.test_outbox_transaction import changes
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 
@@ -111,7 +112,7 @@ def test_the_outbox_is_written_anew_while_others_write(shop: Shop) -> None:
     finally:
         stop.set()
         for thread in threads:
-            thread.join(60)
+            thread.join()
     assert failures == []
     shop.assert_consistent()
 
@@ -122,7 +123,7 @@ def test_a_row_that_somebody_brings_back_at_the_same_time_is_waited_for(shop: Sh
         sale.run("UPDATE order_details SET quantity = 99 WHERE order_id = 10248", FLUSH)
         waiting = repair.start_and_block("CALL usp_init_order_events()", "COMMIT")
         sale.run("COMMIT")
-        waiting.result(timeout=20)
+        waiting.result(PATIENCE_S)
     shop.assert_consistent()
 
 

@@ -10,6 +10,7 @@ from tests.db.conftest import Shop
 from tests.db.expected import HIDDEN
 from tests.db.test_outbox_concurrency import FLUSH, Session
 from tests.db.test_outbox_transaction import changes
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 
@@ -137,7 +138,7 @@ def test_an_embedded_row_may_come_after_its_order_when_no_foreign_key_forbids_it
         order.run("INSERT INTO orders (order_id, customer_id) VALUES (1, 'LATE')", FLUSH)
         waiting = customer.start_and_block("INSERT INTO customers VALUES ('LATE', 'Late')", "COMMIT")
         order.run("COMMIT")
-        waiting.result(timeout=20)
+        waiting.result(PATIENCE_S)
     shop.assert_consistent()
     assert changes(shop.commit("DELETE FROM customers WHERE customer_id = 'LATE'"))[-1] == ("u", 1)
     shop.assert_consistent()

@@ -23,7 +23,7 @@ def test_of_two_preparations_at_once_one_loads_and_the_other_finds_it_done(datab
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join()
     assert sorted(report.events if report else 0 for report in reports) == [0, 829]
 
 

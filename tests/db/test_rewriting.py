@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 
 import pytest
 from psycopg2.extensions import cursor as Cursor
@@ -10,6 +9,7 @@ from psycopg2.extensions import cursor as Cursor
 from db import rewriting
 from db.errors import LoadError
 from tests.db.conftest import Shop
+from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -28,7 +28,7 @@ def cursor(shop: Shop) -> Cursor:
 def test_each_row_makes_one_event_that_says_the_same(shop: Shop, cursor: Cursor) -> None:
     before = shop.values("SELECT to_jsonb(e)::text FROM cdc_events e ORDER BY order_id")
     keys = rewriting.select_keys(cursor, None)
-    rewriting.touch(cursor, keys, quiet)
+    rewriting.rewrite_rows(cursor, keys, quiet)
     events = shop.events()
     assert [event.op for event in events] == ["u"] * len(keys)
     assert [event.order_id for event in events] == keys
@@ -41,27 +41,24 @@ def test_a_row_that_a_writer_holds_is_waited_for_with_no_other_row_held(shop: Sh
     holder = writer.cursor()
     holder.execute("SELECT FROM cdc_events WHERE order_id = 10250 FOR UPDATE")
     keys = list(range(10248, 10260))
-    toucher = threading.Thread(target=rewriting.touch, args=(cursor, keys, quiet))
+    toucher = threading.Thread(target=rewriting.rewrite_rows, args=(cursor, keys, quiet))
     toucher.start()
-    deadline = time.monotonic() + 10
-    while not shop.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: shop.value("SELECT count(*) FROM pg_locks WHERE NOT granted"))
     # Would it hold one of the others, this would wait for it, and it for us.
     holder.execute("SET lock_timeout = '2s'")
     holder.execute("SELECT FROM cdc_events WHERE order_id = ANY(%s) FOR UPDATE", (keys,))
     writer.rollback()
-    toucher.join(10)
+    toucher.join(PATIENCE_S)
     assert [event.order_id for event in shop.events()] == [key for key in keys if key != 10250] + [10250]
 
 
 def test_a_row_that_is_gone_meanwhile_needs_no_event(shop: Shop, cursor: Cursor) -> None:
-    rewriting.touch(cursor, [10248, 99_999], quiet)
+    rewriting.rewrite_rows(cursor, [10248, 99_999], quiet)
     assert [event.order_id for event in shop.events()] == [10248]
 
 
 def test_a_key_without_a_row_gets_a_delete_and_one_with_a_row_stays(shop: Shop, cursor: Cursor) -> None:
-    rewriting.bury(cursor, [10248, 99_998, 99_999], quiet)
+    rewriting.emit_deletes(cursor, [10248, 99_998, 99_999], quiet)
     assert [(event.op, event.order_id) for event in shop.events()] == [
         ("c", 99_998), ("d", 99_998), ("c", 99_999), ("d", 99_999)
     ]  # fmt: skip
@@ -71,14 +68,11 @@ def test_a_key_without_a_row_gets_a_delete_and_one_with_a_row_stays(shop: Shop, 
 def test_a_key_that_somebody_inserts_meanwhile_is_never_deleted(shop: Shop, cursor: Cursor) -> None:
     writer = shop.connect()
     writer.cursor().execute("INSERT INTO cdc_events (order_id) VALUES (99_999)")
-    burier = threading.Thread(target=rewriting.bury, args=(cursor, [99_999], quiet))
+    burier = threading.Thread(target=rewriting.emit_deletes, args=(cursor, [99_999], quiet))
     burier.start()
-    deadline = time.monotonic() + 10
-    while not shop.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: shop.value("SELECT count(*) FROM pg_locks WHERE NOT granted"))
     writer.commit()
-    burier.join(10)
+    burier.join(PATIENCE_S)
     assert [(event.op, event.order_id) for event in shop.events()] == [("c", 99_999)]
 
 

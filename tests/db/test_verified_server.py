@@ -9,15 +9,17 @@ from typing import Any
 import psycopg2
 import pytest
 
-from capture import dsn
 from contract import rds_ca
+from db import log_in
 from db.connecting import connect
 from db.errors import LoadError, UnreachableError
 from local.errors import PlatformError
+from local.platform.record import RecordFile
+from local.platform.services import PlatformOptions
+from local.services.outside_database import OutsideDatabase, find_password
 from local.services.postgres import Postgres
 from local.services.source_database import SourceDatabase
 from local.setup.ports import HOST
-from local.source.outside import OutsideDatabase, find_password
 from tests.tls import Authority, encrypted
 
 pytestmark = pytest.mark.integration
@@ -84,16 +86,19 @@ def test_no_weaker_choice_of_the_users_counts_for_rds(server: Parameters, monkey
 
 
 def by_dsn(text: str, _kept: Path) -> None:
-    dsn.connected(dsn.parameters(text))[0].close()
+    log_in.connected(log_in.of_dsn(text))[0].close()
 
 
 def by_up(text: str, kept: Path) -> None:
     find_password(OutsideDatabase.of(text, database="postgres"), "postgres", kept)
 
 
-def by_later_looks(text: str, _kept: Path) -> None:
+def by_later_looks(text: str, kept: Path) -> None:
     """As status, reconcile, re-snapshot and page do, which read how from the record of `up`."""
-    recorded = OutsideDatabase.recorded(OutsideDatabase.of(text, database="postgres").as_record())
+    record = RecordFile(kept.parent)
+    record.write(PlatformOptions(outside=OutsideDatabase.of(text, database="postgres")), {}, frozenset())
+    recorded = record.read().outside
+    assert recorded is not None
     login = {**recorded.parameters("postgres"), "password": os.environ["PGPASSWORD"]}
     SourceDatabase(login).wal_position()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from local.folders import BUILD
 from local.platform.platform import Platform
 from local.services.postgres import ConnectionParameters
-from tests.local.platform.shop import eventually
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 # What git hasn't, and what no command needs; the jars are shared.
@@ -65,7 +65,7 @@ class Commands:
 
     def wait_until_status_is_well(self) -> None:
         """Wait until `./lake status` ends with 0: what has just been mended may be told a little longer."""
-        eventually(lambda: self._done("status", "--pipeline", self._name).returncode == 0)
+        wait_until(lambda: self._done("status", "--pipeline", self._name).returncode == 0)
 
     def take_out(self, table: str) -> None:
         """Take a table's entry out of the file."""

@@ -22,13 +22,14 @@ from typing import Annotated, Protocol
 import psutil
 import typer
 
-from local.comparison.platform_tables import compare_platform
+from local.comparison.reconcile import compare_platform
 from local.look.quarantine import count_quarantined
 from local.look.status import read_status
-from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.services import PlatformOptions
+from local.platform.steps import SUPERVISOR
 from tests.e2e.writer import Writer
+from tests.waiting import PATIENCE_S, wait_until
 
 SERVICES = ("postgres", "kafka", "connect", "s3", "moto", "sink", "job")
 PAIRS = tuple(combinations(SERVICES, 2))
@@ -52,16 +53,22 @@ def kill(platform: Platform, *names: str) -> None:
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
-    psutil.wait_procs(processes, timeout=10)
+    psutil.wait_procs(processes, timeout=PATIENCE_S)
     assert not [process for process in processes if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
 
 
 def wait_until_well(platform: Platform) -> None:
     """Wait until `status` has no problem: what has just been mended may be told a little longer."""
-    deadline = time.monotonic() + BACK_TIMEOUT_S
-    while problems := read_status(platform).problems:
-        assert time.monotonic() < deadline, problems
-        time.sleep(0.5)
+    found: list[str] = []
+
+    def well() -> bool:
+        found[:] = read_status(platform).problems
+        return not found
+
+    try:
+        wait_until(well)
+    except AssertionError:
+        raise AssertionError(found) from None
 
 
 @contextlib.contextmanager
@@ -107,7 +114,7 @@ def killed(platform: Platform, *, names: Iterable[str], writing: Writing, first_
 
     def fault() -> None:
         kill(platform, *before)
-        _wait_until(lambda: all(platform.pid(name) not in (None, was) for name, was in before.items()), "restarted")
+        wait_until(lambda: all(platform.pid(name) not in (None, was) for name, was in before.items()), "restarted")
 
     return _survived(platform, fault, writing, first_order)
 
@@ -150,7 +157,7 @@ def check(platform: Platform) -> None:
 
 def _survived(platform: Platform, fault: Callable[[], None], writing: Writing, first_order: int) -> float:
     with Writer(
-        platform.endpoints.source,
+        platform.source,
         transactions=writing.transactions,
         rate=writing.rate,
         first_order=first_order,
@@ -163,13 +170,6 @@ def _survived(platform: Platform, fault: Callable[[], None], writing: Writing, f
     assert writer.made == writing.transactions
     check(platform)
     return time.monotonic() - began
-
-
-def _wait_until(question: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + BACK_TIMEOUT_S
-    while not question():
-        assert time.monotonic() < deadline, f"not {what} in {BACK_TIMEOUT_S} s"
-        time.sleep(0.2)
 
 
 class Fault(Protocol):

@@ -7,7 +7,6 @@ import contextlib
 import json
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
@@ -20,11 +19,12 @@ import pytest
 
 from local.look.lake import Lake, local_s3_options
 from local.look.quarantine import BUCKET, prefix
-from local.platform.state import read_record
+from local.platform.record import RecordFile
 from local.services.postgres import ConnectionParameters, Postgres
 from local.services.s3 import S3
 from tests.conftest import execute, fresh_database
 from tests.e2e.commands import Commands, equal_tables
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 
@@ -120,7 +120,7 @@ class Looking:
     """The lake of the platform that the commands have started."""
 
     def __init__(self, folder: Path) -> None:
-        ports = read_record(folder / "state.json").ports
+        ports = RecordFile(folder).ports()
         self.s3 = S3(folder / "s3", port=ports["s3"])
 
     def rows(self, table: str) -> dict[int, dict[str, Any]]:
@@ -141,13 +141,6 @@ def lake(make: Commands) -> Looking:
     return Looking(make.platform)
 
 
-def eventually(question: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + ARRIVAL_S
-    while not question():
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
-
-
 def values(row: Mapping[str, Any], *names: str) -> list[Any]:
     return [row[name] for name in names]
 
@@ -164,8 +157,8 @@ def test_what_arrives_of_altered_tables_and_what_is_put_aside(
     with pytest.raises(psycopg2.errors.ObjectNotInPrerequisiteState):
         execute(source, "UPDATE bare SET note = 'x' WHERE id = 2")
     lake = Looking(make.platform)
-    eventually(lambda: len(lake.reasons("items")) == 3 and lake.rows("long")[2]["n"] == 200)
-    eventually(lambda: lake.rows("rekeyed")[1]["note"] == "last" and {2, 4} <= set(lake.rows("parts")))
+    wait_until(lambda: len(lake.reasons("items")) == 3 and lake.rows("long")[2]["n"] == 200)
+    wait_until(lambda: lake.rows("rekeyed")[1]["note"] == "last" and {2, 4} <= set(lake.rows("parts")))
     items = lake.rows("items")
     assert values(items[101], "plain", "mixed_case", "order", "filled") == ["p", "m", "o", 8]
     assert values(items[101], "born", "cost") == [date(2024, 2, 29), Decimal("1.50")]

@@ -14,7 +14,7 @@ from tests.capture.conftest import PAGILA, WITHOUT_PAGILA, load_dump
 from tests.conftest import ask, execute, fresh_database
 from tests.e2e.clerk import Clerk
 from tests.e2e.commands import ROOT, Commands, equal_tables
-from tests.local.platform.shop import eventually
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, WITHOUT_PAGILA, pytest.mark.timeout(900), pytest.mark.long]
 
@@ -148,10 +148,10 @@ def test_a_truncate_empties_the_lakes_tables_or_is_told_of(make: Commands, pagil
     execute(pagila, "INSERT INTO actor (first_name, last_name) VALUES ('NEW', 'ONE')")
     for table, rows in {"public.payment": 0, "public.actor": 1, "public.film_actor": 0}.items():
         assert equal_tables(make.reconcile("--table", table, *PATIENT)) == {table: rows}
-    eventually(lambda: "public.film_category was emptied by TRUNCATE" in make.status(status=None))
+    wait_until(lambda: "public.film_category was emptied by TRUNCATE" in make.status(status=None))
     assert equal_tables(make.resnapshot("--table", "public.film_category")) == {"public.film_category": 0}
     # The event that says so is written once the table compares equal: status may still say it, and end with 1.
-    eventually(lambda: "emptied by TRUNCATE" not in make.status(status=None))
+    wait_until(lambda: "emptied by TRUNCATE" not in make.status(status=None))
 
 
 def leave_out(make: Commands, table: str, column: str) -> None:

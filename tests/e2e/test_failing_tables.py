@@ -13,9 +13,9 @@ from confluent_kafka import Producer
 
 from contract.errors import CANNOT
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
-from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
-from local.platform.state import read_record
+from local.platform.record import RecordFile
+from local.platform.steps import SUPERVISOR
 from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import ROLES
 from local.services.kafka.users import ADMIN, KafkaUsers
@@ -23,7 +23,7 @@ from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
 from tests.e2e.commands import Commands, equal_tables
 from tests.e2e.walking import crowd
-from tests.local.platform.shop import eventually
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -101,7 +101,7 @@ def test_a_table_that_the_connector_fails_at_is_set_aside_and_all_others_flow(
     for statement in FAILING:
         execute(source, statement)
     # Each start of the connector meets the next one.
-    eventually(lambda: make.status(status=None).count(" is set aside: ") == 5)
+    wait_until(lambda: make.status(status=None).count(" is set aside: ") == 5)
     said = make.status(status=1)
     odd = [f"table public.{table} is set aside: {ODD.format(table=table, key=key)}" for table, key in ODD_KEYS.items()]
     parts = (*REASONS, *odd)
@@ -142,7 +142,7 @@ def test_a_table_comes_back_once_its_rows_allow_it(make: Commands, source: Conne
 
 @pytest.mark.long
 def test_a_record_that_the_sink_refuses_holds_up_its_table_alone(make: Commands, source: ConnectionParameters) -> None:
-    ports = read_record(make.platform / "state.json").ports
+    ports = RecordFile(make.platform).ports()
     users = KafkaUsers.of(make.platform / "secrets" / "kafka", ROLES)
     kafka = Kafka(make.platform / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"], users=users)
     producer = Producer(dict(kafka.client(ADMIN)))
@@ -152,7 +152,7 @@ def test_a_record_that_the_sink_refuses_holds_up_its_table_alone(make: Commands,
     execute(source, "INSERT INTO leaving VALUES (2, 2)")
     held = "public.fine is set aside: the sink refuses failing.public.fine[0] offset "
     way_out = "`./lake resnapshot -p failing -t public.fine` passes over it and reads the table again"
-    eventually(lambda: held in make.status(status=None))
+    wait_until(lambda: held in make.status(status=None))
     assert way_out in make.status(status=1)
     assert equal_tables(make.reconcile(status=1))["public.leaving"] == 2
     assert equal_tables(make.resnapshot("--table", "public.fine")) == {"public.fine": 3}
@@ -179,7 +179,7 @@ def test_columns_that_differ_only_by_case_stop_all_tables_until_one_is_gone(
     make: Commands, source: ConnectionParameters
 ) -> None:
     execute(source, 'ALTER TABLE odd ADD COLUMN "ID" int; INSERT INTO odd VALUES (3, NULL, 3)')
-    eventually(lambda: ALIKE in make.status(status=None))
+    wait_until(lambda: ALIKE in make.status(status=None))
     execute(source, "INSERT INTO fine VALUES (4, 4)")
     execute(source, 'ALTER TABLE odd DROP COLUMN "ID"')
     assert {"public.odd": 3, "public.fine": 4}.items() <= equal_tables(make.resnapshot("--skip")).items()
@@ -195,4 +195,4 @@ def drop_slot(source: ConnectionParameters) -> None:
             return True
         return False
 
-    eventually(dropped)
+    wait_until(dropped)

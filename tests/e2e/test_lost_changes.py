@@ -3,7 +3,6 @@
 The tests share the platform with the others here; each leaves it whole.
 """
 
-import contextlib
 import shutil
 import subprocess
 import time
@@ -12,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import psycopg2
 import pytest
 from confluent_kafka.admin import AdminClient
 
@@ -20,7 +18,7 @@ from contract.lake import LANDING_PREFIX
 from db.loading import LoadOptions
 from db.preparing import prepare
 from db.source.slots import drop_slot as drop_slot_of
-from local.comparison.platform_tables import compare_platform
+from local.comparison.reconcile import compare_platform
 from local.errors import LostChangesError, PlatformError
 from local.look.status import read_status
 from local.platform import connectors
@@ -28,10 +26,11 @@ from local.platform.platform import Platform
 from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
-from plugins.topics import PlannedTopic, planned_topics
+from plugins.kafka.topics import PlannedTopic, planned_topics
 from tests import conftest
 from tests.e2e.faults import suspended, wait_until_well
 from tests.e2e.writer import Writer
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -48,7 +47,7 @@ def running(platform: Platform) -> None:
 def execute(platform: Platform, *statements: str) -> None:
     """Run statements as the superuser, each for itself."""
     for statement in statements:
-        conftest.execute(platform.endpoints.source, statement)
+        conftest.execute(platform.source, statement)
 
 
 def delete_order(platform: Platform, order: int) -> None:
@@ -99,28 +98,16 @@ def assert_equal(platform: Platform) -> None:
 
 def eventually(platform: Platform, problem: str) -> None:
     """Wait until the status says so."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while not any(problem in line for line in read_status(platform).problems):
-        assert time.monotonic() < deadline, read_status(platform).problems
-        time.sleep(0.5)
+    wait_until(lambda: any(problem in line for line in read_status(platform).problems), problem)
 
 
 def drop_slot(platform: Platform) -> None:
     """A connector that tries again takes the slot as soon as it may."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while True:
-        with contextlib.suppress(psycopg2.errors.ObjectInUse):
-            execute(
-                platform,
-                "SELECT pg_terminate_backend(active_pid, 5000) FROM pg_replication_slots WHERE active",
-                f"SELECT pg_drop_replication_slot('{SLOT}')",
-            )
-            return
-        assert time.monotonic() < deadline
+    wait_until(lambda: drop_slot_of(platform.source, SLOT))
 
 
 def empty(platform: Platform, bucket: str, prefix: str) -> None:
-    client = platform.s3_client()
+    client = platform.services.s3.client()
     for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
         for entry in page.get("Contents", []):
             client.delete_object(Bucket=bucket, Key=entry["Key"])
@@ -138,7 +125,7 @@ def test_a_dropped_slot_while_writers_go_on(platform: Platform) -> None:
     assert str(told.value) == line
     assert platform.running() == platform.expected()
     assert line in read_status(platform).problems
-    with Writer(platform.endpoints.source, transactions=120, rate=15, first_order=800_000) as writer:
+    with Writer(platform.source, transactions=120, rate=15, first_order=800_000) as writer:
         writer.wait_for(20)
         # An order of the last moment before there is a slot again.
         said = mend(platform, once_found=partial(insert_order, platform, 899_999))
@@ -157,7 +144,7 @@ def test_a_lost_row_by_a_condition(platform: Platform) -> None:
         ship(platform, 10_253)
         while platform.pipeline.sink_offset() < before + 2:
             time.sleep(0.1)
-        client = platform.s3_client()
+        client = platform.services.s3.client()
         folder = f"{LANDING_PREFIX}/{platform.topic.name}/0/"
         keys = [entry["Key"] for entry in client.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=folder)["Contents"]]
         for key in sorted(keys):
@@ -185,7 +172,7 @@ def test_a_damaged_table_is_named_and_rebuilt_after_its_landing_has_expired(plat
 
 @pytest.mark.long
 def test_a_deleted_topic(platform: Platform) -> None:
-    admin = AdminClient(dict(platform.endpoints.kafka))
+    admin = AdminClient(dict(platform.services.kafka.client()))
     with suspended(platform, "sink"):
         ship(platform, 10_254)
         delete_order(platform, 10_255)
@@ -260,7 +247,7 @@ def restore_a_copy(platform: Platform, *, first_order: int, shipped: int, delete
     platform.processes.stop("postgres", grace_s=60)
     subprocess.run(["cp", "-a", data_dir, copy], check=True)
     platform.revive("postgres")
-    with Writer(platform.endpoints.source, transactions=40, rate=40, first_order=first_order):
+    with Writer(platform.source, transactions=40, rate=40, first_order=first_order):
         pass
     ship(platform, shipped)
     delete_order(platform, deleted)
@@ -288,26 +275,15 @@ def test_messages_in_the_log_are_no_events(platform: Platform) -> None:
 
 
 def connector_failure(platform: Platform) -> str:
-    deadline = time.monotonic() + TIMEOUT_S
-    while (reason := platform.services.connect.api.failure(platform.pipeline.source_name)) is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
-    return reason
-
-
-def drop_slot_in_time(platform: Platform) -> None:
-    """As the deletion of a source's preparation does; there may be none."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while not drop_slot_of(platform.endpoints.source, SLOT):
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
+    api = platform.services.connect.api
+    return str(wait_until(lambda: api.failure(platform.pipeline.connectors.source.name)))
 
 
 def forget_offsets(platform: Platform) -> None:
     """As another topic of offsets does: the connector goes on from nothing."""
-    api, name = platform.services.connect.api, platform.pipeline.source_name
+    api, name = platform.services.connect.api, platform.pipeline.connectors.source.name
     api.stop(name)
-    drop_slot_in_time(platform)
+    drop_slot(platform)
     api._request("DELETE", f"/connectors/{name}/offsets")
     assert api.stored_offsets(name) == []
     api.resume(name)
@@ -319,24 +295,21 @@ def lake_value(platform: Platform, column: str, order: int) -> object:
 
 
 def arrives(platform: Platform, order: int, ship_name: str) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while ship_name not in str(lake_value(platform, "shipment", order)):
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
+    wait_until(lambda: ship_name in str(lake_value(platform, "shipment", order)), ship_name)
 
 
 @pytest.mark.long
 def test_a_second_life_of_the_source(platform: Platform) -> None:
     """Destroyed and deployed again around a database that stayed: docs/decisions/0034."""
-    api, name = platform.services.connect.api, platform.pipeline.source_name
-    configuration = dict(platform.pipeline.source_connector()._configuration)
+    api, name = platform.services.connect.api, platform.pipeline.connectors.source.name
+    configuration = dict(platform.pipeline.connectors.source_connector()._configuration)
     api.delete_connector(name)
     delete_order(platform, 10_261)
-    drop_slot_in_time(platform)
+    drop_slot(platform)
     execute(platform, "UPDATE datalake.orders SET ship_name = 'in between' WHERE order_id = 10262")
     delete_order(platform, 10_263)
     options = LoadOptions(connector_password=platform._passwords.connector)
-    assert prepare(platform.endpoints.source, options) is None
+    assert prepare(platform.source, options) is None
     # The offsets of the life before are refused, so the deployment would end here.
     api.put_connector(name, configuration)
     assert connector_failure(platform).startswith("the replication slot is gone or was made anew")

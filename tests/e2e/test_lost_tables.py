@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from rich.console import Console
 
-from local.comparison.platform_tables import reconcile_platform
+from local.comparison.reconcile import reconcile_platform
 from local.errors import LostChangesError
 from local.platform.platform import Platform
 from local.platform.services import PlatformOptions
@@ -37,7 +37,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
 def change(films: Platform, number: int) -> None:
     """An insert, an update and a delete of rows, others for each number."""
     execute(
-        films.endpoints.source,
+        films.source,
         f"INSERT INTO country (country) VALUES ('Country {number}');"
         f" UPDATE customer SET first_name = 'Number {number}' WHERE customer_id IN (1, {10 + number});"
         f" DELETE FROM rental WHERE rental_id = (SELECT min(rental_id) + {number % 3} FROM rental)",
@@ -55,20 +55,20 @@ def alone(films: Platform, service: str) -> Iterator[None]:
 def drop_slot(films: Platform, number: int) -> None:
     films.down()
     with alone(films, "postgres"):
-        execute(films.endpoints.source, f"SELECT pg_drop_replication_slot('{SLOT}')")
+        execute(films.source, f"SELECT pg_drop_replication_slot('{SLOT}')")
         change(films, number)
 
 
 def make_slot_by_hand(films: Platform, number: int) -> None:
     drop_slot(films, number)
     with alone(films, "postgres"):
-        execute(films.endpoints.source, f"SELECT pg_create_logical_replication_slot('{SLOT}', 'pgoutput')")
+        execute(films.source, f"SELECT pg_create_logical_replication_slot('{SLOT}', 'pgoutput')")
 
 
 def write_more_than_the_slot_may_keep(films: Platform, number: int) -> None:
     films.down()
     with alone(films, "postgres"):
-        source = films.endpoints.source
+        source = films.source
         execute(source, "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
         execute(source, "SELECT pg_reload_conf()")
         change(films, number)
@@ -81,7 +81,7 @@ def write_more_than_the_slot_may_keep(films: Platform, number: int) -> None:
 def restore(films: Platform, number: int) -> None:
     with restored(films):
         # More than the next start writes: else nothing tells that the log was another.
-        execute(films.endpoints.source, "SELECT pg_logical_emit_message(false, 'x', repeat('y', 10000000))")
+        execute(films.source, "SELECT pg_logical_emit_message(false, 'x', repeat('y', 10000000))")
         for former in range(number + 1, number + 5):
             change(films, former)
         assert_equal(films)

@@ -4,16 +4,13 @@ The database is stopped and started as Aurora is, with its slot; the source conn
 MSK Connect; sink and job are stopped and started. Aurora, MSK Connect and EMR themselves aren't here.
 """
 
-import contextlib
-import time
-
-import psycopg2
 import pytest
 
 from contract.events import OPERATION, READ
-from local.comparison.platform_tables import compare_platform
+from local.comparison.reconcile import compare_platform
 from local.platform.platform import Platform
 from tests import conftest
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -25,7 +22,7 @@ SHIPPED, DELETED = 10_270, 10_271
 
 def execute(platform: Platform, *statements: str) -> None:
     for statement in statements:
-        conftest.execute(platform.endpoints.source, statement)
+        conftest.execute(platform.source, statement)
 
 
 def assert_equal(platform: Platform) -> None:
@@ -35,22 +32,14 @@ def assert_equal(platform: Platform) -> None:
 
 def wait_until_nobody_reads(platform: Platform) -> None:
     """Connect ends a connector's task after it has answered."""
-    deadline = time.monotonic() + TIMEOUT_S
-    with contextlib.closing(psycopg2.connect(**platform.endpoints.source)) as connection:
-        connection.autocommit = True
-        with connection.cursor() as cursor:
-            while True:
-                cursor.execute("SELECT active FROM pg_replication_slots WHERE slot_name = %s", [SLOT])
-                if cursor.fetchone() == (False,):
-                    return
-                assert time.monotonic() < deadline, "the slot is still read, or gone"
-                time.sleep(0.2)
+    active = f"SELECT active FROM pg_replication_slots WHERE slot_name = '{SLOT}'"
+    wait_until(lambda: conftest.ask(platform.source, active) is False, "nobody reads the slot")
 
 
 def test_a_pause_loses_nothing_and_its_end_reads_no_snapshot(platform: Platform) -> None:
     platform.up()
     assert_equal(platform)
-    api, name = platform.services.connect.api, platform.pipeline.source_name
+    api, name = platform.services.connect.api, platform.pipeline.connectors.source.name
     rows = len(platform.lake.rows(["order_id"]))
     api.delete_connector(name)
     wait_until_nobody_reads(platform)

@@ -3,21 +3,22 @@
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from contract.errors import CANNOT
-from local.comparison.platform_tables import compare_platform
+from local.comparison.reconcile import compare_platform
 from local.look.quarantine import count_quarantined
 from local.platform.platform import Platform
+from local.platform.tables import LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from tests.cases import long
 from tests.e2e.faults import kill, suspended
 from tests.e2e.writer import Writer
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -32,7 +33,7 @@ RECONCILE_TIMEOUT_S = 120
 def test_kills_in_mid_stream_leave_lake_and_source_equal(
     platform: Platform, transactions: int, kills: Sequence[int]
 ) -> None:
-    source = platform.endpoints.source
+    source = platform.source
     with Writer(
         source, transactions=transactions, rate=transactions / 60, first_order=900_000 + 100 * transactions
     ) as writer:
@@ -55,13 +56,12 @@ def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Plat
     """Take the object of a change out of the landing bucket before the job sees it, go on, and mend it at the end."""
     with suspended(platform, "job"):
         before = landed(platform)
-        with Writer(platform.endpoints.source, transactions=1, rate=10, first_order=990_000):
+        with Writer(platform.source, transactions=1, rate=10, first_order=990_000):
             pass
-        while not (lost := landed(platform) - before):
-            time.sleep(0.1)
+        lost = wait_until(lambda: landed(platform) - before)
         for key in lost:
-            platform.services.s3.client().delete_object(Bucket=platform.endpoints.landing_bucket, Key=key)
-    with Writer(platform.endpoints.source, transactions=1, rate=10, first_order=995_000):
+            platform.services.s3.client().delete_object(Bucket=LANDING_BUCKET, Key=key)
+    with Writer(platform.source, transactions=1, rate=10, first_order=995_000):
         pass
     wait_for_row(platform, 995_000)
     [comparison] = compare_platform(platform, timeout_s=5)
@@ -96,16 +96,11 @@ def test_the_lake_is_asked_in_athenas_sql(platform: Platform) -> None:
 
 def wait_for_row(platform: Platform, order: int) -> None:
     """Wait until the job has committed this order's row."""
-    deadline = time.monotonic() + RECONCILE_TIMEOUT_S
-    while order not in platform.lake.rows(["order_id"]).column("order_id").to_pylist():
-        assert time.monotonic() < deadline, f"order {order} didn't reach the lake in {RECONCILE_TIMEOUT_S} s"
-        time.sleep(0.5)
+    wait_until(
+        lambda: order in platform.lake.rows(["order_id"]).column("order_id").to_pylist(), f"order {order} in the lake"
+    )
 
 
 def landed(platform: Platform) -> set[str]:
-    pages = (
-        platform.services.s3.client()
-        .get_paginator("list_objects_v2")
-        .paginate(Bucket=platform.endpoints.landing_bucket)
-    )
+    pages = platform.services.s3.client().get_paginator("list_objects_v2").paginate(Bucket=LANDING_BUCKET)
     return {entry["Key"] for page in pages for entry in page.get("Contents", []) if "/." not in f"/{entry['Key']}"}

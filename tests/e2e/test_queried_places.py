@@ -14,8 +14,8 @@ from rich.console import Console
 
 from contract.events import CREATE, OPERATION, READ_MS, UPDATE
 from local.comparison.compare import Limits
-from local.comparison.platform_arrivals import arrivals_of
-from local.comparison.platform_tables import compared_tables, reconcile_platform
+from local.comparison.platform_sides import platform_sides
+from local.comparison.reconcile import reconcile_platform
 from local.comparison.run import compare_tables
 from local.dashboard.watcher import Watcher
 from local.errors import PlatformError
@@ -27,7 +27,7 @@ from local.query.query import Period, ask
 from tests.conftest import execute
 from tests.e2e.faults import restored, wait_until_well
 from tests.local.comparison.sides import ArrowLake
-from tests.local.platform.shop import eventually
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 # A sweep may be ten times as rare as it takes, on a machine that has much else to do.
@@ -35,7 +35,7 @@ PATIENT_S = 120.0
 
 
 def change(places: Platform, statement: str) -> None:
-    execute(places.endpoints.source, statement)
+    execute(places.source, statement)
 
 
 def rows(places: Platform, table: str, key: str) -> dict[int, dict[str, Any]]:
@@ -57,10 +57,10 @@ def test_no_connector_runs_and_all_tables_are_in_the_lake(places: Platform) -> N
 
 def test_what_is_lost_is_told_as_soon_as_a_look_has_found_no_more(places: Platform) -> None:
     """The lake's rows, but one, stand in for a table that has lost it."""
-    [city] = compared_tables(places, ["city"])
+    sides = platform_sides(places, ["city"])
+    [city] = sides.tables
     lost = replace(city, lake=ArrowLake(now=[city.lake.rows().slice(1)]))
-    limits = Limits(timeout_s=PATIENT_S)
-    [found] = compare_tables(places.endpoints.source, [lost], limits, arrivals=arrivals_of(places))
+    [found] = compare_tables(replace(sides, tables=[lost]), Limits(timeout_s=PATIENT_S))
     assert (found.missing, found.late) == (1, 0)
     assert found.seconds < PATIENT_S / 2
 
@@ -88,9 +88,9 @@ def addresses_of(countries: dict[int, dict[str, Any]]) -> int:
 
 def test_a_derived_table_is_what_its_query_gives(places: Platform) -> None:
     wanted = {"pagilaquery_country_addresses": 110, "pagilaquery_city_history": 602}
-    eventually(lambda: {one.name: one.lake_rows for one in read_status(places).data.derived} == wanted)
+    wait_until(lambda: {one.name: one.lake_rows for one in read_status(places).data.derived} == wanted)
     assert addresses_of(derived(places)) == 602
-    eventually(lambda: wanted.keys() <= set(places.services.aws.tables(GLUE_DATABASE)))
+    wait_until(lambda: wanted.keys() <= set(places.services.aws.tables(GLUE_DATABASE)))
     found, _ = read_status(places).data.derived
     assert found.state is not None
     assert not found.state.fails
@@ -115,14 +115,14 @@ def test_an_insert_an_update_and_a_delete_arrive(places: Platform) -> None:
     change(places, "DELETE FROM address WHERE address = 'gone soon'")
     assert is_equal(places)
     assert len(rows(places, "address", "address_id")) == 602
-    eventually(lambda: derived(places).get(111, {}).get("cities") == 1 and addresses_of(derived(places)) == 602)
+    wait_until(lambda: derived(places).get(111, {}).get("cities") == 1 and addresses_of(derived(places)) == 602)
 
 
 def test_a_transaction_that_commits_after_a_later_one_was_seen_is_not_lost(places: Platform) -> None:
-    with contextlib.closing(psycopg2.connect(**places.endpoints.source)) as late, late.cursor() as cursor:
+    with contextlib.closing(psycopg2.connect(**places.source)) as late, late.cursor() as cursor:
         cursor.execute("SAVEPOINT a; UPDATE city SET city = 'Late' WHERE city_id = 7; RELEASE SAVEPOINT a")
         change(places, "UPDATE city SET city = 'Early' WHERE city_id = 8")
-        eventually(lambda: rows(places, "city", "city_id")[8]["city"] == "Early")
+        wait_until(lambda: rows(places, "city", "city_id")[8]["city"] == "Early")
         late.commit()
     assert is_equal(places)
     assert rows(places, "city", "city_id")[7]["city"] == "Late"
@@ -153,7 +153,7 @@ def test_the_live_page_has_every_table_and_what_the_looks_have_found(places: Pla
     def newest() -> list[tuple[str, str, str]]:
         return [(one.table, one.what, one.key) for one in watcher.picture.changes]
 
-    eventually(lambda: ("public.country", "updated", "country_id = 3") in newest())
+    wait_until(lambda: ("public.country", "updated", "country_id = 3") in newest())
     [renamed] = [one for one in watcher.picture.changes if one.key == "country_id = 3"]
     [(before, after)] = [values for name, *values in renamed.columns if name == "country"]
     assert after == "Renamed"
@@ -161,7 +161,7 @@ def test_the_live_page_has_every_table_and_what_the_looks_have_found(places: Pla
     assert ("query.address_place", "updated", "address_id = 5") in newest()
     kinds = {table.table: table.kind for table in watcher.picture.tables}
     assert [*kinds.values()] == ["queried"] * 4 + ["derived", "history"]
-    eventually(lambda: kinds.keys() == {commit.table for commit in watcher.picture.commits})
+    wait_until(lambda: kinds.keys() == {commit.table for commit in watcher.picture.commits})
 
 
 def test_versions_of_a_row_are_in_its_history(places: Platform) -> None:
@@ -171,7 +171,7 @@ def test_versions_of_a_row_are_in_its_history(places: Platform) -> None:
         found: list[dict[str, Any]] = ask(query_command._lake(places, ()), asked, Period()).to_pylist()
         return found
 
-    eventually(lambda: len(versions()) == 2)
+    wait_until(lambda: len(versions()) == 2)
     first, late = versions()
     assert (late["city"], late["valid_to"]) == ("Late", None)
     assert first["valid_from"] < first["valid_to"] == late["valid_from"]
@@ -179,7 +179,7 @@ def test_versions_of_a_row_are_in_its_history(places: Platform) -> None:
 
 def test_a_new_column_comes_with_the_rows_that_have_it(places: Platform) -> None:
     change(places, "ALTER TABLE country ADD COLUMN iso text; UPDATE country SET iso = 'WA' WHERE country = 'Genovia'")
-    eventually(lambda: rows(places, "country", "country_id")[111].get("iso") == "WA")
+    wait_until(lambda: rows(places, "country", "country_id")[111].get("iso") == "WA")
     assert is_equal(places)
 
 
@@ -208,7 +208,7 @@ def test_a_truncate_stops_the_table_with_a_line_and_leaves_it(places: Platform) 
         problems = read_status(places, ["country"]).problems
         return any("public.country" in line and "%" in line for line in problems)
 
-    eventually(said)
+    wait_until(said)
     assert len(rows(places, "country", "country_id")) == 111
 
 

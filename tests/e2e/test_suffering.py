@@ -1,8 +1,6 @@
 """The platform under faults, left to its supervisor: a sample of what `./lake dev test faults` does for as long as
 wanted."""
 
-import time
-
 import psutil
 import pytest
 
@@ -13,6 +11,7 @@ from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from tests.conftest import execute
 from tests.e2e.faults import SERVICES, SUPERVISED, Writing, killed, stopped, suspended, wait_until_well
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 
@@ -53,14 +52,14 @@ def test_all_services_killed_at_once_come_back_by_the_supervisor(supervised: Pla
 def test_a_deleted_topic_is_loud(supervised: Platform) -> None:
     """Its events can't come back by themselves."""
     supervised.services.kafka.delete_topic(supervised.topic.name)
-    assert eventually_said(supervised, f"the topic {supervised.topic.name} ")
+    wait_for(supervised, f"the topic {supervised.topic.name} ")
     with pytest.raises(PlatformError, match=f"the topic {supervised.topic.name} "):
         supervised.up()
 
 
 def test_lost_wal_is_loud_and_stays_so_until_one_command_brings_all_back(supervised: Platform) -> None:
     """No restart of the connector by the supervisor may go on behind what is missing; the topic is still gone, too."""
-    source = supervised.endpoints.source
+    source = supervised.source
     with suspended(supervised, "connect"):
         execute(source, "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
         execute(source, "SELECT pg_reload_conf()")
@@ -69,22 +68,18 @@ def test_lost_wal_is_loud_and_stays_so_until_one_command_brings_all_back(supervi
             execute(source, "SELECT pg_logical_emit_message(false, 'filler', repeat('x', 1000000)), pg_switch_wal()")
         execute(source, "CHECKPOINT")
     lost = "the replication slot cdc_orders of devdb is lost"
-    assert eventually_said(supervised, lost)
+    wait_for(supervised, lost)
     with pytest.raises(PlatformError, match=lost):
         supervised.up()
-    assert eventually_said(supervised, lost)
+    wait_for(supervised, lost)
     execute(source, "ALTER SYSTEM RESET max_slot_wal_keep_size")
     execute(source, "SELECT pg_reload_conf()")
     assert resnapshot_platform(supervised, Wanted(timeout_s=120), print).equal
     wait_until_well(supervised)
 
 
-def eventually_said(platform: Platform, words: str) -> bool:
-    """Tell whether `status` has a problem with these words within two minutes."""
-    deadline = time.monotonic() + 120
-    while not (said := any(words in line for line in read_status(platform).problems)) and time.monotonic() < deadline:
-        time.sleep(0.5)
-    return said
+def wait_for(platform: Platform, problem: str) -> None:
+    wait_until(lambda: any(problem in line for line in read_status(platform).problems), problem)
 
 
 def test_down_leaves_nothing_running(supervised: Platform) -> None:

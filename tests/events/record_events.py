@@ -113,7 +113,7 @@ def capture(case: Case, platform: Platform) -> None:
     """Commit a case, wait for its events and write them. Raises PlatformError when others come."""
     _, before = platform.topic.bounds()
     with (
-        contextlib.closing(psycopg2.connect(**platform.endpoints.source)) as connection,
+        contextlib.closing(psycopg2.connect(**platform.source)) as connection,
         connection,
         connection.cursor() as cursor,
     ):

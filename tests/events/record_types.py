@@ -18,15 +18,14 @@ from local.look.topic import Topic
 from local.services.connect import Connect
 from local.services.kafka.broker import Kafka
 from local.services.kafka.users import ADMIN
-from local.services.passing_postgres import passing_postgres
-from local.services.postgres import ConnectionParameters, Postgres
+from local.services.postgres import ConnectionParameters, Postgres, temporary_postgres
 from local.services.processes import Processes
 from local.setup.ports import choose
-from plugins.captured import CapturedTable
 from plugins.connector_names import heartbeat_topic
 from plugins.connector_settings import SourceSettings
-from plugins.source_connector import source_connector
-from plugins.topics import PlannedTopic
+from plugins.kafka.topics import PlannedTopic
+from plugins.source.captured import CapturedTable
+from plugins.source.source_connector import source_connector
 
 EVENTS = Path(__file__).resolve().parents[2] / "tests" / "events"
 SCRIPT, TARGET = EVENTS / "every_type.sql", EVENTS / "every_type.jsonl"
@@ -113,7 +112,7 @@ def _running(folder: Path) -> Iterator[tuple[Postgres, Kafka, Connect]]:
         login=kafka.users.java_login(ADMIN),
     )
     processes = Processes(folder / "processes", folder / "logs")
-    with passing_postgres(folder / "postgres") as postgres:
+    with temporary_postgres(folder / "postgres") as postgres:
         try:
             connect.install_plugins()
             for service in (kafka, connect):

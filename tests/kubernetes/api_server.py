@@ -11,7 +11,7 @@ import kubernetes_validate
 import pytest
 
 from contract.tags import OWNER
-from plugins.kubernetes_api import Kubernetes, KubernetesError, UnreachableError, delete_all
+from plugins.workers.kubernetes_api import Kubernetes, KubernetesError, UnreachableError, delete_all
 from settings.aws_offers import EKS_VERSIONS
 from stacks.gate.manifests import problems
 from stacks.kubernetes.manifests import NAMESPACE, objects

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from local.services.processes import Command, Processes
 from local.setup.ports import HOST, choose
-from plugins.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError
+from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError
 from stacks.kubernetes.shared import DEPLOYERS, WATCHERS
 from tests.tls import Authority
 

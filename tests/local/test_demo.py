@@ -1,16 +1,36 @@
-"""What the demo shows of a row, and what its summary calls equal."""
+"""The walk-throughs: what they change, when a change has arrived, what is shown, proven and called equal."""
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
+from rich.console import Console
+from typer.testing import CliRunner
 
-from local.demo.change import show
-from local.demo.order_changes import CHANGES
-from local.demo.orders import OrdersProof
-from local.demo.summary import StepResult, Summary
+from cli import prepare
+from cli.__main__ import app
+from contract.errors import CANNOT
+from local.comparison.compare import Difference, TableComparison
+from local.demo import walk, walks, watch
+from local.demo.change import AffectedRows, Change, only, show
+from local.demo.display import Display, print_tables
+from local.demo.jdbc_connector import KEYED, STAMPS, JdbcConnector, Polled, compared, print_polled
+from local.demo.place_changes import CHANGES
+from local.demo.proof import Proof, Summary
+from local.demo.walks import ORDERS_DEMO, PIPELINE, PLACES_DEMO, places_demo
+from local.demo.watch import Arrival, NotArrivedError, Seen, Watch
+from local.errors import PlatformError
+from local.platform.startup import Progress
+from settings.load_pipeline import load_pipeline
 
+ADDRESS = AffectedRows(what="address", keys=only(101), shows=("address2", "district"))
+CHANGE = Change(name="an apartment", statements=(), reaches=(ADDRESS,))
 ITEMS = [{"product_id": 11, "quantity": 12}, {"product_id": 42, "quantity": 10}]
 
 
@@ -38,25 +58,247 @@ def test_what_is_not_there_is_shown_as_such(row: dict[str, Any] | None, what: st
 
 
 def test_the_walk_through_has_inserts_updates_and_deletes() -> None:
-    verbs = {statement.split()[0] for change in CHANGES for statement in change.statements}
+    verbs = {statement.split()[0] for change in ORDERS_DEMO.changes for statement in change.statements}
     assert verbs == {"INSERT", "UPDATE", "DELETE"}
 
 
-def proof(**differences: int) -> OrdersProof:
-    counts = {"missing": 0, "extra": 0, "different": 0, "quarantined": 0} | differences
-    return OrdersProof(source_rows=829, lake_rows=829, events=847, **counts)
+def test_what_is_reached_is_captured_and_has_what_is_shown() -> None:
+    tables = {table.lake_table: table for table in load_pipeline(PIPELINE).tables}
+    for reached in (reached for change in CHANGES for reached in change.reaches):
+        assert reached.what in tables
+        assert reached.shows
 
 
-def test_any_difference_and_any_quarantined_event_is_not_equal() -> None:
-    assert proof().equal
-    for name in ("missing", "extra", "different", "quarantined"):
-        assert not proof(**{name: 1}).equal
+def test_names_fit_in_the_displays_lines() -> None:
+    assert all(len(change.name) < 36 for change in CHANGES)
+    assert len({change.name for change in CHANGES}) == len(CHANGES)
+
+
+def test_the_articles_faults_are_not_walked_through_again() -> None:
+    statements = [statement for change in CHANGES for statement in change.statements]
+    assert not any("phone = city_id" in statement for statement in statements)
+    moved = [change for change in CHANGES if "DELETE FROM public.address" in change.statements[-1]]
+    assert [len(change.statements) for change in moved] == [4]
+
+
+class Watched(Watch):
+    """A source and a lake that show a row once they were asked for it so often."""
+
+    def __init__(self, left: int = 0) -> None:
+        self.left = left
+
+    def initial_load(self, *, timeout_s: float, on_count: Callable[[str], None]) -> tuple[int, float]:
+        on_count("some")
+        return 603, timeout_s / 180
+
+    def arrives(self, reached: AffectedRows, keys: list[int]) -> Callable[[], bool]:  # noqa: ARG002  (each arrives alike)
+        def arrived() -> bool:
+            self.left -= 1
+            return self.left < 0
+
+        return arrived
+
+    def seen(self, reached: AffectedRows, keys: list[int]) -> Seen:
+        row = {"address2": "#2202", "district": "Tete", "_hoodie_commit_time": "20261122174023213"}
+        return Seen(reached=reached, keys=keys, source=row, lake=row)
+
+    def _commit(self, change: Change) -> list[list[int]]:
+        return [[101] for _ in change.reaches]
+
+
+def test_what_has_not_arrived_is_named() -> None:
+    two = replace(CHANGE, reaches=(ADDRESS, replace(ADDRESS, what="address_place")))
+    with pytest.raises(
+        NotArrivedError, match=r"^an apartment: address 101; address_place 101 not in the lake after 0 s$"
+    ):
+        Watched(left=100).make(two, timeout_s=0)
+    assert Watched(left=1).make(two, timeout_s=10).seconds > 0
+
+
+def test_a_change_is_shown_as_source_and_lake_have_it() -> None:
+    console = Console(record=True, width=100)
+    gone = Seen(reached=ADDRESS, keys=[104, 105], source=None, lake=None)
+    Display(console).arrival(Arrival(seen=(Watched().seen(ADDRESS, [101]), gone), seconds=1.0))
+    assert [" ".join(line.split()) for line in console.export_text().splitlines()] == [
+        "source address 101 address2: #2202, district: Tete",
+        "lake commit 20261122174023213 address2: #2202, district: Tete",
+        "source address 104 and 1 more no row",
+        "lake commit - no row",
+    ]
+
+
+def test_the_initial_load_waits_for_what_the_job_makes_of_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = SimpleNamespace(lake=SimpleNamespace(exists=lambda: True), lake_name="a")
+    absent = SimpleNamespace(lake=SimpleNamespace(exists=lambda: False), lake_name="country_addresses")
+    pipeline = SimpleNamespace(is_queried=True)
+    services = SimpleNamespace(tables=(there,), derived=(there, absent), pipeline=pipeline)
+    platform: Any = SimpleNamespace(services=services, endpoints=SimpleNamespace(source={}))
+    monkeypatch.setattr(Watch, "_count", lambda *_: 603)
+    monkeypatch.setattr(watch, "_lake_count", lambda _table: 603)
+    monkeypatch.setattr(watch, "compare_platform", lambda _platform: [EQUAL])
+    with pytest.raises(NotArrivedError, match=r"^initial load: no country_addresses after 0 s$"):
+        Watch(platform, loaded=0).initial_load(timeout_s=0, on_count=lambda _: None)
+    services.derived = (there,)
+    rows, _ = Watch(platform, loaded=0).initial_load(timeout_s=0, on_count=lambda _: None)
+    assert rows == 603
+
+
+EQUAL = TableComparison(table="public.city", source_rows=600, lake_rows=600)
+DIFFERS = replace(
+    EQUAL, table="public.address", late=1, shown=(Difference(key={"address_id": "104"}, kind="late"),), lake_rows=601
+)
+
+
+def proof(*found: TableComparison, **more: Any) -> Proof:
+    return Proof(found=found, **more)
+
+
+def test_all_is_equal_when_each_table_is_and_nothing_is_in_quarantine() -> None:
+    counts = {"source_rows": 1200, "lake_rows": 1201, "missing": 0, "extra": 0, "different": 1, "quarantined": 2}
+    assert proof(EQUAL, DIFFERS, quarantined=2).counts == counts
+    assert proof(EQUAL, EQUAL).equal
+    assert not proof(EQUAL, quarantined=1).equal
+    assert not proof(EQUAL, DIFFERS).equal
+    for differs in (replace(EQUAL, missing=1), replace(EQUAL, extra=1), replace(EQUAL, different=1)):
+        assert not proof(differs).equal
+    assert not proof(EQUAL, replace(EQUAL, problem="the source has no such table")).equal
 
 
 def test_the_summary_is_written_as_json(tmp_path: Path) -> None:
-    steps = [StepResult(name="initial load", seconds_to_lake=9.5)]
-    Summary(proof=proof(), seconds_total=80.0, steps=steps).write(tmp_path / "new" / "summary.json")
+    made = proof(replace(EQUAL, source_rows=829), more={"events": 847})
+    Summary(proof=made, seconds_total=80.0, steps={"initial load": 9.5}).write(tmp_path / "new" / "summary.json")
     written = json.loads((tmp_path / "new" / "summary.json").read_text())
     assert written["steps"] == [{"name": "initial load", "seconds_to_lake": 9.5}]
     assert written["source_rows"] == 829
     assert (written["events"], written["seconds_total"]) == (847, 80.0)
+
+
+def test_tables_are_a_row_each_and_what_differs_is_said() -> None:
+    console = Console(record=True, width=100)
+    print_tables(console, [EQUAL, DIFFERS])
+    shown = console.export_text()
+    assert "│ public.city    │    600 │  600 │       0 │     0 │         0 │" in shown
+    assert "not in the lake yet: address_id = 104" in shown
+
+
+class Stopping:
+    """Stands in for a platform: notes what is done with it."""
+
+    done: list[str]
+
+    def __init__(self, _folder: Path, options: Any) -> None:
+        Stopping.done = [options.pipeline]
+        self.lock = self
+
+    def held(self) -> "Stopping":
+        return self
+
+    def __enter__(self) -> None:
+        self.done.append("held")
+
+    def __exit__(self, *_: object) -> None:
+        self.done.append("released")
+
+    def remove(self) -> None:
+        self.done.append("removed")
+
+    def up(self, _progress: Progress) -> None:
+        self.done.append("up")
+
+    def down(self, _progress: Progress) -> None:
+        self.done.append("down")
+
+
+@pytest.fixture
+def walked(monkeypatch: pytest.MonkeyPatch) -> walk.WalkThrough:
+    monkeypatch.setattr(walk, "Platform", Stopping)
+    monkeypatch.setattr(walk, "Watch", lambda *_: Watched())
+    return replace(PLACES_DEMO, changes=(CHANGE,), prove=lambda *_: Proof(found=[EQUAL]))
+
+
+def test_a_walk_ends_with_its_summary_and_a_platform_that_is_down(walked: walk.WalkThrough, tmp_path: Path) -> None:
+    walk.run(walked, Console(quiet=True), tmp_path)
+    assert Stopping.done == [PIPELINE, "held", "removed", "up", "down", "released"]
+    steps = json.loads((tmp_path / "summary.json").read_text())["steps"]
+    assert [step["name"] for step in steps] == ["initial load", "an apartment"]
+
+
+@pytest.mark.parametrize("error", [NotArrivedError("lost"), KeyboardInterrupt(), PlatformError("dead")])
+def test_whatever_ends_a_walk_stops_the_platform_and_writes_no_summary(
+    walked: walk.WalkThrough, tmp_path: Path, error: BaseException
+) -> None:
+    def fails(*_: object) -> Proof:
+        raise error
+
+    with pytest.raises(type(error)):
+        walk.run(replace(walked, prove=fails), Console(quiet=True), tmp_path)
+    assert Stopping.done[-2:] == ["down", "released"]
+    assert not (tmp_path / "summary.json").exists()
+
+
+SOURCE: dict[int, dict[str, Any]] = {
+    100: {"address_id": 100, "address": "123 CDC Test Lane", "last_update": datetime(2026, 11, 22, tzinfo=UTC)},
+    101: {"address_id": 101, "address": "1599 Plock Drive", "last_update": datetime(2026, 11, 22, tzinfo=UTC)},
+    102: {"address_id": 102, "address": None, "last_update": datetime(2026, 11, 22, tzinfo=UTC)},
+}
+
+
+def record(number: int, address: str | None) -> dict[str, Any]:
+    """A record as the connector sends it: its stamp has lost digits, and a step has put in the topic."""
+    return {"address_id": number, "address": address, "last_update": 1_795_000_000_000, "message_topic": "t"}
+
+
+def test_the_last_record_of_each_key_counts() -> None:
+    records = [record(100, "old"), record(104, "deleted"), record(102, None), record(100, "123 CDC Test Lane")]
+    assert compared("t", records, "address_id", SOURCE) == Polled(topic="t", records=4, missing=1, stale=0, extra=1)
+    stale = compared("t", [*records, record(100, "old"), record(102, "was")], "address_id", SOURCE)
+    assert (stale.missing, stale.stale, stale.extra) == (1, 2, 1)
+
+
+def test_a_row_for_each_topic_is_shown_under_the_connectors_name() -> None:
+    console = Console(record=True, width=100)
+    print_polled(console, "io.aiven.X 6.10.0", [Polled(topic="polled.t", records=1604, missing=0, stale=2, extra=1)])
+    shown = console.export_text()
+    assert "beside it: io.aiven.X 6.10.0" in shown
+    assert "│ polled.t │   1,604 │       0 │     2 │        1 │" in shown
+
+
+def test_the_names_are_those_of_the_pipelines_tables() -> None:
+    tables = load_pipeline(PIPELINE).tables
+    assert KEYED in {table.name for table in tables}
+    queries = {table.table_name: str(table.query) for table in tables if table.query}
+    assert queries.keys() == STAMPS.keys()
+    for name, stamps in STAMPS.items():
+        assert all(f" {stamp.partition('.')[0]} " in queries[name] for stamp in stamps)
+
+
+def test_nothing_runs_beside_it_without_a_release() -> None:
+    assert places_demo() == PLACES_DEMO
+    assert places_demo(dump=Path("dump")).options.dump == Path("dump")
+
+
+def test_what_is_no_release_is_one_line_before_anything_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(walk, "run", lambda *_: pytest.fail("it has started"))
+    monkeypatch.setattr(prepare, "jars", lambda: None)
+    found = CliRunner().invoke(app, ["demo", "places", "--folder", str(tmp_path / "demo"), "--jdbc", str(tmp_path)])
+    assert found.exit_code == CANNOT
+    assert f"demo: JDBC_PLUGIN={tmp_path} holds no jdbc-connector-for-apache-kafka-*.jar" in found.output
+    assert not (tmp_path / "demo").exists()
+
+
+def test_what_a_connector_has_sent_is_in_the_summary(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    sent = [Polled(topic="polled.t", records=5, missing=0, stale=0, extra=1)]
+    monkeypatch.setattr(walks, "compare", lambda _platform, _display: Proof(found=[EQUAL]))
+    monkeypatch.setattr(walks, "write", lambda *_: None)
+    monkeypatch.setattr(JdbcConnector, "sent", lambda _self, _platform: sent)
+    (tmp_path / "jdbc-connector-for-apache-kafka-6.10.0.jar").touch()
+    console = Console(record=True, width=100)
+    with Display(console).live() as display:
+        proved = places_demo(release=tmp_path).prove(MagicMock(), display)
+    assert proved.equal
+    assert proved.counted == "600 rows of 1 tables by JdbcSource"
+    assert [table["equal"] for table in proved.more["tables"]] == [True]
+    assert proved.more["beside"]["topics"] == [
+        {"topic": "polled.t", "records": 5, "missing": 0, "stale": 0, "extra": 1}
+    ]
+    assert "what the JDBC connector has sent" in console.export_text()

@@ -9,12 +9,12 @@ import pytest
 from contract import events
 from local.errors import PlatformError
 from local.resnapshot import log_tables
-from local.resnapshot.added import new_tables, removed_tables
+from local.resnapshot.changed_tables import new_tables, removed_tables
 from local.resnapshot.deletes import as_event, delete_event, settled_event
 from local.resnapshot.log_tables import is_read
-from plugins.captured import CapturedTable
 from plugins.connector_settings import SourceSettings
-from plugins.source_connector import source_connector
+from plugins.source.captured import CapturedTable
+from plugins.source.source_connector import source_connector
 
 TABLES = (CapturedTable(schema="public", table="a"), CapturedTable(schema="public", table="b"))
 SOURCE = SourceSettings(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from local.comparison.describe import Compared
+from local.comparison.run import Sides
 from local.errors import PlatformError
 from local.look.lake import Lake
 from local.look.topic import RawEvent
@@ -78,7 +79,7 @@ def test_what_is_passed_over_may_concern_any_row() -> None:
     [entry] = load_pipeline("orders").tables
     outbox = Compared(entry=entry, schema_file=Path("none"), lake=Lake(base_uri="nowhere"))
     with pytest.raises(PlatformError, match="leave --table and --where out"):
-        resnapshot({}, outbox, connector(Api()), Wanted(where="TRUE", skip=True), lambda _line: None)
+        resnapshot(Sides({}, [outbox]), connector(Api()), Wanted(where="TRUE", skip=True), lambda _line: None)
 
 
 def test_what_to_run_names_the_pipeline_whose_connector_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from contract.events import ADDED_TYPES, LSN, OPERATION, SETTLED
-from db.source import settled
+from db.source import deletes
 from local.errors import PlatformError
 from local.platform.platform import Platform
 from local.platform.services import PORTS, PlatformOptions
@@ -134,7 +134,7 @@ def test_a_table_whose_truncates_are_ignored_is_settled_once_all_of_it_was_read(
     (tmp_path / "shop.toml").write_text(f'{TEXT}truncate = "{truncate}"\n')
     pipeline = load_pipeline("shop", tmp_path)
     monkeypatch.setattr(pipelines, "_cursor", lambda _parameters: nullcontext())
-    monkeypatch.setattr(settled, "settled_position", lambda _cursor, *, timeout_s: 99 if timeout_s else 0)
+    monkeypatch.setattr(deletes, "horizon_lsn", lambda _cursor, *, timeout_s: 99 if timeout_s else 0)
     written = Written()
     settlement({}, pipeline, pipeline.tables, where=where)(written)
     assert written.events == expected
@@ -152,6 +152,6 @@ def test_what_the_connector_cant_read_is_passed_over_for_all_tables_only(
 ) -> None:
     options = PlatformOptions(pipeline="pagila")
     platform = Platform(tmp_path, options)
-    platform.recorded.write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
+    platform.record.write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
     with pytest.raises(PlatformError, match=line):
         resnapshot_tables(platform, names, Wanted(skip=True))

@@ -1,6 +1,5 @@
 """What the image of workers on EKS is built from: verified, the same each time, and nothing that isn't pinned."""
 
-import dataclasses
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 
 from operate import connect_image
 from operate.errors import OperateError
-from plugins.versions import load_versions
+from plugins.releases.versions import load_versions
 
 
 @pytest.fixture
@@ -18,10 +17,8 @@ def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """All releases pinned, and downloads that are small archives; returns what was fetched."""
     versions, fetched = load_versions(), []
     pins: dict[str, Any] = {"size": 1, "sha256": "0" * 64}
-    all_pinned = dataclasses.replace(
-        versions,
-        lenses_s3=dataclasses.replace(versions.lenses_s3, **pins),
-        config_provider=dataclasses.replace(versions.config_provider, **pins),
+    all_pinned = versions.model_copy(
+        update={name: getattr(versions, name).model_copy(update=pins) for name in ("lenses_s3", "config_provider")}
     )
 
     def fetch(release: Mapping[str, Any], folder: Path) -> Path:
@@ -73,8 +70,8 @@ def test_a_base_without_a_digest_is_one_line(tmp_path: Path, base: str) -> None:
 
 def test_a_release_without_a_checksum_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     versions = load_versions()
-    unpinned = dataclasses.replace(versions.lenses_s3, size=None, sha256=None)
-    monkeypatch.setattr(connect_image, "load_versions", lambda: dataclasses.replace(versions, lenses_s3=unpinned))
+    unpinned = versions.lenses_s3.model_copy(update={"size": None, "sha256": None})
+    monkeypatch.setattr(connect_image, "load_versions", lambda: versions.model_copy(update={"lenses_s3": unpinned}))
     with pytest.raises(
         OperateError, match=r"has no SHA-256 for .*kafka-connect-aws-s3.*: run `./lake dev lock plugins`"
     ):

@@ -3,12 +3,12 @@ from typing import Any
 
 import pytest
 
-from operate.budgets import budget_problem
-from operate.cost_hours import HOURS_A_WEEK, at_hours, hints
-from operate.cost_report import overview, report
-from operate.costs import Item, confirmed, items, requests_of_rounds, total, unknown
+from operate.costs.bill import Item, confirmed, items, requests_of_rounds, total, unknown
+from operate.costs.budgets import budget_problem
+from operate.costs.hours import HOURS_A_WEEK, at_hours, hints
+from operate.costs.prices import Prices, load_prices
+from operate.costs.report import overview, report
 from operate.errors import OperateError
-from operate.prices import Prices, load_prices
 from settings import aws_offers, emr_offers
 from settings.environment import Environment
 from settings.load import load, names
@@ -112,7 +112,7 @@ def test_an_unknown_type_is_said_to_be_unknown_and_the_total_incomplete(dev: Env
     text = report(environment, prices)
     [row] = [line for line in text.splitlines() if "c9.nano" in line and "incomplete" not in line]
     assert row.endswith("unknown price")
-    assert "incomplete: operate/prices.toml has no price for bastion, c9.nano" in text
+    assert "incomplete: operate/costs/prices.toml has no price for bastion, c9.nano" in text
 
 
 def test_estimates_are_marked_and_what_is_confirmed_is_added_up_apart(dev: Environment, prices: Prices) -> None:

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from moto import mock_aws
 
+from contract.errors import CANNOT, NO
 from operate import deploy, source_cluster
 from operate.errors import OperateError
-from plugins.download import Digest
-from plugins.lock import pin
-from plugins.versions import VERSIONS_TOML, load_versions
+from plugins.releases.download import Digest
+from plugins.releases.lock import pin
+from plugins.releases.versions import VERSIONS_TOML, load_versions
 from settings.environment import Environment
 from settings.load import load
 from stacks import vpn
@@ -103,11 +104,11 @@ def test_another_accounts_credentials_are_refused(called: Path, command: object)
 
 
 @pytest.mark.usefixtures("releases")
-def test_what_was_reviewed_is_deployed_and_cdks_status_is_returned(
+def test_what_was_reviewed_is_deployed_and_cdks_failure_is_told(
     called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("STATUS", "3")
-    assert deploy.deploy(environment) == 3
+    monkeypatch.setenv("STATUS", "1")
+    assert deploy.deploy(environment) == CANNOT
     folder = called.parent / "cdk.out" / "dev"
     expected = ["deploy", "--no-notices", "--all", "--app", str(folder), "--require-approval", "broadening"]
     assert json.loads(called.read_text()) == expected
@@ -134,10 +135,10 @@ def test_changes_that_the_lake_misses_are_the_status_until_a_re_snapshot(
     monkeypatch.setattr(deploy, "synthesize", lambda *_arguments, **_options: Reviewed())
     assert deploy.deploy(environment) == 0
     monkeypatch.setattr(source_cluster, "missed_since", lambda _rds, _environment: "since yesterday")
-    assert deploy.deploy(environment) == deploy.MISSED
+    assert deploy.deploy(environment) == NO
     assert "(since yesterday): connect the VPN and run `./lake resnapshot -e dev`" in capsys.readouterr().out
     monkeypatch.setenv("STATUS", "1")
-    assert deploy.deploy(environment) == 1
+    assert deploy.deploy(environment) == CANNOT
 
 
 @pytest.mark.usefixtures("releases")
@@ -180,8 +181,8 @@ def test_adopting_imports_stack_by_stack_and_stops_at_the_first_failure(
         return {"dev-cdc-lake-lake": folder / "lake.json", "dev-cdc-lake-streaming": folder / "streaming.json"}
 
     monkeypatch.setattr(deploy, "write_mappings", mappings)
-    monkeypatch.setenv("STATUS", "3")
-    assert deploy.adopt(environment) == 3
+    monkeypatch.setenv("STATUS", "1")
+    assert deploy.adopt(environment) == CANNOT
     folder = called.parent / "cdk.out" / "dev"
     mapping = ["--resource-mapping", str(folder / "lake.json")]
     expected = ["import", "--no-notices", "dev-cdc-lake-lake", "--app", str(folder), *mapping]

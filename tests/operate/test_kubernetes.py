@@ -10,7 +10,7 @@ import pytest
 from botocore.client import BaseClient
 
 from operate.kubernetes import cluster_api, workers
-from plugins.kubernetes_api import Kubernetes
+from plugins.workers.kubernetes_api import Kubernetes
 from settings.load import load
 from tests.operate.test_outputs import without_credentials
 from tests.tls import Authority

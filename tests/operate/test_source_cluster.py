@@ -9,7 +9,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from contract.source_tags import RESNAPSHOT
+from contract.tags import RESNAPSHOT
 from operate.errors import OperateError
 from operate.source_cluster import check_origin, missed_since, nothing_missed
 from settings.environment import Environment

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.plugins.server import Server, serving
+from tests.plugins.releases.server import Server, serving
 
 
 @pytest.fixture

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from local.tools.worker_classes import jvm
-from plugins import sink_properties, source_properties
-from plugins.allowed_properties import UNKNOWN, AllowedProperties
-from plugins.captured import CapturedTable
+from plugins.allowed_properties import OF_SINKS, OF_SOURCES, UNKNOWN, AllowedProperties
 from plugins.connector_settings import SourceSettings
-from plugins.source_connector import following_slot, source_connector
+from plugins.source.captured import CapturedTable
+from plugins.source.source_connector import following_slot, source_connector
 
 SOURCE = SourceSettings(database_hostname="db", database_password="${file:/a:b}", topic_prefix="demo")
 OF_TABLES = SourceSettings(
@@ -92,23 +91,23 @@ def refused(java: Any, config: Mapping[str, str]) -> dict[str, list[str]]:
 def test_whatever_debezium_and_connect_know_is_allowed_or_has_a_reason(java: Any, debezium: frozenset[str]) -> None:
     assert len(debezium) > 140
     known = {*debezium, *names(java, "Source"), *(name for name in clients(java) if name.startswith(PRODUCER))}
-    assert [name for name in sorted(known) if _is_unknown(source_properties.ALLOWED, name)] == []
+    assert [name for name in sorted(known) if _is_unknown(OF_SOURCES, name)] == []
     of_sinks = {*names(java, "Sink"), *(name for name in clients(java) if name.startswith(CONSUMER))}
-    assert [name for name in sorted(of_sinks) if _is_unknown(sink_properties.ALLOWED, name)] == []
+    assert [name for name in sorted(of_sinks) if _is_unknown(OF_SINKS, name)] == []
 
 
 @pytest.mark.integration
 def test_nothing_is_allowed_or_refused_that_isnt_there(java: Any, debezium: frozenset[str]) -> None:
     known = {*debezium, *names(java, "Source"), *clients(java), *OPEN}
-    assert source_properties.ALLOWED.names <= known
-    assert [begin for begin in source_properties.ALLOWED.refused if not _begins(known, begin)] == []
-    sink = [name for name in sink_properties.ALLOWED.names if not name.startswith("connect.s3.")]
+    assert OF_SOURCES.names <= known
+    assert [begin for begin in OF_SOURCES.refused if not _begins(known, begin)] == []
+    sink = [name for name in OF_SINKS.names if not name.startswith("connect.s3.")]
     assert set(sink) <= names(java, "Sink") | clients(java)
 
 
 @pytest.mark.integration
 def test_debezium_takes_every_number_and_word_that_is_allowed(java: Any) -> None:
-    allowed, made = source_properties.ALLOWED, source_connector(SOURCE)
+    allowed, made = OF_SOURCES, source_connector(SOURCE)
     assert refused(java, made) == refused(java, source_connector(OF_TABLES)) == {}
     # A queue's and a batch's sizes are looked at together: alone, each meets what Debezium has for the other.
     for together in (allowed.numbers, ["max.queue.size"], ["max.batch.size"]):
@@ -176,7 +175,7 @@ ODD = {
 
 @pytest.mark.parametrize(("name", "value"), ODD.items(), ids=ODD)
 def test_an_odd_addition_to_the_source_has_one_reason(name: str, value: str) -> None:
-    [(named, reason)] = source_properties.ALLOWED.problems({name: value}, source_connector(SOURCE))
+    [(named, reason)] = OF_SOURCES.problems({name: value}, source_connector(SOURCE))
     assert named == name
     assert "\n" not in reason
 
@@ -193,9 +192,9 @@ def test_an_odd_addition_to_the_source_has_one_reason(name: str, value: str) -> 
     ],
 )
 def test_a_reason_names_the_values_or_the_name_that_may_be_meant(name: str, reason: str) -> None:
-    assert reason in (source_properties.ALLOWED.problem(name, "x") or "")
+    assert reason in (OF_SOURCES.problem(name, "x") or "")
 
 
 def test_what_says_the_same_as_our_own_is_fine() -> None:
     made = source_connector(SOURCE)
-    assert list(source_properties.ALLOWED.problems(made, made)) == []
+    assert list(OF_SOURCES.problems(made, made)) == []

@@ -7,18 +7,12 @@ import pytest
 from contract.events import READ_MS
 from contract.history import COMMIT, VERSION
 from settings.files import SettingsFileError
-from settings.job import JobPace, JobPlaces, derived_job, made_of_others, table_job
+from settings.job import JobPace, JobPlaces, derived_job, derived_jobs, table_job
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
 from spark_jobs.options import keys
-from tests.settings.pipelines import write_pipeline
+from tests.settings.pipelines import DERIVED, write_pipeline
 
-NAMES = """
-[[derived]]
-name = "names"
-key = ["id"]
-sql = "SELECT i.id, i.name FROM datalake.shop_items AS i"
-"""
 PLACES = JobPlaces(
     landing="s3a://landing",
     lake="s3a://lake",
@@ -36,7 +30,7 @@ def loaded(folder: Path, entries: str) -> Pipeline:
 
 
 def test_its_job_has_the_query_in_sparks_sql_and_where_its_tables_are(tmp_path: Path) -> None:
-    shop = loaded(tmp_path, NAMES + "every_seconds = 60\nbuckets = 4\nretention_hours = 24\n")
+    shop = loaded(tmp_path, DERIVED + "every_seconds = 60\nbuckets = 4\nretention_hours = 24\n")
     job = derived_job(shop, shop.derived[0], PLACES, JobPace(configuration={"a": "b"}))
     assert (job.name, job.table_path) == ("datalake.shop_names", "s3a://lake/shop_names")
     assert (job.ordering_field, job.sync_interval_seconds, job.schema_file) == (READ_MS, 60, None)
@@ -50,14 +44,14 @@ def test_its_job_has_the_query_in_sparks_sql_and_where_its_tables_are(tmp_path: 
 
 
 def test_it_is_looked_at_as_often_as_the_platform_wants(tmp_path: Path) -> None:
-    shop = loaded(tmp_path, NAMES)
+    shop = loaded(tmp_path, DERIVED)
     assert derived_job(shop, shop.derived[0], PLACES, JobPace(derived_seconds=2)).sync_interval_seconds == 2
     assert derived_job(shop, shop.derived[0], PLACES, JobPace()).sync_interval_seconds == 30
 
 
 def test_a_query_may_be_a_file_and_name_derived_tables_before_it(tmp_path: Path) -> None:
     (tmp_path / "more.sql").write_text("-- What it is.\nSELECT n.id FROM shop_names AS n")
-    shop = loaded(tmp_path, f'{NAMES}\n[[derived]]\nname = "more"\nkey = ["id"]\nfile = "{tmp_path}/more.sql"\n')
+    shop = loaded(tmp_path, f'{DERIVED}\n[[derived]]\nname = "more"\nkey = ["id"]\nfile = "{tmp_path}/more.sql"\n')
     assert shop.derived[1].query.tables == ("shop_names",)
     assert shop.lake_tables == ["shop_items", "shop_names", "shop_more"]
 
@@ -66,7 +60,7 @@ def test_a_tables_history_is_a_table_beside_it(tmp_path: Path) -> None:
     write_pipeline(tmp_path, "shop", ["items"], table="history = true")
     shop = load_pipeline("shop", tmp_path)
     assert shop.lake_tables == ["shop_items", "shop_items_history"]
-    [job] = made_of_others(shop, PLACES, JobPace(configuration={keys.POLL_INTERVAL: "0.2"}))
+    [job] = derived_jobs(shop, PLACES, JobPace(configuration={keys.POLL_INTERVAL: "0.2"}))
     assert (job.table_path, job.ordering_field) == ("s3a://lake/shop_items_history", COMMIT)
     assert job.configuration[keys.HISTORY_OF] == "s3a://lake/shop_items"
     assert job.configuration[keys.RECORD_KEY] == f"id,{COMMIT},{VERSION}"
@@ -95,29 +89,3 @@ def test_what_has_no_versions_or_no_name_for_them_is_refused(tmp_path: Path) -> 
     write_pipeline(tmp_path, "shop", ["items", "items_history"], table="history = true")
     with pytest.raises(SettingsFileError, match=r"tables\[0\].history: shop_items_history is another table"):
         load_pipeline("shop", tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("entry", "line"),
-    [
-        (
-            NAMES.replace("shop_items", "items"),
-            "derived[0].sql: there is no table items before it: there are shop_items",
-        ),
-        (NAMES.replace("datalake.shop_items", "shop_names"), "derived[0].sql: there is no table shop_names before it"),
-        (NAMES.replace('"names"', '"items"'), "derived[0].name: shop_items is another table in the lake"),
-        (NAMES.replace('["id"]', '["no"]'), "derived[0].key: 'no' isn't a column of the query: id, name"),
-        (NAMES.replace('["id"]', "[]"), "derived[0].key: "),
-        (NAMES.replace("SELECT", "DELETE"), "derived[0].sql: "),
-        (NAMES + 'file = "x.sql"', "derived[0].file: sql, or a file that has it: not both"),
-        (
-            '[[derived]]\nname = "n"\nkey = ["id"]\nfile = "x.sql"',
-            "derived[0].file: x.sql can't be read, from the project's folder",
-        ),
-        (NAMES + "hours = 1", "derived[0].hours: unknown key"),
-    ],
-)
-def test_what_can_not_be_is_said_in_a_line(tmp_path: Path, entry: str, line: str) -> None:
-    with pytest.raises(SettingsFileError) as raised:
-        loaded(tmp_path, entry)
-    assert line in str(raised.value)

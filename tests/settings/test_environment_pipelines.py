@@ -1,40 +1,23 @@
 """An environment's pipelines: what older files said, what isn't there, what clashes, and what doesn't fit."""
 
-from pathlib import Path
-
 import pytest
 
 from contract.sizes import MCU_HEAP_BYTES
 from settings import aws_offers
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
-from settings.load import EnvironmentFileError, load
-from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
-from tests.stacks.settings import change, copied
+from tests.settings.pipelines import Project
 
 
 @pytest.fixture
-def environments(tmp_path: Path) -> Path:
-    return copied(tmp_path)
+def project(project: Project) -> Project:
+    project.write("shop", ["orders", "items"])
+    return project
 
 
 @pytest.fixture
-def pipelines(tmp_path: Path) -> Path:
-    folder = copied_pipelines(tmp_path)
-    write_pipeline(folder, "shop", ["orders", "items"])
-    return folder
-
-
-@pytest.fixture
-def both(environments: Path, pipelines: Path) -> Environment:
-    add_to(environments, "shop")
-    return load("dev", environments, pipelines)
-
-
-def refusal(environments: Path, pipelines: Path, name: str = "dev") -> str:
-    with pytest.raises(EnvironmentFileError) as caught:
-        load(name, environments, pipelines)
-    return str(caught.value)
+def both(project: Project) -> Environment:
+    return project.add("shop").load()
 
 
 def test_a_new_pipeline_is_its_name(both: Environment) -> None:
@@ -58,101 +41,68 @@ def test_the_first_pipeline_has_the_names_that_it_has_had(both: Environment) -> 
     assert orders.captured.lake_table(orders.captured.tables[0]) == "cdc_events"
 
 
-def test_a_problem_of_a_pipelines_own_file_is_said_of_that_file(environments: Path, pipelines: Path) -> None:
-    write_pipeline(pipelines, "bad", ["a"], table="colour = 1")
-    add_to(environments, "bad")
-    assert refusal(environments, pipelines).startswith("pipelines/bad.toml: tables[0].colour: unknown key")
+def test_a_problem_of_a_pipelines_own_file_is_said_of_that_file(project: Project) -> None:
+    project.write("bad", ["a"], table="colour = 1")
+    project.add("bad")
+    assert project.refusal().startswith("pipelines/bad.toml: tables[0].colour: unknown key")
 
 
-def test_a_pipeline_that_is_named_twice_is_refused(environments: Path, pipelines: Path) -> None:
-    add_to(environments, "orders")
-    assert "pipelines: 'orders' is named twice" in refusal(environments, pipelines)
-
-
-CLASHES = [
-    (
-        "topic_prefix = 'msk'",
-        "",
-        "the topic __debezium-heartbeat.msk is that of pipeline orders, too: set topic_prefix",
-    ),
-    ("role = 'cdc_connector'", "", "the role cdc_connector is that of pipeline orders, too: set role"),
-    ("", 'slot = "cdc_orders"', "the replication slot cdc_orders is that of pipeline orders, too: set source.slot in"),
-    (
-        "",
-        'database = "devdb"\npublication = "cdc_publication"',
-        "the publication cdc_publication of devdb is that of pipeline orders, too: set source.publication in",
-    ),
-    ("", 'lake_prefix = "cdc_"', "the lake's table cdc_events is that of pipeline orders, too: set source.lake_prefix"),
-]
-
-
-@pytest.mark.parametrize(("line", "source", "said"), CLASHES, ids=[said[:25] for _, _, said in CLASHES])
-def test_what_two_pipelines_of_an_environment_would_share_is_refused(
-    environments: Path, pipelines: Path, line: str, source: str, said: str
-) -> None:
-    write_pipeline(pipelines, "second", ["events"], source=source)
-    if "database" in source:
-        path = pipelines / "second.toml"
-        path.write_text(path.read_text().replace('database = "seconddb"\n', ""))
-    add_to(environments, "second", line)
-    assert f"environments/dev.toml: pipelines[1]: {said}" in refusal(environments, pipelines)
+def test_a_pipeline_that_is_named_twice_is_refused(project: Project) -> None:
+    project.add("orders")
+    assert "pipelines: 'orders' is named twice" in project.refusal()
 
 
 @pytest.mark.parametrize("kcql", [(), ("[pipelines.sink]", 'kcql = "INSERT"')], ids=["no statement", "a statement"])
-def test_what_is_wrong_with_the_source_isnt_said_of_the_sink(
-    environments: Path, pipelines: Path, kcql: tuple[str, ...]
-) -> None:
-    write_pipeline(pipelines, "second", ["t" * 60])
-    add_to(environments, "second", f"topic_prefix = '{'p' * 190}'", *kcql)
-    said = refusal(environments, pipelines)
+def test_what_is_wrong_with_the_source_isnt_said_of_the_sink(project: Project, kcql: tuple[str, ...]) -> None:
+    project.write("second", ["t" * 60])
+    project.add("second", f"topic_prefix = '{'p' * 190}'", *kcql)
+    said = project.refusal()
     assert f"environments/dev.toml: pipelines[1]: tables: the topic {'p' * 190}.public." in said
     assert "sink" not in said
 
 
-def test_more_pipelines_than_the_database_has_slots_are_refused(environments: Path, pipelines: Path) -> None:
+def test_more_pipelines_than_the_database_has_slots_are_refused(project: Project) -> None:
     for number in range(aws_offers.AURORA_REPLICATION_SLOTS - aws_offers.RESERVED_SLOTS):
-        write_pipeline(pipelines, f"p{number}", ["a"])
-        add_to(environments, f"p{number}")
-    said = refusal(environments, pipelines)
+        project.write(f"p{number}", ["a"])
+        project.add(f"p{number}")
+    said = project.refusal()
     assert "pipelines: 19 pipelines are as many replication slots, and the cluster has 20 (max_replication" in said
     assert "of which 2 are left for others" in said
 
 
-def test_more_plugins_than_msk_connect_has_while_they_are_replaced_are_refused(
-    environments: Path, pipelines: Path
-) -> None:
+def test_more_plugins_than_msk_connect_has_while_they_are_replaced_are_refused(project: Project) -> None:
     for number in range(25):
-        write_pipeline(pipelines, f"p{number}", ["a"])
-        add_to(environments, f"p{number}")
-    said = refusal(environments, pipelines)
+        project.write(f"p{number}", ["a"])
+        project.add(f"p{number}")
+    said = project.refusal()
     assert "pipelines: 26 pipelines have 104 plugins while a deployment replaces them, and an account has 100" in said
 
 
-def test_more_workers_than_msk_connect_has_are_refused(environments: Path, pipelines: Path) -> None:
+def test_more_workers_than_msk_connect_has_are_refused(project: Project) -> None:
     for number in range(6):
-        write_pipeline(pipelines, f"p{number}", ["a"])
-        add_to(environments, f"p{number}", "[pipelines.sink]", "workers = 10")
-    assert "pipelines: they ask for 68 workers, and an account has 60 in a region" in refusal(environments, pipelines)
+        project.write(f"p{number}", ["a"])
+        project.add(f"p{number}", "[pipelines.sink]", "workers = 10")
+    assert "pipelines: they ask for 68 workers, and an account has 60 in a region" in project.refusal()
 
 
-def test_more_partitions_than_the_brokers_can_have_are_refused(environments: Path, pipelines: Path) -> None:
-    write_pipeline(pipelines, "wide", [f"t{number}" for number in range(1_400)])
-    add_to(environments, "wide")
-    said = refusal(environments, pipelines)
+def test_more_partitions_than_the_brokers_can_have_are_refused(project: Project) -> None:
+    project.write("wide", [f"t{number}" for number in range(1_400)])
+    project.add("wide")
+    said = project.refusal()
     assert "environments/dev.toml: streaming.broker_type: 1405 topics make " in said
     assert "and 2 kafka.m5.large take 3,000: set a larger type or more brokers" in said
 
 
-def test_memory_counts_for_all_applications_together(environments: Path, pipelines: Path) -> None:
-    add_to(environments, "shop", "[pipelines.job]", "one_step = false", "executors = 3")
-    said = refusal(environments, pipelines)
+def test_memory_counts_for_all_applications_together(project: Project) -> None:
+    project.add("shop", "[pipelines.job]", "one_step = false", "executors = 3")
+    said = project.refusal()
     assert "processing.core_instances: the executors of 3 applications ask for 36,096 MB, and 2 m5.xlarge have" in said
 
 
-def test_drivers_fit_on_the_primary_node_together(environments: Path, pipelines: Path) -> None:
-    change(environments, "dev", "processing", "core_instances = 9")
-    add_to(environments, "shop", "[pipelines.job]", "one_step = false", 'driver_memory = "6g"')
-    said = refusal(environments, pipelines)
+def test_drivers_fit_on_the_primary_node_together(project: Project) -> None:
+    project.change("processing", "core_instances = 9")
+    project.add("shop", "[pipelines.job]", "one_step = false", 'driver_memory = "6g"')
+    said = project.refusal()
     assert "processing.primary_instance_type: the drivers of 3 applications ask for" in said
 
 
@@ -160,16 +110,15 @@ def test_drivers_fit_on_the_primary_node_together(environments: Path, pipelines:
     ("tasks", "workers", "most"), [(1, 1, 1), (4, 1, 4), (1, 2, 1), (4, 2, 4), (4, 3, 2), (5, 3, 3)]
 )
 def test_a_workers_heap_is_enough_for_the_tasks_of_one_that_is_lost(
-    environments: Path, pipelines: Path, tasks: int, workers: int, most: int
+    project: Project, tasks: int, workers: int, most: int
 ) -> None:
-    add_to(environments, "shop", "[pipelines.sink]", f"tasks = {tasks}", f"workers = {workers}")
-    environment = load("dev", environments, pipelines)
+    project.add("shop", "[pipelines.sink]", f"tasks = {tasks}", f"workers = {workers}")
+    environment = project.load()
     assert sink_settings(environment, environment.pipelines[1]).heap_bytes == MCU_HEAP_BYTES // most
 
 
-def test_a_tables_own_sizes_win_over_its_pipelines(environments: Path, pipelines: Path) -> None:
-    add_to(
-        environments,
+def test_a_tables_own_sizes_win_over_its_pipelines(project: Project) -> None:
+    project.add(
         "shop",
         "[pipelines.job]",
         "sync_interval_seconds = 30",
@@ -178,36 +127,36 @@ def test_a_tables_own_sizes_win_over_its_pipelines(environments: Path, pipelines
         "sync_interval_seconds = 0",
         'configuration = { "hoodie.parquet.max.file.size" = "1000000" }',
     )
-    _, shop = load("dev", environments, pipelines).pipelines
+    _, shop = project.load().pipelines
     orders, items = (shop.sizes(table) for table in shop.captured.tables)
     assert (orders.sync_interval_seconds, items.sync_interval_seconds) == (30, 0)
     assert items.configuration == {"hoodie.clean.max.commits": "20", "hoodie.parquet.max.file.size": "1000000"}
 
 
-def test_hashed_columns_may_be_deployed(environments: Path, pipelines: Path) -> None:
-    write_pipeline(pipelines, "people", ["names"], table='hash = ["name"]')
-    add_to(environments, "people")
-    orders, people = load("dev", environments, pipelines).pipelines
+def test_hashed_columns_may_be_deployed(project: Project) -> None:
+    project.write("people", ["names"], table='hash = ["name"]')
+    project.add("people")
+    orders, people = project.load().pipelines
     assert (orders.hashes, people.hashes) == (False, True)
 
 
-def test_kcql_is_for_one_table(environments: Path, pipelines: Path) -> None:
+def test_kcql_is_for_one_table(project: Project) -> None:
     kcql = (
         "INSERT INTO {landing}:shop SELECT * FROM `shop.public.orders` STOREAS `JSON` "
         "PROPERTIES('flush.interval'=30, 'flush.count'=2000)"
     )
-    add_to(environments, "shop", "[pipelines.sink]", f'kcql = "{kcql}"')
-    assert "pipelines[1].sink.kcql: is for a pipeline of one table, and shop has 2" in refusal(environments, pipelines)
+    project.add("shop", "[pipelines.sink]", f'kcql = "{kcql}"')
+    assert "pipelines[1].sink.kcql: is for a pipeline of one table, and shop has 2" in project.refusal()
 
 
-def test_production_orders_changes_by_the_log_alone(environments: Path, pipelines: Path) -> None:
-    path = pipelines / "orders.toml"
+def test_production_orders_changes_by_the_log_alone(project: Project) -> None:
+    path = project.pipelines / "orders.toml"
     path.write_text(path.read_text() + 'ordering = "__source_ts_ms"\n')
-    assert "pipelines[0]: datalake.cdc_events is ordered by __source_ts_ms" in refusal(environments, pipelines, "prod")
-    assert load("dev", environments, pipelines).pipelines[0].captured.tables[0].ordering == "__source_ts_ms"
+    assert "pipelines[0]: datalake.cdc_events is ordered by __source_ts_ms" in project.refusal("prod")
+    assert project.load().pipelines[0].captured.tables[0].ordering == "__source_ts_ms"
 
 
-def test_a_schema_of_another_table_than_the_outbox_is_refused(environments: Path, pipelines: Path) -> None:
-    schema = pipelines / "orders" / "cdc_events.avsc"
+def test_a_schema_of_another_table_than_the_outbox_is_refused(project: Project) -> None:
+    schema = project.pipelines / "orders" / "cdc_events.avsc"
     schema.write_text(schema.read_text().replace('"datalake"', '"shop"'))
-    assert "pipelines/orders/cdc_events.avsc describes shop.cdc_events" in refusal(environments, pipelines)
+    assert "pipelines/orders/cdc_events.avsc describes shop.cdc_events" in project.refusal()

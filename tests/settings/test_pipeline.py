@@ -13,46 +13,13 @@ from settings.job import layout
 from settings.load_pipeline import PIPELINES, load_pipeline, pipeline_names
 from settings.pipeline import CapturedTableSettings, Pipeline
 from spark_jobs.options import keys
-
-SHOP = """
-[source]
-database = "shop"
-
-[[tables]]
-source = "public.customers"
-how = "log"
-key = ["id"]
-hash = ["email"]
-
-[[tables]]
-schema = "Sales"
-table = "Orders 2.0"
-how = "log"
-key = ["id", "line"]
-partition_by = ["email"]
-"""
+from tests.settings.pipelines import BY_LOG, logged_shop
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder of pipelines with one, `shop`, and the schemas of its tables."""
-    pipelines = tmp_path / "pipelines"
-    (pipelines / "shop").mkdir(parents=True)
-    (pipelines / "shop.toml").write_text(SHOP)
-    fields = [{"name": name, "type": "string"} for name in ("id", "line", "email", "__lsn")]
-    for lake_table in ("customers", "orders_2_0"):
-        schema = {"type": "record", "name": lake_table, "fields": fields}
-        (pipelines / "shop" / f"{lake_table}.avsc").write_text(json.dumps(schema))
-    return pipelines
-
-
-def refusal(folder: Path, old: str = "", new: str = "") -> list[str]:
-    """What is said of the pipeline with `old` replaced."""
-    assert old in SHOP
-    (folder / "shop.toml").write_text(SHOP.replace(old, new, 1) if old else new + SHOP)
-    with pytest.raises(SettingsFileError) as caught:
-        load_pipeline("shop", folder)
-    return str(caught.value).splitlines()
+    return logged_shop(tmp_path).parent
 
 
 @pytest.mark.parametrize("name", pipeline_names())
@@ -82,7 +49,7 @@ def test_a_name_with_a_dot_is_given_in_two_parts(folder: Path) -> None:
 
 
 def test_a_table_says_what_a_truncate_does_or_the_source_does_for_all(folder: Path) -> None:
-    changed = SHOP.replace('database = "shop"', 'database = "shop"\ntruncate = "ignore"')
+    changed = BY_LOG.replace('database = "shop"', 'database = "shop"\ntruncate = "ignore"')
     (folder / "shop.toml").write_text(changed.replace('hash = ["email"]', 'truncate = "stop"'))
     assert [table.truncate for table in load_pipeline("shop", folder).tables] == ["stop", "ignore"]
 
@@ -117,39 +84,6 @@ def test_a_table_is_found_by_each_of_its_names(folder: Path) -> None:
 def test_a_table_that_isnt_captured_is_named_with_those_that_are(folder: Path) -> None:
     with pytest.raises(ValueError, match=r"'stock' isn't .* shop; most like it: public\.customers, Sales\.Orders"):
         load_pipeline("shop", folder).table("stock")
-
-
-REFUSED = [
-    ("", "colour = 1\n", "colour: unknown key"),
-    ('database = "shop"', 'database = "shop"\nslot_name = "x"', "source.slot_name: unknown key"),
-    ('database = "shop"', "", "source.database: is missing"),
-    ('how = "log"', 'how = "poll"', "tables[0].how: Input should be 'outbox', 'log' or 'query'"),
-    ('key = ["id"]', 'key = "id"', "tables[0].key: Input should be a valid tuple"),
-    ('key = ["id"]', "", "tables[0].key: public.customers has none: name the columns that identify a row"),
-    ('key = ["id"]', 'key = ["name"]', "tables[0].key: 'name' isn't a field of pipelines/shop/customers.avsc"),
-    ('key = ["id"]', 'key = ["id", "id"]', "tables[0].key: 'id' is given twice"),
-    ('key = ["id"]', 'key = ["email"]', "tables[0].hash: 'email' is of the key"),
-    ('hash = ["email"]', "append_only = true", "tables[0].append_only: every event is a row there"),
-    ('hash = ["email"]', 'leave_out = ["email"]', "tables[0].leave_out: 'email' is a field of"),
-    ('hash = ["email"]', 'leave_out = ["id"]', "tables[0]: public.customers: id can't be left out: it is of the key"),
-    ('hash = ["email"]', 'ordering = "updated"', "tables[0].ordering: 'updated' isn't a field of"),
-    ('hash = ["email"]', 'truncate = "all"', "tables[0].truncate: Input should be 'apply', 'ignore' or 'stop'"),
-    ('hash = ["email"]', 'truncate = "apply"\nordering = "id"', "tables[0].truncate: 'apply' goes with the order of"),
-    ('hash = ["email"]', "buckets = 0", "tables[0].buckets: Input should be greater than or equal to 1"),
-    ('hash = ["email"]', 'lake_table = "Orders"', "tables[0].lake_table: String should match pattern"),
-    ('hash = ["email"]', 'partition_by = ["email"]\nhash = ["email"]', "tables[0].partition_by: 'email' is hashed"),
-    ('source = "public.customers"', 'source = "customers"', "tables[0]: source: 'customers' isn't schema.table"),
-    ('source = "public.customers"', 'source = "a.b.c"', "tables[0]: source: 'a.b.c' isn't schema.table"),
-    ('source = "public.customers"', 'source = "Sales.Orders"', "tables[0]: there is no pipelines/shop/orders.avsc"),
-    ('table = "Orders 2.0"', 'table = "Orders"\nlake_table = "customers"', "tables[1].lake_table: Sales.Orders and"),
-    ('schema = "Sales"', 'source = "a.b"\nschema = "Sales"', "tables[1]: source, or schema and table: not both"),
-]
-
-
-@pytest.mark.parametrize(("old", "new", "reason"), REFUSED, ids=[reason for *_, reason in REFUSED])
-def test_what_is_wrong_is_one_line_with_file_and_key(folder: Path, old: str, new: str, reason: str) -> None:
-    said = refusal(folder, old, new)
-    assert any(line.startswith(f"pipelines/shop.toml: {reason}") for line in said), said
 
 
 def test_a_pipeline_that_isnt_there_is_named_with_those_that_are(folder: Path) -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from plugins.jdbc_rules import problems
-from plugins.polling import Connectors
+from plugins.polling.jdbc_rules import problems
+from plugins.polling.pairs import Connectors
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
 from settings.polling import polling_connectors
-from tests.plugins.test_polling import POLLING
+from tests.plugins.polling.test_jdbc_settings import POLLING
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "your-database" / "kafka-connect.md"
 STAMPS = {"address_place": ("a.last_update", "c.last_update", "n.last_update")}

@@ -23,29 +23,6 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("connector", "key", "value"),
     [
-        ("source", "snapshot.mode", "no_data"),
-        ("source", "heartbeat.interval.ms", "0"),
-        ("source", "producer.override.acks", "1"),
-        ("source", "transforms.unwrap.drop.tombstones", "x"),
-        ("source", "", ""),
-        ("sink", "connect.s3.exactly.once.enable", "false"),
-        ("sink", "connect.s3.custom.endpoint", "https://elsewhere"),
-        ("sink", "connect.s3.retry.interval", "soon"),
-        ("sink", "consumer.override.auto.offset.reset", "latest"),
-        ("sink", "errors.deadletterqueue.topic.name", "elsewhere"),
-    ],
-)
-def test_a_property_that_isnt_allowed_is_refused_in_every_environment(
-    folder: Path, connector: str, key: str, value: str
-) -> None:
-    for name in ("dev", "prod"):
-        change(folder, name, f"pipelines.{connector}", f'configuration = {{ "{key}" = "{value}" }}')
-        assert f"environments/{name}.toml: pipelines[0].{connector}.configuration.{key}: " in refusal(folder, name)
-
-
-@pytest.mark.parametrize(
-    ("connector", "key", "value"),
-    [
         ("source", "snapshot.mode", "initial"),
         ("source", "slot.drop.on.stop", "false"),
         ("source", "producer.override.acks", "all"),

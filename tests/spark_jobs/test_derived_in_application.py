@@ -14,6 +14,7 @@ from spark_jobs.options import keys, submit
 from tests.spark_jobs.conftest import CONF, event
 from tests.spark_jobs.test_multi_table_streamer import Tables, commits_of, states
 from tests.spark_jobs.test_streamer import java_options
+from tests.waiting import PATIENCE_S
 
 __all__ = ["java_options"]
 
@@ -89,7 +90,7 @@ def test_what_is_made_of_others_goes_on_after_kill_9_and_one_that_can_not_be_hol
     )
     job.wait_for(lambda: commits_of(job, "first") == 2, "second commit of the captured table")
     job.process.send_signal(signal.SIGKILL)
-    job.process.wait(30)
+    job.process.wait(PATIENCE_S)
     job = tables.start(jobs)
     job.wait_for(lambda: tables.customers("good") == {1: "newer", 3: "other"}, "the derived table's changes")
     assert tables.customers("bad") == {}

@@ -12,7 +12,7 @@ from bench.s3_requests.server import CountedS3, by_verb
 from local.services.processes import Processes
 from local.services.spark import s3a_settings
 from local.setup.ports import choose
-from operate.prices import load_prices
+from operate.costs.prices import load_prices
 from spark_jobs.runtime import file_memory
 from spark_jobs.runtime.file_memory import remembering
 from spark_jobs.runtime.hadoop import Hadoop

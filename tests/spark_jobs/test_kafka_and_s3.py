@@ -11,15 +11,16 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
+from local.services.kafka.acls import acls
 from local.services.kafka.broker import Kafka
-from local.services.kafka.roles import READER, role_acls
+from local.services.kafka.roles import READER
 from local.services.kafka.users import KafkaUsers
 from local.services.processes import Processes
 from local.services.s3 import S3
 from local.services.spark import s3a_settings
 from local.setup.ports import choose
-from plugins.kafka_access import reader_access
-from plugins.topics import PlannedTopic
+from plugins.kafka.access import reader_access
+from plugins.kafka.topics import PlannedTopic
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.source_settings import KafkaSettings
@@ -61,7 +62,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
             processes.start(service.name, service.prepare())
         for service in (kafka, s3):
             processes.wait_until(service.name, service.ready, timeout_s=START_S)
-        kafka.bring_acls(role_acls(READER, reader_access()))
+        kafka.sync_acls(acls(READER, reader_access()))
         yield Services(kafka, s3)
     finally:
         for name in ("kafka", "s3"):

@@ -7,6 +7,7 @@ from spark_jobs.listeners import SweepTimeFile
 from spark_jobs.options.table_settings import SyncSettings
 from spark_jobs.table.glue_sync import GlueSync
 from spark_jobs.table.hudi_table import Commit
+from tests.waiting import PATIENCE_S
 
 SETTINGS = SyncSettings(
     database="datalake",
@@ -34,7 +35,7 @@ class Glue:
         self.glue_sync = GlueSync(SETTINGS, sync=self.sync, log=self.log.append, clock=lambda: self.now)
 
     def sync(self) -> bool:
-        self.release.wait(10)
+        self.release.wait(PATIENCE_S)
         self.syncs += 1
         if self.error:
             raise self.error
@@ -50,7 +51,7 @@ class Glue:
     def settle(self) -> None:
         for thread in threading.enumerate():
             if thread.name == "glue-sync":
-                thread.join(10)
+                thread.join(PATIENCE_S)
         before = self.glue_sync._pending
         self.glue_sync._finished()
         assert self.glue_sync._pending or not before or self.syncs

@@ -1,8 +1,8 @@
 """The loop, its pauses and its turns: what is tried again, what ends the job, who may work; the report's line."""
 
+import functools
 import itertools
 import threading
-import time
 from collections.abc import Callable
 
 import pytest
@@ -14,6 +14,7 @@ from spark_jobs.report import CommitReport
 from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
 from spark_jobs.runtime.turns import PACE_SECONDS, Turns, large_turns
 from tests.spark_jobs.conftest import ROOT  # noqa: F401  (the folder's fixtures come with it)
+from tests.waiting import PATIENCE_S, wait_until
 
 REPORT = CommitReport(
     commit="20261121023013007",
@@ -246,17 +247,18 @@ def test_large_batches_come_in_their_order_and_small_ones_at_once() -> None:
         with turns.take():
             order.append(number)
 
+    def waits(count: int) -> bool:
+        return len(turns._waiting[False]) >= count
+
     with turns.take():
         for number in range(5):
             threads.append(threading.Thread(target=work, args=(number,)))
             threads[-1].start()
-            until = time.monotonic() + 10
-            while len(turns._waiting[False]) <= number and time.monotonic() < until:
-                time.sleep(0.001)
+            wait_until(functools.partial(waits, number + 1))
         with turns.take(small=True):
             assert order == []
     for thread in threads:
-        thread.join(10)
+        thread.join(PATIENCE_S)
     assert order == [0, 1, 2, 3, 4]
 
 
@@ -286,7 +288,7 @@ def test_as_many_large_batches_work_as_the_executors_have_room_for_now() -> None
     def work() -> None:
         with turns.take():
             works.set()
-            ends.wait(10)
+            ends.wait(PATIENCE_S)
 
     waiting = threading.Thread(target=work)
     with turns.take(), turns.take():
@@ -294,6 +296,6 @@ def test_as_many_large_batches_work_as_the_executors_have_room_for_now() -> None
         assert not works.wait(0.05)
         slots[0] = 10
         with turns.take():
-            assert works.wait(10)
+            assert works.wait(PATIENCE_S)
     ends.set()
-    waiting.join(10)
+    waiting.join(PATIENCE_S)

@@ -13,6 +13,7 @@ from moto import mock_aws
 from spark_jobs.runtime import metrics
 from spark_jobs.runtime.metrics import Metrics, metrics_for
 from tests.spark_jobs.test_loop import REPORT
+from tests.waiting import PATIENCE_S
 
 NAMESPACE, TABLE = "dev-cdc-lake", "datalake.cdc_events"
 
@@ -185,7 +186,7 @@ def test_the_thread_publishes_at_once_and_at_the_end(cloudwatch: Any, monkeypatc
 
     made = make(Watched(cloudwatch, failures=0), Clock())
     made.start()
-    assert first.wait(10)
+    assert first.wait(PATIENCE_S)
     made.committed(REPORT)
     made.finish()
     assert sums(cloudwatch, "Events") == [833]
@@ -200,12 +201,12 @@ def test_what_is_counted_while_a_publication_is_under_way_at_the_end_is_publishe
     class Slow(Broken):
         def put_metric_data(self, **arguments: Any) -> Any:
             first.set()
-            made._ended.wait(10)
+            made._ended.wait(PATIENCE_S)
             return super().put_metric_data(**arguments)
 
     made = make(Slow(cloudwatch, failures=0), Clock())
     made.start()
-    assert first.wait(10)
+    assert first.wait(PATIENCE_S)
     made.committed(REPORT)
     made.finish()
     assert sums(cloudwatch, "Events") == [833]
@@ -218,16 +219,16 @@ def test_a_cloudwatch_that_never_answers_does_not_keep_the_job(monkeypatch: pyte
     class Hanging:
         def put_metric_data(self, **_: Any) -> None:
             asked.set()
-            released.wait(10)
+            released.wait(PATIENCE_S)
 
     made = make(Hanging(), Clock())
     made.start()
-    assert asked.wait(10)
+    assert asked.wait(PATIENCE_S)
     made.committed(REPORT)
     made.finish()
     assert made._thread.is_alive()
     released.set()
-    made._thread.join(10)
+    made._thread.join(PATIENCE_S)
 
 
 def test_without_a_namespace_there_are_none_and_without_a_region_a_line(

@@ -1,11 +1,9 @@
 """Tables that the job has written, asked in Athena's SQL: each type, now, as of an instant and since one."""
 
 import json
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -39,23 +37,9 @@ ITEMS = [
 by_type = pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", long("MERGE_ON_READ")])
 
 
-def no_quarantine(_tables: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-    return iter(())
-
-
-def nothing_landed(_topics: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-    return iter(())
-
-
 def lake_of(path: Path, name: str = "things", *, outbox: bool = False) -> QueriedLake:
     table = LakeTable(queried=Queried(table=name, outbox=outbox), lake=Lake(base_uri=path.as_uri()))
-    return QueriedLake(
-        database="datalake",
-        tables=[table],
-        silver=Silver(path / "silver"),
-        quarantine=no_quarantine,
-        landed=nothing_landed,
-    )
+    return QueriedLake(database="datalake", tables=[table], silver=Silver(path / "silver"))
 
 
 def rows(lake: QueriedLake, sql: str, **period: str) -> list[dict[str, Any]]:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from operate.costs import FUNCTIONS_RETENTION_DAYS
-from operate.prices import Counts, load_prices
+from operate.costs.bill import FUNCTIONS_RETENTION_DAYS
+from operate.costs.prices import Counts, load_prices
 from settings.load import load
 from tests.stacks.conftest import Synthesized
 

@@ -15,7 +15,7 @@ from stacks.handler_code import ROOT, sql_hash, stage
 
 MODULE = "preparation"
 # What no preparation runs.
-OTHERS = {f"db/source/{name}.py" for name in ("drift", "replication", "settled", "signals")}
+OTHERS = {f"db/source/{name}.py" for name in ("deletes", "drift", "replication", "signals")}
 WRITES_SQL = sorted({path.relative_to(ROOT).as_posix() for path in (ROOT / "db" / "source").glob("[!_]*.py")} - OTHERS)
 
 
@@ -35,7 +35,7 @@ def changed(original: Path, tmp_path: Path, file: str, line: str) -> Path:
     return root
 
 
-@pytest.mark.parametrize("file", [*WRITES_SQL, "contract/capture_objects.py", "db/connecting.py"])
+@pytest.mark.parametrize("file", [*WRITES_SQL, "contract/source.py", "db/connecting.py"])
 def test_other_code_that_writes_sql_prepares_a_pipelines_database_again(
     original: Path, tmp_path: Path, file: str
 ) -> None:
@@ -70,7 +70,7 @@ def test_the_snapshots_have_the_hash_of_now(environment: str) -> None:
 
 def test_what_is_shipped_has_all_that_its_handlers_import_and_the_sample_rows(tmp_path: Path) -> None:
     names = [path.stem for path in (ROOT / "stacks" / "handlers").glob("[!_]*.py")]
-    load = "import db.sample; assert len(dict(db.sample.generate())) == 14"
+    load = "import db.dump, db.sample; assert len(db.dump.read_dump(db.sample.NORTHWIND)) == 14"
     shipped = stage("db", "plugins", staging=tmp_path)
     program = "\n".join([*(f"import stacks.handlers.{name}" for name in names), load])
     subprocess.run([sys.executable, "-c", program], cwd=shipped, check=True, env={"AWS_DEFAULT_REGION": "eu-central-1"})

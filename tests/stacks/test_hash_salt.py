@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from plugins import every_value, salted_connector
 from plugins.connector_settings import SALT
+from plugins.source.source_connector import SALT_KEY, SALT_PROPERTY
+from plugins.workers.worker_classes import EVERY_VALUE, SALTED_CONNECTOR, SALTED_TASK, resources
 from stacks.gate import plain_text, request_of
 from tests.stacks.conftest import Synthesized
 from tests.stacks.test_pipelines import requests
@@ -19,8 +20,8 @@ def test_a_pipeline_that_hashes_has_a_generated_salt_and_no_other_has(many: Synt
     [(name, salt)] = salts.items()
     assert name.startswith("ErpHashSalt")
     generated = salt["Properties"]["GenerateSecretString"]
-    assert generated["GenerateStringKey"] == salted_connector.SALT_KEY
-    # What SourceSettings and SaltedTask.java take: 16 to 128 letters and digits.
+    assert generated["GenerateStringKey"] == SALT_KEY
+    # What SaltedTask.java takes: 16 to 128 letters and digits.
     assert 16 <= generated["PasswordLength"] <= 128
     assert generated["ExcludePunctuation"] is True
     assert "SecretString" not in salt["Properties"]
@@ -30,17 +31,17 @@ def test_its_connector_takes_it_by_reference_in_place_of_the_token(many: Synthes
     found = many.resources("connectors", "Custom::Connector").values()
     texts = [plain_text(resource["Properties"]["Request"]) for resource in found]
     [erp] = [text for text in texts if '"connectorName":"dev-cdc-lake-erp-source"' in text]
-    assert f'"connector.class":"{salted_connector.CONNECTOR}"' in erp
-    assert f'"{salted_connector.SALT_PROPERTY}":"${{secretsmanager:' in erp
-    assert f":{salted_connector.SALT_KEY}}}" in erp
+    assert f'"connector.class":"{SALTED_CONNECTOR.name}"' in erp
+    assert f'"{SALT_PROPERTY}":"${{secretsmanager:' in erp
+    assert f":{SALT_KEY}}}" in erp
     assert f"with.salt.{SALT}" in erp
     others = [text for text in texts if text is not erp]
-    assert not [text for text in others if salted_connector.SALT_PROPERTY in text]
+    assert not [text for text in others if SALT_PROPERTY in text]
 
 
 def test_the_classes_are_in_each_plugin_of_ordinary_tables(many: Synthesized) -> None:
     """Also where nothing is hashed yet: a plugin is taken before the configuration that names its class."""
-    ours = {**salted_connector.resources(), **every_value.resources()}.items()
+    ours = resources(EVERY_VALUE, SALTED_TASK, SALTED_CONNECTOR).items()
     plugins = {name: request_of(found) or {} for name, found in many.resources("connectors", "Custom::Plugin").items()}
     found = {name.partition("Plugin")[0]: request.get("resources", {}) for name, request in plugins.items()}
     having = {name for name, resources in found.items() if ours <= resources.items()}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from plugins import is_truncate
-from plugins.kafka_access import sink_access, source_access
+from plugins.kafka.access import sink_access, source_access
+from plugins.workers.worker_classes import IS_TRUNCATE, resources
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
 from stacks.gate import plain_text, request_of
@@ -198,7 +198,7 @@ def test_a_truncate_is_ignored_with_an_alarm_where_a_pipeline_says_so(many: Synt
     assert found == ["ignored-truncate-shop_items", "ignored-truncate-shop_orders"]
     # Its event passes the connector by a class of ours, which the outbox's plugin doesn't have.
     plugins = requests(many, "connectors", "Custom::Plugin").values()
-    ours = is_truncate.resources().items()
+    ours = resources(IS_TRUNCATE).items()
     given = [plugin["name"] for plugin in plugins if ours <= plugin.get("resources", {}).items()]
     sources = {plugin["name"] for plugin in plugins if plugin["name"].endswith("-source")}
     assert set(given) == sources - {"dev-cdc-lake-orders-source"} != set()

@@ -346,7 +346,7 @@ def test_a_region_without_prices_has_a_page_that_says_so(prod: Synthesized) -> N
     elsewhere = load("prod").model_copy(update={"region": "eu-west-1"})
     bill = cost(elsewhere)
     assert bill.usd is None
-    assert "operate/prices.toml has the prices of ap-southeast-2" in bill.words
+    assert "operate/costs/prices.toml has the prices of ap-southeast-2" in bill.words
     read = page(elsewhere, prod.synthesis, [])
     assert bill.words in dict(read.verdict.rows)["Cost"]
     kinds: tuple[Format, ...] = ("html", "md")

@@ -3,7 +3,7 @@
 import pytest
 
 from operate.review import find
-from plugins.topics import in_sync_of, replicas_on
+from plugins.kafka.topics import in_sync_of, replicas_on
 from settings.load import load
 from tests.stacks.conftest import Synthesized
 

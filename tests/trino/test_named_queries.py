@@ -15,14 +15,13 @@ from typing import Any
 import pytest
 
 from analytics import landed_table, quarantine_table
-from analytics.queries import QUERIES, Needed, Queried, Query
+from analytics.queries import QUERIES, Queried, Query, RequiredTables
 from contract.lake import DATABASE, LANDING_PREFIX
 from contract.source import OUTBOX_TABLE as TABLE
 from local.look.lake import Lake, local_s3_options
 from local.look.quarantine import BUCKET
 from local.query.instants import readable
-from local.query.landed import batches as landed_batches
-from local.query.quarantined import batches
+from local.query.json_tables import landed, quarantined
 from local.query.query import LakeTable, Period, QueriedLake, ask
 from local.query.silver import Silver
 from local.services.aws import Aws
@@ -43,7 +42,7 @@ COMPACTED = ("hoodie.compact.inline=true", "hoodie.compact.inline.max.delta.comm
 # Queries that say in which order their rows come, of which no two are alike.
 ORDERED = {"history", "latest_orders", "quarantine"}
 # Here are no example's tables, and no history.
-ASKED = [query for query in QUERIES if not isinstance(query.of, Needed) and query.of != "history"]
+ASKED = [query for query in QUERIES if not isinstance(query.of, RequiredTables) and query.of != "history"]
 Rows = list[dict[str, Any]]
 
 
@@ -97,8 +96,8 @@ class WrittenLake:
             database=DATABASE,
             tables=[table],
             silver=Silver(self.folder / "silver"),
-            quarantine=lambda names: batches(self.s3.client(), names),
-            landed=lambda topics: landed_batches(self.s3.client(), topics),
+            quarantine=lambda names: quarantined(self.s3.client(), names),
+            landed=lambda topics: landed(self.s3.client(), topics),
         )
         text = query.text
         for parameter in parameters:

@@ -8,7 +8,7 @@ from typing import cast
 
 import psutil
 
-from contract import stop_file
+from contract import lake
 from local.services.s3 import S3
 from local.setup.jars import jar_folder
 from local.setup.spark_home import spark_home
@@ -62,7 +62,7 @@ def command(environment: Environment, assets: Assets, stop: str) -> list[str]:
     [step, *_] = Jobs(environment, cast(JobAssets, assets)).steps()
     spark_submit, *arguments = step.arguments
     jars = {name: f"local:{next(jar_folder('spark').glob(pattern))}" for name, pattern in _JARS.items()}
-    for name, path in {stop_file.TOKEN: stop, **jars}.items():
+    for name, path in {lake.STOP_FILE: stop, **jars}.items():
         arguments = [argument.replace(name, path) for argument in arguments]
     return [str(spark_home() / "bin" / spark_submit), *arguments]
 

@@ -10,7 +10,7 @@ import fnmatch
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from plugins.kafka_access import Grant, Kind
+from plugins.kafka.access import Grant, Kind
 
 CLUSTER_NAME = "kafka-cluster"
 
@@ -55,8 +55,8 @@ ACTIONS: Mapping[str, Action] = {
     "AlterTransactionalId": Action("transactional-id", "WRITE", ("Connect", "DescribeTransactionalId", "WriteData")),
 }
 
-# What a name of a kind stands for on the broker: none or more names.
-Names = Callable[[Kind, str], Iterable[str]]
+# What a name stands for on the broker: none or more names.
+Names = Callable[[str], Iterable[str]]
 
 
 @dataclass(frozen=True, order=True, kw_only=True)
@@ -70,8 +70,8 @@ class Acl:
     prefixed: bool = False
 
 
-def acls(user: str, grants: Iterable[Grant], names: Names) -> frozenset[Acl]:
-    """Return Kafka's ACLs for grants; `names` says what a name stands for on the broker that gets them.
+def acls(user: str, grants: Iterable[Grant], names: Names = lambda name: (name,)) -> frozenset[Acl]:
+    """Return Kafka's ACLs for a user's grants; `names` says what a name stands for on the broker that gets them.
 
     Raises AclError for an action that lacks one that it needs, and for a pattern that Kafka can't express, such as one
     with a `*` in its middle.
@@ -85,7 +85,7 @@ def acls(user: str, grants: Iterable[Grant], names: Names) -> frozenset[Acl]:
         _acl(user, kind, called, operation)
         for action, kind, name in allowed
         if (operation := ACTIONS[action].operation) is not None
-        for called in ([CLUSTER_NAME] if kind == "cluster" else names(kind, name))
+        for called in ([CLUSTER_NAME] if kind == "cluster" else names(name))
     )
 
 

@@ -1,6 +1,6 @@
 """A Kafka 3.9 broker on loopback: one node that is its own KRaft controller, data kept between starts.
 
-Whoever connects logs in, and may do what an ACL says (docs/decisions/0035).
+Clients log in, and may do what ACLs allow (docs/decisions/0035).
 """
 
 import secrets
@@ -16,13 +16,13 @@ from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from local.errors import PlatformError
 from local.services.jvm import java_command, log4j_options
 from local.services.kafka.acls import Acl
-from local.services.kafka.rights import bring_acls
+from local.services.kafka.rights import sync_acls
 from local.services.kafka.users import ADMIN, CONTROLLER, LISTENER, KafkaUsers
 from local.services.processes import Command
 from local.services.properties import render, write, write_secret
 from local.setup.ports import HOST, accepts_connections
-from plugins.topic_admin import TopicError, Unready, bring
-from plugins.topics import PlannedTopic
+from plugins.kafka.topic_admin import TopicError, Unready, apply_plan
+from plugins.kafka.topics import PlannedTopic
 
 HEAP_MB = 512
 NODE_ID = "1"
@@ -34,7 +34,7 @@ POLL_S = 0.1
 class Kafka:
     """The broker whose files are in `folder`; it takes events of up to `largest_event_bytes`.
 
-    `users` are those who may log in; without them none but the broker itself and the administrator.
+    `users` may log in; by default only the broker itself and the administrator.
     """
 
     name = "kafka"
@@ -58,12 +58,11 @@ class Kafka:
 
     @property
     def rights_mark(self) -> Path:
-        """A file that is as old as the rights and who acts by them: what was denied before says nothing of today."""
+        """A file as old as the current rights: earlier denials say nothing about them."""
         return self._folder / "rights"
 
     @property
     def bootstrap_servers(self) -> str:
-        """Where clients connect."""
         return f"{HOST}:{self._port}"
 
     def client(self, user: str = ADMIN) -> dict[str, str]:
@@ -98,7 +97,6 @@ class Kafka:
         return Command(argv=argv, folder=self._folder)
 
     def ready(self) -> bool:
-        """Tell whether the broker answers a metadata request."""
         if not accepts_connections(self._port):
             return False
         try:
@@ -107,7 +105,6 @@ class Kafka:
             return False
 
     def properties(self, data: Path) -> dict[str, str]:
-        """Return the broker's configuration for a data folder."""
         return {
             "process.roles": "broker,controller",
             "node.id": NODE_ID,
@@ -136,9 +133,9 @@ class Kafka:
             **self._settings,
         }
 
-    def bring_acls(self, wanted: Iterable[Acl]) -> tuple[int, int]:
-        """Bring the ACLs to what is wanted; return how many were made and removed. Raises PlatformError."""
-        brought = bring_acls(self._admin(), wanted)
+    def sync_acls(self, wanted: Iterable[Acl]) -> tuple[int, int]:
+        """Create missing ACLs, delete all others; return how many of each. Raises PlatformError."""
+        brought = sync_acls(self._admin(), wanted)
         self.rights_mark.touch()
         return brought
 
@@ -151,7 +148,7 @@ class Kafka:
         deadline = time.monotonic() + TOPICS_TIMEOUT_S
         while True:
             try:
-                return bring(admin, topics, say=_quiet)
+                return apply_plan(admin, topics, say=_quiet)
             except TopicError as error:
                 raise PlatformError(str(error)) from error
             except Unready as reason:
@@ -217,7 +214,7 @@ class Kafka:
         )
 
     def _make_folder(self, data: Path) -> None:
-        """Make a data folder as `kafka-storage format` does, beside the final one: only a complete one gets its name.
+        """Make a data folder as `kafka-storage format` does; only a complete one gets the final name.
 
         Kafka 3.9 needs no more than this file for the features of its own release, and Java would start for the tool.
         """
@@ -230,4 +227,4 @@ class Kafka:
 
 
 def _quiet(_text: str) -> None:
-    """Keep what is done with the topics to ourselves: the platform's steps say enough."""
+    """Print nothing: the platform's steps say enough."""

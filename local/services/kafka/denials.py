@@ -1,4 +1,4 @@
-"""What the local broker has denied to whom, from its log: the clients themselves aren't told which right they lack."""
+"""Reads from the broker's log which right a role lacked: Kafka doesn't tell its clients."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class Denial:
     def __str__(self) -> str:
         where = "the cluster" if self.kind == "Cluster" else f"{self.kind.lower()} {self.name}"
         return (
-            f"Kafka denies {self.role} {self.operation} on {where} ({self.request}): plugins/kafka_access.py says what"
+            f"Kafka denies {self.role} {self.operation} on {where} ({self.request}): plugins/kafka/access.py says what"
             " each role may do"
         )
 

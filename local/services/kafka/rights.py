@@ -1,4 +1,4 @@
-"""Brings a broker's ACLs to what is wanted: made and removed, so that a right that was taken away is gone."""
+"""Makes a broker's ACLs the wanted ones: creates missing ones and deletes others, so that withdrawn rights end."""
 
 import time
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
 from local.errors import PlatformError
 from local.services.kafka.acls import Acl
-from plugins.kafka_access import Kind
+from plugins.kafka.access import Kind
 
 REQUEST_TIMEOUT_S = 10.0
 POLL_S = 0.02
@@ -29,7 +29,7 @@ _ALL = AclBindingFilter(
 )
 
 
-def bring_acls(admin: AdminClient, wanted: Iterable[Acl]) -> tuple[int, int]:
+def sync_acls(admin: AdminClient, wanted: Iterable[Acl]) -> tuple[int, int]:
     """Make the ACLs that are missing and remove all others; return how many of each, once the broker goes by them.
 
     Raises PlatformError.

@@ -1,6 +1,6 @@
 """What each user of the local broker may do: what the role of the same program may on AWS, from the same grants.
 
-plugins/kafka_access.py says it for both. Names that exist on AWS alone, those of MSK Connect's internal topics and
+plugins/kafka/access.py says it for both. Names that exist on AWS alone, those of MSK Connect's internal topics and
 groups, have a `*` in their middle, which no ACL can have. Here they stand for what our worker keeps, by its names.
 There one worker runs one connector with the connector's role. Here one worker runs all with a user of its own, which
 has what the grants allow on those names, and each connector logs in as itself for the rest.
@@ -9,30 +9,24 @@ has what the grants allow on those names, and each connector logs in as itself f
 from collections.abc import Iterable, Sequence
 
 from local.services.connect import CONFIG_TOPIC, GROUP, OFFSET_TOPIC, STATUS_TOPIC
-from local.services.kafka.acls import Acl, Names, acls
+from local.services.kafka.acls import Acl, acls
 from plugins.connector_names import GENERATION, offset_topic
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.kafka_access import (
+from plugins.kafka.access import (
     INTERNAL_GROUPS,
     INTERNAL_TOPICS,
-    Grant,
-    Kind,
     reader_access,
     sink_access,
     source_access,
     topics_access,
     worker_access,
 )
-from plugins.topics import PlannedTopic
+from plugins.kafka.topics import PlannedTopic
 
 SOURCE, SINK, WORKER = "source-connector", "sink-connector", "connect-worker"
 # Who makes the topics, and a person who looks into them.
 TOPICS, READER = "topics", "reader"
 ROLES = (SOURCE, SINK, WORKER, TOPICS, READER)
-
-
-def _as_it_is(_kind: Kind, name: str) -> Iterable[str]:
-    return (name,)
 
 
 def platform_acls(source: SourceSettings, sink: SinkSettings, planned: Sequence[PlannedTopic]) -> frozenset[Acl]:
@@ -46,25 +40,14 @@ def platform_acls(source: SourceSettings, sink: SinkSettings, planned: Sequence[
         **{offset_topic(source.name, generation): (OFFSET_TOPIC,) for generation in (None, "*", GENERATION)},
     }
 
-    def for_worker(_kind: Kind, name: str) -> Iterable[str]:
-        return internal[name]
-
-    def for_others(_kind: Kind, name: str) -> Iterable[str]:
+    def without_internal(name: str) -> Iterable[str]:
         return () if name in internal else (name,)
-
-    def for_topics(_kind: Kind, name: str) -> Iterable[str]:
-        return internal.get(name, (name,))
 
     worker = (*worker_access(source.name, offset_topic(source.name, "*")), *worker_access(sink.name))
     return frozenset(
-        role_acls(WORKER, worker, for_worker)
-        | role_acls(SOURCE, source_access(source), for_others)
-        | role_acls(SINK, sink_access(sink), for_others)
-        | role_acls(TOPICS, topics_access(planned, sink), for_topics)
-        | role_acls(READER, reader_access())
+        acls(WORKER, worker, internal.__getitem__)
+        | acls(SOURCE, source_access(source), without_internal)
+        | acls(SINK, sink_access(sink), without_internal)
+        | acls(TOPICS, topics_access(planned, sink), lambda name: internal.get(name, (name,)))
+        | acls(READER, reader_access())
     )
-
-
-def role_acls(role: str, grants: Iterable[Grant], names: Names = _as_it_is) -> frozenset[Acl]:
-    """Return the ACLs of a role's grants; `names` says what a name stands for here. Raises AclError."""
-    return acls(role, grants, names)

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from local.platform.state import password, write_private
+from local.private_files import password, write_private
 
 LISTENER, CONTROLLER = "CLIENTS", "CONTROLLER"
 MECHANISM, PROTOCOL = "PLAIN", "SASL_PLAINTEXT"
-# Both may do everything: the broker to itself, and the platform, which makes, looks at and repairs everything.
+# Both may do everything: the broker itself, and the platform, which makes, reads and repairs everything.
 BROKER, ADMIN = "broker", "admin"
 _MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
@@ -45,7 +45,6 @@ class KafkaUsers:
         return {"security.protocol": PROTOCOL, "sasl.mechanism": MECHANISM, "sasl.jaas.config": self.jaas(user)}
 
     def jaas(self, user: str) -> str:
-        """Return a user's login as JAAS has it."""
         return f'{_MODULE} username="{user}" password="{self.passwords[user]}";'
 
     def client_path(self, user: str) -> Path:
@@ -61,7 +60,7 @@ class KafkaUsers:
 
     @property
     def broker_properties(self) -> dict[str, str]:
-        """The broker's part: both listeners ask for a login, and whoever isn't one of us needs an ACL for anything."""
+        """The broker's settings: both listeners ask for a login, and all but broker and administrator need ACLs."""
         known = " ".join(f'user_{name}="{word}"' for name, word in self.passwords.items())
         module = f'{_MODULE} username="{BROKER}" password="{self.passwords[BROKER]}" {known};'
         return {

@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from contract.column_types.canonical import SOURCE_SETTINGS
-from contract.column_types.carried import Carried, CatalogueType, LeftOut
-from contract.column_types.catalogue import TYPES, column_types
+from contract.column_types.carried import Carried, LeftOut
+from contract.column_types.catalogue import TYPES, ColumnType, column_types
 from contract.column_types.types import carried
 from spark_jobs.sources.postgres.wire_sql import wire_sql
 
@@ -27,7 +27,7 @@ class SourceColumn:
     """A column of a table, view or query: its name in PostgreSQL, its type, and that type's modifier (-1: none)."""
 
     name: str
-    type: CatalogueType
+    type: ColumnType
     modifier: int = -1
 
     @property

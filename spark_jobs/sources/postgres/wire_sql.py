@@ -13,8 +13,7 @@ from contract.avro_names import BITS_LENGTH, EXACT_NUMBER, HSTORE, PATH, TEXT_AS
 from contract.column_types import canonical
 from contract.column_types.canonical import Spelling
 from contract.column_types.carried import AvroType, Carried
-from contract.special_values import NOT_NUMBERS
-from contract.times import INFINITE_DAYS, INFINITE_MICROS
+from contract.special_values import INFINITE_DAYS, INFINITE_MICROS, NOT_NUMBERS
 
 NULL = "null"
 # What the decoder takes for an array that isn't one of one dimension: it says so, and sets the event aside.

@@ -11,8 +11,8 @@ import boto3
 from boto3.exceptions import S3UploadFailedError
 from botocore.exceptions import ClientError
 
-from plugins.archive import repack
-from plugins.download import ArchiveError, UnreachableError, fetch
+from plugins.releases.archive import repack
+from plugins.releases.download import ArchiveError, UnreachableError, fetch
 from stacks.handlers import framework, journal
 from stacks.handlers.framework import Event, ResourceError, Waiting
 from stacks.handlers.transient import error_code

@@ -3,10 +3,19 @@
 import pytest
 
 from contract.column_types.carried import Carried, LeftOut
+from contract.column_types.catalogue import ColumnType as Type
+from contract.column_types.catalogue import numeric_modifier
 from contract.column_types.types import avro_field, carried, specials_field
-from tests.capture.catalogue import Type, array_of, domain_over, numeric_modifier
 
 NUMERIC = Type("numeric")
+
+
+def array_of(element: Type) -> Type:
+    return Type(f"_{element.name}", element.schema, "array", (("", element, -1),))
+
+
+def domain_over(base: Type, modifier: int = -1) -> Type:
+    return Type("a_domain", "public", "domain", (("", base, modifier),))
 
 
 def lake_type(kind: Type, modifier: int = -1) -> str:

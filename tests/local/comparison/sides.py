@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow
 
 from contract.column_types.carried import Carried
+from contract.column_types.catalogue import ColumnType
 from contract.column_types.types import carried
 from local.comparison.compare import Limits, TableComparison, compare_table
 from local.comparison.rows import ComparedColumn
@@ -41,18 +42,8 @@ class ArrowLake(Lake):
         return None
 
 
-@dataclass(frozen=True)
-class PgType:
-    """A type of pg_catalog."""
-
-    name: str
-    schema: str = "pg_catalog"
-    kind: str = "base"
-    parts: tuple[Any, ...] = ()
-
-
 def column(name: str, type_: str = "text", **more: Any) -> ComparedColumn:
-    spelled = carried(PgType(type_))
+    spelled = carried(ColumnType(type_))
     assert isinstance(spelled, Carried)
     return ComparedColumn(name=name, lake_name=name, spelled=spelled, any_sign=spelled.lake == "string", **more)
 

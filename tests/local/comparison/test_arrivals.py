@@ -6,18 +6,21 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
+from unittest.mock import Mock
 
 import pyarrow
 import pytest
 from confluent_kafka import KafkaException
 
-from local.comparison.arrivals import LakeArrivals, Way, consumed
 from local.comparison.compare import Limits, compare_table
 from local.comparison.describe import Compared
-from local.comparison.run import compare_tables
+from local.comparison.platform_sides import LogArrivals, QueriedArrivals
+from local.comparison.run import Sides, compare_tables
 from local.comparison.source import SourceLook
 from local.look.lake import Lake
+from local.look.landing import consumed
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import CapturedTableSettings
 from tests.conftest import execute
@@ -138,7 +141,7 @@ def test_tables_wait_at_the_same_time(three: ConnectionParameters, tmp_path: Pat
         entry = CapturedTableSettings.model_validate(settings)
         tables.append(Compared(entry=entry, schema_file=schema, lake=ArrowLake(now=[rows])))
     began = time.monotonic()
-    found = list(compare_tables(three, tables, Limits(timeout_s=60), arrivals=lambda _wanted: Told(2)))
+    found = list(compare_tables(Sides(three, tables, arrivals=lambda _wanted: Told(2)), Limits(timeout_s=60)))
     took = time.monotonic() - began
     assert found[0].table == "public.t2"
     assert found[0].equal
@@ -149,17 +152,6 @@ def test_tables_wait_at_the_same_time(three: ConnectionParameters, tmp_path: Pat
         ("public.t4", 2, 1),
     ]
     assert took < sum(one.seconds for one in found[1:]) / 2
-
-
-def way(lake_: Lake, **more: Callable[..., Any]) -> Way:
-    steps: dict[str, Any] = {
-        "sent": lambda _p: True,
-        "end": lambda: 42,
-        "landed": lambda: 42,
-        "is_there": lambda _n: True,
-        "behind": lambda _n: False,
-    }
-    return Way(**{**steps, **more}, lake=lake_)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -176,6 +168,15 @@ class FarLake(Lake):
         return self.consumed and json.dumps({"watermarks": {"0": self.consumed}})
 
 
+ARRIVED: dict[str, Callable[..., Any]] = {
+    "is_sent": lambda _p: True,
+    "topic_end": lambda: 42,
+    "landed": lambda: 42,
+    "is_there": lambda _n: True,
+    "lands_behind": lambda _n: False,
+}
+
+
 def unanswered(*_: object) -> bool:
     raise KafkaException("no broker")
 
@@ -184,25 +185,28 @@ def unanswered(*_: object) -> bool:
     ("last", "steps", "there"),
     [
         (FILE, {}, True),
-        (FILE, {"sent": lambda _p: False}, False),
-        (FILE, {"sent": unanswered}, False),
+        (FILE, {"is_sent": lambda _p: False}, False),
+        (FILE, {"is_sent": unanswered}, False),
         (None, {}, False),
-        (None, {"end": lambda: 0}, True),
+        (None, {"topic_end": lambda: 0}, True),
         # Two events more, which make no line of an object: the sink has them, and there is no object of them.
-        (FILE, {"end": lambda: 44, "landed": lambda: 43}, False),
-        (FILE, {"end": lambda: 44, "landed": lambda: 44}, True),
-        (FILE, {"end": lambda: 44, "landed": lambda: 44, "behind": lambda name: name == FILE}, False),
+        (FILE, {"topic_end": lambda: 44, "landed": lambda: 43}, False),
+        (FILE, {"topic_end": lambda: 44, "landed": lambda: 44}, True),
+        (FILE, {"topic_end": lambda: 44, "landed": lambda: 44, "lands_behind": lambda name: name == FILE}, False),
         # While changes go on, there is always an object behind.
-        (FILE, {"landed": lambda: 50, "behind": lambda _n: True}, True),
+        (FILE, {"landed": lambda: 50, "lands_behind": lambda _n: True}, True),
         # The object is a former topic's, and the one that was made again has landed objects.
-        (FILE, {"end": lambda: 3, "is_there": lambda _n: False, "behind": lambda name: name == ""}, False),
-        (FILE, {"end": lambda: 3, "is_there": lambda _n: False}, True),
+        (FILE, {"topic_end": lambda: 3, "is_there": lambda _n: False, "lands_behind": lambda name: name == ""}, False),
+        (FILE, {"topic_end": lambda: 3, "is_there": lambda _n: False}, True),
     ],
 )
 def test_the_lake_has_a_position_once_each_step_of_the_way_has(
     last: str | None, steps: dict[str, Callable[..., Any]], there: bool
 ) -> None:
-    assert LakeArrivals(way(FarLake(consumed=last), **steps)).has("0/1") is there
+    arrivals = LogArrivals(cast("Any", Mock()), cast("Any", SimpleNamespace(lake=FarLake(consumed=last))))
+    for name, step in {**ARRIVED, **steps}.items():
+        setattr(arrivals, f"_{name}", step)
+    assert arrivals.has("0/1") is there
 
 
 @pytest.mark.parametrize(
@@ -218,3 +222,48 @@ def test_the_lake_has_a_position_once_each_step_of_the_way_has(
 )
 def test_the_last_object_is_what_a_commits_progress_names(progress: str | None, name: str) -> None:
     assert consumed(progress) == name
+
+
+@pytest.fixture
+def now() -> list[float]:
+    """The clock's seconds, of which the last counts."""
+    return [100.5]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "address"
+
+
+@pytest.fixture
+def arrivals(file: Path, now: list[float]) -> QueriedArrivals:
+    return QueriedArrivals(file, clock=lambda: now[-1])
+
+
+def test_only_a_look_that_began_after_the_question_counts(
+    arrivals: QueriedArrivals, file: Path, now: list[float]
+) -> None:
+    file.write_text("100499\n")
+    assert not arrivals.has("0/1")
+    now.append(200.0)
+    assert not arrivals.has("0/1")
+    file.write_text("100500\n")
+    assert arrivals.has("0/1")
+
+
+def test_another_look_at_the_same_position_is_another_question(
+    arrivals: QueriedArrivals, file: Path, now: list[float]
+) -> None:
+    """What was just being committed has its place in the log before others see it."""
+    file.write_text("100500\n")
+    assert arrivals.has("0/1")
+    now.append(101.0)
+    assert not arrivals.has("0/1")
+    assert not arrivals.has("0/2")
+
+
+@pytest.mark.parametrize("text", [None, "", "soon"])
+def test_a_job_that_has_not_looked_has_brought_nothing(arrivals: QueriedArrivals, file: Path, text: str | None) -> None:
+    if text is not None:
+        file.write_text(text)
+    assert not arrivals.has("0/1")

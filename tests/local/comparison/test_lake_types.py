@@ -12,7 +12,9 @@ from contract.column_types import canonical
 from contract.column_types.carried import Carried
 from local.comparison import describe
 from local.comparison.describe import _called_in_lake as called_in_lake
+from local.comparison.describe import _canonical_json as canonical_json
 from local.comparison.describe import _fitted as fitted
+from local.comparison.lake import _python_rows as python_rows
 from local.comparison.rows import ComparedColumn
 
 INTEGER = Carried(wire="int", avro="int", lake="int", spelling=canonical.INTEGER)
@@ -72,3 +74,44 @@ def test_every_lake_type_that_a_column_can_have_is_known() -> None:
     named = {name for path in modules for name in re.findall(r'lake=f?"([a-z]+)', path.read_text(encoding="utf-8"))}
     assert {"string", "decimal", "binary"} <= named
     assert named <= set(describe._STORED)
+
+
+def test_numbers_and_text_are_told_apart() -> None:
+    assert canonical_json("12") != canonical_json('"12"')
+    assert canonical_json("12345678901234567890") != canonical_json("12345678901234567891")
+
+
+def test_lake_rows_have_dates_that_python_has_not() -> None:
+    table = pyarrow.table(
+        {
+            "day": pyarrow.array([-735_160, 2_932_897, None], pyarrow.int32()).cast(pyarrow.date32()),
+            "at": pyarrow.array([-63_517_780_800_000_000, 0, None]).cast(pyarrow.timestamp("us", "UTC")),
+        }
+    )
+    assert python_rows(table) == [
+        {"day": -735_160, "at": -63_517_780_800_000_000},
+        {"day": 2_932_897, "at": 0},
+        {"day": None, "at": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("[123456789012345678901234567890123456789]", "[123456789012345678901234567890123456788]"),
+        ("[1e1000000000]", "[1e1000000001]"),
+        ("[0]", "[1]"),
+        ("[1]", "[-1]"),
+        ('"__debezium_unavailable_value"', "__debezium_unavailable_value"),
+        ("[" * 5000 + "]" * 5000, "[" * 4999 + "]" * 4999),
+    ],
+)
+def test_documents_that_differ_are_told_apart_whatever_is_in_them(one: str, other: str) -> None:
+    assert canonical_json(one) != canonical_json(other)
+    assert canonical_json(one) == canonical_json(one)
+
+
+def test_a_number_has_one_form() -> None:
+    forms = {canonical_json(text) for text in ("120", "120.0", "1.2e2", "1200E-1")}
+    assert len(forms) == 1
+    assert len({canonical_json(text) for text in ("0", "-0", "0.00", "0e5")}) == 1

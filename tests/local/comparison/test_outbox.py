@@ -1,13 +1,12 @@
 """A stale outbox is seen, row and column, and one that is right isn't called stale."""
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 from cli.__main__ import app
-from local.comparison import platform_reconcile
+from local.comparison import reconcile
 from local.comparison.compare import TableComparison
 from local.comparison.outbox import compare_outbox
 from local.platform.platform import Platform
@@ -73,9 +72,9 @@ def test_what_arrives_while_it_looks_is_no_difference(shop: Shop) -> None:
 def test_the_command_shows_both_comparisons_and_fails_for_a_stale_outbox(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Platform, "endpoints", SimpleNamespace(source=shop.parameters))
-    monkeypatch.setattr(platform_reconcile, "_refuse_to_wait_in_vain", lambda _platform: None)
-    monkeypatch.setattr(platform_reconcile, "reconcile_platform", lambda *_args, **_options: True)
+    monkeypatch.setattr(Platform, "source", shop.parameters)
+    monkeypatch.setattr(reconcile, "_refuse_to_wait_in_vain", lambda _platform: None)
+    monkeypatch.setattr(reconcile, "reconcile_platform", lambda *_args, **_options: True)
     run = CliRunner().invoke(app, ["reconcile", "--deep", "--timeout", "0"])
     assert run.exit_code == 0, run.output
     assert "tables and outbox  equal  829 rows" in run.output

@@ -11,7 +11,7 @@ import pytest
 from local.comparison.compare import TableComparison
 from local.comparison.describe import Compared
 from local.comparison.repair import repairs_of_queried
-from local.comparison.run import compare_tables
+from local.comparison.run import Sides, compare_tables
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import CapturedTableSettings
@@ -40,7 +40,7 @@ def entry(lake: Lake, folder: Path, **more: Any) -> Compared:
 
 
 def compare(source: ConnectionParameters, wanted: Compared, **more: Any) -> TableComparison:
-    [found] = compare_tables(source, [wanted], AT_ONCE, **more)
+    [found] = compare_tables(Sides(source, [wanted]), AT_ONCE, **more)
     return found
 
 

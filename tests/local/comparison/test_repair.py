@@ -1,15 +1,21 @@
-"""What asks for repairs asks for exactly the keys, and lets nothing else into a condition."""
+"""Repairs ask for exactly the keys; the report has a line for each table, and the reasons of what is in quarantine."""
 
 import io
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from local.comparison import command
 from local.comparison.command import reconcile_tables
-from local.comparison.compare import Limits, TableComparison
+from local.comparison.compare import Difference, Limits, TableComparison
+from local.comparison.quarantined import with_reasons
 from local.comparison.repair import OutboxRepair
+from local.comparison.run import Sides
+from local.look.lake import Lake
+from tests.local.query.lakes import Bucket
 
 
 def test_the_outbox_is_written_anew_for_exactly_the_keys() -> None:
@@ -32,7 +38,7 @@ def test_each_table_has_its_line_and_all_count(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(command, "compare_tables", lambda *_, **__: iter([equal, broken]))
     shown = io.StringIO()
     report = tmp_path / "reconcile.json"
-    done = reconcile_tables(Console(file=shown), {}, [], Limits(), pipeline="shop", report=report)
+    done = reconcile_tables(Console(file=shown), Sides({}, []), Limits(), pipeline="shop", report=report)
     assert not done
     assert shown.getvalue().splitlines() == [
         "public.[a]  equal  2 rows  1.0 s",
@@ -40,3 +46,32 @@ def test_each_table_has_its_line_and_all_count(tmp_path: Path, monkeypatch: pyte
         f"1 of 2 tables are equal, 0 s: {report}",
     ]
     assert report.exists()
+
+
+def entry(reason: str, at: str, text: str) -> dict[str, Any]:
+    return {"reason": reason, "origin": "t/0/1.json", "quarantined_at": at, "text": text}
+
+
+def test_rows_are_known_by_their_keys() -> None:
+    entries = [
+        entry("type: qty (not int)", "2026-11-20T02:00:00Z", '{"id": 7, "of": "a", "qty": "x"}'),
+        entry("value: price", "2026-11-20T01:00:00Z", '{"id": 7, "of": "a", "price": "x"}'),
+        entry("type: qty (not int)", "2026-11-20T02:00:00Z", '{"id": 8, "of": "b"}'),
+        entry("missing: id", "2026-11-20T02:00:00Z", '{"id": "NAN", "of": "a"}'),
+        entry("not JSON", "2026-11-20T03:00:00Z", "{"),
+    ]
+    body = "\n".join(map(json.dumps, entries)).encode()
+    client: Any = Bucket("lake", {"_quarantine/shop_t/1.json": body})
+    rows: list[dict[str, str | None]] = [
+        {"id": "7", "of": "a"},
+        {"id": "8", "of": "a"},
+        {"id": "9", "of": None},
+        {"id": "NaN", "of": "a"},
+    ]
+    shown = tuple(Difference(key=key, kind="different") for key in rows)
+    lake = Lake(base_uri="s3://lake/shop_t")
+    found = with_reasons(client, lake, TableComparison(table="t", different=3, shown=shown))
+    assert found.notes == (
+        "events of it in quarantine: 1 by missing: id, 1 by not JSON, 2 by type: qty (not int), 1 by value: price",
+    )
+    assert [one.quarantined for one in found.shown] == ["type: qty (not int)", None, None, "missing: id"]

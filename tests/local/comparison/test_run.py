@@ -14,7 +14,7 @@ from contract.special_values import SPECIALS_COLUMN
 from local.comparison.compare import Difference, TableComparison
 from local.comparison.describe import Compared
 from local.comparison.report import lines, write
-from local.comparison.run import NO_KEY, compare_tables
+from local.comparison.run import NO_KEY, Sides, compare_tables
 from local.comparison.source import SourceLook
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
@@ -80,12 +80,12 @@ PEOPLE: dict[str, Any] = {"fields": {"full_name": "Full Name"}, "leave_out": ["p
 @pytest.mark.integration
 def test_a_table_is_compared_as_its_entry_says(people: ConnectionParameters, tmp_path: Path) -> None:
     table = entry("public.people", lake_of_people(), tmp_path, **PEOPLE)
-    [found] = compare_tables(people, [table], AT_ONCE, salt=SALT)
+    [found] = compare_tables(Sides(people, [table], salt=SALT), AT_ONCE)
     assert found.equal, found
     assert found.columns == 6
     assert [note.partition(" ")[0] for note in found.notes] == ["photo", "bits", "twice"]
     other = lake_of_people(full_name=["ann", None], **{SPECIALS_COLUMN: pyarrow.nulls(2, "string")})
-    [found] = compare_tables(people, [entry("public.people", other, tmp_path, **PEOPLE)], AT_ONCE, salt=SALT)
+    [found] = compare_tables(Sides(people, [entry("public.people", other, tmp_path, **PEOPLE)], salt=SALT), AT_ONCE)
     assert {one.key["id"]: one.columns for one in found.shown} == {"1": ("Full Name",), "2": ("pay",)}
 
 
@@ -103,7 +103,7 @@ def test_a_table_that_cannot_be_compared_does_not_keep_the_others(
 ) -> None:
     broken = entry(lake=lake_of_people(), folder=tmp_path, **{"source": "public.people", **more})
     sound = entry("public.people", lake_of_people(), tmp_path, **{**PEOPLE, "hash": [], "leave_out": ["photo", "mail"]})
-    first, second = compare_tables(people, [broken, sound], AT_ONCE)
+    first, second = compare_tables(Sides(people, [broken, sound]), AT_ONCE)
     assert problem in str(first.problem)
     assert not first.equal
     assert second.equal
@@ -119,7 +119,7 @@ def test_a_table_without_key_is_compared_and_repaired_by_nobody(database: Connec
     for lines_there, differs in ((["a", "a", "b"], False), (["a", "b"], True)):
         lake = ArrowLake(now=[pyarrow.table({"line": lines_there})])
         table = entry("public.bare", lake, tmp_path, key=[], append_only=True)
-        [found] = compare_tables(database, [table], AT_ONCE, repairs=never)
+        [found] = compare_tables(Sides(database, [table]), AT_ONCE, repairs=never)
         assert (found.problem, found.equal) == (None, not differs)
         assert (NO_KEY in found.notes) == differs
 
@@ -150,7 +150,7 @@ def test_what_a_repair_brings_to_the_lake_is_compared_too(database: ConnectionPa
 
         return repair
 
-    [found] = compare_tables(database, [entry("public.t", lake, tmp_path)], AT_ONCE, repairs=repairs)
+    [found] = compare_tables(Sides(database, [entry("public.t", lake, tmp_path)]), AT_ONCE, repairs=repairs)
     assert found.equal, found
     assert repaired == [["id", "note"], ["id", "note", "qty", "added"]]
     assert (found.repaired, found.columns, found.notes) == (2, 4, ())
@@ -171,7 +171,7 @@ def test_hashes_are_cut_to_their_columns_as_debezium_does(database: ConnectionPa
     }
     hashed = ["short", "padded", "free", "number"]
     table = entry("public.h", ArrowLake(now=[pyarrow.table(rows)]), tmp_path, hash=hashed)
-    [found] = compare_tables(database, [table], AT_ONCE, salt=salt)
+    [found] = compare_tables(Sides(database, [table], salt=salt), AT_ONCE)
     assert found.equal, found
 
 
@@ -179,7 +179,7 @@ def test_hashes_are_cut_to_their_columns_as_debezium_does(database: ConnectionPa
 def test_a_column_that_the_role_may_not_read_is_named(people: ConnectionParameters, tmp_path: Path) -> None:
     execute(people, "CREATE ROLE half LOGIN PASSWORD 'h'; GRANT SELECT (id, pay) ON people TO half")
     table = entry("public.people", lake_of_people(), tmp_path, leave_out=["photo", "bits", "twice", "any_size"])
-    [found] = compare_tables({**people, "user": "half", "password": "h"}, [table], AT_ONCE)
+    [found] = compare_tables(Sides({**people, "user": "half", "password": "h"}, [table]), AT_ONCE)
     execute(people, "DROP OWNED BY half; DROP ROLE half")
     assert found.problem == "half may not read Full Name, mood, mail: GRANT SELECT on it"
 
@@ -187,10 +187,10 @@ def test_a_column_that_the_role_may_not_read_is_named(people: ConnectionParamete
 @pytest.mark.integration
 def test_without_a_lake_table_an_empty_table_is_equal(people: ConnectionParameters, tmp_path: Path) -> None:
     table = entry("public.people", Lake(base_uri=(tmp_path / "nothing").as_uri()), tmp_path)
-    [found] = compare_tables(people, [table], AT_ONCE)
+    [found] = compare_tables(Sides(people, [table]), AT_ONCE)
     assert "has no commit yet" in str(found.problem)
     execute(people, "TRUNCATE people")
-    [found] = compare_tables(people, [table], AT_ONCE)
+    [found] = compare_tables(Sides(people, [table]), AT_ONCE)
     assert found.equal
 
 
@@ -228,7 +228,7 @@ def test_a_key_of_any_type_is_found_again(
 
     monkeypatch.setattr(SourceLook, "_scan", scan)
     lake = ArrowLake(now=[pyarrow.table({"id": pyarrow.array([], LAKE_TYPES.get(type_, pyarrow.string()))})])
-    [found] = compare_tables(people, [entry("public.k", lake, tmp_path)], AT_ONCE)
+    [found] = compare_tables(Sides(people, [entry("public.k", lake, tmp_path)]), AT_ONCE)
     assert found.missing == 2, found
     assert len(scans) == (2 if type_ in ("float8", "interval") else 1)
 

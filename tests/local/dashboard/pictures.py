@@ -6,8 +6,8 @@ from contract.states import Word
 from local.dashboard.changes import Change
 from local.dashboard.files import Reconciled
 from local.dashboard.history import Commit, Failure
-from local.dashboard.kept import CAPTURED, Kept
-from local.dashboard.quarantine import PutAside
+from local.dashboard.kept import CAPTURED, TableRow
+from local.dashboard.quarantine import QuarantinedLine
 from local.dashboard.stages import Stage
 from local.dashboard.state import State
 from local.dashboard.watcher import Picture
@@ -27,8 +27,8 @@ def picture(**changed: Any) -> Picture:
         "stages": (Stage(name="landing", position="next offset 7", lag_s=1.25, lag_events=2, rate=0.5, last=AT),),
         "services": (ServiceStatus(name="job", running=True, pid=1, rss_bytes=5_000_000, restarts=2),),
         "tables": (
-            Kept(table="datalake.cdc_events", kind=CAPTURED, rows=826, last_commit="20261122112512000"),
-            Kept(table="items_history", kind=HISTORY, state="starting"),
+            TableRow(table="datalake.cdc_events", kind=CAPTURED, rows=826, last_commit="20261122112512000"),
+            TableRow(table="items_history", kind=HISTORY, state="starting"),
         ),
         "commits": (commit("20261122112531744", inserted=829), commit("20261122112945201", updated=1, deleted=3)),
         "failures": (Failure(text="job is dead", at=AT, ended=AT + 5),),
@@ -44,7 +44,7 @@ def picture(**changed: Any) -> Picture:
             ),
         ),
         "put_aside": (
-            PutAside(
+            QuarantinedLine(
                 table="datalake.cdc_events",
                 reason="not JSON",
                 origin="a.json, line 3",
@@ -52,7 +52,6 @@ def picture(**changed: Any) -> Picture:
                 text=SCRIPT,
             ),
         ),
-        "quarantined": 1,
         "reconciled": Reconciled(at="2026-11-22T11:30:00+00:00", equal=True, tables=("cdc_events: equal, 829 rows",)),
     }
     return Picture(**{**given, **changed})

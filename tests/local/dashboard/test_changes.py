@@ -2,10 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from local.dashboard.changes import COLUMNS, FIRST_EVENTS, Changes, date_columns, differing
-from local.look.topic import RawEvent, Topic
+from local.look.topic import RawEvent
 
 
 def event(offset: int, operation: str, **row: Any) -> RawEvent:
@@ -20,16 +20,12 @@ def taken(*events: RawEvent, dates: tuple[str, ...] = ()) -> list[tuple[str, tup
     return [(change.what, change.columns, change.seen) for change in changes.newest]
 
 
-class Following(Topic):
+class Following:
     """A topic of so many events of one row, which notes from where it was read."""
 
-    def __init__(self, first: int, end: int) -> None:
-        super().__init__(connection={}, name="t")
-        object.__setattr__(self, "has", (first, end))
-        object.__setattr__(self, "read", [])
-
-    has: tuple[int, int]
-    read: list[int]
+    def __init__(self, end: int) -> None:
+        self.has = 0, end
+        self.read: list[int] = []
 
     def bounds(self) -> tuple[int, int]:
         return self.has
@@ -40,18 +36,18 @@ class Following(Topic):
 
 
 def test_a_topic_is_read_on_from_where_the_last_look_ended() -> None:
-    topic, changes = Following(0, FIRST_EVENTS + 50), Changes("t")
+    changes, topic = Changes("t"), cast("Any", Following(FIRST_EVENTS + 50))
     changes.read(topic)
     changes.read(topic)
-    object.__setattr__(topic, "has", (0, FIRST_EVENTS + 52))
+    topic.has = 0, FIRST_EVENTS + 52
     assert changes.read(topic)[0].columns == (("name", f"{FIRST_EVENTS + 50}", f"{FIRST_EVENTS + 51}"),)
     assert topic.read == [50, FIRST_EVENTS + 50]
 
 
 def test_a_topic_that_was_made_anew_is_read_from_its_beginning() -> None:
-    topic, changes = Following(0, 9), Changes("t")
+    changes, topic = Changes("t"), cast("Any", Following(9))
     changes.read(topic)
-    object.__setattr__(topic, "has", (0, 2))
+    topic.has = 0, 2
     assert changes.read(topic)[0].offset == 1
     assert topic.read == [0, 0]
 
@@ -95,27 +91,21 @@ def test_the_dates_are_the_schemas(tmp_path: Path) -> None:
     assert date_columns(tmp_path / "none.avsc") == frozenset()
 
 
-class Growing(Topic):
+class Growing:
     """A topic that gets its last event between the question for its end and the reading."""
 
     def __init__(self, *events: RawEvent) -> None:
-        super().__init__(connection={}, name="t")
-        object.__setattr__(self, "found", events)
-        object.__setattr__(self, "asked", [])
-
-    found: tuple[RawEvent, ...]
-    asked: list[int]
+        self.found, self.ends = events, iter((len(events) - 1,))
 
     def bounds(self) -> tuple[int, int]:
-        self.asked.append(len(self.asked))
-        return 0, len(self.found) - (len(self.asked) == 1)
+        return 0, next(self.ends, len(self.found))
 
     def raw_events(self, start: int) -> list[RawEvent]:
         return list(self.found[start:])
 
 
 def test_an_event_that_comes_while_others_are_read_is_taken_once() -> None:
-    topic, changes = Growing(event(0, "c", name="a"), event(1, "u", name="b")), Changes("t")
+    changes, topic = Changes("t"), cast("Any", Growing(event(0, "c", name="a"), event(1, "u", name="b")))
     assert [change.offset for change in changes.read(topic)] == [1, 0]
     assert [change.offset for change in changes.read(topic)] == [1, 0]
 

@@ -1,6 +1,7 @@
 """Commits with their rows, and errors with their times."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -20,16 +21,13 @@ def metadata(*stats: tuple[int, int, int], progress: str | None = "p") -> dict[s
     return {"extraMetadata": extra, "partitionToWriteStats": {"a": written[:1], "b": written[1:]}}
 
 
+@dataclass(frozen=True, kw_only=True)
 class Timeline(Lake):
     """A lake of commits' metadata, which notes what was asked for."""
 
-    def __init__(self, found: dict[str, dict[str, Any]]) -> None:
-        super().__init__(base_uri="")
-        object.__setattr__(self, "found", found)
-        object.__setattr__(self, "asked", [])
-
     found: dict[str, dict[str, Any]]
-    asked: list[str]
+    base_uri: str = ""
+    asked: list[str] = field(default_factory=list)
 
     def commit_metadata(self, known: Collection[str] = ()) -> dict[str, Mapping[str, Any]]:
         new = {instant: found for instant, found in self.found.items() if instant not in known}
@@ -49,7 +47,7 @@ def test_a_commit_that_only_moves_rows_counts_for_nothing() -> None:
 
 
 def test_a_commits_metadata_is_read_once_and_kept_when_the_timeline_forgets_it() -> None:
-    lake = Timeline({"20261122112531744": metadata((829, 0, 0))})
+    lake = Timeline(found={"20261122112531744": metadata((829, 0, 0))})
     commits = Commits("t")
     commits.read(lake)
     lake.found.clear()
@@ -61,7 +59,7 @@ def test_a_commits_metadata_is_read_once_and_kept_when_the_timeline_forgets_it()
 
 def test_rows_are_added_up_by_table() -> None:
     commits = Commits("t")
-    found = commits.read(Timeline({INSTANT: metadata((829, 0, 0)), "20261122112945201": metadata((0, 1, 2))}))
+    found = commits.read(Timeline(found={INSTANT: metadata((829, 0, 0)), "20261122112945201": metadata((0, 1, 2))}))
     (of_table,) = rows(found)
     assert (of_table.table, of_table.commits) == ("t", 2)
     assert (of_table.inserted, of_table.updated, of_table.deleted) == (829, 1, 2)

@@ -4,6 +4,7 @@ import contextlib
 import http.server
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from local.setup.ports import HOST
 from tests.browser.chromium import FOREIGN
 from tests.browser.serving import Still, serving_still
 from tests.browser.viewer import LAPTOP, PHONE, SCREENS, Screen, viewing
-from tests.local.dashboard.pictures import picture
+from tests.local.dashboard.pictures import SCRIPT, picture
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -47,7 +48,7 @@ def everything(**changed: Any) -> Picture:
         **{
             "state": State(word=Word.FAILING, reason=f"job is dead: see {'logs/' * 30}job.log", parts=("job",)),
             "logs": (("job", ("x" * 400, *("a line",) * 40)),),
-            "put_aside": (*given.put_aside, *(given.put_aside[0],) * 10),
+            "put_aside": (*given.put_aside, *(replace(given.put_aside[0], text="half a pair: \ud800"),) * 10),
             "orders": Orders(charts=charts, columns=columns, items=items),
             **changed,
         }
@@ -72,6 +73,8 @@ def test_all_of_it_can_be_read(browser: Browser, still: Still, screen: Screen) -
         for title in (*(section.title for section in SECTIONS), REVENUE, QUANTITY, ITEMS_TITLE):
             expect(viewer.page.get_by_role("heading", name=title, exact=True)).to_be_visible()
         expect(viewer.page.locator("canvas")).to_have_count(3)
+        expect(viewer.page.get_by_text(SCRIPT)).to_have_count(1)
+        expect(viewer.page.get_by_text("half a pair: ?")).to_have_count(10)
         assert viewer.cut() == []
         assert viewer.violations() == []
         viewer.check()
@@ -107,6 +110,26 @@ def test_what_changes_is_shown_without_a_reload(browser: Browser, still: Still) 
         still.show(picture())
         expect(viewer.page.get_by_role("status")).to_have_text("moving2 events on their way", timeout=MOVES_MS)
         expect(viewer.page.locator("pre")).to_be_hidden()
+        viewer.check()
+
+
+def test_what_is_gone_is_drawn_no_more_and_what_comes_is_drawn_once(browser: Browser, still: Still) -> None:
+    still.show(picture())
+    with viewing(browser, still.url) as viewer:
+        cells, charts = viewer.page.locator("td"), viewer.page.get_by_role("heading", name=REVENUE)
+        expect(cells).not_to_have_count(0)
+        expect(charts).to_have_count(0)
+        down = State(word=Word.DOWN, reason="the platform is down")
+        still.show(Picture(at=0, pipeline="orders", state=down))
+        expect(cells).to_have_count(0, timeout=MOVES_MS)
+        expect(viewer.page.get_by_text("no commit in the lake yet")).to_be_visible()
+        orders = everything().orders
+        assert orders is not None
+        for item in ("10248", "10249"):
+            still.show(everything(orders=replace(orders, items=(("QUICK", item, *orders.items[0][2:]),))))
+            expect(viewer.page.get_by_text(item)).to_be_visible(timeout=MOVES_MS)
+            expect(viewer.page.get_by_text("1,234.50")).to_be_visible()
+            expect(charts).to_have_count(1)
         viewer.check()
 
 

@@ -1,8 +1,10 @@
 """The tables that the job keeps."""
 
+from dataclasses import dataclass, field
+
 import pyarrow
 
-from local.dashboard.kept import Kept, RowCounts, kept_tables
+from local.dashboard.kept import RowCounts, TableRow, kept_tables
 from local.look.lake import Lake
 from local.look.status import DataStatus, DerivedStatus, TableStatus
 from local.look.table_states import TableState
@@ -14,23 +16,19 @@ def test_tables_are_told_apart_by_where_their_rows_come_from() -> None:
     derived = (DerivedStatus(name="places"), DerivedStatus(name="city_history", kind=HISTORY, lake_rows=0))
     queried = kept_tables(DataStatus(tables=tables, derived=derived, queried=True))
     assert queried == (
-        Kept(table="public.city", kind="queried", rows=600, last_commit="1", state="running"),
-        Kept(table="places", kind="derived"),
-        Kept(table="city_history", kind="history", rows=0),
+        TableRow(table="public.city", kind="queried", rows=600, last_commit="1", state="running"),
+        TableRow(table="places", kind="derived"),
+        TableRow(table="city_history", kind="history", rows=0),
     )
     assert [table.kind for table in kept_tables(DataStatus(tables=tables))] == ["captured"]
 
 
+@dataclass(frozen=True, kw_only=True)
 class Growing(Lake):
     """A table that has one row more with each commit, and notes when they are counted."""
 
-    def __init__(self) -> None:
-        super().__init__(base_uri="s3://lake/t")
-        object.__setattr__(self, "commits", [])
-        object.__setattr__(self, "counted", [])
-
-    commits: list[str]
-    counted: list[list[str] | None]
+    commits: list[str] = field(default_factory=list)
+    counted: list[list[str] | None] = field(default_factory=list)
 
     def last_commit(self) -> str | None:
         return self.commits[-1] if self.commits else None
@@ -41,7 +39,7 @@ class Growing(Lake):
 
 
 def test_rows_are_counted_again_only_after_another_commit() -> None:
-    lake, count = Growing(), RowCounts()
+    lake, count = Growing(base_uri="s3://lake/t"), RowCounts()
     assert count(lake, "id") is None
     for number in range(1, 3):
         lake.commits.append(f"{number}")

@@ -10,7 +10,7 @@ import pytest
 from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
-from local.dashboard.quarantine import MOST_BYTES, REASON_CHARACTERS, SHOWN, PutAside, Quarantine, entry, newest
+from local.dashboard.quarantine import MOST_BYTES, REASON_CHARACTERS, SHOWN, Quarantine, QuarantinedLine, entry, newest
 from local.look.quarantine import BUCKET, prefix
 
 if TYPE_CHECKING:
@@ -81,12 +81,14 @@ def test_no_more_than_the_newest_are_shown_of_all_tables() -> None:
 )
 def test_a_line_says_where_it_was(place: dict[str, object], origin: str) -> None:
     said = {key: value for key, value in json.loads(line(3, **place)).items() if value is not None}
-    assert entry(TABLE, json.dumps(said)) == PutAside(table=TABLE, reason="not JSON", origin=origin, at=at(3), text="{")
+    assert entry(TABLE, json.dumps(said)) == QuarantinedLine(
+        table=TABLE, reason="not JSON", origin=origin, at=at(3), text="{"
+    )
 
 
 @pytest.mark.parametrize("rubbish", ["rubbish", "[1]"])
 def test_what_is_no_such_line_is_shown_as_it_is(rubbish: str) -> None:
-    assert entry(TABLE, rubbish) == PutAside(table=TABLE, reason="unreadable", origin="", at="", text=rubbish)
+    assert entry(TABLE, rubbish) == QuarantinedLine(table=TABLE, reason="unreadable", origin="", at="", text=rubbish)
 
 
 def test_of_a_large_file_the_end_is_read_without_the_line_whose_beginning_is_missing(

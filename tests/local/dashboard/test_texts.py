@@ -6,11 +6,20 @@ from contract.states import Word
 from local.dashboard import texts
 from local.dashboard.changes import Change
 from local.dashboard.history import Failure
-from local.dashboard.kept import Kept
+from local.dashboard.kept import TableRow
 from local.dashboard.stages import Stage
 from local.dashboard.state import State
 from local.look.status import ServiceStatus
-from tests.local.dashboard.pictures import AT, commit, picture
+from tests.local.dashboard.pictures import AT, SCRIPT, commit, picture
+
+
+def test_numbers_are_where_they_belong() -> None:
+    shown = picture()
+    assert texts.stage_rows(shown) == [("landing", "next offset 7", "1.2 s", "2", "0.5 events/s", "11:25:25", "-")]
+    assert texts.table_rows(shown) == [("datalake.cdc_events", "829", "1", "3", "2", "11:25:25")]
+    assert texts.change_rows(shown)[0][-3:] == ("shipped_date", "NULL", "2026-11-22")
+    assert texts.quarantine_rows(shown)[0][1:] == ("datalake.cdc_events", "not JSON", "a.json, line 3", SCRIPT)
+    assert texts.reconciled_text(shown) == ["2026-11-22 11:30:00 UTC: equal", "cdc_events: equal, 829 rows"]
 
 
 def test_zero_is_a_number_and_unknown_a_dash() -> None:
@@ -22,8 +31,8 @@ def test_zero_is_a_number_and_unknown_a_dash() -> None:
 
 def test_a_table_without_a_commit_is_there_with_dashes() -> None:
     tables = (
-        Kept(table="t", kind="queried", rows=0, last_commit="20261122112505000", state="running"),
-        Kept(table="t_history", kind="history"),
+        TableRow(table="t", kind="queried", rows=0, last_commit="20261122112505000", state="running"),
+        TableRow(table="t_history", kind="history"),
     )
     assert texts.kept_rows(picture(tables=tables)) == [
         ("t", "queried", "0", "11:25:05", "20 s", "running"),

@@ -20,6 +20,7 @@ from local.look.lake import LakeError
 from local.look.status import DataStatus, Status, TableStatus
 from tests.local.dashboard.pictures import commit
 from tests.local.dashboard.test_history import metadata
+from tests.waiting import wait_until
 
 ALL = frozenset({"job", "s3"})
 WITHIN_S = 30
@@ -81,10 +82,7 @@ def found(watcher: Watcher, *, topic_end: int) -> None:
 
 
 def wait(watcher: Watcher, question: Callable[[Picture], bool]) -> Picture:
-    deadline = time.monotonic() + WITHIN_S
-    while not question(watcher.picture):
-        assert time.monotonic() < deadline, watcher.picture
-        time.sleep(0.01)
+    wait_until(lambda: question(watcher.picture))
     return watcher.picture
 
 

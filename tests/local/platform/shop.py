@@ -1,7 +1,6 @@
 """Ordinary tables in a platform's source, and a connector of their own that captures them."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -10,16 +9,17 @@ import psycopg2
 from confluent_kafka import KafkaException
 from psycopg2.extensions import cursor as Cursor
 
-from contract import capture_objects as names
+from contract import source as names
 from local.look.topic import Topic
 from local.platform.platform import Platform
 from local.resnapshot.connector import LocalConnector
 from local.resnapshot.log_tables import LogTable, Signals
 from local.services.kafka.users import ADMIN
-from plugins.captured import CapturedTable
 from plugins.connector_settings import SourceSettings
-from plugins.source_connector import source_connector
+from plugins.source.captured import CapturedTable
+from plugins.source.source_connector import source_connector
 from tests.conftest import ask
+from tests.waiting import wait_until
 
 # What no signal of an incremental snapshot can spell.
 ODD = CapturedTable(schema="Größe.n", table='Tabelle "x".y, (Ünï')
@@ -52,8 +52,8 @@ class Shop:
 
     def __init__(self, platform: Platform, cursor: Cursor) -> None:
         self.cursor = cursor
-        self.source = platform.endpoints.source
-        self.kafka = platform.endpoints.kafka
+        self.source = platform.source
+        self.kafka = platform.services.kafka.client()
         self._platform = platform
         self._api = platform.services.connect.api
         self.reader = self.connector({})
@@ -71,7 +71,7 @@ class Shop:
         """Have the connector let go of its slot."""
         connector.release()
         active = "SELECT active FROM pg_replication_slots WHERE slot_name = 'cdc_shop'"
-        eventually(lambda: not ask(self.source, active))
+        wait_until(lambda: not ask(self.source, active))
 
     def running(self) -> dict[str, str]:
         """The connector's configuration."""
@@ -107,7 +107,7 @@ class Shop:
 
     def topic(self, table: CapturedTable) -> Topic:
         """The topic of a table's events."""
-        return Topic(connection=self._platform.endpoints.kafka, name=table.topic(NAME))
+        return Topic(connection=self._platform.services.kafka.client(), name=table.topic(NAME))
 
     def events(self, table: CapturedTable, after: int = 0) -> list[dict[str, Any]]:
         """A table's events from an offset on."""
@@ -122,7 +122,7 @@ class Shop:
 
     def wait(self, table: CapturedTable, count: int) -> None:
         """Wait until so many events are there."""
-        eventually(lambda: self.count(table) >= count)
+        wait_until(lambda: self.count(table) >= count)
 
     def log_table(self, table: CapturedTable) -> LogTable:
         """What is known of a table whose rows are deleted in the lake."""
@@ -141,7 +141,7 @@ class Shop:
 @contextmanager
 def shop(platform: Platform) -> Iterator[Shop]:
     """The tables and their connector, taken away in the end."""
-    with closing(psycopg2.connect(**platform.endpoints.source)) as connection:
+    with closing(psycopg2.connect(**platform.source)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
             cursor.execute(MAKING)
@@ -152,7 +152,7 @@ def shop(platform: Platform) -> Iterator[Shop]:
                 yield result
             finally:
                 platform.services.connect.api.delete_connector(NAME)
-                eventually(lambda: _dropped(cursor))
+                wait_until(lambda: _dropped(cursor))
                 cursor.execute(REMOVING)
 
 
@@ -164,11 +164,3 @@ def _dropped(cursor: Cursor) -> bool:
     except psycopg2.errors.ObjectInUse:
         return False
     return True
-
-
-def eventually(question: Callable[[], bool]) -> None:
-    """Ask until it is so."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while not question():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)

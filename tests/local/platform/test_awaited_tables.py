@@ -10,9 +10,8 @@ from contract.table_states import FAILING, RUNNING
 from local.errors import FailingTablesError
 from local.look.table_states import TableState
 from local.platform.awaited_tables import PATIENCE_S, AwaitedTables
-from local.platform.services import PORTS, PlatformOptions, Services
-from local.platform.state import Passwords
 from local.platform.tables import LocalTable
+from tests.local.platform.built import services
 
 BROKEN = TableState(state=FAILING, reason="address.avsc: no such file")
 
@@ -36,11 +35,7 @@ class World:
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    ports = {name: 20_000 + number for number, name in enumerate(PORTS)}
-    options = PlatformOptions(pipeline="pagila")
-    passwords = Passwords(superuser="s", connector="c")
-    tables = Services(tmp_path, ports=ports, passwords=passwords, options=options).tables
-    return World(tables=tables[:2])
+    return World(tables=services(tmp_path, "pagila").tables[:2])
 
 
 def test_all_tables_are_waited_for(world: World) -> None:

@@ -11,9 +11,9 @@ import pytest
 from local.errors import PlatformError
 from local.resnapshot import changed_tables
 from local.resnapshot.changed_tables import ChangedTables
-from plugins.captured import CapturedTable
 from plugins.connector_settings import SourceSettings
-from plugins.source_connector import source_connector
+from plugins.source.captured import CapturedTable
+from plugins.source.source_connector import source_connector
 
 EVENTS = CapturedTable(schema="public", table="events", append_only=True)
 A, B, ODD = (CapturedTable(schema="public", table=name) for name in ("a", "b", "Order Items"))

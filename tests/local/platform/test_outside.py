@@ -6,19 +6,20 @@ from pathlib import Path
 import pytest
 
 from contract import rds_ca
+from contract.errors import UserError
 from db.errors import LoadError, LoginError
-from local.errors import PlatformError
 from local.look.status import read_status
 from local.platform.connectors import source_settings
 from local.platform.job import places
 from local.platform.platform import Platform
-from local.platform.services import PORTS, PlatformOptions, Services
-from local.platform.state import Passwords
+from local.platform.record import RecordFile
+from local.platform.services import PORTS, PlatformOptions
+from local.services import outside_database as outside
+from local.services.outside_database import OutsideDatabase, find_password
 from local.services.postgres import Postgres
-from local.source import outside
-from local.source.outside import OutsideDatabase, find_password
-from plugins.source_connector import source_connector
+from plugins.source.source_connector import source_connector
 from spark_jobs.options import keys
+from tests.local.platform.built import services
 
 SHOP = OutsideDatabase(host="db.example.org", port=5433, dbname="shop", sslmode="require")
 
@@ -62,24 +63,28 @@ def test_whoever_logs_in_verifies_the_server_alike(dsn: str, sslmode: str, root:
     expected = (sslmode, root and root.format(own=own))
     pipelines = {name: OutsideDatabase.of(dsn.format(own=own), database="shop") for name in ("orders", "pagilaquery")}
     for name, found in pipelines.items():
-        recorded = OutsideDatabase.recorded(json.loads(json.dumps(found.as_record())))
-        services = Services(
-            tmp_path,
-            ports=dict.fromkeys(PORTS, 1),
-            passwords=Passwords(superuser="s", connector="c"),
-            options=PlatformOptions(pipeline=name, outside=recorded),
-        )
-        looks = services.database.parameters()
+        built = services(tmp_path, name, outside=recorded(found, tmp_path))
+        looks = built.database.parameters()
         assert (looks["sslmode"], looks.get("sslrootcert")) == expected
-        connector = source_connector(source_settings(services, Passwords(superuser="s", connector="c")))
+        connector = source_connector(source_settings(built))
         assert (connector["database.sslmode"], connector.get("database.sslrootcert")) == expected
-    job = places(services).source
+    job = places(built).source
     assert (job[f"{keys.JDBC_EXTRA}sslmode"], job.get(keys.JDBC_CA_FILE)) == expected
 
 
-def test_a_platform_that_an_earlier_release_has_recorded_verifies_rds_too() -> None:
-    record = {"host": RDS, "port": 5432, "dbname": "shop", "sslmode": "require"}
-    assert OutsideDatabase.recorded(record).parameters("reader")["sslmode"] == "verify-full"
+def recorded(found: OutsideDatabase, folder: Path) -> OutsideDatabase | None:
+    """The database as a command reads it that comes later."""
+    record = RecordFile(folder)
+    record.write(PlatformOptions(outside=found), {}, frozenset())
+    return record.read().outside
+
+
+def test_a_platform_that_an_earlier_release_has_recorded_verifies_rds_too(tmp_path: Path) -> None:
+    outside = {"host": RDS, "port": 5432, "dbname": "shop", "sslmode": "require"}
+    (tmp_path / "state.json").write_text(json.dumps({"ports": {}, "services": [], "outside": outside}))
+    found = RecordFile(tmp_path).read().outside
+    assert found is not None
+    assert found.parameters("reader")["sslmode"] == "verify-full"
 
 
 @pytest.mark.parametrize(
@@ -101,16 +106,16 @@ def test_a_dsn_that_doesnt_do_is_one_line_without_a_password(
     dsn: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PGHOST", raising=False)
-    with pytest.raises(PlatformError, match=message) as refused:
+    with pytest.raises(UserError, match=message) as refused:
         OutsideDatabase.of(dsn, database="shop")
     assert "opensesame" not in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
-def test_what_is_recorded_has_no_secret_and_is_read_back() -> None:
-    record = SHOP.as_record()
+def test_what_is_recorded_has_no_secret_and_is_read_back(tmp_path: Path) -> None:
+    assert recorded(SHOP, tmp_path) == SHOP
+    record = json.loads((tmp_path / "state.json").read_text())["outside"]
     assert set(record) == {"host", "port", "dbname", "sslmode", "sslrootcert"}
-    assert OutsideDatabase.recorded(record) == SHOP
 
 
 @pytest.mark.parametrize(
@@ -132,7 +137,7 @@ def test_where_no_password_lets_the_role_in_the_last_reason_and_what_to_do_are_s
 
     monkeypatch.setattr(outside, "connect", refuse)
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
-    with pytest.raises(PlatformError, match=said) as refused:
+    with pytest.raises(UserError, match=said) as refused:
         find_password(SHOP, "cdc_connector", tmp_path / "connector")
     assert tried[0] == "opensesame"
     assert "opensesame" not in str(refused.value)
@@ -145,7 +150,7 @@ def test_status_says_why_the_database_lets_nobody_in(postgres: Postgres, tmp_pat
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "connector").write_text("of yesterday")
     options = PlatformOptions(pipeline="pagilaquery", outside=there)
-    Platform(tmp_path, options).recorded.write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
+    Platform(tmp_path, options).record.write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
     [refused, dead] = read_status(Platform(tmp_path)).problems
     assert 'password authentication failed for user "cdc_connector"' in refused
     assert refused.endswith(": `./lake up` takes the role's password from CDC_CONNECTOR_PASSWORD")

@@ -11,14 +11,15 @@ from typer.testing import CliRunner
 
 from cli.__main__ import app
 from contract.errors import CANNOT
-from local.comparison import platform_reconcile as command
+from local.comparison import reconcile as command
 from local.errors import PlatformError
+from local.look import status as status_module
 from local.look.lake import LakeError
 from local.look.status import DataStatus, Status, read_status
-from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.services import PORTS
 from local.platform.start_options import left_behind
+from local.platform.steps import SUPERVISOR
 
 RECORD = {"ports": {name: 20_000 + number for number, name in enumerate(PORTS)}, "services": []}
 
@@ -38,7 +39,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     names: set[str] = set()
     monkeypatch.setattr(Platform, "running", lambda _self: set(names))
     monkeypatch.setattr(Platform, "pid", lambda _self, name: 1 if name in names else None)
-    monkeypatch.setattr(command, "silent_services", lambda _platform, _names: set())
+    monkeypatch.setattr(status_module, "silent_services", lambda _platform, _names: set())
     return names
 
 
@@ -92,8 +93,8 @@ def test_reconcile_of_services_that_hang_is_one_line(
     folder: Path, running: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running |= {"postgres", "s3"}
-    monkeypatch.setattr(command, "silent_services", lambda _platform, names: names & {"s3"})
-    line = f"reconcile: s3 can't answer, stopped by a signal or hanging: see {folder / 'logs' / 's3.log'}\n"
+    monkeypatch.setattr(status_module, "silent_services", lambda _platform, names: names & {"s3"})
+    line = f"reconcile: s3 doesn't respond (stopped or hung): see {folder / 'logs' / 's3.log'}\n"
     assert reconcile(folder) == (CANNOT, "", line)
 
 
@@ -145,11 +146,11 @@ def test_a_difference_comes_with_what_may_explain_it(
 def test_a_corrupt_record_is_named_with_what_to_do(folder: Path, content: str) -> None:
     (folder / "state.json").write_text(content)
     message = (
-        f"{folder / 'state.json'} is corrupt, so nobody knows the platform's ports: `./lake up` writes it anew and"
+        f"{folder / 'state.json'} is corrupt, so the platform's ports are unknown: `./lake up` rewrites it and"
         " starts"
         " everything at new ports; the data stays"
     )
-    for question in (read_status, lambda platform: platform.endpoints):
+    for question in (read_status, lambda platform: platform.services):
         with pytest.raises(PlatformError) as said:
             question(Platform(folder))
         assert str(said.value) == message
@@ -158,7 +159,7 @@ def test_a_corrupt_record_is_named_with_what_to_do(folder: Path, content: str) -
 def test_a_platform_that_was_stopped_with_a_corrupt_record_is_still_one(folder: Path) -> None:
     (folder / "state.json").write_text("{")
     Platform(folder).down()
-    with pytest.raises(PlatformError, match=r"has no ports any more: `\./lake up` gives it new ones"):
+    with pytest.raises(PlatformError, match=r"no ports are recorded for .*: `\./lake up` gives it new ones"):
         read_status(Platform(folder))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from local.errors import CancelledError, PlatformError
 from local.services import processes as module
-from local.services.processes import Command, Processes, Ways
+from local.services.processes import Command, Processes, StopRules
 
 SLEEP = "import time; print('ready', flush=True); time.sleep(60)"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEP
@@ -120,7 +120,7 @@ OF_ITS_OWN = (
 def test_a_service_with_its_own_ways_is_found_by_its_pid_and_stopped_by_its_signal(tmp_path: Path) -> None:
     # What started it has left no marks in its environment.
     main = subprocess.Popen([sys.executable, "-c", OF_ITS_OWN], start_new_session=True, stderr=subprocess.DEVNULL)
-    ways = Ways(pid=lambda: main.pid if main.poll() is None else None, stop_signals=(signal.SIGINT,))
+    ways = StopRules(pid=lambda: main.pid if main.poll() is None else None, stop_signals=(signal.SIGINT,))
     processes = Processes(tmp_path, tmp_path / "logs", {"postgres": ways})
     while len(found := processes.find()["postgres"]) < 2:
         time.sleep(0.01)
@@ -137,7 +137,9 @@ def test_the_next_signal_comes_when_the_first_one_ends_nothing(tmp_path: Path) -
     main = subprocess.Popen([sys.executable, "-c", stubborn], start_new_session=True, stdout=subprocess.PIPE)
     assert main.stdout is not None
     main.stdout.readline()
-    ways = Ways(pid=lambda: main.pid if main.poll() is None else None, stop_signals=(signal.SIGINT, signal.SIGQUIT))
+    ways = StopRules(
+        pid=lambda: main.pid if main.poll() is None else None, stop_signals=(signal.SIGINT, signal.SIGQUIT)
+    )
     # Long enough for the second one to end it on a busy machine: then it would be killed.
     Processes(tmp_path, tmp_path / "logs", {"postgres": ways}).stop("postgres", grace_s=1)
     assert main.wait() == -signal.SIGQUIT

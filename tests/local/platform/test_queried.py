@@ -12,7 +12,7 @@ from local.look.show_status import print_status
 from local.look.status import DataStatus, Status, TableStatus
 from local.platform.job import looked_file, multi_table_arguments, places
 from local.platform.platform import CONNECTORS, Platform
-from local.platform.services import PORTS, PlatformOptions, Services
+from local.platform.services import PlatformOptions, Services
 from local.platform.start_options import left_behind
 from local.platform.state import passwords
 from local.platform.tables import DERIVED, HISTORY
@@ -22,16 +22,21 @@ from settings.load_pipeline import load_pipeline
 from spark_jobs.options import command_line, keys, properties
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, jdbc_settings
 from tests.local.dashboard.test_state import WELL, stage
+from tests.local.platform import built
 
 NAME = "pagilaquery"
 
 
 @pytest.fixture
 def services(tmp_path: Path) -> Services:
-    kept = passwords(tmp_path / "secrets")
-    return Services(
-        tmp_path, ports=dict.fromkeys(PORTS, 20_000), passwords=kept, options=PlatformOptions(pipeline=NAME)
-    )
+    return built.services(tmp_path, NAME, passwords=passwords(tmp_path / "secrets"))
+
+
+@pytest.fixture
+def platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Platform:
+    """One that was never up."""
+    monkeypatch.setattr(Platform, "services", property(lambda _self: type("S", (), {"pipeline": load_pipeline(NAME)})))
+    return Platform(tmp_path, PlatformOptions(pipeline=NAME))
 
 
 def test_nothing_of_kafka_is_started(tmp_path: Path) -> None:
@@ -92,16 +97,12 @@ def test_a_status_shows_no_way_that_there_is_not() -> None:
     assert not any(word in shown for word in ("topic", "landed", "slot", "landing"))
 
 
-def test_a_database_of_ones_own_keeps_nothing_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    platform = Platform(tmp_path, PlatformOptions(pipeline=NAME))
-    monkeypatch.setattr(Platform, "services", property(lambda _self: type("S", (), {"pipeline": load_pipeline(NAME)})))
+def test_a_database_of_ones_own_keeps_nothing_of_it(platform: Platform) -> None:
     assert left_behind(platform) == "everything is stopped; nothing of the pipeline is left in None"
 
 
-def test_a_platform_that_runs_says_what_it_has_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    platform = Platform(tmp_path, PlatformOptions(pipeline=NAME))
+def test_a_platform_that_runs_says_what_it_has_not(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Platform, "running", lambda _self: {"postgres"})
-    monkeypatch.setattr(Platform, "services", property(lambda _self: type("S", (), {"pipeline": load_pipeline(NAME)})))
     with pytest.raises(PlatformError, match="pipeline pagilaquery is queried, so it has no kafka, connect"):
         platform.require("postgres", "kafka", "connect")
 
@@ -112,8 +113,6 @@ def test_a_dashboard_without_stages_in_between_claims_no_more_than_is_known() ->
     assert found.reason == "the job runs, and each look brings what changed before it"
 
 
-def test_a_resnapshot_names_what_reads_queried_tables_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    platform = Platform(tmp_path, PlatformOptions(pipeline=NAME))
-    monkeypatch.setattr(Platform, "services", property(lambda _self: type("S", (), {"pipeline": load_pipeline(NAME)})))
+def test_a_resnapshot_names_what_reads_queried_tables_anew(platform: Platform) -> None:
     with pytest.raises(PlatformError, match=r"pipeline pagilaquery is queried: `\./lake reconcile --repair`"):
         resnapshot_tables(platform, (), Wanted())

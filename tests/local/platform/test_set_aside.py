@@ -9,15 +9,13 @@ import pytest
 from db.errors import LoadError
 from local.errors import FailingTablesError
 from local.platform.connectors import Connectors
-from local.platform.pipeline import LocalPipeline
-from local.platform.services import Services
 from local.platform.set_aside import SetAside
-from local.services.processes import Processes
 from local.sink import held
 from local.sink.held import Held
-from plugins.captured import INCLUDED_TABLES, shown
-from plugins.failures import Failure
-from tests.local.platform.test_tables import PASSWORDS, connectors, services
+from plugins.source.captured import INCLUDED_TABLES, shown
+from plugins.source.failures import Failure
+from tests.local.platform.built import moving, services
+from tests.local.platform.test_pipeline import connectors
 
 TABLES = ("address", "city", "country", "customer", "rental")
 
@@ -67,7 +65,7 @@ def test_a_file_that_is_corrupt_leaves_no_table_out(tmp_path: Path) -> None:
 
 
 def test_each_table_that_nothing_comes_of_has_a_line_with_its_way_out(tmp_path: Path) -> None:
-    found: Services = services(tmp_path, "pagila")
+    found = services(tmp_path, "pagila")
     (tmp_path / "sink").mkdir()
     record = Held(
         topic="pagila.public.rental", partition=0, offset=7, reason="pagila.public.rental[0] offset 7: no JSON"
@@ -76,11 +74,8 @@ def test_each_table_that_nothing_comes_of_has_a_line_with_its_way_out(tmp_path: 
     aside = SetAside(tmp_path / "connect" / "set-aside.json")
     for name in ("public.city", "public.former"):
         aside.put(name, "it fails")
-    pipeline = LocalPipeline(
-        tmp_path, services=found, passwords=PASSWORDS, processes=Processes(tmp_path, tmp_path / "logs")
-    )
     with pytest.raises(FailingTablesError) as said:
-        pipeline.check_all_flow()
+        moving(found).check_all_flow()
     assert str(said.value).splitlines() == [
         "2 of 5 tables are set aside",
         "    table public.city: it fails",

@@ -7,6 +7,7 @@ import pytest
 
 from local.errors import CancelledError, PlatformError
 from local.platform.startup import Startup, Step, StepState, uninterrupted
+from tests.waiting import PATIENCE_S
 
 
 class Log:
@@ -21,7 +22,7 @@ class Log:
 
 
 def test_a_step_runs_after_those_that_it_needs_and_beside_the_others() -> None:
-    log, together = Log(), threading.Barrier(2, timeout=5)
+    log, together = Log(), threading.Barrier(2, timeout=PATIENCE_S)
     with Startup(threading.Event(), log) as startup:
         first = startup.run("first", lambda: f"{together.wait() is not None}")
         startup.run("beside", lambda: f"{together.wait() is not None}")
@@ -38,7 +39,7 @@ def test_the_first_failure_is_raised_and_the_rest_gives_up() -> None:
         raise PlatformError("kafka has ended")
 
     def wait() -> None:
-        if cancelled.wait(10):
+        if cancelled.wait(PATIENCE_S):
             raise CancelledError("given up")
 
     def start() -> None:
@@ -78,12 +79,12 @@ def test_an_interrupt_ends_the_waiting_steps() -> None:
 
     def interrupt() -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        cancelled.wait(10)
+        cancelled.wait(PATIENCE_S)
 
     with pytest.raises(KeyboardInterrupt), Startup(cancelled, Log()) as startup:
         startup.run("postgres", interrupt)
     assert cancelled.is_set()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < PATIENCE_S
 
 
 def test_tidying_up_is_not_interrupted() -> None:

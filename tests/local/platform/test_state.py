@@ -6,25 +6,25 @@ from pathlib import Path
 import pytest
 
 from local.errors import PlatformError
-from local.platform.state import Lock, Record, passwords, read_record, write_private, write_record
-
-EMPTY = Record(ports={}, services=frozenset())
+from local.platform.record import Record, RecordFile
+from local.platform.services import PlatformOptions
+from local.platform.state import Lock, passwords
+from local.private_files import write_private
 
 
 def test_a_record_is_read_as_written(tmp_path: Path) -> None:
-    record = Record(ports={"kafka": 20_001}, services=frozenset({"kafka", "job"}))
-    write_record(tmp_path / "state.json", record)
-    assert read_record(tmp_path / "state.json") == record
+    record, services = RecordFile(tmp_path), frozenset({"kafka", "job"})
+    record.write(PlatformOptions(pipeline="pagila"), {"kafka": 20_001}, services)
+    assert record.read() == Record(ports={"kafka": 20_001}, services=services, pipeline="pagila")
 
 
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", '{"ports": {}}', '{"ports": 1, "services": []}', '{"ports": {"a": "b"}}']
 )
 def test_an_unreadable_record_is_an_empty_one(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "state.json"
-    path.write_text(content)
-    assert read_record(path) == EMPTY
-    assert read_record(tmp_path / "nothing.json") == EMPTY
+    assert RecordFile(tmp_path).read() == Record(ports={}, services=frozenset())
+    (tmp_path / "state.json").write_text(content)
+    assert RecordFile(tmp_path).read() == Record(ports={}, services=frozenset(), unreadable=True)
 
 
 def test_private_files_are_the_owners_alone_and_leave_nothing_behind(tmp_path: Path) -> None:

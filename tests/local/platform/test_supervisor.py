@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 
 from local.errors import CancelledError, LockedError, PlatformError
-from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.restarts import LIMIT, LONGEST_PAUSE_S, Ledger, read_restarts
+from local.platform.steps import SUPERVISOR
 from local.platform.supervisor import Supervisor
 
 
@@ -124,8 +124,9 @@ def test_a_connector_that_fails_at_a_table_goes_on_without_it_and_else_is_starte
 ) -> None:
     failing: list[str | None] = ["public.large", None]
     started: list[str] = []
-    pipeline = SimpleNamespace(source_name="shop-source", set_aside=lambda: failing.pop(0))
-    scene.platform.pipeline = pipeline  # type: ignore[attr-defined]
+    source = SimpleNamespace(name="shop-source")
+    connectors = SimpleNamespace(source=source, set_aside=lambda: failing.pop(0))
+    scene.platform.pipeline = SimpleNamespace(connectors=connectors)  # type: ignore[attr-defined]
     monkeypatch.setattr(Supervisor, "_failed", lambda _self: {"shop-source": "too large"})
     monkeypatch.setattr(Supervisor, "_api", lambda _self: SimpleNamespace(restart_failed=started.append))
     scene.supervisor.look()

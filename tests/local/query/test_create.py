@@ -10,16 +10,14 @@ from pyarrow import dataset, parquet
 from typer.testing import CliRunner
 
 from analytics.create_table import created_table
-from analytics.queries import Queried
 from cli.__main__ import app
 from contract.errors import UserError
 from local.platform import start_options
 from local.query import command
 from local.query.create import create
 from local.query.engine import QueryError, engine
-from local.query.query import LakeTable, Period, QueriedLake, ask, described
-from local.query.silver import Silver
-from tests.local.query.test_query import KnownLake, nothing_landed, set_aside
+from local.query.query import Period, QueriedLake, ask, described
+from tests.local.query.lakes import known_table, lake_of, rows
 
 COUNTRIES = ["Anguilla", "Côte d'Ivoire / a=b", "", None, "100%"]
 ADDRESSES = pyarrow.table(
@@ -41,16 +39,7 @@ BY_COUNTRY = (
 
 @pytest.fixture
 def lake(tmp_path: Path) -> QueriedLake:
-    table = LakeTable(
-        queried=Queried(table="addresses", outbox=False), lake=KnownLake(base_uri="memory:", rows_=ADDRESSES)
-    )
-    return QueriedLake(
-        database="datalake",
-        tables=[table],
-        silver=Silver(tmp_path / "silver"),
-        quarantine=set_aside,
-        landed=nothing_landed,
-    )
+    return lake_of(tmp_path, known_table("addresses", ADDRESSES))
 
 
 def make(lake: QueriedLake, sql: str, out: Path | None = None) -> dict[str, Any]:
@@ -58,11 +47,6 @@ def make(lake: QueriedLake, sql: str, out: Path | None = None) -> dict[str, Any]
     assert created is not None
     [row] = create(lake, created, Period(), out).to_pylist()
     return dict(row)
-
-
-def rows(lake: QueriedLake, sql: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = ask(lake, sql, Period()).to_pylist()
-    return found
 
 
 def left(folder: Path) -> list[str]:

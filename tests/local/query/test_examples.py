@@ -2,6 +2,7 @@
 
 import datetime
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,12 @@ import pyarrow
 import pytest
 
 from analytics.insert_into import inserted_rows
-from analytics.queries import QUERIES, Queried
+from analytics.queries import QUERIES
 from contract.errors import UserError
 from local.query.create import insert
-from local.query.query import LakeTable, Period, QueriedLake, ask, described
-from local.query.silver import Silver
+from local.query.query import LakeTable, Period, QueriedLake, described
 from settings.load_pipeline import PIPELINES
-from tests.local.query.test_query import KnownLake, nothing_landed, set_aside
+from tests.local.query.lakes import KnownLake, known_table, lake_of, rows
 
 ARROW = {
     "int": pyarrow.int32(),
@@ -57,28 +57,13 @@ def lake_schema(table: str) -> pyarrow.Schema:
 
 def lake_table(name: str) -> LakeTable:
     rows = [{"_hoodie_commit_time": "20261122110000000"} | row for row in ROWS[name]]
-    queried = Queried(
-        table=f"pagila_{name}", outbox=False, source=f"public.{name}", pipeline="pagila", example="pagila"
-    )
     table = pyarrow.Table.from_pylist(rows, schema=lake_schema(name))
-    return LakeTable(queried=queried, lake=KnownLake(base_uri="memory:", rows_=table))
+    return known_table(f"pagila_{name}", table, source=f"public.{name}", pipeline="pagila", example="pagila")
 
 
 @pytest.fixture
 def lake(tmp_path: Path) -> QueriedLake:
-    tables = [lake_table(name) for name in ROWS]
-    return QueriedLake(
-        database="datalake",
-        tables=tables,
-        silver=Silver(tmp_path / "silver"),
-        quarantine=set_aside,
-        landed=nothing_landed,
-    )
-
-
-def rows(lake: QueriedLake, sql: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = ask(lake, sql, Period()).to_pylist()
-    return found
+    return lake_of(tmp_path, *map(lake_table, ROWS))
 
 
 def add(lake: QueriedLake, sql: str = TEXTS["snapshot_customer_addresses"]) -> dict[str, Any]:
@@ -164,14 +149,8 @@ def test_rows_of_another_table_are_refused(lake: QueriedLake, sql: str, said: st
     assert not lake.silver.folder.exists()
 
 
-def test_without_the_examples_tables_there_is_no_such_view(lake: QueriedLake) -> None:
-    less = QueriedLake(
-        database="datalake",
-        tables=[lake_table("address")],
-        silver=lake.silver,
-        quarantine=set_aside,
-        landed=nothing_landed,
-    )
+def test_without_the_examples_tables_there_is_no_such_view(tmp_path: Path) -> None:
+    less = lake_of(tmp_path, lake_table("address"))
     assert set(less.views) == {"latest_addresses", "quarantine"}
     assert less.declared == {}
     with pytest.raises(UserError, match="there is no table customer_addresses"):
@@ -179,14 +158,9 @@ def test_without_the_examples_tables_there_is_no_such_view(lake: QueriedLake) ->
 
 
 def test_a_view_waits_for_the_first_commit_of_each_of_its_tables(lake: QueriedLake) -> None:
-    no_city = KnownLake(base_uri="memory:", rows_=lake.tables[1].lake.rows_.slice(0, 0))  # type: ignore[attr-defined]
-    waiting = QueriedLake(
-        database="datalake",
-        tables=[lake.tables[0], LakeTable(queried=lake.tables[1].queried, lake=no_city), *lake.tables[2:]],
-        silver=lake.silver,
-        quarantine=set_aside,
-        landed=nothing_landed,
-    )
+    address, city, *others = lake.tables
+    no_city = KnownLake(base_uri="memory:", rows_=lake_schema("city").empty_table())
+    waiting = replace(lake, tables=[address, replace(city, lake=no_city), *others])
     listed = {row["table"] for row in described(waiting).to_pylist()}
     assert "latest_addresses" in listed
     assert not {"addresses", "customer_addresses", "pagila_city"} & listed

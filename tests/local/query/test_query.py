@@ -1,19 +1,14 @@
 """A statement reads what it names, sees nothing but the lake's tables, and reaches no file and no network."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow
 import pytest
 
-from analytics.queries import Queried
 from contract.errors import UserError
-from local.look.lake import Lake
 from local.query.engine import QueryError, engine
-from local.query.quarantined import SCHEMA
-from local.query.query import LakeTable, Period, QueriedLake, ask, described
-from local.query.silver import Silver
+from local.query.query import Period, QueriedLake, ask, described
+from tests.local.query.lakes import KnownLake, known_table, lake_of, rows
 
 ORDERS = pyarrow.table(
     {
@@ -30,56 +25,16 @@ ORDERS = pyarrow.table(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnownLake(Lake):
-    """A table in memory, which notes what is read of it."""
-
-    rows_: pyarrow.Table
-    read: list[list[str]] = field(default_factory=list)
-
-    def schema(self) -> pyarrow.Schema:
-        return self.rows_.schema
-
-    def exists(self) -> bool:
-        return bool(self.rows_.num_rows)
-
-    def stream(self, columns: list[str], batch_rows: int) -> Iterator[pyarrow.RecordBatch]:
-        self.read.append(columns)
-        yield from self.rows_.select(columns).to_batches(max_chunksize=batch_rows)
-
-
-def set_aside(tables: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-    rows = [{"lake_table": table, "reason": "type: a (not int)", "text": "{}"} for table in tables]
-    yield pyarrow.RecordBatch.from_pylist(rows, schema=SCHEMA)
-
-
-def nothing_landed(_topics: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-    return iter(())
+@pytest.fixture
+def lake(tmp_path: Path) -> QueriedLake:
+    no_city = ORDERS.slice(0, 0).select(["_hoodie_record_key", "order_id"])
+    return lake_of(tmp_path, known_table("cdc_events", ORDERS, outbox=True), known_table("cities", no_city))
 
 
 @pytest.fixture
-def orders() -> KnownLake:
-    return KnownLake(base_uri="memory:", rows_=ORDERS)
-
-
-@pytest.fixture
-def lake(orders: KnownLake, tmp_path: Path) -> QueriedLake:
-    cities = KnownLake(base_uri="memory:", rows_=ORDERS.slice(0, 0).select(["_hoodie_record_key", "order_id"]))
-    tables = [
-        LakeTable(queried=Queried(table="cdc_events", outbox=True), lake=orders),
-        LakeTable(queried=Queried(table="cities", outbox=False), lake=cities),
-    ]
-    return QueriedLake(
-        database="datalake",
-        tables=tables,
-        silver=Silver(tmp_path / "silver"),
-        quarantine=set_aside,
-        landed=nothing_landed,
-    )
-
-
-def rows(lake: QueriedLake, sql: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = ask(lake, sql, Period()).to_pylist()
+def orders(lake: QueriedLake) -> KnownLake:
+    found = lake.tables[0].lake
+    assert isinstance(found, KnownLake)
     return found
 
 

@@ -8,9 +8,8 @@ import pytest
 
 from analytics.queries import QUERIES, Queried, named_queries
 from contract.history import COMMIT, ENDED, VALID_FROM, VERSION
-from local.query.query import LakeTable, Period, QueriedLake, ask
-from local.query.silver import Silver
-from tests.local.query.test_query import KnownLake, nothing_landed, set_aside
+from local.query.query import QueriedLake
+from tests.local.query.lakes import known_table, lake_of, rows
 
 
 def at(hour: int) -> datetime:
@@ -31,31 +30,16 @@ VERSIONS = [
 @pytest.fixture
 def lake(tmp_path: Path) -> QueriedLake:
     names = ["city_id", "city", VALID_FROM, ENDED, COMMIT, VERSION]
-    rows = [dict(zip(names, version, strict=True)) for version in VERSIONS]
-    kept = pyarrow.Table.from_pylist([{"_hoodie_record_key": "x", **row} for row in rows])
-    city = Queried(table="pagila_city", outbox=False, key=("city_id",), history="pagila_city_history")
-    tables = [
-        LakeTable(queried=city, lake=KnownLake(base_uri="memory:", rows_=kept.slice(0, 0))),
-        LakeTable(
-            queried=Queried(table="pagila_city_history", outbox=False), lake=KnownLake(base_uri="memory:", rows_=kept)
-        ),
-    ]
-    return QueriedLake(
-        database="datalake",
-        tables=tables,
-        silver=Silver(tmp_path / "silver"),
-        quarantine=set_aside,
-        landed=nothing_landed,
-    )
+    versions = [dict(zip(names, version, strict=True)) for version in VERSIONS]
+    kept = pyarrow.Table.from_pylist([{"_hoodie_record_key": "x", **version} for version in versions])
+    city = known_table("pagila_city", kept.slice(0, 0), key=("city_id",), history="pagila_city_history")
+    return lake_of(tmp_path, city, known_table("pagila_city_history", kept))
 
 
 def test_a_version_holds_until_the_next_one_or_the_rows_end(lake: QueriedLake) -> None:
-    found = ask(
-        lake,
-        "SELECT city_id, city, valid_from, valid_to FROM versions_pagila_city ORDER BY city_id, valid_from, valid_to",
-        Period(),
-    )
-    assert [tuple(row.values()) for row in found.to_pylist()] == [
+    columns = "city_id, city, valid_from, valid_to"
+    found = rows(lake, f"SELECT {columns} FROM versions_pagila_city ORDER BY city_id, valid_from, valid_to")
+    assert [tuple(row.values()) for row in found] == [
         (1, "one", at(10), at(11)),
         (1, "un", at(11), at(11)),
         (1, "uno", at(11), None),

@@ -5,9 +5,9 @@ import pytest
 
 from local.errors import PlatformError
 from local.services.connect import Connect
-from local.services.given_plugins import JDBC, LENSES, GivenPlugin
-from plugins import every_value, is_truncate
-from plugins.archive import RESOURCES_JAR
+from local.services.user_plugins import JDBC, LENSES, UserPlugin
+from plugins.releases.archive import RESOURCES_JAR
+from plugins.workers.worker_classes import EVERY_VALUE, IS_TRUNCATE
 
 
 def connect(folder: Path, lenses: Path | None = None) -> Connect:
@@ -53,7 +53,7 @@ def test_the_classes_that_configurations_name_are_in_debeziums_plugin_and_stay_t
         (jar,) = (tmp_path / "plugins").glob(f"debezium-*/{RESOURCES_JAR}")
         jars.append(jar.read_bytes())
     with zipfile.ZipFile(jar) as packed:
-        for name in (is_truncate.PREDICATE, every_value.CONVERTER):
+        for name in (IS_TRUNCATE.name, EVERY_VALUE.name):
             assert packed.read(f"{name.replace('.', '/')}.class").startswith(b"\xca\xfe\xba\xbe")
     assert jars[0] == jars[1]
 
@@ -86,7 +86,7 @@ def released(folder: Path, jar: str, *, packed: bool) -> Path:
     ],
 )
 def test_a_release_joins_the_plugins_and_leaves_them(
-    tmp_path: Path, given: GivenPlugin, jar: str, found: tuple[str, str], *, packed: bool
+    tmp_path: Path, given: UserPlugin, jar: str, found: tuple[str, str], *, packed: bool
 ) -> None:
     plugins = tmp_path / "worker" / "plugins"
     plugins.mkdir(parents=True)
@@ -113,7 +113,7 @@ def test_the_worker_looks_into_every_class_of_a_given_plugin(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("given", [LENSES, JDBC])
 @pytest.mark.parametrize("content", [None, b"text"])
-def test_a_wrong_path_is_one_line(tmp_path: Path, given: GivenPlugin, content: bytes | None) -> None:
+def test_a_wrong_path_is_one_line(tmp_path: Path, given: UserPlugin, content: bytes | None) -> None:
     release = tmp_path / "release.zip"
     if content is not None:
         release.write_bytes(content)
@@ -133,7 +133,7 @@ def test_a_wrong_path_is_one_line(tmp_path: Path, given: GivenPlugin, content: b
         ),
     ],
 )
-def test_a_release_of_something_else_is_refused(tmp_path: Path, given: GivenPlugin, jar: str, wanted: str) -> None:
+def test_a_release_of_something_else_is_refused(tmp_path: Path, given: UserPlugin, jar: str, wanted: str) -> None:
     plugins = tmp_path / "plugins"
     plugins.mkdir()
     with pytest.raises(PlatformError, match=wanted):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
 from contract.text import UTF_8_FLAG
@@ -16,23 +15,22 @@ from local.services.connect import Connect
 from local.services.kafka.users import ADMIN
 from local.services.processes import Processes
 from local.setup.jars import jar_folder
-from local.setup.java import java_binary
 from local.setup.ports import choose
-from local.tools.worker_classes import compile_classes
-from plugins import utf8_only
-from plugins.archive import write_resources
+from local.tools.worker_classes import compile_classes, java_gateway
 from plugins.connector_settings import SinkSettings
-from plugins.sink_connector import sink_connector
-from plugins.topics import PlannedTopic
+from plugins.kafka.topics import PlannedTopic
+from plugins.releases.archive import write_resources
+from plugins.sink.sink_connector import sink_connector
+from plugins.workers.worker_classes import UTF8_ONLY, only_in_utf8, resources
 from tests.broker import RunningBroker
-from tests.local.sink.harness import wait_until
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
 TEXT = "ä€😀"
 MIB = 1024 * 1024
 SOURCES = [Path(__file__).with_name(f"{name}.java") for name in ("PlainTask", "PlainSink")]
-START_S, LANDING_S = 300, 120
+START_S = 300
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +53,7 @@ def worker(
         login=kafka.users.java_login(ADMIN),
     )
     (connect.plugins / "plain").mkdir(parents=True)
-    write_resources({**plugin, **utf8_only.resources()}, connect.plugins / "plain" / "plain.jar")
+    write_resources({**plugin, **resources(UTF8_ONLY)}, connect.plugins / "plain" / "plain.jar")
     processes = Processes(folder, folder / "logs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LANG", "C")
@@ -80,10 +78,10 @@ def landed(worker: Connect, broker: RunningBroker, topic: str, values: list[byte
     own = {"connector.class": "cdclake.PlainSink", "tasks.max": "1", "topics": topic, "file": str(file)}
     sink = sink_connector(SinkSettings(topics=(topic,), bucket="landing", region="us-east-1"))
     shared = {name: value for name, value in sink.items() if not name.startswith("connect.s3.")}
-    worker.api.put_connector(topic, utf8_only.checked({**shared, **own, **worker.acting_as(ADMIN, worker.login)}))
+    worker.api.put_connector(topic, only_in_utf8({**shared, **own, **worker.acting_as(ADMIN, worker.login)}))
     try:
         size = sum(len(value) + 1 for value in values)
-        wait_until(lambda: file.exists() and file.stat().st_size >= size, "all is landed", seconds=LANDING_S)
+        wait_until(lambda: file.exists() and file.stat().st_size >= size, "all is landed")
     finally:
         with contextlib.suppress(Exception):
             worker.api.delete_connector(topic)
@@ -108,17 +106,13 @@ def test_no_task_starts_on_a_jvm_that_would_change_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str], refusal: str | None
 ) -> None:
     monkeypatch.setenv("LC_ALL", "C")
-    write_resources(utf8_only.resources(), tmp_path / "own.jar")
+    write_resources(resources(UTF8_ONLY), tmp_path / "own.jar")
     path = f"{tmp_path / 'own.jar'}:{jar_folder('kafka')}/*"
-    port = launch_gateway(classpath=path, java_path=str(java_binary()), javaopts=flags, die_on_exit=True)
-    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
-    try:
+    with java_gateway(path, flags) as gateway:
         step = (
-            gateway.jvm.java.lang.Class.forName(utf8_only.TRANSFORMATION)
+            gateway.jvm.java.lang.Class.forName(UTF8_ONLY.name)
             .getConstructors()[0]
             .newInstance(gateway.new_array(gateway.jvm.Object, 0))
         )
         with contextlib.nullcontext() if refusal is None else pytest.raises(Py4JJavaError, match=refusal):
             step.configure(gateway.jvm.java.util.HashMap())
-    finally:
-        gateway.shutdown()

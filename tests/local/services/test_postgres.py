@@ -9,7 +9,7 @@ import subprocess
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,11 @@ import pytest
 from psycopg2.extras import LogicalReplicationConnection, PhysicalReplicationConnection
 
 from local.errors import PlatformError
-from local.services.passing_postgres import STOP_S, processes_of
-from local.services.postgres import Postgres
+from local.services.postgres import STOP_S, Postgres, processes_of
 from local.services.postgres_cluster import FALLBACK_PARENT, STOPPING, PostgresError
 from local.services.processes import Processes
 from tests.conftest import free_port
+from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.integration
 PASSWORD = "a-Password/1"
@@ -93,7 +93,7 @@ def test_goes_on_from_its_data_after_a_stop_and_after_a_crash(server: Server) ->
     ask(server.postgres, "INSERT INTO kept VALUES (2)")
     crashed = server.pid()
     os.kill(crashed, signal.SIGKILL)
-    psutil.wait_procs([psutil.Process(crashed)], timeout=10)
+    psutil.wait_procs([psutil.Process(crashed)], timeout=PATIENCE_S)
 
     server.start()
     assert ask(server.postgres, "SELECT count(*) FROM kept") == 2
@@ -212,20 +212,13 @@ def test_a_server_that_runs_by_older_rules_gets_the_new_ones(confining: Postgres
     wait_until(lambda: not gives_copies(confining))
 
 
-def wait_until(reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 AS_ORDINARY_USER = """
 import contextlib, os, sys
 from pathlib import Path
 import psycopg2
-from local.services.passing_postgres import passing_postgres
+from local.services.postgres import temporary_postgres
 assert os.geteuid() != 0
-with passing_postgres(Path(sys.argv[1])) as server:
+with temporary_postgres(Path(sys.argv[1])) as server:
     with contextlib.closing(psycopg2.connect(**server.connection_parameters())) as connection:
         connection.cursor().execute("SELECT 1")
     print(server.cluster.data_dir)

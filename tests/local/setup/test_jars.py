@@ -119,7 +119,9 @@ def test_a_missing_set_says_what_to_do(registry: dict[str, Any]) -> None:
 
 
 def test_the_lock_names_every_declared_set() -> None:
-    locked = json.loads(jars.JARS_LOCK.read_text())
+    text = jars.JARS_LOCK.read_text()
+    locked = json.loads(text)
+    assert jars.lock_text(locked) == text
     assert set(locked) == {"kafka", "s3proxy", "spark", "debezium", "postgresql", "trino", "yarn"}
     for files in locked.values():
         assert all(len(entry["sha256"]) == 64 and entry["size"] > 0 for entry in files.values())

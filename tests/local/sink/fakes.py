@@ -16,7 +16,7 @@ from local.sink.settings import TaskSettings
 from local.sink.store import LandingStore
 from local.sink.task import SinkTask
 from plugins.connector_settings import SinkSettings
-from plugins.sink_connector import sink_connector
+from plugins.sink.sink_connector import sink_connector
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -59,32 +59,8 @@ class Clock:
         return self.now
 
 
-class FakeMessage:
-    """A record, as confluent_kafka gives it."""
-
-    def __init__(self, partition: Partition, offset: int, value: Value, error: KafkaError | None = None) -> None:
-        self._partition, self._offset, self._value, self._error = partition, offset, value, error
-
-    def error(self) -> KafkaError | None:
-        return self._error
-
-    def topic(self) -> str:
-        return self._partition.topic
-
-    def partition(self) -> int:
-        return self._partition.number
-
-    def offset(self) -> int:
-        return self._offset
-
-    def key(self) -> bytes:
-        return b'{"k": 0}'
-
-    def value(self) -> Value:
-        return self._value
-
-    def timestamp(self) -> tuple[int, int]:
-        return (1, 1_000 + self._offset)
+def record(partition: Partition, offset: int, value: Value) -> Message:
+    return Message(*partition, offset, b'{"k": 0}', value, None, None, (1, 1_000 + offset))
 
 
 class FakeTopic:
@@ -137,12 +113,11 @@ class FakeConsumer(GroupConsumer):
         fake = self._fakes[partition]
         del self._positions[partition]
         if position < fake.low:
-            gone = KafkaError(KafkaError._AUTO_OFFSET_RESET)
-            return cast("Message", FakeMessage(partition, -1, None, gone))
+            return Message(*partition, error=KafkaError(KafkaError._AUTO_OFFSET_RESET))
         offset = min((number for number in fake.records if number >= position), default=None)
         # Behind the others: it is their turn now.
         self._positions[partition] = position if offset is None else offset + 1
-        return None if offset is None else cast("Message", FakeMessage(partition, offset, fake.records[offset]))
+        return None if offset is None else record(partition, offset, fake.records[offset])
 
     def read_from(self, positions: Mapping[Partition, int]) -> None:
         self._positions = dict(positions)

@@ -6,8 +6,7 @@ import json
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,13 +25,13 @@ from local.sink.settings import TaskSettings
 from local.sink.store import LandingStore, s3_client
 from local.sink.task import SinkTask
 from plugins.connector_settings import SinkSettings
-from plugins.sink_connector import sink_connector
+from plugins.sink.sink_connector import sink_connector
 from tests.broker import RunningBroker
+from tests.waiting import PATIENCE_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 BUCKET = "landing"
 REQUEST_S = 60.0
-PATIENCE_S = 120.0
 
 _numbers = itertools.count(1)
 
@@ -200,10 +199,3 @@ class RunningTask:
         assert not self._thread.is_alive()
         if self.error is not None:
             raise self.error
-
-
-def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = PATIENCE_S) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not so after {seconds:.0f} s: {what}"
-        time.sleep(0.05)

@@ -22,11 +22,12 @@ from local.sink.errors import SinkError
 from local.sink.held import Held
 from local.sink.settings import TaskSettings
 from local.sink.task import SinkTask
-from plugins.sink_connector import sink_connector
-from plugins.versions import load_versions
+from plugins.releases.versions import load_versions
+from plugins.sink.sink_connector import sink_connector
 from tests.local.sink.beside import CONNECTOR, LAYOUTS, REFUSED, RUNS, SETTINGS, STAND_IN, VALUES, Setting, Value
 from tests.local.sink.faulty_s3 import FaultyS3
-from tests.local.sink.harness import BUCKET, ROOT, Pipeline, RunningTask, Services, wait_until
+from tests.local.sink.harness import BUCKET, ROOT, Pipeline, RunningTask, Services
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 RELEASE = "LENSES_PLUGIN"
@@ -103,7 +104,7 @@ class Connector:
 
     def restart(self) -> None:
         self._api.restart_failed(self._connector or "")
-        wait_until(lambda: self.failure() is None, "the task runs again", seconds=WORKER_S)
+        wait_until(lambda: self.failure() is None, "the task runs again")
 
     def stop(self) -> None:
         if self._connector is not None:
@@ -209,9 +210,9 @@ def test_an_outage_of_s3_loses_nothing(sink: Sink, services: Services, fault: st
             sink.restart()
         assert s3.refused
         if LAYOUTS[fault]:
-            wait_until(lambda: "resume" in (sink.failure() or ""), "it can't resume in this layout", seconds=60)
+            wait_until(lambda: "resume" in (sink.failure() or ""), "it can't resume in this layout")
             return
-        wait_until(lambda: len(pipeline.landed()) >= 100, "the rest is landed", seconds=60)
+        wait_until(lambda: len(pipeline.landed()) >= 100, "the rest is landed")
         assert sorted(landed(pipeline), key=str) == sorted((json.loads(event) for event in events), key=str)
     finally:
         sink.stop()

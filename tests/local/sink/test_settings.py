@@ -8,7 +8,7 @@ from contract.sizes import SizeLimits
 from local.sink.errors import SinkError
 from local.sink.settings import DeadLetters, TaskSettings
 from plugins.connector_settings import SinkSettings
-from plugins.sink_connector import sink_connector
+from plugins.sink.sink_connector import sink_connector
 
 SINK = SinkSettings(topics=("orders",), bucket="landing", region="us-east-1", endpoint="http://127.0.0.1:9000")
 TO_ORDERS = sink_connector(SINK)["connect.s3.kcql"]

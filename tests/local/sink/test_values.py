@@ -4,11 +4,10 @@ import json
 import struct
 
 import pytest
-from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-from local.setup.java import java_binary
 from local.sink.errors import MalformedValueError
 from local.sink.values import LONGEST_STRING, check_key, content, line
+from local.tools.worker_classes import java_gateway
 from tests.cases import chance
 
 BIG = "123456789012345678901234567890"
@@ -97,18 +96,14 @@ def test_whatever_python_writes_of_a_double_is_the_same_number_for_the_connector
 def test_no_double_as_java_spells_it_is_refused_or_read_as_another() -> None:
     count = 20_000
     ranges = [(0.0, 1e-309), (1e16, 1e19), (1e-5, 1e7), (1e22, 1e26), (-1e19, -1e-300)]
-    port = launch_gateway(java_path=str(java_binary()), die_on_exit=True)
-    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
-    java = gateway.jvm.java
-    try:
+    with java_gateway() as gateway:
+        java = gateway.jvm.java
         for seed, (low, high) in enumerate(ranges):
             doubles = java.util.Random(seed).doubles(count, low, high).toArray()
             bits = java.nio.ByteBuffer.allocate(8 * count)
             bits.asDoubleBuffer().put(doubles)
             spelled = java.util.Arrays.toString(doubles).encode()
             assert content(spelled) == list(struct.unpack(f">{count}d", bits.array()))
-    finally:
-        gateway.shutdown()
 
 
 def test_of_equal_names_the_last_one_counts() -> None:

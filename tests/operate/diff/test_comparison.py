@@ -31,10 +31,10 @@ def test_another_hash_of_an_asset_is_no_change(templates: Templates) -> None:
     assert not compare("dev", "the snapshot", before, after).any
 
 
-def test_a_replaced_database_says_what_is_lost_and_what_goes_with_it(templates: Templates) -> None:
-    templates.properties("database", "AWS::RDS::DBCluster")["DBClusterIdentifier"] = "another"
-    templates.resource("database", "AWS::RDS::DBCluster")["UpdateReplacePolicy"] = "Delete"
-    found = templates.compared()
+def test_a_replaced_database_says_what_is_lost_and_what_goes_with_it(of_prod: Templates) -> None:
+    of_prod.properties("database", "AWS::RDS::DBCluster")["DBClusterIdentifier"] = "another"
+    of_prod.resource("database", "AWS::RDS::DBCluster")["UpdateReplacePolicy"] = "Delete"
+    found = of_prod.compared()
     assert lines(found, "Data lost or left behind") == [
         "database/Database (RDS DBCluster) replaced: lost: every row of the database, its backups and the connector's"
         " slot"
@@ -72,14 +72,14 @@ def test_a_bucket_that_goes_says_what_becomes_of_its_objects(templates: Template
     assert ("lost: every object in it" in line) != kept
 
 
-def test_a_port_that_opens_and_one_that_closes_are_told(templates: Templates) -> None:
-    rule = templates.properties("database", "AWS::EC2::SecurityGroupIngress")
+def test_a_port_that_opens_and_one_that_closes_are_told(of_prod: Templates) -> None:
+    rule = of_prod.properties("database", "AWS::EC2::SecurityGroupIngress")
     opened = {"GroupId": rule["GroupId"], "IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, "CidrIp": "0.0.0.0/0"}
-    templates.after["database"]["Resources"]["Open"] = {"Type": "AWS::EC2::SecurityGroupIngress", "Properties": opened}
+    of_prod.after["database"]["Resources"]["Open"] = {"Type": "AWS::EC2::SecurityGroupIngress", "Properties": opened}
     said = "database/<DatabaseAccess>: tcp 22 {}in from everybody (0.0.0.0/0)"
-    assert lines(templates.compared(), "Network wider") == [said.format("")]
-    templates.before, templates.after = templates.after, templates.before
-    found = templates.compared()
+    assert lines(of_prod.compared(), "Network wider") == [said.format("")]
+    of_prod.before, of_prod.after = of_prod.after, of_prod.before
+    found = of_prod.compared()
     assert lines(found, "Network narrower") == [said.format("no longer ")]
     assert lines(found, "Network wider") == []
 
@@ -103,11 +103,11 @@ def statement(templates: Templates) -> dict[str, Any]:
     return next(each for each in policy["Statement"] if isinstance(each["Action"], list) and each["Effect"] == "Allow")
 
 
-def test_an_action_that_comes_and_one_that_goes_are_told(templates: Templates) -> None:
-    actions = statement(templates)["Action"]
+def test_an_action_that_comes_and_one_that_goes_are_told(of_prod: Templates) -> None:
+    actions = statement(of_prod)["Action"]
     gone = actions.pop()
     actions.append("iam:PassRole")
-    found = templates.compared()
+    found = of_prod.compared()
     assert [line.partition(" on ")[0] for line in lines(found, "Rights wider")] == [
         "processing: <RolesNodes> may now iam:PassRole"
     ]
@@ -127,10 +127,10 @@ def test_a_wildcard_that_holds_what_was_there_is_wider_alone(of_prod: Templates)
     assert lines(changes, "Rights narrower") == []
 
 
-def test_a_denial_that_goes_widens(templates: Templates) -> None:
-    policy = templates.properties("lake", "AWS::S3::BucketPolicy")["PolicyDocument"]
+def test_a_denial_that_goes_widens(of_prod: Templates) -> None:
+    policy = of_prod.properties("lake", "AWS::S3::BucketPolicy")["PolicyDocument"]
     del policy["Statement"][0]
-    assert lines(templates.compared(), "Rights wider") == [
+    assert lines(of_prod.compared(), "Rights wider") == [
         "lake: everybody is no longer denied s3:* on <Artefacts>, <Artefacts>/*"
         ' if {"Bool": {"aws:SecureTransport": "false"}}'
     ]
@@ -146,12 +146,12 @@ def test_a_managed_policy_that_is_handed_out_by_hand_is_told_by_its_rights(of_pr
     assert lines(found, "Rights narrower") == []
 
 
-def test_connectors_and_steps_are_told_as_what_our_handlers_do(templates: Templates) -> None:
-    templates.request("connectors", "Custom::Connector", "Source")["connectorConfiguration"]["poll.interval.ms"] = "1"
-    templates.request("connectors", "Custom::Connector", "Sink")["kafkaConnectVersion"] = "4.0.x"
-    templates.request("processing", "Custom::EmrStep")["arguments"].append("--verbose")
-    templates.request("connectors", "Custom::Plugin", "SourcePlugin")["prefix"] = "other/"
-    found = templates.compared()
+def test_connectors_and_steps_are_told_as_what_our_handlers_do(of_prod: Templates) -> None:
+    of_prod.request("connectors", "Custom::Connector", "Source")["connectorConfiguration"]["poll.interval.ms"] = "1"
+    of_prod.request("connectors", "Custom::Connector", "Sink")["kafkaConnectVersion"] = "4.0.x"
+    of_prod.request("processing", "Custom::EmrStep")["arguments"].append("--verbose")
+    of_prod.request("connectors", "Custom::Plugin", "SourcePlugin")["prefix"] = "other/"
+    found = of_prod.compared()
     assert lines(found, "Recreated") == [
         "connectors/SinkConnector (Connector): the connector, under its name: progress stays",
         "processing/Stepcdcevents (EmrStep): the job restarts after its commit",

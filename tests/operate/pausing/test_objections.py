@@ -1,6 +1,6 @@
 """What a database that isn't the environment's own keeps for its slot, as the command says it.
 
-The database is the tests' own here; which one a pipeline logs in to is tests/operate/test_resnapshot.py's.
+The database is the tests' own here; which one a pipeline logs in to is tests/operate/resnapshot/test_outbox.py's.
 """
 
 import contextlib

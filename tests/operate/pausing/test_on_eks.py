@@ -9,7 +9,7 @@ from operate.pausing.on_eks import NODES_LIMIT_S
 from operate.pausing.pause import Options, pause
 from operate.pausing.resume import resume
 from operate.pausing.what_stops import AURORA, CONNECTORS, WHAT_STOPS
-from plugins.kubernetes_api import UnreachableError
+from plugins.workers.kubernetes_api import UnreachableError
 from stacks.paused import Paused
 from tests.operate.pausing.cloud import EPOCH, Cloud
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from contract.errors import CANNOT
 from operate.errors import OperateError
 from operate.pausing import objections
 from operate.pausing.arrival import LIMIT_S
@@ -143,9 +144,9 @@ def test_what_was_broken_off_is_finished_by_the_same_command(cloud: Cloud, broke
 
 @pytest.mark.parametrize("stack", ["monitoring", "connectors", "processing"])
 def test_a_deployment_that_fails_ends_it_with_the_two_ways_on(cloud: Cloud, stack: str) -> None:
-    cloud.cdk_status[stack] = 1
+    cloud.cdk_status[stack] = CANNOT
     said = refused(cloud)
-    assert f"the deployment of dev-cdc-lake-{stack} ended with status 1" in said
+    assert f"the deployment of dev-cdc-lake-{stack} failed, for the reason above" in said
     assert "`./lake aws pause -e dev` goes on from here, `./lake aws resume -e dev` goes back" in said
     assert cloud.database == "available"
     cloud.cdk_status.clear()

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from contract.errors import CANNOT
 from operate import deploy
 from operate.errors import OperateError
 from operate.outputs import output
@@ -56,8 +57,8 @@ def test_a_pause_that_was_broken_off_is_taken_back(cloud: Cloud) -> None:
 
 
 def test_a_resume_that_failed_goes_on(paused: Cloud) -> None:
-    paused.cdk_status["all"] = 1
-    assert run(paused) == 1
+    paused.cdk_status["all"] = CANNOT
+    assert run(paused) == CANNOT
     assert paused.said[-1] == "dev isn't whole yet, for the reason above: `./lake aws resume -e dev` goes on from here"
     paused.cdk_status.clear()
     assert run(paused) == 0

@@ -199,12 +199,6 @@ def definition(resources: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def columns(resources: dict[str, Any]) -> list[dict[str, Any]]:
-    [table] = resources["DataSet"]["Properties"]["PhysicalTableMap"].values()
-    found: list[dict[str, Any]] = table["CustomSql"]["Columns"]
-    return found
-
-
 def athena(resources: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = resources["WorkGroup"]["Properties"]["WorkGroupConfiguration"]
     return found
@@ -221,7 +215,6 @@ def grant(resources: dict[str, Any]) -> dict[str, Any]:
 
 
 MUTATIONS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
-    "a column that the data set hasn't any more": ("dashboard-sound", lambda r: columns(r).pop(0)),
     "a data set of somebody else's": (
         "dashboard-sound",
         lambda r: definition(r)["DataSetIdentifierDeclarations"][0].update(

@@ -12,8 +12,8 @@ import pytest
 from botocore.validate import validate_parameters
 
 from contract.rds_ca import root
-from plugins import utf8_only
 from plugins.connector_names import GENERATION
+from plugins.workers.worker_classes import UTF8_ONLY, resources
 from settings.load import load
 from stacks.connectors.worker_file import properties_file
 from stacks.gate import plain_text, request_of
@@ -126,9 +126,9 @@ def test_the_database_must_be_the_one_that_its_regions_authority_signed(
     resource = configuration["driver.sslfactoryarg"].removeprefix("classpath:")
     plugins = {key: value["resources"] for key, value in requests(both[name], "Custom::Plugin").items()}
     (source,) = (files for key, files in plugins.items() if key.startswith("Source"))
-    assert source == {resource: root(load(name).region), **utf8_only.resources()}
+    assert source == {resource: root(load(name).region), **resources(UTF8_ONLY)}
     (sink,) = (files for key, files in plugins.items() if key.startswith("Sink"))
-    assert sink == utf8_only.resources()
+    assert sink == resources(UTF8_ONLY)
 
 
 @ENVIRONMENTS

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from plugins.topics import PlannedTopic
+from plugins.kafka.topics import PlannedTopic
 from settings.load import load
 from stacks.gate import request_of
 from stacks.gate.template import LATER

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from contract.stop_file import TOKEN
+from contract.lake import STOP_FILE
 from contract.tags import FORMER_OWNER, OWNER
 from stacks.handlers import connector, connector_plugin, emr_step, kubernetes_connector
-from tests.plugins.server import Server, body
+from tests.plugins.releases.server import Server, body
 from tests.stacks.handlers.cloudformation import Stack, World
 from tests.stacks.handlers.emr_step.cluster import Cluster, keys
 from tests.stacks.handlers.kubernetes.cluster import FakeCluster, image_of
@@ -140,7 +140,7 @@ def step_kind(world: World, cluster: Cluster) -> Kind:
             "names": cluster.wanted("--op", "UPSERT", name="dev-cdc-lake-shop_orders")
             | {"further": [{"name": other["name"], "arguments": other["arguments"]}]},
         },
-        there=lambda: [[*step.args[:-1], f"stop.file={TOKEN}"] for step in running()],
+        there=lambda: [[*step.args[:-1], f"stop.file={STOP_FILE}"] for step in running()],
         as_wanted=commands,
         identity=lambda: [step.id for step in running()],
         busy_until=lambda until: setattr(cluster, "throttled_until", until),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.plugins.server import serving
+from tests.plugins.releases.server import serving
 from tests.stacks.handlers.cloudformation import DeploymentError, failing, succeeds
 from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kinds import Kind, connector_kind, eks_kind, plugin_kind, step_kind
@@ -33,7 +33,7 @@ Choose = Callable[..., Kind]
 @pytest.fixture
 def choose(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Choose]:
     """Choose a kind by its name; only its services are there then."""
-    monkeypatch.setattr("plugins.download.WAITS_SECONDS", ())
+    monkeypatch.setattr("plugins.releases.download.WAITS_SECONDS", ())
     value = request.getfixturevalue
     with serving() as server:
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from botocore import loaders
 
-from contract.stop_file import TOKEN
+from contract.lake import STOP_FILE
 from stacks import handler_code
 
 MODULES = ("connector_plugin", "connector", "bootstrap_brokers", "topics")
@@ -17,7 +17,7 @@ def test_the_staged_handlers_can_be_called(tmp_path: Path) -> None:
     staged = handler_code.stage("plugins", staging=tmp_path)
     script = "\n".join(
         [
-            "import importlib, plugins.archive, plugins.download",
+            "import importlib, plugins.releases.archive, plugins.releases.download",
             "from stacks.handlers import connector_restarts",
             "assert callable(connector_restarts.handler)",
             f"for name in {MODULES}:",
@@ -47,7 +47,7 @@ def test_a_handler_without_packages_has_the_contract(tmp_path: Path) -> None:
     script = "from stacks.handlers import emr_step, emr_steps; print(emr_steps.TOKEN)"
     environment = {**os.environ, "PYTHONPATH": str(staged)}
     run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert run.stdout.strip() == TOKEN, run.stderr
+    assert run.stdout.strip() == STOP_FILE, run.stderr
 
 
 def test_lambda_takes_the_staged_api_model(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The topics' custom resource on a real broker: first deployment, update, rollback, retry, deletion.
 
 It runs as a user that may do what its role may on AWS, by the very statements. The login itself is IAM's there;
-tests/operate/test_reader.py has it signed.
+tests/operate/kafka/test_reader.py has it signed.
 """
 
 import contextlib
@@ -15,16 +15,16 @@ from confluent_kafka import Consumer, ConsumerGroupState, Producer, TopicPartiti
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from local.look.topic import Topic
+from local.services.kafka.acls import acls
 from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import TOPICS as ROLE
-from local.services.kafka.roles import role_acls
 from local.setup.ports import choose
-from plugins import topic_admin
 from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings
-from plugins.kafka_access import topics_access
-from plugins.msk_login import Login
-from plugins.topics import HOUR_MS, PlannedTopic
+from plugins.kafka import topic_admin
+from plugins.kafka.access import topics_access
+from plugins.kafka.msk_login import Login
+from plugins.kafka.topics import HOUR_MS, PlannedTopic
 from stacks.handlers import topics
 from tests.broker import RunningBroker
 from tests.stacks.handlers.cloudformation import Clock, Stack, World, failing
@@ -69,7 +69,7 @@ def plan(prefix: str, *, hours: int = 168, partitions: int = 1) -> list[PlannedT
 def request(kafka: Kafka, planned: list[PlannedTopic], **changes: Any) -> dict[str, Any]:
     """A request for these topics, and the rights that go with it."""
     sink = SinkSettings(name=planned[0].name, topics=(planned[0].name,), bucket="landing", region="us-east-1")
-    kafka.bring_acls(role_acls(ROLE, topics_access(planned, sink)))
+    kafka.sync_acls(acls(ROLE, topics_access(planned, sink)))
     return {
         "bootstrapServers": kafka.bootstrap_servers,
         "topics": [topic.as_request() for topic in planned],
@@ -107,7 +107,7 @@ def test_without_its_rights_it_waits_and_says_which_topic_is_refused(
     """IAM needs some seconds to spread a role's new policy."""
     monkeypatch.setenv("DEADLINE_SECONDS", "60")
     wanted = request(kafka, plan("refused"))
-    kafka.bring_acls([])
+    kafka.sync_acls([])
     reason = failing(deployed.create, wanted)
     assert reason.startswith("gave up waiting: topic refused.")
     assert "uthoriz" in reason

@@ -10,10 +10,10 @@ from operate.review import facts
 from operate.review.findings import find
 from operate.review.page import page
 from operate.review.render import render
-from plugins import utf8_only
 from plugins.connector_names import offset_topic
-from plugins.kafka_access import own_worker_access, sink_access, source_access, statements
-from plugins.source_connector import source_connector
+from plugins.kafka.access import own_worker_access, sink_access, source_access, statements
+from plugins.source.source_connector import source_connector
+from plugins.workers.worker_classes import only_in_utf8
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
 from stacks.gate import request_of, review
@@ -56,7 +56,7 @@ def test_the_connectors_are_configured_as_on_msk_connect(
     others = on_msk_connect.resources("connectors", "Custom::Connector").values()
     theirs = {each["connectorName"]: each["connectorConfiguration"] for each in map(request_of, others) if each}
     # Whose JVM nobody can set.
-    checked = {each["connectorName"]: utf8_only.checked(each["connectorConfiguration"]) for each in connectors(eks)}
+    checked = {each["connectorName"]: only_in_utf8(each["connectorConfiguration"]) for each in connectors(eks)}
     assert checked == theirs
 
 

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +11,19 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from db.source import replication
-from local.services.kafka.roles import role_acls
+from local.services.kafka.acls import acls
 from local.services.kafka.users import ADMIN
 from local.services.postgres import ConnectionParameters
 from local.setup.ports import choose
-from operate.eks_connector import EksConnector
-from plugins.captured import CapturedTable
+from operate.resnapshot.eks_connector import EksConnector
 from plugins.connector_names import heartbeat_topic
 from plugins.connector_settings import SourceSettings
-from plugins.kafka_access import own_worker_access, source_access
-from plugins.kubernetes_api import Cluster
-from plugins.source_connector import source_connector
-from plugins.topics import PlannedTopic
-from plugins.worker_health import PATH
+from plugins.kafka.access import own_worker_access, source_access
+from plugins.kafka.topics import PlannedTopic
+from plugins.source.captured import CapturedTable
+from plugins.source.source_connector import source_connector
+from plugins.workers.kubernetes_api import Cluster
+from plugins.workers.worker_health import PATH
 from settings.connectors import ROOT_CERTIFICATE
 from stacks.handlers import framework, journal, kubernetes_connector
 from stacks.kubernetes.manifests import objects
@@ -36,6 +36,7 @@ from tests.stacks.handlers.kubernetes.cluster import FakeCluster
 from tests.stacks.kubernetes.groups import group
 from tests.stacks.kubernetes.workers import PASSWORD, RealRest, Workers
 from tests.tls import Authority, encrypted
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 
@@ -94,7 +95,7 @@ def workers(
     authority: Authority,
 ) -> Iterator[Workers]:
     access = source_access(settings, worker=own_worker_access(NAME, OFFSETS))
-    broker.kafka.bring_acls(role_acls(USER, access))
+    broker.kafka.sync_acls(acls(USER, access))
     plain = [TABLE.topic("k8s"), heartbeat_topic("k8s")]
     compacted = {"cleanup.policy": "compact"}
     broker.kafka.create_topics(
@@ -170,15 +171,6 @@ def request(settings: SourceSettings, **changed: str) -> dict[str, Any]:
     }
 
 
-def eventually(question: Callable[[], Any]) -> Any:
-    """Return the first answer that is one."""
-    deadline = time.monotonic() + WAIT_S
-    while not (answer := question()):
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.5)
-    return answer
-
-
 def ids_in(broker: RunningBroker) -> set[int]:
     """Whatever has reached the topic."""
     return set(arrived(broker))
@@ -216,7 +208,7 @@ def test_a_killed_worker_loses_nothing_one_that_is_told_to_stop_repeats_nothing_
     insert(database, 0, ROWS)
     # By the rights of its role alone, the workers' own topics included.
     assert source.create(request(settings)) == {"Name": NAME}
-    eventually(lambda: ids_in(broker) == set(range(ROWS)))
+    wait_until(lambda: ids_in(broker) == set(range(ROWS)))
     first = workers.working()
     assert first is not None
     [other] = set(workers.ports) - {first}
@@ -228,8 +220,8 @@ def test_a_killed_worker_loses_nothing_one_that_is_told_to_stop_repeats_nothing_
     insert(database, ROWS, ROWS + 50, pause_s=0.01)
     workers.kill(first)
     insert(database, ROWS + 50, LATER, pause_s=0.01)
-    assert eventually(lambda: workers.working() == other)
-    eventually(lambda: ids_in(broker) == set(range(LATER)))
+    assert wait_until(lambda: workers.working() == other)
+    wait_until(lambda: ids_in(broker) == set(range(LATER)))
 
     workers.start(first)
     reason = failing(source.update, request(settings, **{"publication.name": "gone"}))
@@ -238,27 +230,27 @@ def test_a_killed_worker_loses_nothing_one_that_is_told_to_stop_repeats_nothing_
     # The rollback has brought the configuration back, and its task runs.
     assert workers.working() is not None
     insert(database, LATER, LATER + 10)
-    eventually(lambda: ids_in(broker) == set(range(LATER + 10)))
+    wait_until(lambda: ids_in(broker) == set(range(LATER + 10)))
 
     came = len(arrived(broker))
     left = drained(workers)
     insert(database, LATER + 10, LATER + 15)
-    eventually(lambda: ids_in(broker) == set(range(LATER + 15)))
+    wait_until(lambda: ids_in(broker) == set(range(LATER + 15)))
     assert len(arrived(broker)) == came + 5, "what the worker had sent came again"
     workers.start(left)
 
     repaired = with_a_new_slot(rest, database)
     insert(database, LATER + 15, LATER + 20)
-    eventually(lambda: ids_in(broker) == set(range(LATER + 20)))
+    wait_until(lambda: ids_in(broker) == set(range(LATER + 20)))
     repaired.settle()
     assert rest.through_service("GET", "x", NAME, f"/connectors/{NAME}/config") == source_as_deployed(settings)
     insert(database, LATER + 20, LATER + 25)
-    eventually(lambda: ids_in(broker) == set(range(LATER + 25)))
+    wait_until(lambda: ids_in(broker) == set(range(LATER + 25)))
     assert repaired.failure() is None
 
     execute(database, "DROP PUBLICATION k8s")
     insert(database, LATER + 25, LATER + 26)
-    eventually(lambda: workers.health() == {200, 503})
+    wait_until(lambda: workers.health() == {200, 503})
     assert "the publication is gone, or was made again after the slot" in str(repaired.failure())
     source.delete()
     assert workers.ask(other, "GET", "/connectors") == (200, [])
@@ -276,7 +268,7 @@ def drained(workers: Workers) -> str:
     began = time.monotonic()
     workers.processes.stop(leaves, grace_s=grace_s)
     assert time.monotonic() - began < grace_s, "a pod would have been killed"
-    eventually(lambda: workers.working() not in (None, leaves))
+    wait_until(lambda: workers.working() not in (None, leaves))
     return leaves
 
 
@@ -286,7 +278,7 @@ def with_a_new_slot(rest: RealRest, database: ConnectionParameters) -> EksConnec
     connector.release()
     with psycopg2.connect(**database) as connection, connection.cursor() as cursor:
         connection.autocommit = True
-        eventually(lambda: replication.renew_slot(cursor, "k8s"))
+        wait_until(lambda: replication.renew_slot(cursor, "k8s"))
         connector.follow_slot()
-        eventually(lambda: replication.look(cursor, "k8s").active)
+        wait_until(lambda: replication.read_state(cursor, "k8s").active)
     return connector

@@ -18,10 +18,11 @@ from local.services.connect import Connect
 from local.services.jvm import java_command, log4j_options
 from local.services.processes import Command, Processes
 from local.setup.ports import HOST
-from plugins import worker_health
-from plugins.archive import write_resources
-from plugins.kubernetes_api import KubernetesError, UnreachableError
-from plugins.own_workers import ADDRESS, BROKERS, OFFSETS, worker_properties
+from plugins.releases.archive import write_resources
+from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
+from plugins.workers.own_workers import ADDRESS, BROKERS, OFFSETS, worker_properties
+from plugins.workers.worker_classes import WORKER_HEALTH, resources
+from plugins.workers.worker_health import PATH
 from stacks.connectors.worker_file import properties_file
 from tests.stacks.handlers.kubernetes.cluster import FakeKubernetes
 
@@ -51,7 +52,7 @@ class Workers:
         """Install the plugins, as the image has them."""
         Connect(self.folder, port=0, bootstrap_servers="", lenses=None).install_plugins()
         (self.folder / "libs").mkdir()
-        write_resources(worker_health.resources(), self.folder / "libs" / "cdc-lake-worker.jar")
+        write_resources(resources(WORKER_HEALTH), self.folder / "libs" / "cdc-lake-worker.jar")
 
     def start(self, name: str) -> None:
         """Start a worker."""
@@ -118,7 +119,7 @@ class Workers:
 
     def health(self) -> set[int]:
         """What the workers answer probes."""
-        return {self.ask(name, "GET", worker_health.PATH)[0] for name in self.ports}
+        return {self.ask(name, "GET", PATH)[0] for name in self.ports}
 
     def clean_up(self) -> None:
         for name in self.ports:

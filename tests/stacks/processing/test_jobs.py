@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from plugins.connector_settings import SourceSettings
-from plugins.source_connector import source_connector
+from plugins.source.source_connector import source_connector, with_salt
 from settings.connectors import captured_tables, source_settings
 from settings.environment import Environment
 from settings.load import load
@@ -111,8 +111,9 @@ def test_columns_that_travel_as_a_hash_reach_the_source_connector(tmp_path: Path
         database_hostname="h",
         database_password="${file:/run/platform/connect.secrets:password}",
         topic_prefix="shop",
-        hash_salt="0123456789abcdef",
         **captured_tables(load_pipeline("shop", pipelines)),
     )
-    masked = source_connector(settings)["column.mask.hash.v2.SHA-256.with.salt.0123456789abcdef"]
+    masked = with_salt(source_connector(settings), "0123456789abcdef")[
+        "column.mask.hash.v2.SHA-256.with.salt.0123456789abcdef"
+    ]
     assert masked == r"(?-i:public\.orders\.name)"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from contract.stop_file import TOKEN
+from contract.lake import STOP_FILE
 from settings.load import load
 from spark_jobs.options import command_line, keys, properties, settings
 from spark_jobs.options.source_settings import FileSettings
@@ -101,7 +101,7 @@ def test_one_step_keeps_all_tables_as_its_job_understands_it(dev: Synthesized, p
         assert each.table.base_path == f"s3://{wanted.bucket_name('lake')}/cdc_events"
         assert f"{each.table.database}.{each.table.name}" == table
         assert each.sync is not None
-    assert (listed.stop_file, listed.metrics_namespace) == (TOKEN, wanted.prefix)
+    assert (listed.stop_file, listed.metrics_namespace) == (STOP_FILE, wanted.prefix)
 
 
 def _text(environment: Synthesized) -> Callable[[str], str]:
@@ -121,7 +121,7 @@ def _tables(environment: Synthesized, arguments: list[str]) -> tuple[TableList, 
 
 def test_the_stop_file_is_where_the_handler_puts_it(dev: Synthesized) -> None:
     [request] = requests(dev)
-    assert f"{keys.STOP_FILE}={TOKEN}" in request["arguments"]
+    assert f"{keys.STOP_FILE}={STOP_FILE}" in request["arguments"]
     assert (request["stopBucket"], request["stopPrefix"]) == (load("dev").bucket_name("artefacts"), "stop/")
 
 

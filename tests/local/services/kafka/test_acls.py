@@ -3,7 +3,7 @@
 import pytest
 
 from local.services.kafka.acls import ACTIONS, Acl, AclError, acls
-from plugins.kafka_access import Grant, Kind
+from plugins.kafka.access import Grant, Kind
 
 CONNECT = Grant(kind="cluster", actions=("Connect",))
 
@@ -13,7 +13,7 @@ def allow(kind: Kind, name: str, *actions: str) -> Grant:
 
 
 def kafka(*grants: Grant) -> set[tuple[str, str, str, bool]]:
-    found = acls("me", [CONNECT, *grants], lambda _kind, name: [name])
+    found = acls("me", [CONNECT, *grants])
     assert {acl.user for acl in found} <= {"me"}
     return {(acl.operation, acl.kind, acl.name, acl.prefixed) for acl in found}
 
@@ -64,7 +64,7 @@ DESCRIBE = allow("topic", "a", "DescribeTopic")
 )
 def test_a_right_that_allows_nothing_on_aws_is_one_line(grants: list[Grant], line: str) -> None:
     with pytest.raises(AclError, match=f"^me: {line}$"):
-        acls("me", grants, lambda _kind, name: [name])
+        acls("me", grants)
 
 
 def test_a_right_on_a_pattern_covers_what_another_needs_on_a_name() -> None:
@@ -76,11 +76,11 @@ def test_a_right_on_a_pattern_covers_what_another_needs_on_a_name() -> None:
 def test_a_pattern_that_kafka_cannot_have_is_one_line_unless_it_stands_for_names(name: str) -> None:
     grants = [CONNECT, allow("topic", name, "DescribeTopic")]
     with pytest.raises(AclError, match=r"^me: DESCRIBE on topic .*: Kafka knows a \* at a name's end alone$"):
-        acls("me", grants, lambda _kind, written: [written])
-    assert acls("me", grants, lambda _kind, _written: ["a", "b"]) == {
+        acls("me", grants)
+    assert acls("me", grants, lambda _written: ["a", "b"]) == {
         Acl(user="me", kind="topic", name=one, operation="DESCRIBE") for one in ("a", "b")
     }
-    assert acls("me", grants, lambda _kind, _written: []) == frozenset()
+    assert acls("me", grants, lambda _written: []) == frozenset()
 
 
 def test_every_action_that_another_needs_is_one_itself() -> None:

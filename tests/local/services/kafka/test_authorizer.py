@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
-from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
 from local.look.topic import Topic
@@ -22,13 +21,12 @@ from local.services.kafka.roles import ROLES, SINK, SOURCE, TOPICS, platform_acl
 from local.services.kafka.users import ADMIN, KafkaUsers
 from local.services.processes import Processes
 from local.setup.jars import jar_folder
-from local.setup.java import java_binary
 from local.setup.ports import choose
-from local.setup.spark_home import spark_home
+from local.tools.worker_classes import java_gateway
 from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.first_offsets import set_first_offsets
-from plugins.topics import PlannedTopic, planned_topics
+from plugins.kafka.first_offsets import set_first_offsets
+from plugins.kafka.topics import PlannedTopic, planned_topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
@@ -98,15 +96,8 @@ def started(processes: Processes, kafka: Kafka) -> None:
 @pytest.fixture(scope="module")
 def java() -> Iterator[Any]:
     """A JVM with Kafka's own clients, which Connect's sinks use."""
-    [py4j] = (spark_home() / "jars").glob("py4j-*.jar")
-    port = launch_gateway(
-        jarpath=str(py4j), classpath=f"{jar_folder('kafka')}/*", java_path=str(java_binary()), die_on_exit=True
-    )
-    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
-    try:
+    with java_gateway(f"{jar_folder('kafka')}/*") as gateway:
         yield gateway.jvm
-    finally:
-        gateway.shutdown()
 
 
 def first_record(java: Any, broker: Broker, pipeline: Pipeline, *, auto_create: bool) -> str | None:
@@ -160,7 +151,7 @@ def test_a_sink_whose_topic_is_absent_dies_where_consumers_make_topics_and_its_r
 ) -> None:
     """Production's first start: no sample data, so no topic. It is to be made in advance, and not by the sink."""
     pipeline = new_pipeline()
-    broker.kafka.bring_acls(pipeline.acls)
+    broker.kafka.sync_acls(pipeline.acls)
     refused = f"org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [{TOPIC}]"
     assert first_record(java, broker, pipeline, auto_create=True) == refused.replace(TOPIC, pipeline.sink.topic)
     assert first_record(java, broker, pipeline, auto_create=False) is None
@@ -186,7 +177,7 @@ def test_a_new_broker_has_all_features_of_its_release(java: Any, broker: Broker)
 
 def test_each_role_does_its_part_and_no_more(broker: Broker) -> None:
     pipeline, since = new_pipeline(), datetime.now(UTC)
-    broker.kafka.bring_acls(pipeline.acls)
+    broker.kafka.sync_acls(pipeline.acls)
     broker.create(pipeline.source.topic)
     # Idempotently, which takes a right of its own on a cluster.
     assert sent(broker, SOURCE, pipeline.source.topic, idempotent=True) is None
@@ -197,11 +188,11 @@ def test_each_role_does_its_part_and_no_more(broker: Broker) -> None:
 
 def test_a_right_that_was_taken_away_is_gone_and_said(java: Any, broker: Broker) -> None:
     pipeline, since = new_pipeline(), datetime.now(UTC)
-    made, _ = broker.kafka.bring_acls(pipeline.acls)
+    made, _ = broker.kafka.sync_acls(pipeline.acls)
     assert made
-    assert broker.kafka.bring_acls(pipeline.acls) == (0, 0)
+    assert broker.kafka.sync_acls(pipeline.acls) == (0, 0)
     broker.create(pipeline.sink.topic)
-    broker.kafka.bring_acls(acl for acl in pipeline.acls if (acl.user, acl.kind) != (SINK, "group"))
+    broker.kafka.sync_acls(acl for acl in pipeline.acls if (acl.user, acl.kind) != (SINK, "group"))
     refused = first_record(java, broker, pipeline, auto_create=False)
     assert refused is not None
     assert "GroupAuthorizationException" in refused
@@ -239,7 +230,7 @@ def test_the_data_of_an_earlier_release_which_had_no_users_is_read(tmp_path: Pat
         assert not kafka.is_current()
         processes.stop("kafka", grace_s=STOP_S)
         started(processes, kafka)
-        assert kafka.bring_acls(new_pipeline().acls)[0]
+        assert kafka.sync_acls(new_pipeline().acls)[0]
         [event] = Topic(connection=kafka.client(), name="kept").raw_events(0)
         assert event.value == b"kept"
     finally:

@@ -5,16 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from local.platform.pipeline import LocalPipeline
-from local.platform.services import PORTS, PlatformOptions, Services
-from local.platform.state import passwords
 from local.services.kafka.acls import Acl
 from local.services.kafka.roles import READER, ROLES, SINK, SOURCE, TOPICS, WORKER, platform_acls
-from local.services.processes import Processes
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.topics import planned_topics
+from plugins.kafka.topics import planned_topics
 from settings.connectors import sink_settings, source_settings, topics
 from settings.load import load
+from tests.local.platform.built import moving, services
 
 FROM = SourceSettings(database_hostname="db", database_password="${file:/run/secret:password}", topic_prefix="shop")
 TO = SinkSettings(topics=(FROM.topic,), bucket="landing", region="eu-west-1", dead_letter_topic="dead")
@@ -66,12 +63,6 @@ def test_the_platforms_acls_are_those_of_an_environment_under_its_own_names(name
     [orders] = environment.pipelines
     made = source_settings(environment, orders), sink_settings(environment, orders), topics(environment, orders)
     there = platform_acls(*made)
-    ports = {service: 20_000 + number for number, service in enumerate(PORTS)}
-    kept = passwords(tmp_path / "secrets")
-    services = Services(tmp_path, ports=ports, passwords=kept, options=PlatformOptions())
-    pipeline = LocalPipeline(
-        tmp_path, services=services, passwords=kept, processes=Processes(tmp_path, tmp_path / "logs")
-    )
 
     def here(written: str) -> str:
         plain = written.replace(f"{environment.prefix}-orders-", "orders-")
@@ -79,4 +70,6 @@ def test_the_platforms_acls_are_those_of_an_environment_under_its_own_names(name
             f"heartbeat.{orders.prefix}", "heartbeat.demo"
         )
 
-    assert {dataclasses.replace(acl, name=here(acl.name)) for acl in there} == pipeline.rights
+    assert {dataclasses.replace(acl, name=here(acl.name)) for acl in there} == moving(
+        services(tmp_path)
+    ).connectors.rights

@@ -11,8 +11,7 @@ import psycopg2
 import pytest
 from pyspark.sql import SparkSession
 
-from local.services.passing_postgres import STOP_S, passing_postgres, processes_of
-from local.services.postgres import ConnectionParameters
+from local.services.postgres import STOP_S, ConnectionParameters, processes_of, temporary_postgres
 from tests.conftest import ask
 from tests.spark_jobs.sources.jdbc.conftest import ADDRESS, Queried
 
@@ -27,7 +26,7 @@ NEXT = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
 
 @pytest.fixture
 def losing(tmp_path: Path) -> Iterator[ConnectionParameters]:
-    with passing_postgres(tmp_path, settings=LOSING) as server:
+    with temporary_postgres(tmp_path, settings=LOSING) as server:
         yield server.connection_parameters()
 
 
@@ -77,7 +76,7 @@ def test_what_a_crash_has_lost_goes_and_what_is_written_under_the_same_numbers_a
 def test_a_cold_copy_in_the_servers_place_is_compared_once_its_numbers_have_passed_those_seen(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    with passing_postgres(tmp_path) as server:
+    with temporary_postgres(tmp_path) as server:
         queried = Queried(spark, server.connection_parameters(), tmp_path)
         queried.execute(ADDRESS, "INSERT INTO address SELECT i, 'Street ' || i FROM generate_series(1, 50) AS i")
         job, processes, data = queried.job(), processes_of(server, tmp_path), server.cluster.data_dir

@@ -14,8 +14,7 @@ import pytest
 from contract.events import QUERIED_TYPES, READ_MS
 from local.look.lake import Lake as TableReader
 from local.look.lake import LakeError
-from local.services.passing_postgres import passing_postgres
-from local.services.postgres import ConnectionParameters
+from local.services.postgres import ConnectionParameters, temporary_postgres
 from local.services.spark import MULTI_TABLE_JOB
 from spark_jobs.options import keys, submit
 from tests.cases import long
@@ -209,7 +208,7 @@ def test_many_tables_share_two_connections(place: Place) -> None:
 def test_a_database_that_is_gone_is_waited_for(place: Place, tmp_path: Path) -> None:
     folder = tmp_path / "own"
     folder.mkdir()
-    with passing_postgres(folder) as server:
+    with temporary_postgres(folder) as server:
         place.parameters = server.connection_parameters()
         for statement in role(SECRET):
             execute(place.parameters, statement)

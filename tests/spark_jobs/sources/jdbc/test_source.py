@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from contract.events import QUERIED_TYPES
-from db.source.reading import ReadObjects, let_read
+from db.source.reading import ReadObjects, grant_reader
 from spark_jobs.errors import JobError
 from spark_jobs.options import keys
 from spark_jobs.report import CommitReport
@@ -20,6 +20,7 @@ from spark_jobs.table.hudi_table import HudiTable
 from stacks.handlers.preparation import wanted_tables
 from tests.spark_jobs.sources.jdbc.conftest import FIELDS, Queried
 from tests.spark_jobs.test_cached import stored
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -178,17 +179,13 @@ def test_an_empty_look_asks_spark_for_nothing(queried: Queried) -> None:
 
 
 def test_a_transaction_that_stays_open_is_seen_as_the_age_of_the_horizon(queried: Queried) -> None:
-    def wait_until_nobody_holds_it() -> None:
-        """Look again and again: autovacuum holds the horizon, too, for a moment."""
-        until = time.monotonic() + 60
+    def nobody_holds_it() -> bool:
         queried.run(job)
-        while job.horizon_age_seconds:
-            assert time.monotonic() < until
-            time.sleep(0.2)
-            queried.run(job)
+        return not job.horizon_age_seconds
 
     job = queried.job()
-    wait_until_nobody_holds_it()
+    # Autovacuum holds it, too, for a moment.
+    wait_until(nobody_holds_it)
     with queried.transaction() as open_for_long:
         open_for_long.execute("SELECT pg_current_xact_id()")
         queried.execute("UPDATE address SET address = 'new' WHERE address_id = 1")
@@ -196,7 +193,7 @@ def test_a_transaction_that_stays_open_is_seen_as_the_age_of_the_horizon(queried
         time.sleep(0.2)
         queried.run(job)
         assert (job.horizon_age_seconds or 0) >= 0.2
-    wait_until_nobody_holds_it()
+    wait_until(nobody_holds_it)
     job.close()
 
 
@@ -398,7 +395,7 @@ def test_what_no_waiting_mends_ends_the_job_with_a_line(queried: Queried, statem
 def test_a_table_with_a_column_left_out_is_read_by_the_role_that_a_deployment_makes(queried: Queried) -> None:
     request = {"schema": "public", "name": "address", "key": [queried.key], "leaveOut": ["district"], "byXmin": True}
     wanted = ReadObjects(role="deployed", tables=wanted_tables([request]), queries={})
-    let_read(queried.parameters, wanted, password="deployed")
+    grant_reader(queried.parameters, wanted, password="deployed")
     queried.fields = {name: kind for name, kind in FIELDS.items() if name != "district"}
     queried.extra = {keys.JDBC_USER: "deployed", keys.JDBC_PASSWORD: "deployed", keys.JDBC_LEFT_OUT: "district"}
     queried.run()

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from local.services.passing_postgres import passing_postgres, processes_of
-from local.services.postgres import Postgres
+from local.services.postgres import Postgres, processes_of, temporary_postgres
 from local.setup.ports import HOST, choose
 from spark_jobs.errors import JobError
 from spark_jobs.options import keys
@@ -45,7 +44,7 @@ class Pair:
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[Pair]:
     (tmp_path / "primary").mkdir()
-    with passing_postgres(tmp_path / "primary") as primary:
+    with temporary_postgres(tmp_path / "primary") as primary:
         own = primary.connection_parameters()
         execute(own, f"CREATE ROLE {ROLE} REPLICATION LOGIN PASSWORD '{ROLE}'")
         with (primary.cluster.data_dir / "pg_hba.conf").open("a") as rules:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from local.services.passing_postgres import processes_of
-from local.services.postgres import Postgres
+from local.services.postgres import Postgres, processes_of
 from local.setup.ports import choose
 from tests.conftest import ask, execute
 from tests.spark_jobs.sources.jdbc.conftest import ADDRESS, Queried

@@ -16,7 +16,7 @@ from botocore.validate import ParamValidator
 from moto.emr.models import emr_backends
 from moto.s3.models import s3_backends
 
-from contract.stop_file import TOKEN
+from contract.lake import STOP_FILE
 from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.cloudformation import Clock
 from tests.stacks.handlers.provider_framework import EARLY_DEATH, LOST, SLOW, LambdaDeathError, Later
@@ -80,7 +80,7 @@ class Cluster:
         self.model.clusters[self.id].state = state
 
     def wanted(self, *arguments: str, name: str = NAME) -> dict[str, Any]:
-        command = ["spark-submit", "streamer.py", *arguments, "--hoodie-conf", f"stop.file={TOKEN}"]
+        command = ["spark-submit", "streamer.py", *arguments, "--hoodie-conf", f"stop.file={STOP_FILE}"]
         place = {"stopBucket": BUCKET, "stopPrefix": "stop/"}
         return {"clusterId": self.id, "name": name, "arguments": command, **place}
 

@@ -1,7 +1,7 @@
 """A Kubernetes cluster and its Kafka Connect in memory, as far as the handlers see them.
 
 It stands where the real ones can't run: pods need nodes. `./lake dev test kubernetes` holds objects and rights to a
-real API server, tests/plugins/test_own_workers.py the rest to real workers.
+real API server, tests/plugins/workers/test_own_workers.py the rest to real workers.
 """
 
 import copy
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from plugins.kubernetes_api import Cluster, KubernetesError, UnreachableError, identity
+from plugins.workers.kubernetes_api import Cluster, KubernetesError, UnreachableError, identity
 from stacks.handlers import framework
 from tests.stacks.handlers.provider_framework import EARLY_DEATH, LOST, SLOW, LambdaDeathError, Later
 

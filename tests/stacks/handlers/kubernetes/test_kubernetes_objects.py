@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from plugins.kubernetes_api import KubernetesError, UnreachableError
+from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
 from stacks.handlers import kubernetes_objects
 from stacks.handlers.framework import ResourceError, Waiting
 from stacks.handlers.kubernetes_objects import SPREADS_SECONDS, refused

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from plugins.kubernetes_api import Cluster, KubernetesError, UnreachableError
-from plugins.source_connector import following_slot
+from plugins.source.source_connector import following_slot
+from plugins.workers.kubernetes_api import Cluster, KubernetesError, UnreachableError
 from stacks.handlers import connector_restarts, framework, kubernetes_watch
 
 SOURCE, SINK = "dev-cdc-lake-orders-source", "dev-cdc-lake-orders-sink"

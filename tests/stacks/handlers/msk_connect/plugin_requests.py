@@ -5,7 +5,7 @@ import io
 import zipfile
 from typing import Any
 
-from tests.plugins.server import Server
+from tests.plugins.releases.server import Server
 from tests.stacks.handlers.clients import CREDENTIALS, client
 
 BUCKET = "artefacts"

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from plugins.archive import RESOURCES_JAR
+from plugins.releases.archive import RESOURCES_JAR
 from stacks.handlers import connector_plugin
 from stacks.handlers.msk_connect import archive
-from tests.plugins.server import Server, body, serving, status
+from tests.plugins.releases.server import Server, body, serving, status
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, World, failing
 from tests.stacks.handlers.msk_connect.plugin_requests import (
@@ -44,7 +44,7 @@ def plugin(world: World, aws: None, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     client("s3").put_object(Bucket=BUCKET, Key=f"plugins/{PLUGIN}-other.zip", Body=b"another's")
     # What a handler leaves behind on disk would fill Lambda's.
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("plugins.download.WAITS_SECONDS", ())
+    monkeypatch.setattr("plugins.releases.download.WAITS_SECONDS", ())
     return Stack(world, connector_plugin)
 
 

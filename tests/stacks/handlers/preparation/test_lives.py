@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from contract import source_tags
+from contract import tags
 from db.loading import LoadOptions, load
 from local.services.postgres import ConnectionParameters
 from tests.stacks.handlers.cloudformation import Stack, failing
@@ -18,14 +18,14 @@ def test_a_first_load_misses_nothing_and_a_second_life_may_have(
     source: Stack, cluster: Cluster, database: ConnectionParameters
 ) -> None:
     first = source.create(request(database))["Generation"]
-    assert source_tags.RESNAPSHOT not in cluster.tags
+    assert tags.RESNAPSHOT not in cluster.tags
     source.delete()
     again = source.again()
     assert again.create(request(database))["Generation"] != first
-    assert cluster.tags[source_tags.RESNAPSHOT].startswith("since 20")
-    cluster.untag(source_tags.RESNAPSHOT)
+    assert cluster.tags[tags.RESNAPSHOT].startswith("since 20")
+    cluster.untag(tags.RESNAPSHOT)
     again.update(request(database))
-    assert source_tags.RESNAPSHOT not in cluster.tags
+    assert tags.RESNAPSHOT not in cluster.tags
 
 
 def test_a_cancelled_creation_that_goes_on_is_deleted_by_the_next_attempt(
@@ -41,16 +41,16 @@ def test_a_cancelled_creation_that_goes_on_is_deleted_by_the_next_attempt(
     again.create(request(database))
     again.delete()
     assert not slot_exists(database)
-    assert not [key for key in cluster.tags if key.startswith(source_tags.PREPARED_BY)]
+    assert not [key for key in cluster.tags if key.startswith(tags.PREPARED_BY)]
 
 
 def test_entries_that_a_snapshot_brought_from_another_cluster_dont_count(
     source: Stack, cluster: Cluster, database: ConnectionParameters
 ) -> None:
-    cluster.tag(f"{source_tags.PREPARED_BY}0123", "prod-cdc-lake/generation/prod-cdc-lake-database/PreparedSource")
+    cluster.tag(f"{tags.PREPARED_BY}0123", "prod-cdc-lake/generation/prod-cdc-lake-database/PreparedSource")
     load(database, LoadOptions(connector_password="x"), lambda *_: None)
     assert source.create(request(database))["Generation"] != "generation"
-    assert source_tags.RESNAPSHOT in cluster.tags
+    assert tags.RESNAPSHOT in cluster.tags
     make_slot(database)
     source.delete()
     assert not slot_exists(database)
@@ -63,7 +63,7 @@ def test_an_update_to_a_restored_cluster_may_have_missed_changes(
     source.physical_id = "before/devdb/prepared/abc"
     load(database, LoadOptions(connector_password="x"), lambda *_: None)
     assert source.update(request(database))["Generation"] == "abc"
-    assert source_tags.RESNAPSHOT in cluster.tags
+    assert tags.RESNAPSHOT in cluster.tags
 
 
 def test_a_cluster_restored_from_something_that_isnt_encrypted_is_refused(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contract import source_tags
+from contract import tags
 from local.services.postgres import ConnectionParameters
 from tests.stacks.handlers.cloudformation import Stack
 from tests.stacks.handlers.preparation.cluster import Cluster
@@ -32,6 +32,6 @@ def test_a_rename_that_is_rolled_back_leaves_the_slot_to_the_first(
     after.create(request(database))
     after.delete()
     assert slot_exists(database)
-    assert source_tags.RESNAPSHOT not in cluster.tags
+    assert tags.RESNAPSHOT not in cluster.tags
     source.delete()
     assert not slot_exists(database)

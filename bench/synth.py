@@ -1,0 +1,76 @@
+"""How long synthesis takes, against importing aws_cdk and synthesizing an empty app.
+
+All run in turns in processes of their own, so that a noisy machine disturbs them alike. CPU seconds hold what Node.js
+takes, too.
+"""
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ROOT = Path(__file__).resolve().parents[1]
+EMPTY = """
+import stacks.node
+import aws_cdk
+app = aws_cdk.App(analytics_reporting=False, builtin_cloud_formation_validation={validate})
+aws_cdk.Stack(app, "empty", env=aws_cdk.Environment(account="111111111111", region="ap-southeast-2"))
+app.synth()
+"""
+# What is compared: a name, how Python is called, whether as CDK's command line calls it, and what it is compared with:
+# CDK's own check of the templates, which is on by default, is off in `./lake aws synth`.
+COMMANDS = {
+    "empty, unchecked": (["-c", EMPTY.format(validate=False)], True, "empty, unchecked"),
+    "./lake aws synth": (["-m", "cli", "aws", "synth", "--env"], False, "empty, unchecked"),
+    "empty, checked": (["-c", EMPTY.format(validate=True)], True, "empty, checked"),
+    "cdk synth": (["app.py"], True, "empty, checked"),
+}
+
+
+def measure(arguments: Sequence[str], *, by_cdk: bool, environment: str) -> tuple[float, float]:
+    """Run Python once; return its wall and CPU seconds. Raises CalledProcessError when it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        variables = os.environ | {"PYTHONPATH": str(ROOT)}
+        if by_cdk:
+            variables |= {"CDK_OUTDIR": folder, "CDK_CONTEXT_JSON": json.dumps({"env": environment})}
+        before, started = _cpu_of_children(), time.monotonic()
+        subprocess.run(
+            [sys.executable, *arguments, *(() if by_cdk else (environment,))],
+            cwd=ROOT,
+            env=variables,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        return time.monotonic() - started, _cpu_of_children() - before
+
+
+def _cpu_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def main(
+    env: Annotated[str, typer.Option("--env", "-e", help="The environment to synthesize.")] = "dev",
+    rounds: Annotated[int, typer.Option(min=1, max=20, help="How often each runs.")] = 5,
+) -> None:
+    """Print each one's median wall and CPU seconds, and how many times the empty app's time it takes."""
+    figures: dict[str, list[tuple[float, float]]] = {name: [] for name in COMMANDS}
+    for _ in range(rounds):
+        for name, (arguments, by_cdk, _) in COMMANDS.items():
+            figures[name].append(measure(arguments, by_cdk=by_cdk, environment=env))
+    medians = {
+        name: [statistics.median(column) for column in zip(*runs, strict=True)] for name, runs in figures.items()
+    }
+    typer.echo(f"{f'medians of {rounds}':16s}   wall s   CPU s   ratio")
+    for name, (wall, cpu) in medians.items():
+        typer.echo(f"{name:16s} {wall:8.2f} {cpu:7.2f} {wall / medians[COMMANDS[name][2]][0]:7.2f}")

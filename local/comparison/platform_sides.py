@@ -1,0 +1,137 @@
+"""What is compared of a platform that runs: its source, its tables in the lake, and how far each of them is.
+
+A row that differs counts as different only once the lake has all that came before (docs/decisions/0003).
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from local.comparison.compare import Arrivals
+from local.comparison.describe import Compared
+from local.comparison.run import Sides
+from local.look.landing import consumed, lands_behind, offset_behind
+from local.look.status import UNAVAILABLE
+from local.platform.connectors import SALT_FILE, kept_salt
+from local.platform.job import looked_file
+from local.platform.platform import Platform
+from local.platform.tables import LANDING_BUCKET, LocalTable
+from settings.load_pipeline import PIPELINES
+
+
+def platform_sides(platform: Platform, names: Sequence[str] = ()) -> Sides:
+    """Return both sides of the pipeline's tables, or those of these names. Raises PlatformError."""
+    services = platform.services
+    pipeline, tables = services.pipeline, services.chosen(names)
+    hashes = any(table.entry.hash for table in tables)
+    by_name = {table.entry.name: table for table in tables}
+
+    def arrivals(wanted: Compared) -> Arrivals:
+        table = by_name[wanted.entry.name]
+        if pipeline.is_queried:
+            return QueriedArrivals(looked_file(platform.pipeline.job_folder, table.lake_name))
+        return LogArrivals(platform, table)
+
+    return Sides(
+        platform.source,
+        [
+            Compared(entry=table.entry, schema_file=PIPELINES / pipeline.schema_file(table.entry), lake=table.lake)
+            for table in tables
+        ],
+        salt=kept_salt(platform.state_dir / "secrets" / SALT_FILE) if hashes else "",
+        arrivals=arrivals,
+        s3=services.s3.client(),
+    )
+
+
+class LogArrivals:
+    """How far a captured table is. Asked again and again, it asks each step of the way as little as it can.
+
+    A step that is away or can't say is one where nothing has arrived.
+    """
+
+    def __init__(self, platform: Platform, table: LocalTable) -> None:
+        self._pipeline = platform.pipeline
+        self._database = platform.services.database
+        self._s3 = platform.services.s3.client()
+        self._table = table
+        self._ends: dict[str, int] = {}
+        self._commit: str | None = None
+        self._consumed = ""
+
+    def has(self, position: str) -> bool:
+        """Tell whether the lake has all that the source had at a position of its log."""
+        try:
+            return self._has(position)
+        except UNAVAILABLE:
+            return False
+
+    def _has(self, position: str) -> bool:
+        if position not in self._ends:
+            if not self._is_sent(position):
+                return False
+            self._ends = {position: self._topic_end()}
+        end = self._ends[position]
+        if end == 0:
+            return True
+        if (commit := self._table.lake.last_commit()) != self._commit:
+            self._consumed = consumed(self._table.lake.progress())
+            self._commit = commit
+        if not self._consumed or self._landed() < end:
+            return False
+        if not self._is_there(self._consumed):
+            # Its offset says nothing of a topic that was made again and begins at 0.
+            return not self._lands_behind("")
+        # Not every event makes a line of an object: a tombstone doesn't. While changes go on, there is always an object
+        # behind, and only the offset tells.
+        return offset_behind(self._consumed) >= end or not self._lands_behind(self._consumed)
+
+    def _is_sent(self, position: str) -> bool:
+        """Tell whether all up to a position of the log is in topics: the connector has confirmed it."""
+        slot = self._database.slot(self._pipeline.connectors.source.slot_name, position)
+        return slot is not None and slot.behind_bytes is not None and slot.behind_bytes <= 0
+
+    def _topic_end(self) -> int:
+        return self._table.topic.bounds()[1]
+
+    def _landed(self) -> int:
+        """Return the offset that the sink reads next."""
+        return self._pipeline.sink_offsets()[self._table.topic.name]
+
+    def _is_there(self, name: str) -> bool:
+        """Tell whether the landing has this object; it has none of a former topic."""
+        prefix = self._table.landing_prefix + name
+        return "Contents" in self._s3.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=prefix, MaxKeys=1)
+
+    def _lands_behind(self, name: str) -> bool:
+        return lands_behind(self._s3, self._table, name)
+
+
+class QueriedArrivals:
+    """How far a queried table is: the job writes when its last look at all rows began that the table has all of.
+
+    The job runs on this machine, so its clock is ours (spark_jobs/listeners.py); `clock` gives seconds since 1970.
+    """
+
+    def __init__(self, looked_file: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._looked_file = looked_file
+        self._clock = clock
+        # What is asked for, and when that was asked first: the source had it before.
+        self._asked: tuple[str, float] | None = None
+
+    def has(self, position: str) -> bool:
+        """Tell whether a look has begun since this was asked first, and is settled."""
+        if self._asked is None or self._asked[0] != position:
+            self._asked = (position, self._clock())
+        looked = self._looked()
+        if looked is None or looked < self._asked[1]:
+            return False
+        # The same position may be asked for of a later look, which may have seen what was just being committed.
+        self._asked = None
+        return True
+
+    def _looked(self) -> float | None:
+        try:
+            return int(self._looked_file.read_text(encoding="ascii")) / 1000
+        except (OSError, ValueError):
+            return None

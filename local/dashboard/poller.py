@@ -1,0 +1,57 @@
+"""Looks at a platform again and again, for all who watch, and keeps the last picture.
+
+Each place is asked in a thread of its own: one that hangs holds up nobody else, and the picture says so.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
+PAUSE_S = 1.0
+
+
+class Poller(Generic[Value]):
+    """Asks one question again and again. `value`: the last answer. `error`: why the last look failed, in one line."""
+
+    def __init__(self, name: str, ask: Callable[[], Value], pause_s: float = PAUSE_S) -> None:
+        self.name = name
+        self.value: Value | None = None
+        self.error: str | None = None
+        self._ask = ask
+        self._pause_s = pause_s
+        self._ended = time.monotonic()
+        self._took_s = 0.0
+
+    def start(self, stop: threading.Event) -> threading.Thread:
+        """Begin; a daemon, since what never answers must not keep the program from its end."""
+        thread = threading.Thread(target=self._run, args=[stop], name=f"look at {self.name}", daemon=True)
+        thread.start()
+        return thread
+
+    @property
+    def unanswered_s(self) -> float:
+        """For how long there was neither an answer nor an error."""
+        return time.monotonic() - self._ended
+
+    @property
+    def silent_s(self) -> float:
+        """Seconds overdue; 0 until twice the last look's duration: large tables take a while to count."""
+        unanswered_s = self.unanswered_s - self._pause_s
+        return unanswered_s if unanswered_s > 2 * self._took_s else 0.0
+
+    def ask(self) -> None:
+        began = time.monotonic()
+        try:
+            self.value = self._ask()
+            self.error = None
+        except Exception as error:  # noqa: BLE001  (whatever is wrong there, the next look may find it well again)
+            self.error = (str(error) or type(error).__name__).splitlines()[0]
+        self._ended = time.monotonic()
+        self._took_s = self._ended - began
+
+    def _run(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            self.ask()
+            stop.wait(self._pause_s)

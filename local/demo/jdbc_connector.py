@@ -1,0 +1,180 @@
+"""A real JDBC connector on Kafka Connect that polls the same tables as a walk-through by queries.
+
+None is on a package registry, so it runs where JDBC_PLUGIN names a release. Its sources are those that
+settings/polling.py makes of the same pipeline; what they have sent in the end is compared with the source.
+"""
+
+import contextlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import psycopg2.extras
+from rich.console import Console
+from rich.table import Table
+
+from local.demo.display import Display
+from local.errors import PlatformError
+from local.look.topic import Topic
+from local.platform.platform import Platform
+from local.services.connect import Connect
+from local.services.kafka.users import ADMIN
+from local.services.s3 import REGION
+from local.services.user_plugins import JDBC
+from plugins.polling.jdbc_settings import PolledDatabase, Polling
+from plugins.sink.sink_properties import CONNECTOR_CLASS as SINK
+from settings.pipeline import CapturedTableSettings
+from settings.polling import STAMP, polling_connectors
+
+NAME = "polled"
+# The join's, in its query's words.
+STAMPS = {"address_place": ("a.last_update", "c.last_update", "n.last_update")}
+KEYED = "public.address"
+POLL_MS, DELAY_MS = 1_000, 5_000
+# A change is sent after the delay, and found by the poll after that.
+QUIET_S = (DELAY_MS + 3 * POLL_MS) / 1000
+LONGEST_S = 90.0
+LOOK_S = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Polled:
+    """What polls have sent of a table or query: records, and of its rows the missing, stale and surplus ones."""
+
+    topic: str
+    records: int
+    missing: int
+    stale: int
+    extra: int
+
+
+class JdbcConnector:
+    """The connector of a release. The worker and its broker are the platform's processes, which stops them, too."""
+
+    def __init__(self, release: Path) -> None:
+        """Raise PlatformError for what is no such release."""
+        JDBC.check(release)
+        self._release = release
+        self._topics: dict[str, CapturedTableSettings] = {}
+        self._names: list[str] = []
+        self.called = ""
+
+    def start(self, platform: Platform, display: Display) -> None:
+        """Start broker and worker, and give it the sources. Raises PlatformError and RequestError."""
+        kafka = platform.services.kafka
+        connect = self._worker(platform)
+        connect.install_plugins()
+        self.called = f"{JDBC.connector_class(connect.plugins)} {JDBC.version(connect.plugins)}".rstrip()
+        with display.step("kafka and connect") as step:
+            platform.processes.run(kafka)
+            platform.processes.run(connect)
+            step.note("beside it")
+        with display.step("a JDBC connector beside it") as step:
+            for name, configuration in self._sources(platform, connect).items():
+                connect.api.put_connector(name, configuration)
+                self._names.append(name)
+            step.note(f"{len(self._names)} sources")
+
+    def sent(self, platform: Platform) -> list[Polled]:
+        """Wait until nothing more comes; return what was sent. Raises PlatformError when a connector has failed."""
+        connect, connection = self._worker(platform), platform.services.kafka.client()
+        first = next(iter(self._topics))
+        before: dict[str, int] = {}
+        since = began = time.monotonic()
+        while time.monotonic() - since < QUIET_S and time.monotonic() - began < LONGEST_S:
+            for name in self._names:
+                if reason := connect.api.failure(name):
+                    raise PlatformError(f"{name}: {reason}")
+            ends = Topic(connection=connection, name=first).ends(self._topics)
+            if ends != before:
+                before, since = ends, time.monotonic()
+            time.sleep(LOOK_S)
+        return [
+            compared(topic, _records(Topic(connection=connection, name=topic)), entry.key[0], _rows(platform, entry))
+            for topic, entry in self._topics.items()
+        ]
+
+    def _worker(self, platform: Platform) -> Connect:
+        kafka = platform.services.kafka
+        return Connect(
+            platform.state_dir / "connect",
+            port=platform.services.ports["connect"],
+            bootstrap_servers=kafka.bootstrap_servers,
+            jdbc=self._release,
+            login=kafka.users.java_login(ADMIN),
+        )
+
+    def _sources(self, platform: Platform, connect: Connect) -> dict[str, dict[str, str]]:
+        """Return the sources that poll the pipeline's tables, and note what is in which topic."""
+        login, pipeline = platform.services.connector, platform.services.pipeline
+        database = PolledDatabase(
+            hostname=login["host"],
+            port=login["port"],
+            name=login["dbname"],
+            user=login["user"],
+            password=connect.password_reference(login["password"]),
+            sslmode="disable",
+        )
+        polling = Polling(
+            name=NAME,
+            database=database,
+            topic_prefix=NAME,
+            bucket=NAME,
+            prefix=NAME,
+            region=REGION,
+            replicas=1,
+            poll_interval_ms=POLL_MS,
+            delay_ms=DELAY_MS,
+            connector_class=JDBC.connector_class(connect.plugins),
+        )
+        made = polling_connectors(pipeline, polling, keyed=[KEYED], stamps=STAMPS)
+        by_name = {entry.table_name: entry for entry in pipeline.tables}
+        topics = [
+            topic for one in made.values() if one["connector.class"] == SINK for topic in one["topics"].split(",")
+        ]
+        self._topics = {topic: by_name[topic.rpartition(".")[2]] for topic in topics}
+        acts_as = connect.acting_as(ADMIN, platform.services.kafka.users.java_login(ADMIN))
+        return {name: {**one, **acts_as} for name, one in made.items() if one["connector.class"] != SINK}
+
+
+def compared(
+    topic: str, records: Sequence[Mapping[str, Any]], key: str, rows: Mapping[Any, Mapping[str, Any]]
+) -> Polled:
+    """Say what whoever keeps each key's last record has of the source's rows; stamps are left out: they lose digits."""
+    last = {record[key]: record for record in records}
+    stale = sum(not _same(row, last[number]) for number, row in rows.items() if number in last)
+    missing, extra = len(rows.keys() - last.keys()), len(last.keys() - rows.keys())
+    return Polled(topic=topic, records=len(records), missing=missing, stale=stale, extra=extra)
+
+
+def print_polled(console: Console, called: str, found: list[Polled]) -> None:
+    table = Table(title=f"beside it: {called}", title_justify="left")
+    table.add_column("topic", no_wrap=True)
+    for name in ("records", "missing", "stale", "too many"):
+        table.add_column(name, justify="right")
+    for one in found:
+        table.add_row(one.topic, *(f"{count:,}" for count in (one.records, one.missing, one.stale, one.extra)))
+    console.print(table)
+
+
+def _same(row: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+    return all(record.get(name) == value for name, value in row.items() if name != STAMP)
+
+
+def _records(topic: Topic) -> list[Mapping[str, Any]]:
+    first, _ = topic.bounds()
+    values = [json.loads(event.value) for event in topic.raw_events(first) if event.value]
+    return [value["payload"] if {"schema", "payload"} == value.keys() else value for value in values]
+
+
+def _rows(platform: Platform, entry: CapturedTableSettings) -> dict[Any, Mapping[str, Any]]:
+    rows = f"({entry.query}) AS rows" if entry.query is not None else entry.name
+    connection = psycopg2.connect(**platform.source)
+    by_name = psycopg2.extras.RealDictCursor
+    with contextlib.closing(connection), connection, connection.cursor(cursor_factory=by_name) as cursor:
+        cursor.execute(f"SELECT * FROM {rows}")
+        return {row[entry.key[0]]: row for row in cursor.fetchall()}

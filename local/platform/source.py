@@ -1,0 +1,141 @@
+"""What `up` does about a pipeline's source database before anything reads it."""
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg2
+from psycopg2 import sql
+
+from capture.objects import source_objects
+from capture.query_checks import query_problems
+from db import data_set, pagila
+from db.connecting import connect
+from db.errors import LoadError
+from db.loading import LoadOptions, load, transaction
+from db.migrating import migrate
+from db.source.preparing import UnpreparableError, plan, prepare
+from local.errors import PlatformError
+from local.platform.services import PlatformOptions, Services
+from local.services.outside_database import OutsideDatabase
+from settings.pipeline import Pipeline
+
+
+def make_ready(services: Services) -> str:
+    """Have all in the database that the pipeline needs, and return a note. Raises PlatformError, LoadError.
+
+    The embedded one is created, loaded with the pipeline's example and prepared, once. An outside one is looked at, and
+    never changed.
+    """
+    pipeline, parameters = services.pipeline, services.database.parameters()
+    if services.options.outside is not None:
+        check = _check_queried if pipeline.is_queried else _check_captured
+        return check(pipeline, services.options.outside, parameters)
+    note = _load(services)
+    if pipeline.is_queried:
+        _let_read(parameters, pipeline.source.role, services.passwords.connector)
+    elif pipeline.outbox is None:
+        try:
+            prepare(parameters, source_objects(pipeline), password=services.passwords.connector)
+        except UnpreparableError as error:
+            raise PlatformError(f"pipeline {pipeline.name}: {error}") from error
+    return note
+
+
+def _load(services: Services) -> str:
+    """Create the embedded database and load the pipeline's example."""
+    example = services.pipeline.source.example
+    if example is None:
+        raise needs_database(services.pipeline.name)
+    services.database.create_if_missing()
+    return _load_pagila(services) if example == "pagila" else _load_northwind(services)
+
+
+def needs_database(pipeline: str) -> PlatformError:
+    """Return the error of a pipeline that has no example to load."""
+    return PlatformError(f"pipeline {pipeline} has no example, so it needs its database: give --dsn …")
+
+
+def _load_northwind(services: Services) -> str:
+    """Load the shop, whose outbox comes with it; bring the outbox of an earlier start up to this version."""
+    database, options = services.database, services.options
+    parameters = database.parameters()
+    if database.is_loaded():
+        _refuse_other_data(services)
+        migrated = ", outbox migrated" if migrate(parameters).changed else ""
+        return f"{database.outbox_rows():,} orders kept{migrated}"
+    wanted = LoadOptions(connector_password=services.passwords.connector, scale=options.scale or 1, dump=options.dump)
+    return f"{load(parameters, wanted, lambda *_step: None).events:,} orders loaded"
+
+
+def _load_pagila(services: Services) -> str:
+    """Load the rental shop: generated, or of a dump."""
+    if services.options.scale is not None:
+        raise PlatformError("the example pagila takes no --scale: leave it out")
+    done = pagila.load(services.database.parameters(), services.options.dump)
+    return f"{done.rows:,} rows {'loaded' if done.new else 'kept'}"
+
+
+def _refuse_other_data(services: Services) -> None:
+    """Raise PlatformError when the user asks for other rows than were loaded: they would never be."""
+    options: PlatformOptions = services.options
+    if options.scale is None and options.dump is None:
+        return
+    wanted = data_set.describe(scale=options.scale or 1, dump=options.dump)
+    with transaction(services.database.parameters()) as cursor:
+        loaded = data_set.noted(cursor)
+    if wanted != loaded:
+        raise PlatformError(
+            f"the source database has {loaded or 'unknown rows'}, so it can't be started with"
+            f" {wanted}: start it without --scale and --from, or `./lake down` and remove {services.folder} to load"
+            " again"
+        )
+
+
+def _let_read(parameters: Mapping[str, Any], name: str, password: str) -> None:
+    """Make a role that may read the database, and do nothing else."""
+    role = sql.Identifier(name)
+    with transaction(parameters) as cursor:
+        cursor.execute("SELECT FROM pg_roles WHERE rolname = %s", [name])
+        verb = "ALTER" if cursor.rowcount else "CREATE"
+        cursor.execute(sql.SQL(f"{verb} ROLE {{}} LOGIN PASSWORD {{}}").format(role, sql.Literal(password)))
+        cursor.execute(
+            "SELECT nspname FROM pg_namespace WHERE nspname <> 'information_schema' AND nspname !~ '^pg_' ORDER BY 1"
+        )
+        for (schema,) in cursor.fetchall():
+            for right in ("USAGE ON SCHEMA", "SELECT ON ALL TABLES IN SCHEMA"):
+                cursor.execute(sql.SQL(f"GRANT {right} {{}} TO {{}}").format(sql.Identifier(schema), role))
+        # So that a look by a column knows who is still writing.
+        cursor.execute(sql.SQL("GRANT pg_read_all_stats TO {}").format(role))
+
+
+def _check_queried(pipeline: Pipeline, where: OutsideDatabase, parameters: Mapping[str, Any]) -> str:
+    """See that the role may query an outside database."""
+    try:
+        problems = query_problems(parameters, pipeline)
+    except LoadError as error:
+        raise PlatformError(f"{where}: {error}") from error
+    if problems:
+        raise PlatformError(f"{where} can't be queried: {'; '.join(problems)}")
+    return f"{where}, read as {parameters['user']}"
+
+
+def _check_captured(pipeline: Pipeline, where: OutsideDatabase, parameters: Mapping[str, Any]) -> str:
+    """See that an outside database is prepared for the pipeline."""
+    if pipeline.outbox is not None:
+        raise PlatformError(
+            f"pipeline {pipeline.name} captures the outbox, which the embedded database alone has here: leave DSN out,"
+            " or describe your own database by `./lake source describe`"
+        )
+    try:
+        with contextlib.closing(connect(parameters)) as connection, connection, connection.cursor() as cursor:
+            missing = plan(cursor, source_objects(pipeline))
+    except psycopg2.Error as error:
+        raise PlatformError(f"{where}: {' '.join(str(error).split())}") from error
+    lines = [*missing.problems, *(f"not done: {step.purpose}" for step in missing.steps)]
+    if lines:
+        raise PlatformError(
+            f"{where} isn't prepared for pipeline {pipeline.name}: {'; '.join(lines)}: run `./lake source prepare"
+            f" {pipeline.name} --dsn …`"
+        )
+    return f"{where}, prepared"

@@ -1,0 +1,284 @@
+"""What an environment costs a month, line by line, from its settings and the price table."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from operate.costs.prices import HOUR, Price, Prices
+from operate.errors import OperateError
+from operate.pausing.what_stops import AURORA, CONNECTORS, EMR, NODES, Stopping
+from settings.environment import Environment
+
+EC2 = "ec2"
+# What Auto Mode's general-purpose pool might take: two vCPUs and 8 GiB, of which a node keeps some for itself.
+NODE, UNITS_OF_A_NODE = "m5.large", 1.5
+DAYS_PER_MONTH = 30.4
+# stacks/provider.py's.
+FUNCTIONS_RETENTION_DAYS = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """A line of the bill: so many of what, at which price; `price` None: the table doesn't know it.
+
+    `assumed`: how many is an assumption of the table's, not a setting. `stopping`: with what it is off in a pause.
+    """
+
+    part: str
+    what: str
+    quantity: float
+    price: Price | None
+    hours: int
+    assumed: bool = False
+    stopping: Stopping | None = None
+
+    @property
+    def usd(self) -> float | None:
+        """USD a month; None for an unknown price."""
+        if self.price is None:
+            return None
+        return self.quantity * self.price.usd * (self.hours if self.price.unit == HOUR else 1)
+
+    @property
+    def estimate(self) -> bool:
+        """Tell whether price or quantity is a guess."""
+        return self.assumed or (self.price is not None and self.price.estimate)
+
+
+def items(environment: Environment, prices: Prices) -> list[Item]:
+    """Return the bill's lines in the order of the stacks. Raises OperateError for a region without prices."""
+    if environment.region != prices.region:
+        raise OperateError(
+            f"operate/costs/prices.toml has the prices of {prices.region}, not those of {environment.region}, where "
+            f"{environment.name} is"
+        )
+    bill = _Bill(prices)
+    return [
+        *_network(environment, bill),
+        *_vpn(environment, bill),
+        *_database(environment, bill),
+        *_streaming(environment, bill),
+        *_connectors(environment, bill),
+        *_processing(environment, bill),
+        *_lake(bill),
+        *_analytics(bill),
+        *_logs(environment, bill),
+        *_shared(environment, bill),
+    ]
+
+
+def total(lines: list[Item]) -> float:
+    """Add up what is known, in USD a month."""
+    return sum(line.usd or 0 for line in lines)
+
+
+def confirmed(lines: list[Item]) -> float:
+    """Add up what is no guess, in USD a month."""
+    return total([line for line in lines if not line.estimate])
+
+
+def unknown(lines: list[Item]) -> list[Item]:
+    """Return the lines without a price: the total lacks them."""
+    return [line for line in lines if line.price is None]
+
+
+def requests_of_rounds(prices: Prices, interval_seconds: float) -> tuple[float, float]:
+    """Return what the job's requests to S3 cost in USD a month with a round every so many seconds.
+
+    First when every round makes a commit, then when none finds anything: one LIST each.
+    """
+    rounds = prices.hours_per_month * 3600 / interval_seconds / 1000
+    dear, cheap, commit = prices.of("s3.requests").usd, prices.of("s3.reads").usd, prices.commit_requests
+    return rounds * (commit.puts_and_lists * dear + commit.reads * cheap), rounds * dear
+
+
+class _Bill:
+    """Makes lines from the table's prices."""
+
+    def __init__(self, prices: Prices) -> None:
+        self.prices = prices
+
+    def line(self, part: str, what: str, quantity: float, name: str, *, assumed: bool = False) -> Item:
+        """A line at a price of the table."""
+        return self._item(part, what, quantity, self.prices.of(name), assumed=assumed)
+
+    def instances(self, part: str, what: str, quantity: float, service: str, type_: str) -> Item:
+        """A line of instances, whose type the table may not know."""
+        return self._item(part, f"{what}, {type_}", quantity, self.prices.of_instance(service, type_))
+
+    def share(self, part: str, what: str, quantity: float, type_: str, share: str) -> Item:
+        """A line at a share of what instances of a type cost on demand: EMR's fee, spot instances."""
+        ec2, of_it = self.prices.of_instance(EC2, type_), self.prices.of(share)
+        price = ec2 and of_it.model_copy(update={"usd": ec2.usd * of_it.usd, "unit": HOUR})
+        return self._item(part, f"{what}, {type_}", quantity, price)
+
+    def _item(self, part: str, what: str, quantity: float, price: Price | None, *, assumed: bool = False) -> Item:
+        hours = self.prices.hours_per_month
+        return Item(part=part, what=what, quantity=quantity, price=price, hours=hours, assumed=assumed)
+
+
+def _network(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    part, zones, ways_out = "network", len(environment.availability_zones), _ways_out(environment)
+    settings, prices = environment.network, bill.prices
+    if settings.nat == "gateways":
+        yield bill.line(part, "NAT gateways", ways_out, "nat.gateway")
+        yield bill.line(part, "through NAT, GB", prices.usage.nat_data_gb, "nat.data", assumed=True)
+    else:
+        yield bill.instances(part, "NAT instances", ways_out, EC2, settings.nat_instance_type)
+        yield bill.line(part, "NAT instances' volumes, GB", ways_out * prices.counts.nat_volume_gb, "ebs.gp3")
+    yield bill.line(part, "NAT's public addresses", ways_out, "vpc.public-ipv4")
+    if endpoints := len(settings.interface_endpoints):
+        yield bill.line(part, "interface endpoints x zones", endpoints * zones, "vpc.endpoint")
+
+
+def _ways_out(environment: Environment) -> int:
+    """Count NAT's gateways or instances."""
+    return 1 if environment.network.nat == "instance" else len(environment.availability_zones)
+
+
+def _vpn(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    part = "vpn"
+    yield bill.instances(part, "bastion", 1, EC2, environment.vpn.instance_type)
+    yield bill.line(part, "its volume, GB", bill.prices.counts.vpn_volume_gb, "ebs.gp3")
+    yield bill.line(part, "its Elastic IP", 1, "vpc.public-ipv4")
+
+
+def _database(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    part, settings, usage = "database", environment.database, bill.prices.usage
+    instances = bill.instances(part, "Aurora instances", settings.instances, "aurora", settings.instance_class)
+    yield replace(instances, stopping=AURORA)
+    yield bill.line(part, "storage, GB", usage.aurora_storage_gb, "aurora.storage", assumed=True)
+    yield bill.line(part, "I/O, millions", usage.aurora_requests_millions, "aurora.requests", assumed=True)
+
+
+def _streaming(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    part, settings = "streaming", environment.streaming
+    broker = bill.instances(part, "MSK brokers", settings.brokers, "msk", settings.broker_type.removeprefix("kafka."))
+    yield replace(broker, what=f"MSK brokers, {settings.broker_type}")
+    yield bill.line(part, "their volumes, GB", settings.brokers * settings.volume_gb, "msk.storage")
+
+
+def _connectors(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    if environment.eks is not None:
+        yield from _kubernetes(environment, bill)
+        return
+    for pipeline in environment.streamed:
+        of_which = "" if pipeline.is_first else f" of {pipeline.name}"
+        for name, settings in (("source", pipeline.source), ("sink", pipeline.sink)):
+            units = settings.workers * settings.mcu_per_worker
+            line = bill.line("connectors", f"MSK Connect units, {name}{of_which}", units, "connect.mcu")
+            yield replace(line, stopping=CONNECTORS)
+
+
+def _kubernetes(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    """The cluster, and nodes as Auto Mode might choose them: for the workers' units, and one for the add-ons."""
+    part, counts = "connectors", bill.prices.counts
+    pairs = [pair for pipeline in environment.streamed for pair in (pipeline.source, pipeline.sink)]
+    units = sum(connector.workers * connector.mcu_per_worker for connector in pairs)
+    nodes = 1 + math.ceil(units / UNITS_OF_A_NODE)
+    yield bill.line(part, "EKS cluster", 1, "eks.cluster")
+    volumes = bill.line(part, "their volumes, GB", nodes * counts.eks_volume_gb, "ebs.gp3", assumed=True)
+    for line in (
+        bill.instances(part, "nodes of Auto Mode, such as", nodes, EC2, NODE),
+        bill.share(part, "Auto Mode's fee", nodes, NODE, "eks.auto-mode"),
+        volumes,
+    ):
+        yield replace(line, assumed=True, stopping=NODES)
+    yield bill.line(part, "connectors' metrics", counts.connector_metrics * len(pairs), "cloudwatch.metric")
+
+
+def _processing(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    """A cluster can't be stopped, only ended: with its disks."""
+    for line in _emr(environment, bill):
+        yield replace(line, stopping=EMR)
+
+
+def _emr(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    part, settings = "processing", environment.processing
+    groups = (
+        ("primary", 1, settings.primary_instance_type),
+        ("core", settings.core_instances, settings.core_instance_type),
+    )
+    for role, count, type_ in groups:
+        if not count:
+            continue
+        if settings.market == "spot":
+            yield bill.share(part, f"EMR {role} on spot", count, type_, "ec2.spot")
+        else:
+            yield bill.instances(part, f"EMR {role}", count, EC2, type_)
+        yield bill.share(part, "EMR's fee", count, type_, "emr.fee")
+    nodes = sum(count for _, count, _ in groups)
+    yield bill.line(part, "their volumes, GB", nodes * bill.prices.counts.emr_volume_gb, "ebs.gp3")
+
+
+def _lake(bill: _Bill) -> Iterator[Item]:
+    part, usage = "lake", bill.prices.usage
+    yield bill.line(part, "S3 storage, GB", usage.lake_storage_gb, "s3.storage", assumed=True)
+    yield bill.line(part, "S3 requests, thousands", usage.s3_requests_thousands, "s3.requests", assumed=True)
+
+
+def _analytics(bill: _Bill) -> Iterator[Item]:
+    """Athena's queries; what QuickSight takes is paid by its users, whom the account has anyway."""
+    scanned = bill.prices.usage.athena_scanned_tb
+    yield bill.line("analytics", "scanned by Athena, TB", scanned, "athena.scanned", assumed=True)
+
+
+def _logs(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    """What each log group takes, by how many write to it, and how much of all that is kept."""
+    each, connectors = bill.prices.logs, environment.connectors
+    workers = environment.connector_workers
+    groups = (
+        ("flow log", each.address * _addresses(environment), environment.network.flow_log_retention_days),
+        ("Aurora's log", each.database * environment.database.instances, environment.database.log_retention_days),
+        ("brokers' log", each.broker * environment.streaming.brokers, environment.streaming.log_retention_days),
+        ("workers' log", each.worker * workers, connectors.log_retention_days),
+        ("functions' logs", each.functions, FUNCTIONS_RETENTION_DAYS),
+    )
+    for what, gb, _ in groups:
+        yield bill.line("logs", f"{what}, GB", gb, "logs.data", assumed=True)
+    kept = round(sum(gb * days / DAYS_PER_MONTH for _, gb, days in groups), 1)
+    yield bill.line("logs", "kept, GB", kept, "logs.storage", assumed=True)
+
+
+def _addresses(environment: Environment) -> int:
+    """Count the network interfaces of the VPC whose connections the flow log records."""
+    zones = len(environment.availability_zones)
+    processing = environment.processing
+    return sum(
+        (
+            _ways_out(environment),
+            zones * len(environment.network.interface_endpoints),
+            1,  # the bastion
+            environment.database.instances,
+            environment.streaming.brokers,
+            environment.connector_workers,
+            1 + processing.core_instances,
+        )
+    )
+
+
+def _shared(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    counts, usage = bill.prices.counts, bill.prices.usage
+    pipelines, tables, topics = _counted(environment)
+    filters = counts.request_metrics * pipelines
+    yield bill.line("monitoring", "S3's request metrics", filters, "cloudwatch.metric")
+    yield bill.line("monitoring", "the job's metrics", usage.metrics * tables, "cloudwatch.metric", assumed=True)
+    # An alarm that several tables or topics share is billed for each of their metrics.
+    alarms = counts.alarms + pipelines * counts.alarms_pipeline + topics + tables * counts.alarms_table
+    # Of what is queried, its database's oldest transaction.
+    alarms += len(environment.queried)
+    yield bill.line("monitoring", "alarms", alarms, "cloudwatch.alarm")
+    yield bill.line("monitoring", "dashboards", counts.dashboards, "cloudwatch.dashboard")
+    # One more for each role of our own cluster, each salt of hashed columns, and each person on the VPN.
+    own = sum((pipeline.database is None) + pipeline.hashes for pipeline in environment.pipelines)
+    secrets = counts.secrets + own + len(environment.vpn.users)
+    yield bill.line("all", "secrets", secrets, "secrets.secret")
+    if keys := counts.keys + (environment.eks is not None):
+        yield bill.line("all", "KMS keys", keys, "kms.key")
+
+
+def _counted(environment: Environment) -> tuple[int, int, int]:
+    """Count the pipelines with connectors, all tables, and the topics whose sinks an alarm watches."""
+    tables = sum(len(pipeline.captured.lake_tables) for pipeline in environment.pipelines)
+    topics = sum(len(pipeline.captured.tables) for pipeline in environment.streamed)
+    return len(environment.streamed), tables, topics

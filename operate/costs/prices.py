@@ -1,0 +1,152 @@
+"""The price table: operate/costs/prices.toml, where each price has its date and its source."""
+
+import datetime
+import tomllib
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+PRICES = Path(__file__).with_name("prices.toml")
+HOUR = "hour"
+# EC2 user guide, "Instance size flexibility": within a family the price goes with these.
+NORMALIZATION_FACTORS = {
+    "nano": 0.25,
+    "micro": 0.5,
+    "small": 1.0,
+    "medium": 2.0,
+    "large": 4.0,
+    "xlarge": 8.0,
+    "2xlarge": 16.0,
+    "4xlarge": 32.0,
+    "8xlarge": 64.0,
+}
+
+
+class Row(BaseModel):
+    """A row of the table: USD, when and where it was read, and whether it is only an estimate for the region."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    usd: float
+    read: datetime.date
+    source: str
+    estimate: bool = False
+
+
+class Price(Row):
+    """The price of one unit; of a unit `hour` for each hour."""
+
+    unit: str
+
+
+class Family(Row):
+    """The price per hour of one size of an instance family, from which the others follow."""
+
+    size: str
+
+
+class Counts(BaseModel):
+    """How many of each resource the stacks create, independent of the settings; volumes in GiB each."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    nat_volume_gb: int
+    vpn_volume_gb: int
+    emr_volume_gb: int
+    eks_volume_gb: int
+    connector_metrics: int
+    secrets: int
+    keys: int
+    alarms: int
+    alarms_pipeline: int
+    alarms_table: int
+    dashboards: int
+    request_metrics: int
+
+
+class Usage(BaseModel):
+    """What a month takes of the things that are paid by use: assumptions."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    nat_data_gb: float
+    aurora_storage_gb: float
+    aurora_requests_millions: float
+    lake_storage_gb: float
+    s3_requests_thousands: float
+    metrics: float
+    athena_scanned_tb: float
+
+
+class Logs(BaseModel):
+    """What is written to CloudWatch Logs in a month, in GB, each by one of what is named: assumptions.
+
+    `address`: a network interface of the VPC, whose connections the flow log records.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    address: float
+    database: float
+    broker: float
+    worker: float
+    functions: float
+
+
+class CommitRequests(BaseModel):
+    """What one commit of the streaming job asks S3 for: at the price of a PUT, and at that of a GET."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    puts_and_lists: int
+    reads: int
+
+
+class Prices(BaseModel):
+    """The whole table, for one region."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    region: str
+    hours_per_month: int
+    families: tuple[Family, ...]
+    prices: tuple[Price, ...]
+    counts: Counts
+    commit_requests: CommitRequests
+    usage: Usage
+    logs: Logs
+
+    @cached_property
+    def _by_name(self) -> dict[str, Price]:
+        return {price.name: price for price in self.prices}
+
+    @cached_property
+    def _families(self) -> dict[str, Family]:
+        return {family.name: family for family in self.families}
+
+    def of(self, name: str) -> Price:
+        """Return the price of a thing that the table must have."""
+        return self._by_name[name]
+
+    def of_instance(self, service: str, type_: str) -> Price | None:
+        """Return the price of an instance type such as `m5.xlarge`, None when the table doesn't know it."""
+        family_name, _, size = type_.partition(".")
+        family = self._families.get(f"{service}.{family_name}")
+        if family is None or size not in NORMALIZATION_FACTORS:
+            return None
+        usd = family.usd * NORMALIZATION_FACTORS[size] / NORMALIZATION_FACTORS[family.size]
+        return Price(
+            name=f"{service}.{type_}",
+            usd=usd,
+            unit=HOUR,
+            read=family.read,
+            source=family.source,
+            estimate=family.estimate,
+        )
+
+
+def load_prices(path: Path = PRICES) -> Prices:
+    """Read the table."""
+    return Prices.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))

@@ -1,0 +1,151 @@
+"""Writes an environment's bill as text, no more exact than its prices are."""
+
+from collections.abc import Iterable, Iterator
+
+from operate.costs.bill import Item, confirmed, items, requests_of_rounds, total, unknown
+from operate.costs.budgets import budget_problem
+from operate.costs.hours import HOURS_A_WEEK, at_hours, hints
+from operate.costs.prices import HOUR, Prices
+from operate.text import columns
+from settings.environment import Environment
+
+TENS = -1
+# For the table of what rounds cost: seconds.
+INTERVALS = (5, 15, 60, 300, 900)
+# Hours a week that an environment is on: always, by day, on working days, on one day, never.
+HOURS = (HOURS_A_WEEK, 60, 40, 10, 0)
+# For the table of all environments: a working week.
+SHOWN_HOURS = 40
+NOT_IN_IT = (
+    "Not in it: tax, data between zones and to the internet, QuickSight's users. Lambda, Glue and SNS are cents."
+)
+
+
+def report(environment: Environment, prices: Prices, hours: float | None = None) -> str:
+    """Return the bill: a line per item, the total, what could be off, and what is left with `hours` a week on.
+
+    Raises OperateError.
+    """
+    lines = items(environment, prices)
+    parts = [
+        _table(lines),
+        _total(environment, lines, prices),
+        _rounds(environment, prices),
+        _hours(environment, lines, hours),
+        _hints(environment, lines),
+        _notes(prices),
+    ]
+    return "\n\n".join(filter(None, ("\n".join(part) for part in parts)))
+
+
+def _table(lines: list[Item]) -> Iterator[str]:
+    rows = [("part", "what", "how many", "USD each", "USD a month")]
+    before = ""
+    for line in lines:
+        rows.append((line.part if line.part != before else "", line.what, *figures(line)))
+        before = line.part
+    return columns(rows, left=2)
+
+
+def figures(line: Item) -> tuple[str, str, str]:
+    """Write a line's quantity, USD each and USD a month; `~` marks an estimate."""
+    quantity = f"{line.quantity:,g}"
+    if line.price is None:
+        return quantity, "", "unknown price"
+    each = f"{line.price.usd:.4f}".rstrip("0").rstrip(".") + ("/h" if line.price.unit == HOUR else "")
+    return quantity, each, _mark(line) + _rounded(line.usd or 0)
+
+
+def _mark(line: Item) -> str:
+    return "~" if line.estimate else ""
+
+
+def _rounded(usd: float) -> str:
+    return "<1" if 0 < usd < 1 else f"{usd:,.0f}"
+
+
+def overview(environments: Iterable[Environment], prices: Prices) -> str:
+    """Return a Markdown table: what each environment costs always on, and some hours a week. Raises OperateError."""
+    rows = [
+        f"| environment | always on, USD a month | {SHOWN_HOURS} hours a week on, else paused | budget |",
+        "|---|---:|---:|---:|",
+    ]
+    for environment in environments:
+        lines = items(environment, prices)
+        always, paused = (f"~{_tens(at_hours(lines, each))}" for each in (HOURS_A_WEEK, SHOWN_HOURS))
+        rows.append(f"| {environment.name} | {always} | {paused} | {environment.budget.monthly_usd:,} |")
+    return "\n".join(rows)
+
+
+def figures_of(environment: Environment, prices: Prices, hours: float | None = None) -> dict[str, object]:
+    """Return the bill for programs: USD a month, by item, and by hours a week. Raises OperateError."""
+    lines = items(environment, prices)
+    return {
+        "environment": environment.name,
+        "usd_a_month": total(lines),
+        "budget_usd": environment.budget.monthly_usd,
+        "items": [{"part": one.part, "what": one.what, "quantity": one.quantity, "usd": one.usd} for one in lines],
+        "hours_a_week": {f"{each:g}": at_hours(lines, each) for each in (*HOURS, *([] if hours is None else [hours]))},
+    }
+
+
+def _tens(usd: float) -> str:
+    return f"{round(usd, TENS):,.0f}"
+
+
+def _total(environment: Environment, lines: list[Item], prices: Prices) -> Iterator[str]:
+    known, all_ = (f"{_tens(usd)} USD" for usd in (confirmed(lines), total(lines)))
+    yield f"{environment.name} costs about {all_} a month; {known} of it at confirmed prices"
+    problem = budget_problem(environment, prices)
+    yield problem or f"Its budget is {environment.budget.monthly_usd:,} USD a month (budget.monthly_usd)"
+    if missing := unknown(lines):
+        what = "; ".join(line.what for line in missing)
+        yield f"incomplete: operate/costs/prices.toml has no price for {what}"
+    least, most = environment.processing.core_instances, environment.processing.maximum_core_instances
+    if most > least:
+        yield f"with {least} core instances; managed scaling goes up to {most}"
+
+
+def _rounds(environment: Environment, prices: Prices) -> Iterator[str]:
+    """What `sync_interval_seconds` means: the requests of a job that commits all day, and of one that idles."""
+    yield "S3 requests of one table's job, USD a month, by sync_interval_seconds:"
+    chosen = {
+        seconds
+        for pipeline in environment.pipelines
+        for table in pipeline.captured.tables
+        if (seconds := pipeline.sizes(table).sync_interval_seconds)
+    }
+    rows = [("every", "a commit each time", "nothing new")]
+    for seconds in sorted(chosen | set(INTERVALS)):
+        busy, idle = requests_of_rounds(prices, seconds)
+        rows.append((f"{seconds} s", f"~{_rounded(busy)}", f"~{_rounded(idle)}"))
+    yield from (f"  {row}" for row in columns(rows, left=0))
+
+
+def _hours(environment: Environment, lines: list[Item], chosen: float | None) -> Iterator[str]:
+    if environment.production and chosen is None:
+        return
+    yield "Cost by weekly hours, paused otherwise:"
+    shown = sorted({*HOURS, *([] if chosen is None else [chosen])}, reverse=True)
+    rows = [("hours a week", "USD a month"), *((f"{each:g}", f"~{_tens(at_hours(lines, each))}") for each in shown)]
+    yield from (f"  {row}" for row in columns(rows, left=0))
+
+
+def _hints(environment: Environment, lines: list[Item]) -> Iterator[str]:
+    if environment.production:
+        return
+    yield "What a pause switches off, and what that saves a month:"
+    for hint in hints(lines):
+        yield f"  {hint.what}: {_tens(hint.usd)} USD; {hint.to_know}"
+    yield f"  `./lake aws pause -e {environment.name}` does it, `./lake aws resume -e {environment.name}` ends it."
+    neither = "Neither MSK nor EKS's control plane can" if environment.eks is not None else "MSK can't"
+    yield f"  {neither} be stopped, only deleted; NAT, VPN, disks and what is stored stay, too."
+
+
+def _notes(prices: Prices) -> Iterator[str]:
+    read = max(row.read for row in (*prices.prices, *prices.families))
+    yield (
+        f"Prices of {prices.region}, on demand, {prices.hours_per_month} hours a month, as of {read}. ~ marks an "
+        "estimate, of the price or of the amount: operate/costs/prices.toml says where each is from."
+    )
+    yield NOT_IN_IT

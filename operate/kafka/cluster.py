@@ -1,0 +1,138 @@
+"""Finds an environment's Kafka: MSK by the stack's output, or the local platform's broker."""
+
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from contract.sizes import LARGEST_EVENT_BYTES
+from local.errors import PlatformError
+from local.folders import platform_folder
+from local.platform.platform import Platform
+from local.services.kafka.broker import Kafka
+from local.services.kafka.roles import READER
+from operate import outputs
+from operate.errors import OperateError
+from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
+from settings.load import load
+
+LOCAL = "local"
+CONNECT_TIMEOUT_S = 9.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """A Kafka cluster: `environment` is its name, `topics` those of the captured tables that were asked for.
+
+    They are by the tables' names. `only`: whether no other topics were asked for.
+    `region` None: no IAM, no TLS, but `login`, which is how librdkafka's clients log in to the local broker.
+    """
+
+    environment: str
+    bootstrap_servers: str
+    topics: Mapping[str, str]
+    only: bool = False
+    region: str | None = None
+    login: Mapping[str, str] = field(default_factory=dict, repr=False)
+    largest_event_bytes: int = LARGEST_EVENT_BYTES
+
+    @property
+    def topic(self) -> str:
+        """The one topic of change events that was asked for. Raises OperateError when there are several."""
+        if len(self.topics) > 1:
+            raise OperateError(f"a topic for each of several tables: --table names one of {', '.join(self.topics)}")
+        return next(iter(self.topics.values()))
+
+    @property
+    def hint(self) -> str:
+        """What helps when no broker answers."""
+        return "run `./lake up`" if self.region is None else "connect the VPN (docs/aws/vpn.md)"
+
+
+def find_cluster(name: str | None, pipeline: str | None = None, tables: Sequence[str] = ()) -> Cluster:
+    """Return the cluster of an environment, or of the local platform for `local`, or for None while it runs.
+
+    `pipeline` is the first one without a name, and has a platform of its own; `tables` are some of its tables.
+    Raises OperateError, EnvironmentFileError or PlatformError.
+    """
+    if name is None or name == LOCAL:
+        return _local(pipeline, tables, chosen=name is not None)
+    return of_environment(load(name), pipeline, tables)
+
+
+def of_environment(environment: Environment, pipeline: str | None = None, tables: Sequence[str] = ()) -> Cluster:
+    """Return a deployed environment's MSK cluster. Raises OperateError."""
+    # Report an unknown name before asking AWS.
+    topics = _topics(find_pipeline(environment, pipeline), tables)
+    return Cluster(
+        environment=environment.name,
+        bootstrap_servers=outputs.output(environment, "streaming", "BootstrapBrokers"),
+        topics=topics,
+        only=pipeline is not None or bool(tables),
+        region=environment.region,
+        largest_event_bytes=environment.streaming.largest_event_bytes,
+    )
+
+
+def check_reachable(cluster: Cluster) -> None:
+    """Connect to any of the brokers by TCP, in 9 s at most. Raises OperateError with what to do."""
+    deadline = time.monotonic() + CONNECT_TIMEOUT_S
+    servers = cluster.bootstrap_servers.split(",")
+    reasons = []
+    for number, server in enumerate(servers):
+        host, _, port = server.strip().rpartition(":")
+        # What is left of the time, shared among those that are left.
+        timeout_s = max(0.1, (deadline - time.monotonic()) / (len(servers) - number))
+        try:
+            socket.create_connection((host, int(port)), timeout=timeout_s).close()
+        except OSError as error:
+            reasons.append(f"{host}: {error.strerror or error}")
+        else:
+            return
+    raise OperateError(f"no Kafka broker of {cluster.environment} answers ({reasons[0]}): {cluster.hint} and try again")
+
+
+def find_pipeline(environment: Environment, name: str | None) -> EnvironmentPipeline:
+    """Return an environment's pipeline, without a name the first one that has topics. Raises OperateError."""
+    for pipeline in environment.pipelines if name else environment.streamed or environment.pipelines:
+        if name in (None, pipeline.name):
+            return pipeline
+    known = ", ".join(pipeline.name for pipeline in environment.pipelines)
+    raise OperateError(f"{environment.name} has no pipeline {name}: {known}")
+
+
+def check_streamed(pipeline: EnvironmentPipeline) -> None:
+    """Raise OperateError for a pipeline that is queried."""
+    if pipeline.is_queried:
+        raise OperateError(
+            f"{pipeline.name} is queried: nothing of it is in Kafka, and no connector reads it"
+            " (docs/your-database/query-only.md)"
+        )
+
+
+def _topics(pipeline: EnvironmentPipeline, names: Sequence[str]) -> dict[str, str]:
+    captured = pipeline.captured
+    check_streamed(pipeline)
+    try:
+        tables = captured.named(names)
+    except ValueError as error:
+        raise OperateError(str(error)) from None
+    return {entry.name: entry.captured.topic(pipeline.prefix) for entry in tables}
+
+
+def _local(pipeline: str | None, tables: Sequence[str], *, chosen: bool) -> Cluster:
+    platform = Platform(platform_folder(None, pipeline))
+    if "kafka" not in platform.running():
+        up = "`./lake up`" if pipeline is None else f"`./lake up -p {pipeline}`"
+        other = "" if chosen else ", or name an environment: -e dev"
+        raise PlatformError(f"the local platform doesn't run: {up} starts it{other}")
+    services = platform.services
+    topics = {found.name: found.topic.name for found in services.chosen(tables)}
+    return of_platform(services.kafka, topics, only=bool(tables))
+
+
+def of_platform(kafka: Kafka, topics: Mapping[str, str], *, only: bool = False) -> Cluster:
+    """Return the local broker with the login of its read-only user."""
+    login = kafka.users.login(READER)
+    return Cluster(environment=LOCAL, bootstrap_servers=kafka.bootstrap_servers, topics=topics, only=only, login=login)

@@ -1,0 +1,71 @@
+"""Brings an environment's lake back to what its source says: what `./lake resnapshot` does on one machine, on AWS."""
+
+import json
+from collections.abc import Callable
+
+from confluent_kafka import TopicPartition
+
+from contract.events import LSN
+from local.comparison.compare import TableComparison
+from local.comparison.describe import Compared
+from local.comparison.run import Sides
+from local.resnapshot.run import Wanted, resnapshot
+from operate import outputs, source_cluster
+from operate.errors import OperateError
+from operate.kafka import reader
+from operate.kafka.cluster import of_environment
+from operate.kafka.reader import Reader
+from operate.resnapshot.connectors import source_of
+from operate.resnapshot.lake import lake_table
+from operate.resnapshot.login import login
+from settings.connectors import source_settings
+from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
+from settings.load_pipeline import PIPELINES
+from settings.pipeline import CapturedTableSettings
+
+TAIL_EVENTS = 1_000
+# Landing and commits come by the minute there, and an update of the connector takes some.
+TIMEOUT_S = 1_800
+
+
+def resnapshot_environment(environment: Environment, wanted: Wanted, say: Callable[[str], None]) -> TableComparison:
+    """Re-snapshot a deployed environment, from a machine that reaches its VPC. Raises OperateError, PlatformError."""
+    pipeline, outbox = _outbox(environment)
+    session = outputs.check_account(environment)
+    with outputs.one_line(environment), login(environment, session, pipeline) as parameters:
+        topic = source_settings(environment, pipeline).topic
+        with reader.connect(of_environment(environment, pipeline.name)) as messages:
+            newest = newest_position(messages, topic)
+        connector = source_of(environment, pipeline, session, newest=newest)
+        lake = lake_table(environment, session, pipeline, outbox)
+        compared = Compared(entry=outbox, schema_file=PIPELINES / pipeline.captured.schema_file(outbox), lake=lake)
+        comparison = resnapshot(Sides(parameters, [compared]), connector, wanted, say)
+        if comparison.equal and wanted.where is None:
+            source_cluster.nothing_missed(session.client("rds", config=outputs.QUICK), environment)
+        return comparison
+
+
+def _outbox(environment: Environment) -> tuple[EnvironmentPipeline, CapturedTableSettings]:
+    """Return the pipeline of the outbox, and the outbox. Raises OperateError."""
+    pipeline = environment.outbox
+    if pipeline is None or pipeline.captured.outbox is None:
+        raise OperateError(f"environments/{environment.name}.toml names no pipeline with an outbox")
+    return pipeline, pipeline.captured.outbox
+
+
+def newest_position(messages: Reader, topic: str) -> int:
+    """Return the highest log position among a topic's newest events, 0 when it holds none. Raises KafkaException."""
+    newest = 0
+    for partition in messages.partitions().get(topic, []):
+        first, end = messages.bounds(topic, partition)
+        if first == end:
+            continue
+        messages.assign([TopicPartition(topic, partition, max(first, end - TAIL_EVENTS))])
+        while (message := messages.poll(reader.REQUEST_TIMEOUT_S)) is not None:
+            value = message.value()
+            event = json.loads(value) if value else {}
+            newest = max(newest, int(event.get(LSN) or 0))
+            if (message.offset() or 0) >= end - 1:
+                break
+    return newest

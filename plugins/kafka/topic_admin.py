@@ -1,0 +1,173 @@
+"""Brings a cluster's topics to what plugins/kafka/topics.py plans: makes, widens and configures; deletes nothing.
+
+Each call looks at what there is and takes the next step, so that one that was cut off, came twice or whose answer was
+lost needs no care: the next call sees it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Node, TopicCollection, TopicPartitionInfo
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    NewPartitions,
+    NewTopic,
+    ResourceType,
+    TopicDescription,
+)
+
+from plugins.kafka.topics import PlannedTopic
+
+REQUEST_S = 10.0
+# Trying again wouldn't help.
+_REFUSALS = frozenset(
+    {
+        KafkaError.INVALID_CONFIG,
+        KafkaError.INVALID_PARTITIONS,
+        KafkaError.INVALID_REQUEST,
+        KafkaError.POLICY_VIOLATION,
+        KafkaError.TOPIC_EXCEPTION,
+        KafkaError.UNSUPPORTED_VERSION,
+    }
+)
+Say = Callable[[str], None]
+
+
+class _Problem(Exception):  # noqa: N818
+    """What Kafka said, in one line, with its error's code where it has one."""
+
+    def __init__(self, text: str, code: int | None = None) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class TopicError(_Problem):
+    """Why a topic can't become what is planned; trying again wouldn't help."""
+
+
+class Unready(_Problem):
+    """What is still awaited."""
+
+
+def apply_plan(admin: AdminClient, planned: Sequence[PlannedTopic], *, say: Say) -> None:
+    """Take the steps that are missing; returns when every topic is as planned and has leaders.
+
+    A topic keeps its records, the replicas that it has, and partitions that it has too many of, which Kafka can't take
+    away: `say` is told, as of what is done. Raises Unready, or TopicError.
+    """
+    there = _described(admin, planned)
+    missing = [topic for topic in planned if topic.name not in there]
+    if missing:
+        _make(admin, missing, say)
+        there |= _described(admin, missing)
+    if late := sorted(topic.name for topic in planned if not _has_leaders(there.get(topic.name))):
+        raise Unready(f"no leader yet: {', '.join(late)}")
+    widened = [step for topic in planned for step in _widen(admin, topic, there[topic.name], say)]
+    _configure(admin, [(topic, _replicas(there[topic.name])) for topic in planned], say)
+    if widened:
+        raise Unready(f"new partitions get their leaders: {', '.join(widened)}")
+
+
+def _described(admin: AdminClient, planned: Sequence[PlannedTopic]) -> dict[str, TopicDescription]:
+    """Ask for the topics by name, which makes none; those that aren't there are left out."""
+    answers = admin.describe_topics(TopicCollection([topic.name for topic in planned]), request_timeout=REQUEST_S)
+    found = {}
+    for name, answer in answers.items():
+        try:
+            found[name] = _result(answer, f"topic {name}")
+        except Unready as problem:
+            if problem.code != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise
+    return found
+
+
+def _make(admin: AdminClient, missing: Sequence[PlannedTopic], say: Say) -> None:
+    wanted = [
+        NewTopic(topic.name, topic.partitions, topic.replicas, config=topic.config_with(topic.replicas))
+        for topic in missing
+    ]
+    for name, answer in admin.create_topics(wanted, request_timeout=REQUEST_S).items():
+        try:
+            _result(answer, f"topic {name}")
+            say(f"made topic {name}")
+        except Unready as problem:
+            # By someone else, or by a call of ours whose answer was lost.
+            if problem.code != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise
+
+
+def _widen(admin: AdminClient, topic: PlannedTopic, there: TopicDescription, say: Say) -> Iterator[str]:
+    """Add partitions that are missing. In a compacted topic a key's older record would stay behind in another one."""
+    has, wants = len(there.partitions), topic.partitions
+    if has > wants:
+        say(f"topic {topic.name} keeps its {has} partitions, though {wants} are planned: Kafka can't take any away")
+    elif has < wants and topic.compacted:
+        say(f"topic {topic.name} keeps its {has} partitions, though {wants} are planned: it is compacted")
+    elif has < wants:
+        answers = admin.create_partitions([NewPartitions(topic.name, wants)], request_timeout=REQUEST_S)
+        _result(answers[topic.name], f"topic {topic.name}")
+        say(f"topic {topic.name} has {wants} partitions now, instead of {has}")
+        yield topic.name
+    if (replicas := _replicas(there)) != topic.replicas:
+        say(f"topic {topic.name} keeps its {replicas} replicas, though {topic.replicas} are planned (decision 0042)")
+
+
+def _configure(admin: AdminClient, topics: Sequence[tuple[PlannedTopic, int]], say: Say) -> None:
+    """Set what differs from the plan, and nothing else; `topics` with the replicas that they have."""
+    resources = [ConfigResource(ResourceType.TOPIC, topic.name) for topic, _ in topics]
+    answers = admin.describe_configs(resources, request_timeout=REQUEST_S)
+    present = {resource.name: _result(answer, f"topic {resource.name}") for resource, answer in answers.items()}
+    changes = []
+    for topic, replicas in topics:
+        differing = _differing(topic.config_with(replicas), present[topic.name])
+        entries = [
+            ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET) for key, value in differing.items()
+        ]
+        if entries:
+            changes.append(ConfigResource(ResourceType.TOPIC, topic.name, incremental_configs=entries))
+            said = ", ".join(f"{key}={value}" for key, value in differing.items())
+            say(f"topic {topic.name} gets {said}")
+    if changes:
+        for resource, done in admin.incremental_alter_configs(changes, request_timeout=REQUEST_S).items():
+            _result(done, f"topic {resource.name}")
+
+
+def _differing(wanted: Mapping[str, str], present: Mapping[str, ConfigEntry]) -> dict[str, str]:
+    """Return what the topic itself must get: what it has from the brokers may be something else tomorrow."""
+    # The source comes as a plain number.
+    own = {
+        key: entry.value
+        for key, entry in present.items()
+        if ConfigSource(entry.source) is ConfigSource.DYNAMIC_TOPIC_CONFIG
+    }
+    return {key: value for key, value in wanted.items() if own.get(key) != value}
+
+
+def _has_leaders(topic: TopicDescription | None) -> bool:
+    return topic is not None and all(_is_led(partition) for partition in topic.partitions)
+
+
+def _is_led(partition: TopicPartitionInfo) -> bool:
+    leader: Node | None = partition.leader
+    return leader is not None and leader.id >= 0
+
+
+def _replicas(topic: TopicDescription) -> int:
+    return min(len(partition.replicas) for partition in topic.partitions)
+
+
+def _result(answer: "Future[Any]", what: str) -> Any:
+    """Return an answer. Raises Unready where trying again may help, else TopicError."""
+    try:
+        return answer.result(2 * REQUEST_S)
+    except KafkaException as failure:
+        error = failure.args[0]
+        kind = TopicError if error.code() in _REFUSALS else Unready
+        raise kind(f"{what}: {' '.join(error.str().split())}", error.code()) from None
+    except TimeoutError:
+        raise Unready(f"{what}: no answer") from None

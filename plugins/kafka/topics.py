@@ -1,0 +1,139 @@
+"""The topics that the pipeline needs, as data: each is made before anything writes or reads it (docs/decisions/0042).
+
+On AWS a custom resource makes them (stacks/handlers/topics.py), on one machine the platform's start does, both by
+plugins/kafka/topic_admin.py. Nothing else makes a topic: brokers don't for whoever asks, and the connectors may not.
+Configuration names and meanings: Kafka 3.9, "Topic Configs".
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from contract.sizes import SizeLimits
+from plugins.connector_names import GENERATION, heartbeat_topic, offset_topic
+from plugins.connector_settings import SinkSettings, SourceSettings
+
+HOUR_MS = 3_600_000
+FOR_EVER = "-1"
+MOST_REPLICAS = 3
+# More would let two events of a key stand in two partitions after a change, and the older one arrive last.
+EVENT_PARTITIONS = 1
+# One connector's offsets are one record. MSK Connect would make 25, and a topic that it made keeps them.
+OFFSET_PARTITIONS = 1
+# Nobody reads them: they move the connector's position in the log on.
+HEARTBEAT_RETENTION_HOURS = 24
+IN_SYNC = "min.insync.replicas"
+COMPACT = "compact"
+
+
+def replicas_on(brokers: int) -> int:
+    return min(brokers, MOST_REPLICAS)
+
+
+def in_sync_of(replicas: int) -> int:
+    """How many of the replicas must have a record before it counts as written: one may always be away."""
+    return max(1, replicas - 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedTopic:
+    """A topic as it shall be; what `config` doesn't name is left to the brokers. Raises ValueError for what can't be.
+
+    `min.insync.replicas` isn't in `config`: it follows from the replicas that a topic has.
+    """
+
+    name: str
+    partitions: int
+    replicas: int
+    config: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if min(self.partitions, self.replicas) < 1:
+            raise ValueError(f"topic {self.name}: partitions and replicas must be 1 or more")
+
+    @property
+    def compacted(self) -> bool:
+        return self.config.get("cleanup.policy") == COMPACT
+
+    def config_with(self, replicas: int) -> dict[str, str]:
+        """Return the whole configuration of a topic that has `replicas` replicas."""
+        return {**self.config, IN_SYNC: str(in_sync_of(replicas))}
+
+    def as_request(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "partitions": self.partitions,
+            "replicas": self.replicas,
+            "config": dict(self.config),
+        }
+
+    @classmethod
+    def of_request(cls, request: Mapping[str, Any]) -> Self:
+        try:
+            return cls(
+                name=str(request["name"]),
+                partitions=int(request["partitions"]),
+                replicas=int(request["replicas"]),
+                config={str(key): str(value) for key, value in dict(request["config"]).items()},
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not a topic: {error!r}") from None
+
+
+def planned_topics(
+    source: SourceSettings,
+    sink: SinkSettings,
+    *,
+    brokers: int,
+    retention_hours: int | None,
+    offsets: str | None = None,
+) -> tuple[PlannedTopic, ...]:
+    """Return the topics of one pipeline on a cluster of `brokers` brokers.
+
+    `retention_hours`: how long events are kept at the least, None for ever. `offsets`: the name of the topic with the
+    source worker's offsets, where it isn't the connector's own. Raises ValueError when two topics have one name.
+    """
+    replicas = replicas_on(brokers)
+    topics = tuple(
+        PlannedTopic(name=name, partitions=partitions, replicas=replicas, config=config)
+        for name, partitions, config in (
+            *(
+                (topic, EVENT_PARTITIONS, event_topic(source.largest_event_bytes, retention_hours))
+                for topic in source.topics
+            ),
+            (heartbeat_topic(source.topic_prefix), 1, _deleting(HEARTBEAT_RETENTION_HOURS)),
+            (offsets or offset_topic(source.name), OFFSET_PARTITIONS, {"cleanup.policy": COMPACT}),
+            *_dead_letters(sink, retention_hours),
+        )
+    )
+    if twice := sorted({name for name in _names(topics) if _names(topics).count(name) > 1}):
+        raise ValueError(f"{', '.join(twice)} can't be two topics at once")
+    return topics
+
+
+def of_generation(topics: Iterable[PlannedTopic], generation: str) -> tuple[PlannedTopic, ...]:
+    """Return the topics with the source's generation, or `*` for any, in its place."""
+    return tuple(replace(topic, name=topic.name.replace(GENERATION, generation)) for topic in topics)
+
+
+def _names(topics: Iterable[PlannedTopic]) -> list[str]:
+    return [topic.name for topic in topics]
+
+
+def event_topic(largest_event_bytes: int, retention_hours: int | None) -> dict[str, str]:
+    """Return the configuration of a topic whose records of so many bytes are kept so long, None for ever."""
+    # Compaction would remove events between the sink's progress and the log's end.
+    return {**_deleting(retention_hours), **SizeLimits(largest_event_bytes).topic}
+
+
+def _dead_letters(sink: SinkSettings, retention_hours: int | None) -> Iterator[tuple[str, int, dict[str, str]]]:
+    if sink.dead_letter_topic is not None:
+        # Connect gives a dead letter its event's time: it is kept from when it was set aside, not from then.
+        config = {**event_topic(sink.largest_event_bytes, retention_hours), "message.timestamp.type": "LogAppendTime"}
+        yield sink.dead_letter_topic, 1, config
+
+
+def _deleting(hours: int | None) -> dict[str, str]:
+    """By age alone: a limit of bytes could delete what the sink hasn't read."""
+    retention = FOR_EVER if hours is None else str(hours * HOUR_MS)
+    return {"cleanup.policy": "delete", "retention.ms": retention, "retention.bytes": FOR_EVER}

@@ -1,0 +1,99 @@
+"""What a JDBC source's query must be like, so that polls by a timestamp see the changes of all tables that it joins.
+
+The connector appends its own WHERE and ORDER BY to the query and binds parameters in it, so it stands as a table of a
+query around it. Its writer chooses the column by which changes are found: of a join only the newest of all tables'
+stamps will do. This looks at the query alone, and knows no more than a person who reads it.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+
+import sqlglot
+from sqlglot import Token, TokenType, exp
+from sqlglot.errors import SqlglotError
+
+_DIALECT = "postgres"
+# What would be taken for something else: by the driver, a parameter; by the worker, a secret; by PostgreSQL, an end.
+_TAKEN = {"?": "a parameter of JDBC", "${": "a config provider's reference", ";": "the statement's end"}
+_TEXTS = {TokenType.STRING, TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING}
+_DEPTH = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
+
+
+def polled(query: str) -> str:
+    """Return the query in a form that a WHERE can be appended to, whatever it ends with."""
+    return f"SELECT * FROM (\n{_whole(query)}\n) AS polled"  # noqa: S608 the user's own query
+
+
+def stamped(query: str, stamps: Sequence[str], column: str) -> str:
+    """Return the query with one column more, the newest of the stamps of the tables that it joins.
+
+    Raises ValueError for a query whose list of columns isn't told by looking at it.
+    """
+    columns_end, depth, before = [], 0, None
+    for token in _tokens(query):
+        depth += _DEPTH.get(token.token_type, 0)
+        # `a IS DISTINCT FROM b` names no table.
+        if token.token_type == TokenType.FROM and not depth and before and before.token_type != TokenType.DISTINCT:
+            columns_end.append(before.end + 1)
+        before = token
+    if len(columns_end) != 1:
+        raise ValueError("the query has no FROM of its own, or several: write greatest(…) into its columns yourself")
+    head, tail = query[: columns_end[0]], query[columns_end[0] :].lstrip()
+    return f"{head},\n  greatest({', '.join(stamps)}) AS {column}\n{tail}"
+
+
+def problems(query: str, stamp: str) -> Iterator[str]:
+    """Yield why polls of the query by its column `stamp` would fail, or miss what changes."""
+    query = _whole(query)
+    try:
+        sql = "".join(query[each.start : each.end + 1] for each in _tokens(query) if each.token_type not in _TEXTS)
+        if taken := [sign for sign in _TAKEN if sign in sql]:
+            yield from (f"{sign!r} is {_TAKEN[sign]} there: write the query without it" for sign in taken)
+            return
+        parsed = sqlglot.parse_one(query, read=_DIALECT)
+    except (ValueError, SqlglotError) as error:
+        yield f"it can't be read, so nobody can tell which tables it joins: {str(error).splitlines()[0]}"
+        return
+    stamps = _newest(parsed, stamp)
+    tables = _tables(parsed, {cte.alias.lower() for cte in parsed.find_all(exp.CTE)})
+    if tables > 1 and not stamps:
+        yield (
+            f"it joins {tables} tables, and {stamp} is one table's stamp: a change of another one would never arrive;"
+            f" let it be the newest of all, greatest(…) AS {stamp}"
+        )
+    elif tables > max(1, stamps):
+        yield f"it joins {tables} tables, and {stamp} is the newest of {stamps} stamps: name one of each table"
+
+
+def _whole(query: str) -> str:
+    return query.strip().rstrip(";").rstrip()
+
+
+def _tokens(query: str) -> list[Token]:
+    """Raises ValueError for a text or comment that has no end."""
+    try:
+        return sqlglot.tokenize(query, read=_DIALECT)
+    except SqlglotError as error:
+        raise ValueError(str(error)) from None
+
+
+def _newest(query: exp.Expr, stamp: str) -> int:
+    """Take the column greatest(…) AS `stamp` out of the query; return of how many values, 0 without such a column."""
+    for column in query.find_all(exp.Alias):
+        if isinstance(column.this, exp.Greatest) and column.alias.lower() == stamp.lower():
+            column.replace(exp.null())
+            return 1 + len(column.this.expressions)
+    return 0
+
+
+def _tables(node: exp.Expr, named: Collection[str]) -> int:
+    """Return how many tables' stamps the rows depend on: of those that it joins and of its subqueries'.
+
+    Of a UNION's parts each has a stamp of its own. What WITH has `named` counts where it is made.
+    """
+    if isinstance(node, exp.Union):
+        parts = (node.this, node.expression)
+        others = (each for each in node.iter_expressions() if each not in parts)
+        return max(_tables(each, named) for each in parts) + sum(_tables(each, named) for each in others)
+    own = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
+    made = isinstance(node, exp.Table) and not node.db and node.name.lower() in named
+    return int(own and not made) + sum(_tables(each, named) for each in node.iter_expressions())

@@ -1,0 +1,119 @@
+"""The tables that a source connector captures: how Debezium's configuration and Kafka's topics name them.
+
+Debezium's lists of tables and columns are regular expressions of Java, split at commas, which must match the whole of
+`schema.table` (or `schema.table.column`) and don't look at case; topics have a smaller alphabet than PostgreSQL's names
+(Debezium 3.7, "table.include.list", "topic.naming.strategy").
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from contract.table_names import LONGEST_TOPIC, table_topic, topic_identity
+
+# Of Debezium's configuration: the patterns of what it captures.
+INCLUDED_TABLES = "table.include.list"
+# What no name has, and what means something else in Debezium's lists of keys.
+_UNUSABLE = ("\0", "\n", "\r", ";", ":")
+_LONGEST_NAME_BYTES = 63
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapturedTable:
+    """A table of the source as its catalogue has it, without quotes. Raises ValueError naming what is wrong.
+
+    `key`: the columns that make an event's key where the table has no primary key; those of the primary key else.
+    `leave_out`: columns that aren't captured. `hashed`: columns that travel as SHA-256. A TRUNCATE of it ends
+    the connector's task (`stops_at_truncate`), is an event (`tells_of_truncate`), or nothing tells of it
+    (docs/decisions/0021). Where every event is a row (`append_only`), an incremental snapshot's can't be
+    one (docs/decisions/0078).
+    """
+
+    schema: str
+    table: str
+    key: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()
+    hashed: tuple[str, ...] = ()
+    stops_at_truncate: bool = False
+    tells_of_truncate: bool = False
+    append_only: bool = False
+
+    def __post_init__(self) -> None:
+        for name in (self.schema, self.table, *self.key, *self.leave_out, *self.hashed):
+            _check_name(name, self.name)
+        if twice := sorted({*self.leave_out} & {*self.hashed}):
+            raise ValueError(f"{self.name}: {', '.join(twice)} can't be left out and hashed")
+        if self.stops_at_truncate and self.tells_of_truncate:
+            raise ValueError(f"{self.name}: a TRUNCATE that stops the connector is no event")
+        if gone := sorted({*self.key} & {*self.leave_out}):
+            raise ValueError(f"{self.name}: {', '.join(gone)} can't be left out: it is of the key")
+
+    @property
+    def name(self) -> str:
+        """`schema.table`, as messages and signals have it."""
+        return f"{self.schema}.{self.table}"
+
+    @property
+    def pattern(self) -> str:
+        """The regular expression of Debezium's lists that matches this table and no other."""
+        return java_regex(self.schema, self.table)
+
+    def topic(self, prefix: str) -> str:
+        """Name the topic that the table's events go to."""
+        return table_topic(prefix, self.schema, self.table)
+
+
+def java_regex(*parts: str) -> str:
+    r"""Return a regular expression for `part.part`, by case too: `(?-i:public\.orders)`."""
+    return "(?-i:" + r"\.".join(map(_literal, parts)) + ")"
+
+
+def shown(pattern: str) -> str:
+    """Return the name that `java_regex` has made a pattern of."""
+    escaped = pattern.removeprefix("(?-i:").removesuffix(")")
+    return re.sub(r"\\(x2C|.)", lambda found: "," if found[1] == "x2C" else found[1], escaped)
+
+
+def _literal(name: str) -> str:
+    """Escape a name for Java's regular expressions, in a list that commas split: those are written by their number."""
+    escaped = re.sub(r"[^\w]", lambda found: "\\" + found[0], name)
+    return escaped.replace("\\,", "\\x2C")
+
+
+def columns(tables: Iterable[CapturedTable], chosen: str) -> str:
+    """Return Debezium's list of the columns that `leave_out` or `hashed`, as `chosen` says, names; empty for none."""
+    return ",".join(java_regex(t.schema, t.table, column) for t in tables for column in getattr(t, chosen))
+
+
+def keys(tables: Iterable[CapturedTable]) -> str:
+    """Return Debezium's `message.key.columns` for the tables that have a key of their own; empty for none.
+
+    A colon ends the table's pattern there, so case counts by a flag without one.
+    """
+    return ";".join(
+        rf"(?-i){_literal(table.schema)}\.{_literal(table.table)}:{','.join(map(_literal, table.key))}"
+        for table in tables
+        if table.key
+    )
+
+
+def check_topics(tables: Sequence[CapturedTable], prefix: str) -> None:
+    """Raise ValueError when a table is named twice, or two tables' events would share a topic."""
+    owners: dict[str, CapturedTable] = {}
+    for table in tables:
+        topic = table.topic(prefix)
+        other = owners.get(topic_identity(topic))
+        if other is not None and other.name == table.name:
+            raise ValueError(f"tables: {table.name} is named twice")
+        if other is not None:
+            raise ValueError(f"tables: {other.name} and {table.name} would share the topic {topic}")
+        if len(topic) > LONGEST_TOPIC:
+            raise ValueError(
+                f"tables: the topic {topic} is longer than the {LONGEST_TOPIC} characters that Kafka takes"
+            )
+        owners[topic_identity(topic)] = table
+
+
+def _check_name(name: str, of: str) -> None:
+    if not name or len(name.encode()) > _LONGEST_NAME_BYTES or any(character in name for character in _UNUSABLE):
+        raise ValueError(f"{of}: no table or column that can be captured is called {name!r}")

@@ -1,0 +1,184 @@
+"""Debezium's configuration, written once: the local platform and MSK Connect take the same.
+
+Kafka Connect's string-to-string configuration (without `name`, which is `settings.name`) with the property names of
+Debezium 3.7.
+"""
+
+from collections.abc import Mapping
+
+from contract import events
+from contract.sizes import SizeLimits
+from plugins.connector_names import EVENTS_TABLE, OUTBOX
+from plugins.connector_properties import converters, override
+from plugins.connector_settings import SALT, SourceSettings
+from plugins.source import captured
+from plugins.source.captured import INCLUDED_TABLES
+from plugins.source.transformations import transformations
+from plugins.workers.worker_classes import EVERY_VALUE, SALTED_CONNECTOR
+
+OFFSET_MISMATCH = "offset.mismatch.strategy"
+_CONVERTER = "every"
+# As SaltedTask.java has it; Debezium masks in its log what ends so.
+SALT_PROPERTY = "hash.salt.secret"
+# Of the secret that holds the salt, as JSON.
+SALT_KEY = "salt"
+# How many of the largest events Debezium keeps in memory: four fit into the local worker's 512 MB with their copies.
+QUEUED_EVENTS = 4
+
+
+def source_connector(settings: SourceSettings) -> dict[str, str]:
+    """Configure Debezium: tables of one database, flattened to one JSON object per change."""
+    return {
+        "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+        "tasks.max": "1",
+        "database.hostname": settings.database_hostname,
+        "database.port": str(settings.database_port),
+        "database.dbname": settings.database_name,
+        "database.user": settings.database_user,
+        "database.password": settings.database_password,
+        "database.sslmode": settings.database_sslmode,
+        **_root_certificate(settings),
+        "topic.prefix": settings.topic_prefix,
+        **_tables(settings),
+        "snapshot.mode": "initial",
+        "poll.interval.ms": str(settings.poll_interval_ms),
+        **_replication(settings),
+        **_values(),
+        **transformations(settings.tables, settings.topic_prefix, settings.signal_table),
+        **converters(),
+        **_topic_creation(),
+        **_large_events(settings),
+        **_signals(settings),
+    }
+
+
+def _tables(settings: SourceSettings) -> dict[str, str]:
+    """Say which tables and columns are captured; the outbox alone as ever, since connectors that run have it so."""
+    if settings.tables == (OUTBOX,):
+        return {INCLUDED_TABLES: EVENTS_TABLE}
+    optional = {
+        "column.exclude.list": captured.columns(settings.tables, "leave_out"),
+        f"column.mask.hash.v2.SHA-256.with.salt.{SALT}": captured.columns(settings.tables, "hashed"),
+        "message.key.columns": captured.keys(settings.tables),
+    }
+    return {
+        INCLUDED_TABLES: ",".join(table.pattern for table in settings.tables),
+        "converters": _CONVERTER,
+        f"{_CONVERTER}.type": EVERY_VALUE.name,
+        f"{_CONVERTER}.placeholder": events.PLACEHOLDER,
+        **{name: value for name, value in optional.items() if value},
+    }
+
+
+def with_salt(configuration: Mapping[str, str], salt: str) -> dict[str, str]:
+    """Return a source connector's configuration with the salt in its place."""
+    return {name.replace(SALT, salt): value for name, value in configuration.items()}
+
+
+def salted(configuration: Mapping[str, str], reference: str) -> dict[str, str]:
+    """Return the configuration by which the task takes the salt from a config provider's reference, shown nowhere."""
+    return {**configuration, "connector.class": SALTED_CONNECTOR.name, SALT_PROPERTY: reference}
+
+
+def _signals(settings: SourceSettings) -> dict[str, str]:
+    if settings.signal_table is None:
+        return {}
+    return {
+        "signal.enabled.channels": "source",
+        "signal.data.collection": settings.signal_table,
+        # Each chunk's marks are taken away again; by default they stay in the table.
+        "incremental.snapshot.watermarking.strategy": "insert_delete",
+        # A chunk ends at a key that Debezium binds as text ("timestamp with time zone <= character varying" where a key
+        # has such a column, and the table is passed over): PostgreSQL finds out the type.
+        "driver.stringtype": "unspecified",
+    }
+
+
+def _root_certificate(settings: SourceSettings) -> dict[str, str]:
+    """Give PostgreSQL's driver the certificate by its class loader: MSK Connect documents no path of a plugin's files.
+
+    `driver.` passes on what follows. Without the resource the driver connects to nobody; it checks names as always.
+    """
+    certificate = settings.database_root_certificate
+    if certificate is None:
+        return {}
+    if certificate.startswith("/"):
+        return {"database.sslrootcert": certificate}
+    return {
+        "driver.sslfactory": "org.postgresql.ssl.SingleCertValidatingFactory",
+        "driver.sslfactoryarg": f"classpath:{certificate}",
+    }
+
+
+def following_slot(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Return a source connector's configuration that goes on from the slot, whatever offset is stored.
+
+    For the time of a repair only: with it, a slot that is gone would be made anew without a word.
+    """
+    return {**configuration, OFFSET_MISMATCH: "trust_slot"}
+
+
+def not_following_slot(configuration: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in configuration.items() if name != OFFSET_MISMATCH}
+
+
+def _replication(settings: SourceSettings) -> dict[str, str]:
+    return {
+        "plugin.name": "pgoutput",
+        "publication.name": settings.publication_name,
+        "publication.autocreate.mode": "disabled",
+        "slot.name": settings.slot_name,
+        "slot.drop.on.stop": "false",
+        # After a kill the old session may hold the slot until the server notices.
+        "slot.max.retries": "60",
+        "slot.retry.delay.ms": "1000",
+        # Without a change of our own the slot would hold back WAL that other tables fill. The procedure also does what
+        # the outbox has queued (docs/decisions/0010).
+        "heartbeat.interval.ms": str(settings.heartbeat_interval_ms),
+        **({"heartbeat.action.query": settings.heartbeat_query} if settings.heartbeat_query else {}),
+        # Whoever may log in may write messages to the log: they would be events of a topic that isn't planned.
+        "message.prefix.exclude.list": ".*",
+        # A database that is away is waited for, as long as it takes.
+        "errors.max.retries": "-1",
+        "retriable.restart.connector.wait.ms": str(settings.retry_wait_ms),
+        "errors.log.enable": "true",
+        "errors.log.include.messages": "false",
+    }
+
+
+def _values() -> dict[str, str]:
+    """How a row becomes JSON: everything that the job relies on, default or not."""
+    return {
+        # Numbers that may exceed a long or a double travel as text: the sink would change them.
+        "decimal.handling.mode": "string",
+        "time.precision.mode": "adaptive",
+        "interval.handling.mode": "string",
+        "hstore.handling.mode": "json",
+        # The text of what Debezium has no type for, in Base64; without it, `name` is null in changes, too.
+        "include.unknown.datatypes": "true",
+        # JSON has bytes in Base64 as well, and a large value that is missing is told apart in this mode alone.
+        "binary.handling.mode": "bytes",
+        "unavailable.value.placeholder": events.PLACEHOLDER,
+        # By default a value that can't be converted would be logged and arrive as null.
+        "event.converting.failure.handling.mode": "fail",
+        "event.processing.failure.handling.mode": "fail",
+        # A delete is an event of its own here (events.DELETED); a tombstone behind it would say nothing more.
+        "tombstones.on.delete": "false",
+    }
+
+
+def _topic_creation() -> dict[str, str]:
+    """Let a topic that is missing end the task, with a reason: it would wait for it for ever, and in silence.
+
+    With these two Connect looks for the topic first, and tries to make it, which the task's role may not
+    (docs/decisions/0042). -1 is whatever the brokers say.
+    """
+    return {"topic.creation.default.partitions": "-1", "topic.creation.default.replication.factor": "-1"}
+
+
+def _large_events(settings: SourceSettings) -> dict[str, str]:
+    return {
+        **override("producer", SizeLimits(settings.largest_event_bytes).producer),
+        # By default 8,192 events may wait in the worker's memory, whatever their size.
+        "max.queue.size.in.bytes": str(QUEUED_EVENTS * settings.largest_event_bytes),
+    }

@@ -1,0 +1,130 @@
+"""The dashboard's definition is in QuickSight's shapes, what it names is there, and people get what they should."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore.model import Shape
+from botocore.validate import ParamValidator
+
+from analytics import permissions
+from analytics.dashboard import COLUMNS, DATA_SET, GRID_COLUMNS, REVENUE, definition
+from analytics.permissions import GRANTED, granted
+from analytics.queries import QUERIES
+
+ACCOUNT = "111111111111"
+DATA_SET_ARN = f"arn:aws:quicksight:ap-southeast-2:{ACCOUNT}:dataset/order-items"
+ANALYSTS = f"arn:aws:quicksight:us-east-1:{ACCOUNT}:group/default/analysts"
+
+
+def shape(name: str) -> Shape:
+    return botocore.session.get_session().get_service_model("quicksight").shape_for(name)
+
+
+def found(value: Any, key: str) -> Iterator[Any]:
+    """What stands under a key, at any depth."""
+    if isinstance(value, dict):
+        yield from [value[key]] if key in value else []
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from found(inner, key)
+
+
+def visuals() -> list[dict[str, Any]]:
+    """The visuals, each of which is of one kind."""
+    [sheet] = definition(DATA_SET_ARN)["Sheets"]
+    made = []
+    for visual in sheet["Visuals"]:
+        [of_kind] = visual.values()
+        made.append(of_kind)
+    return made
+
+
+def test_the_columns_and_the_data_set_that_it_names_are_there() -> None:
+    whole = definition(DATA_SET_ARN)
+    [declared] = whole["DataSetIdentifierDeclarations"]
+    assert declared == {"Identifier": DATA_SET, "DataSetArn": DATA_SET_ARN}
+    assert {*found(whole, "DataSetIdentifier")} == {DATA_SET}
+    assert {*found(whole, "ColumnName")} <= {*COLUMNS, REVENUE}
+    [field] = whole["CalculatedFields"]
+    assert {*re.findall(r"\{([^}]*)\}", field["Expression"])} <= {*COLUMNS}
+    assert field["Name"] not in COLUMNS
+
+
+def test_fields_are_of_one_kind_named_once_and_sorted_by_their_own_visual() -> None:
+    names = []
+    for visual in visuals():
+        [wells] = visual["ChartConfiguration"]["FieldWells"].values()
+        fields = [field for well in wells.values() for field in well]
+        assert all(len(field) == 1 for field in fields)
+        names += (own := [*found(fields, "FieldId")])
+        assert {sort["FieldId"] for sort in found(visual, "FieldSort")} <= {*own}
+    assert len(names) == len({*names})
+
+
+def test_each_visual_has_one_place_on_the_grid() -> None:
+    [elements] = found(definition(DATA_SET_ARN), "Elements")
+    assert sorted(found(elements, "ElementId")) == sorted({*found(visuals(), "VisualId")})
+    assert all(element["ColumnIndex"] + element["ColumnSpan"] <= GRID_COLUMNS for element in elements)
+
+
+@pytest.mark.parametrize("name", ["AnalysisDefinition", "DashboardVersionDefinition"])
+def test_the_definition_has_the_shape_of_quicksights_model(name: str) -> None:
+    report = ParamValidator().validate(definition(DATA_SET_ARN), shape(name))
+    assert not report.has_errors(), report.generate_report()
+
+
+def test_both_charts_are_of_the_customers_with_revenue_from_one_calculated_field() -> None:
+    [field] = definition(DATA_SET_ARN)["CalculatedFields"]
+    assert (field["Name"], field["Expression"]) == (REVENUE, "{quantity} * {unit_price} * (1 - {discount})")
+    pie, scatter = (next(iter(visual["ChartConfiguration"]["FieldWells"].values())) for visual in visuals())
+    assert measured(pie["Values"]) == [(REVENUE, "SUM")]
+    assert measured(scatter["XAxis"]) == [("quantity", "AVERAGE")]
+    assert measured(scatter["YAxis"]) == [(REVENUE, "AVERAGE")]
+    assert measured(scatter["Size"]) == [("order_id", "DISTINCT_COUNT")]
+    for category in (pie["Category"], scatter["Category"]):
+        assert [each["CategoricalDimensionField"]["Column"]["ColumnName"] for each in category] == ["customer_id"]
+
+
+def measured(well: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    fields = [each["NumericalMeasureField"] for each in well]
+    return [
+        (each["Column"]["ColumnName"], each["AggregationFunction"]["SimpleNumericalAggregation"]) for each in fields
+    ]
+
+
+@pytest.mark.parametrize("kind", GRANTED)
+def test_what_is_granted_is_in_order_and_in_quicksights_shape(kind: str) -> None:
+    given = granted(kind, ANALYSTS)
+    assert [*permissions.problems(kind, given, ACCOUNT)] == []
+    for each in given:
+        report = ParamValidator().validate(each, shape("ResourcePermission"))
+        assert not report.has_errors(), report.generate_report()
+
+
+@pytest.mark.parametrize(
+    ("principal", "expected"),
+    [
+        (f"arn:aws:iam::{ACCOUNT}:role/analyst", "is no user or group of QuickSight"),
+        (f"arn:aws:quicksight:us-east-1:{ACCOUNT}:namespace/default", "is no user or group of QuickSight"),
+        ("*", "is no user or group of QuickSight"),
+        ("arn:aws:quicksight:us-east-1:999999999999:user/default/eve", "is of another account than"),
+    ],
+)
+def test_a_wrong_principal_is_found(principal: str, expected: str) -> None:
+    [problem] = permissions.problems("Dashboard", granted("Dashboard", principal), ACCOUNT)
+    assert problem.startswith(f"{principal} {expected}")
+
+
+@pytest.mark.parametrize("action", ["quicksight:DescribeDashboards", "quicksight:QueryAnalysis", "s3:GetObject", "*"])
+def test_an_action_of_something_else_is_found(action: str) -> None:
+    given = [{"Principal": ANALYSTS, "Actions": ["quicksight:DescribeDashboard", action]}]
+    [problem] = permissions.problems("Dashboard", given, ACCOUNT)
+    assert problem.startswith(f"grants {action}, which isn't")
+
+
+def test_the_data_sets_columns_are_the_querys() -> None:
+    [query] = [each for each in QUERIES if each.name == "order_items"]
+    selected, _, _ = query.sql("datalake", {"cdc_events": "cdc_events"}).partition("FROM")
+    assert list(COLUMNS) == re.findall(r"(?:\bAS |\.)(\w+),?$", selected, re.MULTILINE)

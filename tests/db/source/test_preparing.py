@@ -1,0 +1,364 @@
+"""A pipeline's source gets what it needs of rights and objects, and nothing else, on a real PostgreSQL."""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg2
+import pytest
+from psycopg2.errors import InsufficientPrivilege
+from psycopg2.extensions import cursor as Cursor
+
+from contract.source import heartbeat_statement
+from db.errors import LaterError, LoadError
+from db.source import preparing as source_preparing
+from db.source.objects import SourceObjects, WantedTable
+from db.source.preparing import UnpreparableError, prepare
+from db.source.signals import check_readable
+from local.services.postgres import ConnectionParameters, Postgres
+from tests.conftest import execute, fresh_database
+
+pytestmark = pytest.mark.integration
+
+ROLE = "connector_under_test"
+PASSWORD = "connector-Secret/2"
+SHOP = """
+CREATE SCHEMA "Sales Dept";
+CREATE TABLE "Sales Dept"."Order Details" ("Order ID" INT PRIMARY KEY, "E-Mail" TEXT, note TEXT);
+CREATE TABLE public.no_key (at TIMESTAMPTZ NOT NULL DEFAULT now(), what TEXT);
+CREATE TABLE public.unique_key (code CHAR(3) NOT NULL UNIQUE, label TEXT);
+CREATE TABLE public.nothing (id INT PRIMARY KEY);
+ALTER TABLE public.nothing REPLICA IDENTITY NOTHING;
+CREATE TABLE public.guarded (id INT PRIMARY KEY, owner TEXT);
+ALTER TABLE public.guarded ENABLE ROW LEVEL SECURITY;
+CREATE TABLE public.logged (at DATE NOT NULL, line TEXT) PARTITION BY LIST (at);
+CREATE TABLE public.logged_rest PARTITION OF public.logged DEFAULT;
+CREATE TABLE public.not_captured (id INT PRIMARY KEY);
+CREATE VIEW public.seen AS SELECT 1 AS id;
+CREATE UNLOGGED TABLE public.cache (id INT PRIMARY KEY);
+CREATE TABLE public.cased (id INT PRIMARY KEY, "Id" INT);
+"""
+WANTED = SourceObjects(
+    publication="cdc_shop",
+    slot="cdc_shop",
+    schema="cdc_shop",
+    role=ROLE,
+    tables=(
+        WantedTable(schema="Sales Dept", name="Order Details", key=("Order ID",), leave_out=frozenset({"E-Mail"})),
+        WantedTable(schema="public", name="no_key", key=()),
+        WantedTable(schema="public", name="unique_key", key=("code",)),
+        WantedTable(schema="public", name="nothing", key=("id",)),
+        WantedTable(schema="public", name="guarded", key=("id",)),
+        WantedTable(schema="public", name="logged", key=()),
+    ),
+)
+
+
+@pytest.fixture
+def shop(database: ConnectionParameters) -> Iterator[ConnectionParameters]:
+    execute(database, SHOP)
+    yield database
+    forget(database, ROLE)
+
+
+def forget(database: ConnectionParameters, *roles: str) -> None:
+    """Drop roles, which all databases of the server share."""
+    for role in roles:
+        with contextlib.suppress(psycopg2.errors.UndefinedObject):
+            execute(database, f"DROP OWNED BY {role}")
+            execute(database, f"DROP ROLE {role}")
+
+
+@contextlib.contextmanager
+def cursor_of(parameters: ConnectionParameters, **changes: Any) -> Iterator[Cursor]:
+    settings: dict[str, Any] = {**parameters, **changes}
+    with contextlib.closing(psycopg2.connect(**settings)) as connection:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            yield cursor
+
+
+@contextlib.contextmanager
+def connector(parameters: ConnectionParameters) -> Iterator[Cursor]:
+    with cursor_of(parameters, user=ROLE, password=PASSWORD) as cursor:
+        yield cursor
+
+
+@pytest.fixture
+def prepared(shop: ConnectionParameters) -> ConnectionParameters:
+    prepare(shop, WANTED, password=PASSWORD)
+    return shop
+
+
+def test_what_was_prepared_needs_nothing_more(shop: ConnectionParameters) -> None:
+    done, left = prepare(shop, WANTED, password=PASSWORD)
+    assert done.steps
+    assert left.steps == ()
+
+
+def test_the_role_reads_the_tables_but_no_column_that_is_left_out_and_no_other_table(
+    prepared: ConnectionParameters,
+) -> None:
+    with connector(prepared) as cursor:
+        cursor.execute('SELECT "Order ID", note FROM "Sales Dept"."Order Details"')
+        cursor.execute("SELECT * FROM no_key, unique_key, nothing, guarded, logged")
+        for statement in (
+            'SELECT "E-Mail" FROM "Sales Dept"."Order Details"',
+            "SELECT * FROM not_captured",
+            "DELETE FROM unique_key",
+            "UPDATE cdc_shop.heartbeat SET id = 2",
+            "DELETE FROM cdc_shop.heartbeat",
+            "CREATE TABLE cdc_shop.mine (id INT)",
+        ):
+            with pytest.raises(InsufficientPrivilege):
+                cursor.execute(statement)
+
+
+def test_the_role_beats_and_marks_snapshots_and_both_leave_the_database(prepared: ConnectionParameters) -> None:
+    with connector(prepared) as cursor:
+        cursor.execute("SELECT pg_create_logical_replication_slot('shop_under_test', 'pgoutput')")
+        cursor.execute(heartbeat_statement("cdc_shop"))
+        assert cursor.rowcount == 1
+        cursor.execute("INSERT INTO cdc_shop.signal VALUES ('1', 'snapshot-window-open', NULL)")
+        cursor.execute("DELETE FROM cdc_shop.signal WHERE id = '1'")
+        cursor.execute(
+            "SELECT count(*) FROM pg_logical_slot_peek_binary_changes('shop_under_test', NULL, NULL,"
+            " 'proto_version', '1', 'publication_names', 'cdc_shop') WHERE get_byte(data, 0) IN (68, 73, 85)"
+        )
+        assert cursor.fetchone() == (3,)
+
+
+def test_row_security_hides_nothing_from_the_role(prepared: ConnectionParameters) -> None:
+    execute(prepared, "INSERT INTO guarded VALUES (1, 'alice')")
+    with connector(prepared) as cursor:
+        cursor.execute("SELECT count(*) FROM guarded")
+        assert cursor.fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE no_key SET what = 'x'",
+        "DELETE FROM unique_key",
+        "DELETE FROM nothing",
+        "UPDATE logged SET line = 'x'",
+        """UPDATE "Sales Dept"."Order Details" SET note = 'x'""",
+    ],
+)
+def test_whoever_writes_can_go_on_as_before(prepared: ConnectionParameters, statement: str) -> None:
+    execute(
+        prepared,
+        "INSERT INTO no_key (what) VALUES ('a'); INSERT INTO unique_key VALUES ('a'); INSERT INTO nothing VALUES (1);"
+        """ INSERT INTO logged VALUES (now(), 'a'); INSERT INTO "Sales Dept"."Order Details" VALUES (1, 'e', 'n')""",
+    )
+    execute(prepared, statement)
+
+
+def test_the_identity_is_the_smallest_that_has_the_key(prepared: ConnectionParameters) -> None:
+    with cursor_of(prepared) as cursor:
+        cursor.execute(
+            "SELECT relname, relreplident FROM pg_class WHERE relkind = 'r' AND relname = ANY (%s)",
+            [["Order Details", "no_key", "unique_key", "nothing", "guarded", "logged_rest"]],
+        )
+        assert dict(cursor.fetchall()) == {
+            "Order Details": "d",
+            "no_key": "f",
+            "unique_key": "i",
+            "nothing": "d",
+            "guarded": "d",
+            "logged_rest": "f",
+        }
+
+
+def test_a_partition_that_is_added_later_gets_its_identity_when_asked_again(prepared: ConnectionParameters) -> None:
+    execute(prepared, "CREATE TABLE logged_2026 PARTITION OF logged FOR VALUES IN ('2026-01-01')")
+    done, left = prepare(prepared, WANTED)
+    assert [statement for step in done.steps for statement in step.statements] == [
+        "ALTER TABLE public.logged_2026 REPLICA IDENTITY FULL"
+    ]
+    assert "a partition that is added later has no replica identity of its own" in "".join(left.remarks)
+
+
+def test_a_table_that_leaves_the_pipeline_leaves_the_publication_and_the_roles_rights(
+    prepared: ConnectionParameters,
+) -> None:
+    prepare(prepared, dataclasses.replace(WANTED, tables=WANTED.tables[1:]))
+    with cursor_of(prepared) as cursor:
+        cursor.execute("SELECT schemaname || '.' || tablename FROM pg_publication_tables WHERE pubname = 'cdc_shop'")
+        assert {name for (name,) in cursor.fetchall()} == {
+            *(f"public.{name}" for name in ("no_key", "unique_key", "nothing", "guarded", "logged")),
+            "cdc_shop.heartbeat",
+            "cdc_shop.signal",
+        }
+    with connector(prepared) as cursor, pytest.raises(InsufficientPrivilege):
+        cursor.execute('SELECT note FROM "Sales Dept"."Order Details"')
+
+
+def test_a_row_filter_that_somebody_gave_the_publication_is_taken_away(prepared: ConnectionParameters) -> None:
+    execute(prepared, "ALTER PUBLICATION cdc_shop SET TABLE guarded WHERE (id > 10), no_key")
+    execute(prepared, "ALTER PUBLICATION cdc_shop SET (publish = 'insert')")
+    prepare(prepared, WANTED)
+    with cursor_of(prepared) as cursor:
+        cursor.execute("SELECT count(*), count(rowfilter) FROM pg_publication_tables WHERE pubname = 'cdc_shop'")
+        assert cursor.fetchone() == (8, 0)
+        cursor.execute("SELECT pubdelete, pubupdate, pubviaroot FROM pg_publication WHERE pubname = 'cdc_shop'")
+        assert cursor.fetchone() == (True, True, True)
+
+
+def test_a_column_that_is_left_out_later_can_no_longer_be_read(prepared: ConnectionParameters) -> None:
+    unique_key = dataclasses.replace(WANTED.tables[2], leave_out=frozenset({"label"}))
+    prepare(prepared, dataclasses.replace(WANTED, tables=(*WANTED.tables[:2], unique_key, *WANTED.tables[3:])))
+    with cursor_of(prepared) as cursor:
+        cursor.execute("SELECT attnames::text FROM pg_publication_tables WHERE tablename = 'unique_key'")
+        assert cursor.fetchall() == [("{code}",)]
+    with connector(prepared) as cursor:
+        cursor.execute("SELECT code FROM unique_key")
+        with pytest.raises(InsufficientPrivilege):
+            cursor.execute("SELECT label FROM unique_key")
+
+
+def test_a_column_that_was_added_beside_one_that_is_left_out_is_missed_before_a_snapshot_would(
+    prepared: ConnectionParameters,
+) -> None:
+    table, left_out = ("Sales Dept", "Order Details"), {"E-Mail"}
+    with cursor_of(prepared) as cursor:
+        check_readable(cursor, ROLE, table, left_out)
+        cursor.execute('ALTER TABLE "Sales Dept"."Order Details" ADD COLUMN added INT')
+        with pytest.raises(LoadError, match=r"may not read added of Sales Dept\.Order Details: prepare the database"):
+            check_readable(cursor, ROLE, table, left_out)
+        prepare(prepared, WANTED)
+        check_readable(cursor, ROLE, table, left_out)
+
+
+def test_a_generated_column_that_is_not_left_out_is_missed_before_a_snapshot_would(
+    prepared: ConnectionParameters,
+) -> None:
+    table = ("public", "unique_key")
+    with cursor_of(prepared) as cursor:
+        cursor.execute("ALTER TABLE unique_key ADD COLUMN doubled INT GENERATED ALWAYS AS (2) STORED")
+        with pytest.raises(LoadError, match=r"public\.unique_key can't be read by a snapshot: doubled is generated"):
+            check_readable(cursor, ROLE, table, ())
+        check_readable(cursor, ROLE, table, {"doubled"})
+
+
+def test_each_right_that_is_missing_is_named_and_nothing_is_changed(shop: ConnectionParameters) -> None:
+    execute(shop, "CREATE ROLE weak_under_test LOGIN PASSWORD 'weak'")
+    try:
+        with pytest.raises(UnpreparableError) as raised:
+            prepare({**shop, "user": "weak_under_test", "password": "weak"}, WANTED)
+        role, create, usage, select, *_, publish = raised.value.lines
+        assert role == "you may not make a role with REPLICATION (a superuser, or CREATEROLE and REPLICATION)"
+        assert create.startswith("you may not create in the database test_")
+        assert usage == 'you may not grant USAGE on the schema "Sales Dept", which belongs to postgres'
+        assert select.startswith('you may not grant SELECT on "Sales Dept"."Order Details", public.no_key')
+        assert select.endswith("and 3 more, which belong to postgres (GRANT postgres TO weak_under_test)")
+        assert "nor publish" in publish
+        with cursor_of(shop) as cursor:
+            cursor.execute("SELECT count(*) FROM pg_publication")
+            assert cursor.fetchone() == (0,)
+    finally:
+        forget(shop, "weak_under_test")
+
+
+def test_an_owner_without_a_superusers_rights_is_enough_once_the_role_is_there(shop: ConnectionParameters) -> None:
+    execute(shop, f"CREATE ROLE {ROLE} LOGIN REPLICATION")
+    execute(shop, "CREATE ROLE owner_under_test LOGIN PASSWORD 'owner'")
+    try:
+        execute(shop, f'ALTER DATABASE "{shop["dbname"]}" OWNER TO owner_under_test')
+        execute(shop, 'ALTER SCHEMA "Sales Dept" OWNER TO owner_under_test')
+        for table in WANTED.tables:
+            execute(shop, f'ALTER TABLE "{table.schema}"."{table.name}" OWNER TO owner_under_test')
+        execute(shop, "ALTER TABLE logged_rest OWNER TO owner_under_test")
+        _, left = prepare({**shop, "user": "owner_under_test", "password": "owner"}, WANTED)
+        assert left.steps == ()
+    finally:
+        execute(shop, f'ALTER DATABASE "{shop["dbname"]}" OWNER TO postgres')
+        execute(shop, "REASSIGN OWNED BY owner_under_test TO postgres")
+        forget(shop, "owner_under_test")
+
+
+def test_on_rds_the_role_gets_rds_replication_in_place_of_the_attribute(shop: ConnectionParameters) -> None:
+    with contextlib.closing(psycopg2.connect(**shop)) as connection, connection.cursor() as cursor:
+        # Not committed: the server's other databases aren't on RDS.
+        cursor.execute("CREATE ROLE rds_replication")
+        planned = source_preparing.plan(cursor, WANTED)
+        for step in planned.steps:
+            for statement in step.statements:
+                cursor.execute(statement)
+        assert f"CREATE ROLE {ROLE} LOGIN;" in planned.script
+        assert f"GRANT rds_replication TO {ROLE};" in planned.script
+        assert source_preparing.plan(cursor, WANTED).steps == ()
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        ("seen", "public.seen: a view has no changes of its own: capture the tables that it reads"),
+        (
+            "cache",
+            "public.cache: unlogged: its changes aren't in the log (ALTER TABLE … SET LOGGED)",
+        ),
+        ("gone", "public.gone: no such table: take it out of the pipeline, or check the database"),
+        ("cased", "public.cased: columns differ only by case (id, Id), which Debezium can't take: rename one, or take"),
+        ("nothing", "public.nothing has no column of_old, which the pipeline names"),
+    ],
+)
+def test_a_table_that_cannot_be_captured_is_one_line(shop: ConnectionParameters, table: str, problem: str) -> None:
+    wanted = WantedTable(schema="public", name=table, key=("of_old",) if table == "nothing" else ("id",))
+    with pytest.raises(UnpreparableError) as raised:
+        prepare(shop, dataclasses.replace(WANTED, tables=(wanted,)))
+    (line,) = raised.value.lines
+    assert line.startswith(problem)
+
+
+def test_a_column_that_debezium_would_leave_in_clear_is_not_hashed(shop: ConnectionParameters) -> None:
+    execute(shop, "CREATE DOMAIN mail AS TEXT; CREATE TYPE mood AS ENUM ('sad')")
+    execute(shop, "CREATE TABLE people (id INT PRIMARY KEY, email mail, mood mood, tax_id INT, ip INET, who UUID)")
+    people = WantedTable(
+        schema="public", name="people", key=("id",), hashed=frozenset({"email", "mood", "tax_id", "ip", "who"})
+    )
+    with pytest.raises(UnpreparableError) as raised:
+        prepare(shop, dataclasses.replace(WANTED, tables=(people,)))
+    clear = "isn't text, and Debezium would send it in clear: leave_out in place of hash"
+    assert list(raised.value.lines) == [f"public.people: {column} {clear}" for column in ("ip", "tax_id", "who")]
+
+
+def test_a_publication_for_all_tables_and_an_administrator_as_connector_are_refused(shop: ConnectionParameters) -> None:
+    execute(shop, "CREATE PUBLICATION cdc_shop FOR ALL TABLES")
+    with pytest.raises(UnpreparableError) as raised:
+        prepare(shop, dataclasses.replace(WANTED, role="postgres"))
+    assert [line.split(" is ")[0] for line in raised.value.lines] == [
+        "the role postgres",
+        "the publication cdc_shop",
+    ]
+
+
+def test_a_table_in_use_is_waited_for_no_longer_than_others_can_bear(
+    shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_preparing, "LOCK_TIMEOUT_S", 0.1)
+    with contextlib.closing(psycopg2.connect(**shop)) as reader, reader.cursor() as cursor:
+        cursor.execute("SELECT * FROM no_key")
+        with pytest.raises(LaterError, match="a table is in use") as raised:
+            prepare(shop, WANTED)
+    assert "ALTER TABLE public.no_key REPLICA IDENTITY FULL; nothing was changed" in str(raised.value)
+
+
+def test_a_password_is_never_sent_in_clear(postgres: Postgres) -> None:
+    with fresh_database(postgres) as database:
+        execute(database, SHOP)
+        with cursor_of(database) as cursor:
+            script = source_preparing.plan(cursor, WANTED, password=PASSWORD).script
+    assert PASSWORD not in script
+    assert "PASSWORD 'SCRAM-SHA-256$" in script
+
+
+def test_a_name_with_a_percent_sign_is_a_name(database: ConnectionParameters) -> None:
+    execute(database, 'CREATE TABLE "100 %s" ("%(x)s" INT PRIMARY KEY)')
+    table = WantedTable(schema="public", name="100 %s", key=("%(x)s",))
+    try:
+        _, left = prepare(database, dataclasses.replace(WANTED, tables=(table,)))
+        assert left.steps == ()
+    finally:
+        forget(database, ROLE)

@@ -1,0 +1,198 @@
+"""The rows of a load: samples of Northwind's and Pagila's, what a database says of them, and their way into COPY."""
+
+import os
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from contract import source
+from contract.source import CONNECTOR_ROLE
+from db import data_set, loading, pagila
+from db.dump import read_rows
+from db.errors import LoadError
+from db.loading import LoadOptions, load, transaction
+from db.outbox import SQL_FOLDER
+from db.sample import FOLDER, ORDERS
+from db.tables import TABLES, Row, copy_lines
+from local.services.postgres import ConnectionParameters
+from tests.capture.conftest import PAGILA, WITHOUT_PAGILA
+from tests.conftest import ask
+from tests.db.conftest import CONNECTOR_PASSWORD
+
+
+def test_copy_escapes_what_copy_would_misread() -> None:
+    (line,) = copy_lines([("a\tb", "c\nd\r", "\\N", None, "", "\\", 1, 2.5, "Genève")])
+    assert line == "a\\tb\tc\\nd\\r\t\\\\N\t\\N\t\t\\\\\t1\t2.5\tGenève\n"
+
+
+def test_the_sql_files_say_the_contracts_names() -> None:
+    words = {
+        word for path in SQL_FOLDER.rglob("*.sql") for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))
+    }
+    names = (source.SCHEMA, source.OUTBOX_TABLE, source.HEARTBEAT_TABLE, source.HEARTBEAT_PROCEDURE, source.PUBLICATION)
+    assert words >= {*names, CONNECTOR_ROLE}
+
+
+def test_the_tables_are_those_of_the_sql_file() -> None:
+    text = (SQL_FOLDER / "01_tables.sql").read_text(encoding="utf-8")
+    found = {
+        name: tuple(re.findall(r"^ {4}(\w+)", body, re.MULTILINE))
+        for name, body in re.findall(r"CREATE TABLE datalake\.(\w+) \((.*?)^\);", text, re.MULTILINE | re.DOTALL)
+    }
+    assert found == dict(TABLES)
+    assert len(found) == 14
+
+
+Tables = dict[str, list[Row]]
+
+
+def tables(scale: int = 1) -> Tables:
+    made: Tables = {table: [] for table in TABLES}
+    chunks, totals = loading.source(LoadOptions(connector_password="x", scale=scale), lambda *_: None)
+    for table, rows in chunks:
+        made[table] += rows
+    assert {table: len(rows) for table, rows in made.items()} == totals
+    return made
+
+
+@pytest.fixture(scope="module")
+def sample() -> Tables:
+    return tables()
+
+
+def test_a_scaled_set_begins_with_the_plain_one_and_continues_from_11078(sample: Tables) -> None:
+    scaled = tables(3)
+    assert len(sample["orders"]) == ORDERS
+    assert scaled["orders"][:829] == sample["orders"]
+    assert [row[0] for row in scaled["orders"][829:]] == [str(key) for key in range(11078, 11078 + 2 * 829)]
+    assert {row[0] for row in scaled["order_details"]} == {row[0] for row in scaled["orders"]}
+    days = [str(row[3]) for row in scaled["orders"]]
+    assert days == sorted(days)
+    assert sum(row[5] is None for row in scaled["orders"]) == 3 * 20
+
+
+def test_rows_are_as_wide_as_their_tables_and_keys_are_unique(sample: Tables) -> None:
+    for table, rows in sample.items():
+        assert {len(row) for row in rows} <= {len(TABLES[table])}, table
+        width = 2 if table in ("order_details", "employee_territories", "customer_customer_demo") else 1
+        assert len({row[:width] for row in rows}) == len(rows), table
+
+
+def test_ids_are_northwinds(sample: Tables) -> None:
+    assert [row[0] for row in sample["orders"]] == [str(key) for key in range(10248, 11078) if key != 11075]
+    assert (sample["orders"][0][3], sample["orders"][-1][3]) == ("1996-07-04", "1998-05-06")
+    assert {len(str(row[0])) for row in sample["customers"]} == {5}
+    assert {"VINET", "RATTC", "RICSU"} <= {row[0] for row in sample["customers"]}
+
+
+def test_three_customers_buy_more_than_the_others(sample: Tables) -> None:
+    """A dashboard of the orders shows three big customers."""
+    value: Counter[str] = Counter()
+    buyer = {row[0]: str(row[1]) for row in sample["orders"]}
+    for order_id, _, price, quantity, discount in sample["order_details"]:
+        value[buyer[order_id]] += round(float(str(price)) * float(str(quantity)) * (1 - float(str(discount))))
+    ranked = [amount for _, amount in value.most_common()]
+    assert len(ranked) == 89
+    assert ranked[2] > 1.3 * ranked[3]
+
+
+def test_products_and_suppliers_have_names_of_their_own(sample: Tables) -> None:
+    for table in ("products", "suppliers", "customers", "shippers", "territories"):
+        assert len({row[1] for row in sample[table]}) == len(sample[table]), table
+
+
+def test_the_sample_has_what_the_walk_through_changes() -> None:
+    rows = read_rows(FOLDER / "pagila.sql", pagila.DUMP, known_by="address")
+    assert {table: len(rows[table]) for table in ("address", "city", "country")} == {
+        "address": 603,
+        "city": 600,
+        "country": 109,
+    }
+    assert next(row[1] for row in rows["address"] if row[0] == "104") == "1913 Kamakura Place"
+
+
+@pytest.mark.integration
+def test_nobody_can_delete_address_104_before_its_people_have_moved(database: ConnectionParameters) -> None:
+    assert pagila.load(database).new
+    assert people_at_104(database) == {"customer": 1, "staff": 5, "store": 2}
+
+
+@pytest.mark.integration
+@WITHOUT_PAGILA
+def test_the_real_rows_are_those_of_the_tables_that_are_here(database: ConnectionParameters) -> None:
+    assert pagila.load(database, PAGILA) == pagila.Loaded(rows=19_955, new=True)
+    assert people_at_104(database) == {"customer": 1, "staff": 5, "store": 2}
+    assert ask(database, "SELECT address || phone FROM address WHERE address_id = 104") == (
+        "1913 Kamakura Place942570536750"
+    )
+    assert ask(database, "SELECT nextval(pg_get_serial_sequence('city', 'city_id'))") == 601
+    assert pagila.load(database, PAGILA / pagila.DATA_FILE) == pagila.Loaded(rows=19_955, new=False)
+
+
+@pytest.mark.integration
+def test_rows_that_are_there_are_not_taken_for_others(database: ConnectionParameters, tmp_path: Path) -> None:
+    pagila.load(database)
+    assert not pagila.load(database).new
+    (tmp_path / pagila.DATA_FILE).write_text("")
+    with pytest.raises(
+        LoadError, match=r"has generated rows, so the dump pagila-data\.sql \(SHA-256 .*can't be loaded"
+    ):
+        pagila.load(database, tmp_path)
+
+
+@pytest.mark.integration
+def test_what_is_no_dump_of_pagila_loads_nothing(database: ConnectionParameters, tmp_path: Path) -> None:
+    dump = tmp_path / "dump.sql"
+    dump.write_text(
+        "COPY public.film (film_id) FROM stdin;\n1\n\\.\nINSERT INTO staff (staff_id, password) VALUES (1, 'x');"
+    )
+    with pytest.raises(LoadError, match="holds no rows of the table address: is it a dump of Pagila's data"):
+        pagila.load(database, dump)
+    assert ask(database, "SELECT to_regclass('address')") is None
+
+
+def people_at_104(database: ConnectionParameters) -> dict[str, int]:
+    count = "SELECT count(*) FROM {} WHERE address_id = 104"
+    return {table: ask(database, count.format(table)) for table in ("customer", "staff", "store")}
+
+
+def test_generated_orders_are_told_by_their_number() -> None:
+    assert data_set.describe() == data_set.describe(scale=1) == "829 generated orders (--scale 1)"
+    assert data_set.describe(scale=5) == "4,145 generated orders (--scale 5)"
+    assert data_set.describe(empty=True) == "no rows"
+
+
+def test_a_dump_is_told_by_its_content(tmp_path: Path) -> None:
+    one, other = tmp_path / "a" / "dump.sql", tmp_path / "b" / "dump.sql"
+    for path in (one, other):
+        path.parent.mkdir()
+        path.write_text("SELECT 1;")
+    words = data_set.describe(dump=one)
+    assert words == data_set.describe(dump=other)
+    other.write_text("SELECT 2;")
+    assert data_set.describe(dump=other) != words
+    assert words.startswith("the dump dump.sql (SHA-256 ")
+
+
+def test_a_dump_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("nowhere", "pipe"):
+        with pytest.raises(LoadError, match=f"cannot read {tmp_path / name}: "):
+            data_set.describe(dump=tmp_path / name)
+
+
+@pytest.mark.integration
+def test_a_load_writes_it_down_and_a_later_one_replaces_it(database: ConnectionParameters) -> None:
+    options = LoadOptions(connector_password=CONNECTOR_PASSWORD, empty=True)
+    load(database, options, lambda *_: None)
+    with transaction(database) as cursor:
+        assert data_set.noted(cursor) == "no rows"
+        data_set.note(cursor, 'somebody\'s "own" words')
+        assert data_set.noted(cursor) == 'somebody\'s "own" words'
+        cursor.execute("COMMENT ON SCHEMA datalake IS NULL")
+        assert data_set.noted(cursor) is None
+    load(database, LoadOptions(connector_password=CONNECTOR_PASSWORD, replace=True), lambda *_: None)
+    with transaction(database) as cursor:
+        assert data_set.noted(cursor) == data_set.describe()

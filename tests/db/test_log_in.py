@@ -1,0 +1,227 @@
+"""How the user logs in: by a DSN, the command line, AWS Secrets Manager (moto's), or several of them."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import EndpointConnectionError
+from moto import mock_aws
+from typer.testing import CliRunner
+
+from cli.__main__ import app
+from contract.errors import CANNOT
+from db import loading, log_in
+from db.errors import LoadError
+from db.loading import LoadOptions, LoadReport
+from db.log_in import DEFAULTS, of_secret
+
+SECRET = "hunter2"
+
+
+@pytest.fixture(autouse=True)
+def no_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSSLROOTCERT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    "text", ["postgresql://me@db.example.com:5433/shop", "host=db.example.com port=5433 user=me dbname=shop"]
+)
+def test_a_dsn_is_a_url_or_words(text: str) -> None:
+    assert log_in.of_dsn(text) == {"host": "db.example.com", "port": "5433", "user": "me", "dbname": "shop"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "DSN is missing: which database?"),
+        (f"postgresql://me:{SECRET}@db/shop", "DSN has a password, which all users of this machine can read"),
+        (f"host=db password={SECRET}", "DSN has a password"),
+        (f"host=db sslpassword={SECRET}", "DSN has a sslpassword"),
+        (f"postgres://me:{SECRET}@db:port/shop?x", "DSN isn't one that libpq understands"),
+        (f"{SECRET}", "DSN isn't one that libpq understands"),
+        ("host=db sslmode=prefer", "DSN has sslmode=prefer: a password only goes to another machine over TLS"),
+        ("host=localhost,db sslmode=disable", "DSN has sslmode=disable"),
+        ("host=db replication=database", "DSN asks for a replication connection"),
+    ],
+)
+def test_a_dsn_that_is_refused_is_one_line_without_what_it_may_hide(text: str, reason: str) -> None:
+    with pytest.raises(LoadError) as raised:
+        log_in.of_dsn(text)
+    assert str(raised.value).startswith(reason)
+    assert SECRET not in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_tls_may_be_off_on_this_machine() -> None:
+    assert log_in.of_dsn("host=127.0.0.1 sslmode=disable")["sslmode"] == "disable"
+
+
+def test_a_host_that_the_environment_names_counts_as_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOST", "db.example.com")
+    assert log_in.of_dsn("dbname=shop") == {"host": "db.example.com", "dbname": "shop"}
+    with pytest.raises(LoadError, match="over TLS"):
+        log_in.of_dsn("dbname=shop sslmode=allow")
+
+
+def test_a_service_is_looked_up_since_its_host_decides_how_it_is_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+    (tmp_path / "services").write_text("# ours\n[shop]\nhost=db.example.com\nsslmode=verify-full\nport=5433\n")
+    expected = {"host": "db.example.com", "sslmode": "verify-full", "port": "5433", "dbname": "crm"}
+    assert log_in.of_dsn("service=shop dbname=crm") == expected
+    monkeypatch.setenv("PGSERVICE", "shop")
+    assert log_in.of_dsn("dbname=crm") == expected
+    with pytest.raises(LoadError, match=r"service=other, which isn't in .*services or "):
+        log_in.of_dsn("service=other")
+
+
+MASTER = {
+    "engine": "postgres",
+    "host": "dev-cdc-lake.cluster-abc.ap-southeast-2.rds.amazonaws.com",
+    "port": 5432,
+    "username": "postgres",
+    "password": "Master-Password",
+    "dbname": "devdb",
+    "dbClusterIdentifier": "dev-cdc-lake",
+}
+
+
+@pytest.fixture
+def secrets(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "none")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-southeast-2")
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    with mock_aws():
+        manager = boto3.client("secretsmanager")
+        manager.create_secret(Name="master", SecretString=json.dumps(MASTER))
+        manager.create_secret(
+            Name="connector", SecretString='{"username": "cdc_connector", "password": "Its-Password"}'
+        )
+        yield manager
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, Any], LoadOptions]]:
+    """What the command would have loaded, and into what."""
+    seen: list[tuple[dict[str, Any], LoadOptions]] = []
+
+    def note(parameters: dict[str, Any], options: LoadOptions, _progress: object) -> LoadReport:
+        seen.append((parameters, options))
+        return LoadReport({}, 0, 0.0)
+
+    monkeypatch.setattr(loading, "load", note)
+    monkeypatch.setenv("PGPASSWORD", "from-the-environment")
+    monkeypatch.setenv("CDC_CONNECTOR_PASSWORD", "from-the-environment-too")
+    return seen
+
+
+def run(*options: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["source", "load", "--yes", *options])
+    return result.exit_code, result.stderr
+
+
+@pytest.mark.usefixtures("secrets")
+def test_the_secret_says_host_port_database_user_and_password(loads: list[Any]) -> None:
+    assert run("--secret-id", "master")[0] == 0
+    ((parameters, options),) = loads
+    assert parameters == {
+        "host": MASTER["host"],
+        "port": 5432,
+        "dbname": "devdb",
+        "user": "postgres",
+        "password": "Master-Password",
+    }
+    assert options.connector_password == "from-the-environment-too"
+
+
+@pytest.mark.usefixtures("secrets")
+def test_the_command_line_has_the_last_word_so_that_a_tunnel_works(loads: list[Any]) -> None:
+    run("--secret-id", "master", "--host", "127.0.0.1", "--port", "15432")
+    ((parameters, _),) = loads
+    assert (parameters["host"], parameters["port"], parameters["password"]) == ("127.0.0.1", 15432, "Master-Password")
+
+
+@pytest.mark.usefixtures("secrets")
+def test_the_connectors_password_comes_from_a_secret_of_its_own(loads: list[Any]) -> None:
+    run("--secret-id", "master", "--connector-secret-id", "connector")
+    assert loads[0][1].connector_password == "Its-Password"
+
+
+def test_without_a_secret_nothing_is_asked_of_aws(loads: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boto3, "client", None)
+    assert run()[0] == 0
+    assert loads[0][0] == DEFAULTS | {"password": "from-the-environment"}
+
+
+def test_a_secret_without_a_host_leaves_it_to_the_defaults(secrets: Any) -> None:
+    secrets.create_secret(Name="short", SecretString='{"username": "me", "password": "x", "host": ""}')
+    assert of_secret("short") == {"user": "me", "password": "x"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("not JSON, perhaps-a-password", "isn't a JSON object"),
+        ('["list"]', "isn't a JSON object"),
+        ('{"username": "me"}', "has no password"),
+        ("{}", "has no user and no password"),
+        ('{"username": "me", "password": "x", "port": "perhaps-a-password"}', "a port that isn't a number"),
+        ('{"username": "me", "password": "x", "port": 70000}', "a port that isn't a number"),
+    ],
+)
+def test_a_secret_of_another_form_is_one_line_that_keeps_it(secrets: Any, text: str, reason: str) -> None:
+    secrets.create_secret(Name="odd", SecretString=text)
+    status, shown = run("--secret-id", "odd")
+    assert status == CANNOT
+    assert shown.startswith("error: the secret odd ")
+    assert reason in shown
+    assert shown.count("\n") == 1
+    assert "perhaps-a-password" not in shown
+
+
+@pytest.mark.usefixtures("secrets")
+def test_a_secret_that_isnt_there_is_named() -> None:
+    status, shown = run("--secret-id", "nowhere")
+    assert status == CANNOT
+    assert shown.startswith("error: cannot read the secret nowhere: ")
+    assert "check its name and the region" in shown
+
+
+def test_a_binary_secret_is_refused(secrets: Any) -> None:
+    secrets.create_secret(Name="binary", SecretBinary=b"\0\1")
+    with pytest.raises(LoadError, match="isn't a JSON object"):
+        of_secret("binary")
+
+
+def test_without_a_region_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    for name in ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    # Or boto3 would ask whether this machine is EC2's.
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    with pytest.raises(LoadError, match="no AWS region: set AWS_REGION"):
+        of_secret("master")
+
+
+def test_aws_out_of_reach_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unreachable:
+        def get_secret_value(self, **_: str) -> None:
+            raise EndpointConnectionError(endpoint_url="https://secretsmanager.example")
+
+    monkeypatch.setattr(boto3, "client", lambda *_args, **_options: Unreachable())
+    with pytest.raises(LoadError, match="cannot read the secret master: Could not connect"):
+        of_secret("master")
+
+
+@pytest.mark.parametrize("options", [("--scale", "2"), ("--from", "dump.sql")])
+def test_empty_tables_and_rows_contradict_one_another(loads: list[Any], options: tuple[str, ...]) -> None:
+    status, shown = run("--empty", *options)
+    assert (status, loads) == (CANNOT, [])
+    assert "--empty loads no rows" in shown

@@ -1,0 +1,239 @@
+"""Topics and tail on a real broker, as the commands run on the local platform; the last test takes it away."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from contract.errors import CANNOT
+from local.services.kafka.acls import acls
+from local.services.kafka.broker import Kafka
+from local.services.kafka.roles import READER
+from local.services.kafka.users import KafkaUsers
+from local.services.processes import Processes
+from local.setup.ports import choose
+from operate.errors import OperateError
+from operate.kafka.cluster import Cluster, of_platform
+from operate.kafka.reader import connect
+from operate.kafka.tail import follow
+from operate.kafka.topics import list_topics
+from operate.resnapshot.msk_connector import MskConnector
+from operate.resnapshot.stored_offsets import StoredOffsets
+from plugins.kafka.access import READER_GROUP, reader_access
+from plugins.kafka.topics import PlannedTopic
+from tests.waiting import PATIENCE_S
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+
+ROOT = Path(__file__).resolve().parents[3]
+EVENTS = "demo.datalake.cdc_events"
+WIDE = "wide"
+START_S = 180
+STOP_S = 10
+MESSAGES = 40
+# The command, but for where the platform is.
+TAIL = """
+import os
+from cli.__main__ import app
+from operate.kafka import cluster
+from operate.kafka.cluster import Cluster
+login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "PLAIN", "sasl.username": "reader"}
+login["sasl.password"] = os.environ["READER_PASSWORD"]
+servers, topic = os.environ["SERVERS"], "demo.datalake.cdc_events"
+found = Cluster(environment="local", bootstrap_servers=servers, topics={topic: topic}, login=login)
+cluster.find_cluster = lambda *asked: found
+app(prog_name="lake")
+"""
+
+
+@dataclass(frozen=True)
+class Broker:
+    """A broker, how to end it, and a producer."""
+
+    processes: Processes
+    kafka: Kafka
+    producer: Producer
+
+    @property
+    def cluster(self) -> Cluster:
+        return of_platform(self.kafka, {"datalake.cdc_events": EVENTS})
+
+    def send(self, topic: str, *messages: tuple[object, object]) -> None:
+        """Send keys and values: bytes as they are, None as nothing, anything else as JSON."""
+        for key, value in messages:
+            self.producer.produce(topic, key=encoded(key), value=encoded(value))
+        assert self.producer.flush(10) == 0
+
+
+def encoded(value: object) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    return json.dumps(value).encode()
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    folder = tmp_path_factory.mktemp("operate")
+    (folder / "kafka").mkdir()
+    ports = choose(["kafka", "controller"], earlier={})
+    users = KafkaUsers.of(folder / "secrets", [READER])
+    kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["controller"], users=users)
+    processes = Processes(folder, folder / "logs")
+    try:
+        processes.start("kafka", kafka.prepare())
+        processes.wait_until("kafka", kafka.ready, timeout_s=START_S)
+        kafka.create_topics(
+            [PlannedTopic(name=name, partitions=1, replicas=1) for name in (EVENTS, "__bookkeeping", "empty")]
+        )
+        kafka.sync_acls(acls(READER, reader_access()))
+        admin = AdminClient({**kafka.client()})
+        admin.create_topics([NewTopic(WIDE, 3, 1)])[WIDE].result(STOP_S)
+        started = Broker(processes, kafka, Producer(kafka.client()))
+        started.send(
+            EVENTS,
+            ({"order_id": 1}, {"order_id": 1, "ship_city": "Zürich", "__deleted": "false"}),
+            ({"order_id": 2}, {"order_id": 2, "__deleted": "true"}),
+            ({"order_id": 2}, None),
+            (None, b"\xff\x1b[31mred\nno JSON"),
+        )
+        for partition in (0, 0, 2):
+            started.producer.produce(WIDE, value=b"1", partition=partition)
+        started.producer.flush(STOP_S)
+        yield started
+    finally:
+        processes.stop("kafka", grace_s=STOP_S)
+
+
+@contextlib.contextmanager
+def running(broker: Broker, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """The command in a process of its own, once it says on standard error that it follows."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", TAIL, *arguments],
+        cwd=ROOT,
+        env=os.environ
+        | {
+            "PYTHONUNBUFFERED": "1",
+            "SERVERS": broker.kafka.bootstrap_servers,
+            "READER_PASSWORD": broker.kafka.users.passwords[READER],
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr
+        assert "Ctrl-C ends" in process.stderr.readline()
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_topics_are_listed_with_partitions_messages_and_offsets(broker: Broker) -> None:
+    with connect(broker.cluster) as reader:
+        found = {topic.name: topic for topic in list_topics(reader)}
+        assert "__bookkeeping" in {topic.name for topic in list_topics(reader, internal=True)}
+        assert [topic.name for topic in list_topics(reader, only=[WIDE, "not.there"])] == [WIDE]
+    assert list(found) == [EVENTS, "empty", WIDE]
+    assert (found[EVENTS].partitions, found[EVENTS].messages) == (1, 4)
+    assert (found["empty"].messages, found["empty"].latest) == (0, 0)
+    wide = found[WIDE]
+    assert (wide.partitions, wide.messages, wide.earliest, wide.latest) == (3, 3, 0, 2)
+
+
+def test_tail_shows_keys_values_deleted_rows_and_what_is_no_json(broker: Broker) -> None:
+    with connect(broker.cluster) as reader:
+        lines = list(follow(reader, EVENTS, start="beginning", count=4))
+    assert [line.place for line in lines] == ["0/0", "0/1", "0/2", "0/3"]
+    assert [line.key for line in lines] == ['{"order_id":1}', '{"order_id":2}', '{"order_id":2}', "null"]
+    assert [line.gone for line in lines] == ["", "deleted", "tombstone", ""]
+    assert lines[0].value == '{"order_id":1,"ship_city":"Zürich","__deleted":"false"}'
+    assert lines[2].value == ""
+    # One line, and nothing that a terminal takes for a command.
+    assert lines[3].value == r'"\\xff\u001b[31mred\nno JSON"'
+    assert lines[0].time.endswith("Z")
+
+
+def test_tail_reads_all_partitions(broker: Broker) -> None:
+    with connect(broker.cluster) as reader:
+        lines = list(follow(reader, WIDE, start="beginning", count=3))
+    assert sorted(line.place for line in lines) == ["0/0", "0/1", "2/0"]
+
+
+def test_a_topic_that_is_not_there_is_one_line_and_is_not_made(broker: Broker) -> None:
+    expected = pytest.raises(OperateError, match=f"^there is no topic {EVENTS}x: did you mean {EVENTS}")
+    with expected, connect(broker.cluster) as reader:
+        list(follow(reader, f"{EVENTS}x", start="end"))
+    with connect(broker.cluster) as reader:
+        assert f"{EVENTS}x" not in reader.partitions()
+
+
+def test_tail_from_the_end_shows_what_comes_until_ctrl_c_and_leaves_no_trace(broker: Broker) -> None:
+    with running(broker, "kafka", "tail", EVENTS) as process:
+        assert process.stdout
+        assert process.stderr
+        lines = iter(process.stdout.readline, "")
+        # Its end is where it is when the command asks; every message after that is shown.
+        for number in range(MESSAGES):
+            broker.send(EVENTS, ({"order_id": number}, {"order_id": number}))
+            time.sleep(0.05)
+        first = next(lines).split("  ")
+        assert int(first[0].removeprefix("0/")) >= 4
+        seen = int(json.loads(first[3])["order_id"])
+        while seen < MESSAGES - 1:
+            following = int(json.loads(next(lines).split("  ")[3])["order_id"])
+            assert following == seen + 1
+            seen = following
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) == 0
+        assert process.stderr.read() == ""
+    assert broker.kafka.committed_offset(READER_GROUP, EVENTS) is None
+
+
+def test_a_connectors_stored_offsets_are_read_on_from_where_they_were(broker: Broker) -> None:
+    topic, key = "__cdc_lake_offsets_shop", ["shop", {"server": "shop"}]
+    broker.kafka.create_topics(
+        [PlannedTopic(name=topic, partitions=3, replicas=1, config={"cleanup.policy": "compact"})]
+    )
+    connector: MskConnector = None  # type: ignore[assignment]
+    with connect(broker.cluster) as reader:
+        stored = StoredOffsets(reader, topic, connector)
+        assert stored.offsets() == []
+        broker.send(topic, (key, {"lsn": 1}), (key, {"lsn": 2, "incremental_snapshot_collections": "[]"}))
+        assert stored.offsets() == [{"lsn": 2, "incremental_snapshot_collections": "[]"}]
+        broker.send(topic, (key, {"lsn": 3}))
+        assert stored.offsets() == [{"lsn": 3}]
+
+
+def test_tail_ends_quietly_with_whoever_reads_it(broker: Broker) -> None:
+    with running(broker, "kafka", "tail", EVENTS, "--from", "beginning") as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.readline()
+        process.stdout.close()
+        broker.send(EVENTS, ({"order_id": 1}, {"order_id": 1}))
+        assert process.wait(PATIENCE_S) == 0
+        assert process.stderr.read() == ""
+
+
+def test_tail_ends_with_one_line_when_the_broker_goes_away(broker: Broker) -> None:
+    with running(broker, "kafka", "tail", EVENTS, "--from", "beginning") as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.readline()
+        broker.processes.stop("kafka", grace_s=STOP_S)
+        assert process.wait(PATIENCE_S) == CANNOT
+        [line] = process.stderr.read().splitlines()
+        assert line.startswith("tail: local's Kafka ")
+        assert line.endswith("run `./lake up` and try again")

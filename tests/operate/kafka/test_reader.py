@@ -1,0 +1,170 @@
+"""How readers connect, without any broker: the login is signed here, and MSK alone could check it."""
+
+import base64
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException
+
+from operate.errors import OperateError
+from operate.kafka import reader
+from operate.kafka.cluster import Cluster, check_reachable
+from operate.kafka.reader import Problems, Reader, configuration, connect
+from plugins.kafka.access import READER_GROUP
+from plugins.kafka.msk_login import Login
+from tests.conftest import free_port
+from tests.operate.test_outputs import without_credentials
+
+SECRET = "nobody's-secret-key"
+MSK = Cluster(
+    environment="dev", bootstrap_servers="b-1.example:9098,b-2.example:9098", topics={"t": "t"}, region="ap-southeast-2"
+)
+
+
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    without_credentials(monkeypatch, tmp_path)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+
+
+@pytest.fixture
+def silent_broker() -> Iterator[Cluster]:
+    """Something that listens, and never answers as Kafka does."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        here = f"127.0.0.1:{server.getsockname()[1]}"
+        yield Cluster(environment="local", bootstrap_servers=here, topics={"t": "t"}, login={"sasl.username": "reader"})
+
+
+def test_msk_is_reached_by_iam_over_tls_and_the_local_broker_by_its_own_login() -> None:
+    settings = configuration(MSK)
+    assert (settings["security.protocol"], settings["sasl.mechanisms"]) == ("SASL_SSL", "OAUTHBEARER")
+    assert isinstance(settings["oauth_cb"], Login)
+    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.username": "reader"}
+    local = configuration(Cluster(environment="local", bootstrap_servers="127.0.0.1:1", topics={"t": "t"}, login=login))
+    assert {name for name in local if name.startswith(("security", "sasl", "oauth", "ssl"))} == set(login)
+
+
+def test_nothing_is_committed_and_no_topic_is_made() -> None:
+    settings = configuration(MSK)
+    assert settings["enable.auto.commit"] is False
+    assert settings["allow.auto.create.topics"] is False
+
+
+@pytest.mark.usefixtures("credentials")
+def test_the_login_is_signed_for_msk_in_the_region_and_holds_no_secret() -> None:
+    token, expires = Login("ap-southeast-2")("")
+    url = urlparse(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode())
+    query = parse_qs(url.query)
+    assert url.hostname == "kafka.ap-southeast-2.amazonaws.com"
+    assert query["Action"] == ["kafka-cluster:Connect"]
+    assert query["X-Amz-Credential"][0].startswith("AKIDEXAMPLE/")
+    assert query["X-Amz-Credential"][0].endswith("/ap-southeast-2/kafka-cluster/aws4_request")
+    assert 60 < expires - time.time() <= 900
+    assert SECRET not in url.geturl()
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("credentials")
+def test_librdkafka_takes_the_settings_and_asks_for_a_login() -> None:
+    asked = []
+    login = Login("ap-southeast-2")
+
+    def ask(setting: str) -> tuple[str, float]:
+        asked.append(setting)
+        return login(setting)
+
+    here = f"127.0.0.1:{free_port()}"
+    settings = configuration(MSK) | {"bootstrap.servers": here, "oauth_cb": ask, "error_cb": Problems()}
+    Consumer(settings).close()
+    assert asked
+
+
+def test_no_credentials_is_one_line_before_anything_is_connected(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    without_credentials(monkeypatch, tmp_path)
+    with pytest.raises(OperateError, match="no AWS credentials to log in to Kafka with: log in"), connect(MSK):
+        pass
+
+
+@pytest.mark.integration
+def test_a_closed_port_is_one_line_that_names_the_vpn() -> None:
+    servers = ",".join(f"127.0.0.1:{free_port()}" for _ in range(2))
+    cluster = Cluster(environment="dev", bootstrap_servers=servers, topics={"t": "t"}, region="ap-southeast-2")
+    with pytest.raises(
+        OperateError, match=r"^no Kafka broker of dev answers \(.*refused\): connect the VPN \(docs/aws/vpn"
+    ):
+        check_reachable(cluster)
+
+
+def test_brokers_behind_a_vpn_that_is_off_are_given_up_in_less_than_ten_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # A clock that only waiting moves: what a private address without a route does.
+    now = [0.0]
+
+    def wait(_address: object, timeout: float) -> None:
+        now[0] += timeout
+        raise TimeoutError("timed out")
+
+    monkeypatch.setattr("operate.kafka.cluster.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("operate.kafka.cluster.socket.create_connection", wait)
+    with pytest.raises(OperateError, match=r"b-1.example: timed out\): connect the VPN"):
+        check_reachable(MSK)
+    assert 5 < now[0] < 10
+
+
+@pytest.mark.integration
+def test_one_broker_that_answers_is_enough(silent_broker: Cluster) -> None:
+    gone = f"127.0.0.1:{free_port()}"
+    with pytest.raises(OperateError, match="no Kafka broker of dev answers"):
+        check_reachable(Cluster(environment="dev", bootstrap_servers=gone, topics={"t": "t"}))
+    servers = f"{gone},{silent_broker.bootstrap_servers}"
+    check_reachable(Cluster(environment="dev", bootstrap_servers=servers, topics={"t": "t"}))
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "^the user reader may not do that on local's Kafka: .*Topic auth"),
+        (KafkaError._TRANSPORT, r"^local's Kafka doesn't answer \(.+\): run `./lake up` and try again$"),
+        (KafkaError.OFFSET_OUT_OF_RANGE, "^local's Kafka: .*out of range"),
+    ],
+)
+def test_what_kafka_refuses_is_one_line(silent_broker: Cluster, code: int, line: str) -> None:
+    with pytest.raises(OperateError, match=line), connect(silent_broker):
+        raise KafkaException(KafkaError(code))
+
+
+def test_what_msk_denies_is_the_callers_role_and_not_a_user_of_ours() -> None:
+    error = KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED)
+    assert reader._explain(MSK, error, Problems()).startswith("your IAM role may not do that on dev's Kafka: ")
+
+
+class Idle:
+    """A consumer to whom nothing comes."""
+
+    def poll(self, _timeout_s: float) -> None:
+        return None
+
+
+@pytest.mark.parametrize("code", [KafkaError._AUTHENTICATION, KafkaError._ALL_BROKERS_DOWN])
+def test_a_reader_that_waits_hears_of_brokers_that_are_gone_or_refuse(code: int) -> None:
+    problems = Problems()
+    reader = Reader(cast("Consumer", Idle()), problems)
+    problems(KafkaError(KafkaError._TRANSPORT))
+    assert reader.poll(0) is None  # librdkafka connects again by itself
+    problems(KafkaError(code))
+    with pytest.raises(KafkaException):
+        reader.poll(0)
+
+
+def test_the_reader_has_a_name_of_its_own() -> None:
+    assert configuration(MSK)["group.id"] == READER_GROUP == "cdc-lake-operate"

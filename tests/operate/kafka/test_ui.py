@@ -1,0 +1,130 @@
+"""The compose file by its keys, and starting it with a docker on PATH that only writes down how it was called."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from operate.errors import OperateError
+from operate.kafka import ui
+from operate.kafka.cluster import Cluster
+from operate.kafka.ui import COMPOSE_FILE, variables
+
+CLUSTER = Cluster(environment="dev", bootstrap_servers="b-1:9098,b-2:9098", topics={"t": "t"}, region="ap-southeast-2")
+# compose-spec's schema, as far as the file uses it.
+SERVICE_KEYS = {"image", "user", "ports", "volumes", "environment", "cap_drop", "security_opt"}
+START = """
+from pathlib import Path
+from operate.kafka.cluster import Cluster
+from operate.kafka.ui import start
+start(Cluster(environment="dev", bootstrap_servers="b-1:9098,b-2:9098", topics={"t": "t"}, region="ap-southeast-2"))
+"""
+DOCKER = """#!{python}
+import json, os, sys
+if "version" not in sys.argv:
+    with open({record!r}, "w") as file:
+        json.dump({{"argv": sys.argv[1:], "environment": dict(os.environ)}}, file)
+sys.exit({status})
+"""
+
+
+@pytest.fixture
+def service() -> dict[str, Any]:
+    content = yaml.safe_load(COMPOSE_FILE.read_text())
+    assert set(content) == {"name", "services"}
+    assert list(content["services"]) == ["kafka-ui"]
+    found: dict[str, Any] = content["services"]["kafka-ui"]
+    return found
+
+
+def fake_docker(folder: Path, *, status: int = 0) -> Path:
+    """Put a docker into a folder for PATH, and return the file that it writes down its call in."""
+    record = folder / "call.json"
+    (folder / "bin").mkdir()
+    (folder / "home" / ".aws").mkdir(parents=True)
+    docker = folder / "bin" / "docker"
+    docker.write_text(DOCKER.format(python=sys.executable, record=str(record), status=status))
+    docker.chmod(0o755)
+    return record
+
+
+def run_start(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": str(folder / "bin"), "HOME": str(folder / "home"), **more}
+    root = COMPOSE_FILE.parents[1]
+    return subprocess.run(
+        [sys.executable, "-c", START], cwd=root, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_image_is_pinned_by_tag_and_digest(service: dict[str, Any]) -> None:
+    assert re.fullmatch(r"ghcr\.io/kafbat/kafka-ui:v\d+\.\d+\.\d+@sha256:[0-9a-f]{64}", service["image"])
+
+
+def test_it_listens_on_this_machine_only_and_changes_nothing(service: dict[str, Any]) -> None:
+    assert service["ports"] == ["127.0.0.1:8080:8080"]
+    assert service["environment"]["KAFKA_CLUSTERS_0_READONLY"] == "${KAFKA_UI_READONLY:-true}"
+    assert [volume["read_only"] for volume in service["volumes"]] == [True]
+    assert set(service) == SERVICE_KEYS
+
+
+def test_it_logs_in_by_iam_over_tls(service: dict[str, Any]) -> None:
+    prefix = "KAFKA_CLUSTERS_0_PROPERTIES_"
+    properties = {
+        name.removeprefix(prefix): value for name, value in service["environment"].items() if name.startswith(prefix)
+    }
+    assert properties == {
+        "SECURITY_PROTOCOL": "SASL_SSL",
+        "SASL_MECHANISM": "AWS_MSK_IAM",
+        "SASL_CLIENT_CALLBACK_HANDLER_CLASS": "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+        "SASL_JAAS_CONFIG": "software.amazon.msk.auth.iam.IAMLoginModule required;",
+    }
+
+
+def test_every_variable_of_the_file_is_filled_in() -> None:
+    wanted = set(re.findall(r"\$\{(\w+):\?", COMPOSE_FILE.read_text()))
+    filled = variables(CLUSTER, Path("/home/someone/.aws"))
+    assert wanted == set(filled)
+    assert all(filled.values())
+
+
+def test_docker_gets_the_brokers_in_its_environment_and_no_secret_in_its_arguments(tmp_path: Path) -> None:
+    record = fake_docker(tmp_path)
+    done = run_start(tmp_path, AWS_SECRET_ACCESS_KEY="s3cret")
+    assert done.returncode == 0, done.stderr
+    assert "http://127.0.0.1:8080" in done.stdout
+    call = json.loads(record.read_text())
+    assert call["argv"] == ["compose", "--file", str(COMPOSE_FILE), "up"]
+    assert call["environment"]["KAFKA_UI_BROKERS"] == "b-1:9098,b-2:9098"
+    assert call["environment"]["KAFKA_UI_CREDENTIALS"] == str(tmp_path / "home" / ".aws")
+    assert call["environment"]["KAFKA_UI_USER"] == f"{os.getuid()}:{os.getgid()}"
+
+
+def test_without_docker_one_line_says_what_does_it_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake_docker(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(
+        OperateError, match=r"needs Docker, which isn't there; `\./lake kafka topics` and `\./lake kafka tail`"
+    ):
+        ui.start(CLUSTER)
+
+
+def test_a_docker_without_compose_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake_docker(tmp_path, status=1)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with pytest.raises(OperateError, match=r"install Docker Compose 2; `\./lake kafka topics`"):
+        ui.start(CLUSTER)
+
+
+def test_without_a_credentials_folder_docker_makes_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(OperateError, match=r"~/\.aws, which isn't there"):
+        ui.start(CLUSTER)
+    assert not (tmp_path / ".aws").exists()

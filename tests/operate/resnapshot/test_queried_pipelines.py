@@ -1,0 +1,82 @@
+"""What the commands say and count of pipelines that are queried."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import boto3
+import pytest
+from rich.console import Console
+
+from local.resnapshot.run import Wanted
+from operate.costs.bill import items
+from operate.costs.prices import load_prices
+from operate.errors import OperateError
+from operate.kafka.cluster import find_pipeline, of_environment
+from operate.pausing import objections
+from operate.pausing.arrival import Arrival
+from operate.resnapshot.tables import resnapshot_tables
+from settings.environment import Environment
+from settings.load import load
+from tests.stacks.queried import mixed, only_queried
+from tests.stacks.settings import copied
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return mixed(tmp_path_factory.mktemp("both"))
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    environments: Path = copied(tmp_path_factory.mktemp("alone"))
+    only_queried(environments)
+    return load("dev", environments)
+
+
+def test_topics_are_those_of_the_pipelines_that_have_some(both: Environment, alone: Environment) -> None:
+    backwards = both.model_copy(update={"pipelines": both.pipelines[::-1]})
+    assert find_pipeline(both, None).name == find_pipeline(backwards, None).name == "orders"
+    assert find_pipeline(both, "replica").name == "replica"
+    # Nobody is logged in here: it is said before anything is asked for.
+    for environment, name in ((both, "replica"), (alone, None)):
+        with pytest.raises(OperateError, match="is queried: nothing of it is in Kafka, and no connector reads it"):
+            of_environment(environment, name)
+
+
+def test_there_is_no_snapshot_to_repeat(both: Environment) -> None:
+    with pytest.raises(OperateError, match=r"pagilaquery is queried, so there is no snapshot .* job\.read_again"):
+        resnapshot_tables(both, both.pipelines[1], [], Wanted(), Console(), print)
+
+
+class NoFigures:
+    """Stands in for CloudWatch, which nobody asks of an environment without topics."""
+
+    def get_paginator(self, name: str) -> Any:
+        raise AssertionError(name)
+
+
+def test_a_pause_waits_for_nothing_of_it(alone: Environment) -> None:
+    arrival = Arrival(cast(Any, NoFigures()), alone, lambda: datetime.now(UTC))
+    assert arrival.missing() is None
+
+
+def test_no_slot_of_it_speaks_against_a_pause(both: Environment) -> None:
+    assert list(objections.outside(boto3.Session(region_name="ap-southeast-2"), both)) == []
+
+
+def test_it_costs_no_connector(both: Environment, alone: Environment) -> None:
+    prices = load_prices()
+    dev = load("dev")
+
+    def amounts(environment: Environment) -> dict[str, float]:
+        return {line.what: line.quantity for line in items(environment, prices)}
+
+    connectors = {what for what in amounts(dev) if what.startswith("MSK Connect units")}
+    assert {what for what in amounts(both) if what.startswith("MSK Connect units")} == connectors
+    assert not {what for what in amounts(alone) if what.startswith("MSK Connect units")}
+    # orders' one table has three alarms and a topic's; four tables and the two that are made of them have three each,
+    # and their database has one.
+    assert amounts(alone)["alarms"] - amounts(dev)["alarms"] == (4 + 2) * 3 + 1 - (4 + 1 + 3)
+    # The replica's secret is somebody else's.
+    assert amounts(both)["secrets"] - amounts(dev)["secrets"] == 1

@@ -1,0 +1,272 @@
+"""Ordinary tables of a deployed pipeline, read again; PostgreSQL behind TLS is the source, moto answers for AWS."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import psycopg2
+import pytest
+from moto import mock_aws
+from psycopg2.extras import LogicalReplicationConnection
+from rich.console import Console
+
+from db.errors import LoadError
+from db.source.objects import SourceObjects, WantedTable
+from db.source.preparing import prepare
+from db.source.slots import drop_slot
+from local.comparison.run import Sides
+from local.errors import PlatformError
+from local.resnapshot import run
+from local.resnapshot.run import Wanted
+from local.services.postgres import ConnectionParameters
+from operate.errors import OperateError
+from operate.kafka import reader
+from operate.kafka.cluster import of_environment
+from operate.resnapshot import tables as log_tables
+from operate.resnapshot.login import login
+from operate.resnapshot.tables import chosen, resnapshot_tables
+from settings.environment import Environment
+from settings.load import load
+from tests.conftest import ask, execute
+from tests.operate.resnapshot.test_stored_offsets import SHOP, Log
+from tests.operate.test_outputs import MOTOS_ACCOUNT, deploy, without_credentials
+from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
+from tests.stacks.handlers.clients import CREDENTIALS
+from tests.stacks.settings import copied
+from tests.tls import Authority, encrypted
+from tests.waiting import wait_until
+
+REGION, BEYOND = "ap-southeast-2", 2**62
+ROLE, PASSWORD = "cdc_connector", "a-Password1"
+SIGNALS = "SELECT type || ' ' || data FROM cdc_crm.signal"
+
+
+def crm(folder: Path, *, port: int, certificate: str, database: str) -> Environment:
+    """dev with a pipeline of two tables on a server of one's own, in moto's account."""
+    environments, pipelines = copied(folder), copied_pipelines(folder)
+    write_pipeline(pipelines, "crm", ["people", "notes"])
+    file = environments / "dev.toml"
+    file.write_text(file.read_text().replace("111111111111", MOTOS_ACCOUNT))
+    arn = f"arn:aws:secretsmanager:{REGION}:{MOTOS_ACCOUNT}:secret:crm-AbCdEf"
+    lines = ["[pipelines.database]", 'host = "localhost"', f"port = {port}", f'name = "{database}"']
+    lines += [f'secret = "{arn}"', 'cidrs = ["10.1.2.3/32"]', f'certificate = """{certificate}"""']
+    add_to(environments, "crm", *lines)
+    return load("dev", environments, pipelines)
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[boto3.Session]:
+    without_credentials(monkeypatch, tmp_path)
+    for name in ("aws_access_key_id", "aws_secret_access_key"):
+        monkeypatch.setenv(name.upper(), CREDENTIALS[name])
+    with mock_aws():
+        yield boto3.Session(region_name=REGION)
+
+
+def test_tables_are_chosen_by_their_names(tmp_path: Path) -> None:
+    _, pipeline = crm(tmp_path, port=1, certificate=Authority("a").root, database="crmdb").pipelines
+    assert [entry.name for entry in chosen(pipeline, ["crm_notes"])] == ["public.notes"]
+    assert [entry.name for entry in chosen(pipeline, [])] == ["public.people", "public.notes"]
+    with pytest.raises(OperateError, match=r"'nope' isn't .* crm; most like it: public\.notes, public\.people"):
+        chosen(pipeline, ["nope"])
+
+
+@pytest.mark.parametrize(("names", "where"), [(["public.people"], None), ([], "id = 1")])
+def test_what_is_passed_over_may_concern_any_row(tmp_path: Path, names: list[str], where: str | None) -> None:
+    environment = crm(tmp_path, port=1, certificate=Authority("a").root, database="crmdb")
+    wanted = Wanted(skip=True, where=where)
+    with pytest.raises(PlatformError, match="leave --table and --where out"):
+        resnapshot_tables(environment, environment.pipelines[1], names, wanted, Console(), print)
+
+
+class Server:
+    """A database with two captured tables, as its DBA has prepared it; `environment` captures it."""
+
+    def __init__(self, environment: Environment, database: ConnectionParameters) -> None:
+        self.environment = environment
+        self.database = database
+        self.pipeline = environment.pipelines[1]
+
+
+@contextlib.contextmanager
+def reading(database: ConnectionParameters, name: str) -> Iterator[None]:
+    """Read a slot by a publication of the same name, as a connector does."""
+    with contextlib.closing(
+        psycopg2.connect(**database, connection_factory=LogicalReplicationConnection)
+    ) as connection:
+        cursor = connection.cursor()
+        cursor.start_replication(slot_name=name, options={"proto_version": "1", "publication_names": name})
+        yield
+
+
+@pytest.fixture
+def server(database: ConnectionParameters, aws: boto3.Session, tmp_path: Path) -> Iterator[Server]:
+    execute(database, "CREATE TABLE people (id int PRIMARY KEY, name text); CREATE TABLE notes (id int PRIMARY KEY)")
+    wanted = tuple(WantedTable(schema="public", name=name, key=("id",)) for name in ("people", "notes"))
+    objects = SourceObjects(publication="cdc_crm", slot="cdc_crm", schema="cdc_crm", role=ROLE, tables=wanted)
+    prepare(database, objects, password=PASSWORD)
+    ask(database, "SELECT pg_create_logical_replication_slot('cdc_crm', 'pgoutput')")
+    authority = Authority("The authority of somebody's server")
+    with encrypted(int(database["port"]), authority.server("localhost", tmp_path)) as port:
+        environment = crm(tmp_path, port=port, certificate=authority.root, database=str(database["dbname"]))
+        secret = json.dumps({"username": ROLE, "password": PASSWORD})
+        arn = aws.client("secretsmanager").create_secret(Name="crm", SecretString=secret)["ARN"]
+        pipeline = environment.pipelines[1]
+        assert pipeline.database is not None
+        # moto chooses the ARN's last characters.
+        found = pipeline.database.model_copy(update={"secret": arn})
+        pipelines = (environment.pipelines[0], pipeline.model_copy(update={"database": found}))
+        with reading(database, "cdc_crm"):
+            yield Server(environment.model_copy(update={"pipelines": pipelines}), database)
+    # The session that read it may need a moment to let go.
+    wait_until(lambda: drop_slot(database, "cdc_crm"))
+    # Not the role: other databases of the server have it, too.
+    execute(database, f"DROP OWNED BY {ROLE}")
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
+    """The comparison's arguments; what it does is tests/local/comparison's."""
+    calls: list[Any] = []
+
+    def compare(_console: Console, sides: Sides, _limits: object, **others: object) -> bool:
+        calls.append((sides.tables, others))
+        return True
+
+    monkeypatch.setattr(log_tables, "reconcile_tables", compare)
+    monkeypatch.setattr(log_tables, "BUILD", tmp_path / "build")
+    return calls
+
+
+@pytest.fixture
+def deployed(aws: boto3.Session, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Log:
+    """The stacks' outputs, an empty lake, and a broker whose offsets are beyond a signal once it is given."""
+    deploy("dev-cdc-lake-connectors", CrmSourceConnectorArn=f"arn:aws:kafkaconnect:{REGION}:1:connector/x/y")
+    deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
+    deploy("dev-cdc-lake-streaming", BootstrapBrokers="b-1.example:9098")
+    name = "/dev-cdc-lake/source/crm/generation"
+    aws.client("ssm").put_parameter(Name=name, Value="0a1b2c3d", Type="String")
+    log = Log(1)
+    topic = "__cdc_lake_offsets_dev-cdc-lake-crm-source-0a1b2c3d"
+
+    def partitions() -> dict[str, list[int]]:
+        if ask(database, SIGNALS) is not None:
+            log.add(0, SHOP, {"lsn": BEYOND})
+        return {topic: [0]}
+
+    monkeypatch.setattr(log, "partitions", partitions)
+    monkeypatch.setattr(reader, "connect", lambda _cluster: contextlib.nullcontext(log))
+    monkeypatch.setattr(run, "newest_position", lambda _lake: 0)
+    return log
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("deployed")
+def test_tables_are_asked_for_by_the_signal_table_and_compared_afterwards(server: Server, compared: list[Any]) -> None:
+    said: list[str] = []
+    wanted = Wanted(where="id > 7", timeout_s=5)
+    equal = resnapshot_tables(server.environment, server.pipeline, ["public.people"], wanted, Console(), said.append)
+    assert equal
+    kind, _, data = str(ask(server.database, SIGNALS)).partition(" ")
+    assert kind == "execute-snapshot"
+    asked = json.loads(data)
+    assert asked["data-collections"] == ['"public"."people"']
+    assert asked["additional-conditions"][0]["filter"] == "id > 7"
+    [(tables, others)] = compared
+    assert [table.lake.base_uri for table in tables] == ["s3://dev-lake/crm_people"]
+    assert others["report"].name == "reconcile.json"
+    assert said == ["asked for a snapshot of public.people"]
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("compared")
+def test_a_restored_servers_log_is_brought_past_what_was_read_of_its_predecessor(server: Server, deployed: Log) -> None:
+    now = int(ask(server.database, "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"))
+    deployed.add(0, SHOP, {"lsn": now + 1_000_000})
+    with pytest.raises(PlatformError, match="leave --table and --where out"):
+        resnapshot_tables(server.environment, server.pipeline, ["public.people"], Wanted(), Console(), print)
+    deployed.add(0, SHOP, {"lsn": BEYOND})
+    with pytest.raises(PlatformError, match="GiB beyond the database's log: this is another server"):
+        resnapshot_tables(server.environment, server.pipeline, [], Wanted(), Console(), print)
+
+
+class Silent:
+    """Stands in for MSK Connect's connector, which moto lacks: it neither stops nor says why it has failed."""
+
+    slot = "cdc_crm"
+
+    def __init__(self, database: ConnectionParameters, reads: contextlib.ExitStack) -> None:
+        self._database = database
+        self._reads = reads
+
+    def newest_position(self) -> int:
+        return 0
+
+    def failure(self) -> str | None:
+        return None
+
+    def release(self) -> None:
+        """Do nothing."""
+
+    restart = settle = release
+
+    def follow_slot(self) -> None:
+        self._reads.enter_context(reading(self._database, self.slot))
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("compared")
+@pytest.mark.parametrize("made_again", [True, False], ids=["made again", "gone"])
+def test_a_lost_slot_is_renewed_also_where_a_connector_has_made_it_again(
+    server: Server, deployed: Log, monkeypatch: pytest.MonkeyPatch, made_again: bool
+) -> None:
+    now = int(ask(server.database, "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"))
+    deployed.add(0, SHOP, {"lsn": now, "lsn_proc": now})
+    ask(server.database, "SELECT pg_terminate_backend(active_pid, 5000) FROM pg_replication_slots WHERE active")
+    ask(server.database, "SELECT pg_drop_replication_slot('cdc_crm')")
+    execute(server.database, "INSERT INTO people VALUES (1, 'missed')")
+    if made_again:
+        ask(server.database, "SELECT pg_create_logical_replication_slot('cdc_crm', 'pgoutput')")
+    said: list[str] = []
+    with contextlib.ExitStack() as reads:
+        monkeypatch.setattr(log_tables, "source_of", lambda *_, **__: Silent(server.database, reads))
+        with pytest.raises(PlatformError, match="leave --table and --where out"):
+            resnapshot_tables(server.environment, server.pipeline, ["people"], Wanted(), Console(), print)
+        wanted = Wanted(timeout_s=5, start_s=5)
+        assert resnapshot_tables(server.environment, server.pipeline, [], wanted, Console(), said.append)
+    assert said[-2:] == ["new replication slot", "asked for a snapshot of public.notes, public.people"]
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("deployed", "compared")
+def test_a_condition_that_is_none_is_one_line_and_nothing_is_asked(server: Server) -> None:
+    with pytest.raises(Exception, match=r"--where isn't a condition on public\.people") as caught:
+        resnapshot_tables(
+            server.environment, server.pipeline, ["public.people"], Wanted(where="nope = 1"), Console(), print
+        )
+    assert "\n" not in str(caught.value)
+    assert ask(server.database, SIGNALS) is None
+
+
+@pytest.mark.integration
+def test_the_outside_server_is_verified_before_a_password_is_sent(server: Server, aws: boto3.Session) -> None:
+    from db.connecting import connect
+
+    assert server.pipeline.database is not None
+    other = server.pipeline.database.model_copy(update={"certificate": Authority("Another").root})
+    pipeline = server.pipeline.model_copy(update={"database": other})
+    with login(server.environment, aws, pipeline) as parameters:
+        assert parameters["user"] == ROLE
+        with pytest.raises(LoadError, match="certificate verify failed"):
+            connect(parameters)
+
+
+def test_a_pipelines_cluster_has_its_tables_topics(aws: boto3.Session, tmp_path: Path) -> None:
+    environment = crm(tmp_path, port=1, certificate=Authority("a").root, database="crmdb")
+    deploy("dev-cdc-lake-streaming", BootstrapBrokers="b-1.example:9098")
+    cluster = of_environment(environment, "crm", ["crm_notes"])
+    assert aws.region_name == cluster.region
+    assert cluster.topics == {"public.notes": "crm.public.notes"}

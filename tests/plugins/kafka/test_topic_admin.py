@@ -1,0 +1,199 @@
+"""Topics on a real broker: made, brought to the plan, widened; nothing of what they hold is lost."""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicCollection
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+
+from local.errors import PlatformError
+from local.look.topic import Topic
+from local.services.kafka.broker import Kafka
+from local.setup.ports import choose
+from plugins.kafka import topic_admin
+from plugins.kafka.topic_admin import TopicError, Unready, apply_plan
+from plugins.kafka.topics import PlannedTopic
+from tests.broker import RunningBroker
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+
+REQUEST_S = 10
+OF_THE_TOPIC = 1
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def kafka(shared_broker: RunningBroker) -> Kafka:
+    return shared_broker.kafka
+
+
+@pytest.fixture
+def admin(kafka: Kafka) -> AdminClient:
+    return AdminClient({**kafka.client(), "log_level": 0})
+
+
+def planned(*, partitions: int = 1, replicas: int = 1, **config: Any) -> PlannedTopic:
+    """A topic under a name of its own; `retention_ms="5"` for `retention.ms=5`."""
+    given = {key.replace("_", "."): str(value) for key, value in config.items()}
+    return PlannedTopic(name=f"t{next(_numbers)}", partitions=partitions, replicas=replicas, config=given)
+
+
+def another(topic: PlannedTopic, *, partitions: int = 1, replicas: int = 1, **config: Any) -> PlannedTopic:
+    """Another plan for the same topic."""
+    given = planned(**config).config
+    return PlannedTopic(name=topic.name, partitions=partitions, replicas=replicas, config=given)
+
+
+def bring_all(kafka: Kafka, admin: AdminClient, *topics: PlannedTopic) -> list[str]:
+    """Bring topics to their plan, as often as it takes; what was said."""
+    said: list[str] = []
+    for _ in range(100):
+        try:
+            apply_plan(admin, topics, say=said.append)
+            return list(dict.fromkeys(said))
+        except Unready:
+            kafka.ready()
+    raise AssertionError(said)
+
+
+def configuration(admin: AdminClient, name: str) -> Mapping[str, str]:
+    """What a topic has of its own, not from the broker."""
+    [answer] = admin.describe_configs([ConfigResource(ResourceType.TOPIC, name)]).values()
+    return {key: entry.value for key, entry in answer.result(REQUEST_S).items() if entry.source == OF_THE_TOPIC}
+
+
+def described(admin: AdminClient, name: str) -> Any:
+    [answer] = admin.describe_topics(TopicCollection([name])).values()
+    return answer.result(REQUEST_S)
+
+
+def send(kafka: Kafka, topic: str, *values: bytes) -> None:
+    producer = Producer(kafka.client())
+    for value in values:
+        producer.produce(topic, value=value, partition=0)
+    assert producer.flush(REQUEST_S) == 0
+
+
+def test_what_is_absent_is_made_as_planned(kafka: Kafka, admin: AdminClient) -> None:
+    events, offsets = planned(partitions=2, retention_ms="3600000"), planned(cleanup_policy="compact")
+    said = bring_all(kafka, admin, events, offsets)
+    assert said == [f"made topic {events.name}", f"made topic {offsets.name}"]
+    assert configuration(admin, events.name) == {"retention.ms": "3600000", "min.insync.replicas": "1"}
+    assert configuration(admin, offsets.name) == {"cleanup.policy": "compact", "min.insync.replicas": "1"}
+    assert len(described(admin, events.name).partitions) == 2
+
+
+def test_a_second_time_nothing_is_done(kafka: Kafka, admin: AdminClient) -> None:
+    topic = planned(retention_ms="3600000")
+    bring_all(kafka, admin, topic)
+    before = described(admin, topic.name).topic_id
+    assert bring_all(kafka, admin, topic) == []
+    assert str(described(admin, topic.name).topic_id) == str(before)
+
+
+def test_an_existing_topic_keeps_its_records_and_gets_the_configuration(kafka: Kafka, admin: AdminClient) -> None:
+    topic = planned(retention_ms="3600000")
+    admin.create_topics([NewTopic(topic.name, 1, 1, config={"segment.ms": "100000", "retention.ms": "-1"})])[
+        topic.name
+    ].result(REQUEST_S)
+    send(kafka, topic.name, b"kept")
+    said = bring_all(kafka, admin, topic)
+    assert said == [f"topic {topic.name} gets retention.ms=3600000, min.insync.replicas=1"]
+    # What the plan doesn't name is whoever's who set it.
+    assert configuration(admin, topic.name) == {
+        "retention.ms": "3600000",
+        "min.insync.replicas": "1",
+        "segment.ms": "100000",
+    }
+    [event] = Topic(connection=kafka.client(), name=topic.name).raw_events(0)
+    assert event.value == b"kept"
+
+
+def test_partitions_grow(kafka: Kafka, admin: AdminClient) -> None:
+    topic = planned()
+    bring_all(kafka, admin, topic)
+    send(kafka, topic.name, b"kept")
+    said = bring_all(kafka, admin, another(topic, partitions=3))
+    assert said == [f"topic {topic.name} has 3 partitions now, instead of 1"]
+    assert len(described(admin, topic.name).partitions) == 3
+    assert Topic(connection=kafka.client(), name=topic.name).count() == 1
+
+
+def test_partitions_never_shrink_and_it_is_said(kafka: Kafka, admin: AdminClient) -> None:
+    topic = planned(partitions=3)
+    bring_all(kafka, admin, topic)
+    said = bring_all(kafka, admin, another(topic, partitions=1))
+    assert said == [f"topic {topic.name} keeps its 3 partitions, though 1 are planned: Kafka can't take any away"]
+    assert len(described(admin, topic.name).partitions) == 3
+
+
+def test_a_compacted_topic_keeps_its_partitions(kafka: Kafka, admin: AdminClient) -> None:
+    """A newer offset in another partition wouldn't replace the older one: Connect reads both, in any order."""
+    topic = planned(cleanup_policy="compact")
+    bring_all(kafka, admin, topic)
+    said = bring_all(kafka, admin, another(topic, partitions=2, cleanup_policy="compact"))
+    assert said == [f"topic {topic.name} keeps its 1 partitions, though 2 are planned: it is compacted"]
+
+
+def test_replicas_stay_as_they_are_and_it_is_said(kafka: Kafka, admin: AdminClient) -> None:
+    topic = planned()
+    bring_all(kafka, admin, topic)
+    said = bring_all(kafka, admin, another(topic, replicas=3))
+    assert said == [f"topic {topic.name} keeps its 1 replicas, though 3 are planned (decision 0042)"]
+    assert configuration(admin, topic.name)["min.insync.replicas"] == "1"
+
+
+def test_a_call_whose_answer_was_lost_is_repeated_without_harm(
+    kafka: Kafka, admin: AdminClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The topic is made between the look and the order to make it, by a call that timed out."""
+    topic = planned(retention_ms="3600000")
+
+    def made_meanwhile(wanted: list[NewTopic], **options: Any) -> Any:
+        AdminClient.create_topics(admin, wanted)[topic.name].result(REQUEST_S)
+        return AdminClient.create_topics(admin, wanted, **options)
+
+    monkeypatch.setattr(admin, "create_topics", made_meanwhile)
+    bring_all(kafka, admin, topic)
+    assert configuration(admin, topic.name)["retention.ms"] == "3600000"
+
+
+def test_too_few_brokers_are_waited_for(admin: AdminClient) -> None:
+    """While a broker is restarted, Kafka refuses to make a topic with a replica on it."""
+    topic = planned(replicas=2)
+    with pytest.raises(Unready, match=f"^topic {topic.name}: .*replication.factor"):
+        apply_plan(admin, [topic], say=lambda _text: None)
+
+
+@pytest.mark.parametrize("config", [{"retention_ms": "many"}, {"no_such_key": "1"}])
+def test_what_kafka_will_never_take_is_refused_in_one_line(admin: AdminClient, config: dict[str, Any]) -> None:
+    topic = planned(**config)
+    with pytest.raises(TopicError, match=f"^topic {topic.name}: [^\n]+$"):
+        apply_plan(admin, [topic], say=lambda _text: None)
+
+
+def test_a_broker_that_doesnt_answer_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topic_admin, "REQUEST_S", 1.0)
+    [port] = choose(["nobody"], earlier={}).values()
+    nobody = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", "log_level": 0, "socket.timeout.ms": 500})
+    with pytest.raises(Unready, match=r"^topic a: "):
+        apply_plan(nobody, [PlannedTopic(name="a", partitions=1, replicas=1)], say=lambda _text: None)
+
+
+def test_the_platform_says_in_one_line_what_cant_be_made(kafka: Kafka) -> None:
+    topic = planned(retention_ms="many")
+    with pytest.raises(PlatformError, match=f"^topic {topic.name}: "):
+        kafka.create_topics([topic])
+
+
+def test_looking_for_a_topic_makes_none(kafka: Kafka, admin: AdminClient) -> None:
+    name = planned().name
+    with pytest.raises(KafkaException) as refusal:
+        described(admin, name)
+    assert refusal.value.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+    with pytest.raises(KafkaException):
+        Topic(connection=kafka.client(), name=name).bounds()
+    assert kafka.committed_offset("nobody", name) is None
+    assert name not in admin.list_topics(timeout=REQUEST_S).topics

@@ -1,0 +1,142 @@
+import pytest
+
+from plugins.polling.joined_query import polled, problems, stamped
+from tests.plugins.polling import article
+
+JOIN = """
+SELECT a.address_id, c.city, n.country, greatest(a.last_update, c.last_update, n.last_update) AS last_update
+FROM public.address a JOIN public.city c ON c.city_id = a.city_id JOIN public.country n ON n.country_id = c.country_id
+"""
+
+
+def test_a_join_by_the_newest_of_all_its_stamps_misses_no_rename() -> None:
+    assert not list(problems(JOIN, "last_update"))
+
+
+def test_the_articles_join_misses_a_renamed_city() -> None:
+    [reason] = problems(article.QUERY, "last_update")
+    assert "joins 3 tables" in reason
+    assert "would never arrive" in reason
+    assert "greatest(…) AS last_update" in reason
+
+
+def test_a_stamp_is_missing_where_one_table_has_none() -> None:
+    [reason] = problems(JOIN.replace(", n.last_update", ""), "last_update")
+    assert "newest of 2 stamps" in reason
+
+
+def test_stamps_may_be_expressions() -> None:
+    expression = "coalesce(n.last_update, to_timestamp(0))"
+    assert not list(problems(JOIN.replace("n.last_update", expression), "last_update"))
+    [reason] = problems(
+        JOIN.replace(", n.last_update", "").replace("c.last_update", "coalesce(c.a, c.b)"), "last_update"
+    )
+    assert "newest of 2" in reason
+
+
+def test_another_column_that_is_the_greatest_is_no_stamp() -> None:
+    [reason] = problems(JOIN.replace("AS last_update", "AS newest"), "last_update")
+    assert "one table's stamp" in reason
+    [reason] = problems(JOIN.replace("AS last_update", "AS last_updated"), "last_update")
+    assert "one table's stamp" in reason
+
+
+@pytest.mark.parametrize(
+    "tables",
+    ["a, b", "a, (SELECT max(x, y) FROM c) b", "a, b WHERE a.x IN (1, 2) ORDER BY 1, 2", "(a), b GROUP BY 1, 2"],
+)
+def test_tables_that_a_comma_parts_are_joined_too(tables: str) -> None:
+    [reason] = problems(f"SELECT f(a.id, 1), ts FROM {tables}", "ts")
+    assert "it joins 2 tables" in reason
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id, (SELECT name FROM city WHERE city.id = a.city) AS city, ts FROM address a",
+        "SELECT id, ts FROM address WHERE city IN (SELECT id FROM city)",
+        "SELECT id, ts FROM address a WHERE EXISTS(SELECT FROM city c WHERE c.id = a.city)",
+        'SELECT id, ts FROM "from" WHERE city = ANY (ARRAY(SELECT id FROM "join"))',
+        "SELECT a.id, ts FROM address a, LATERAL (SELECT name FROM city c WHERE c.id = a.city) x",
+        "SELECT a.id, ts FROM (address a JOIN city c USING (id))",
+        "WITH x AS (SELECT id FROM city) SELECT a.id, ts FROM address a JOIN x ON x.id = a.city",
+        "SELECT id, ts FROM address EXCEPT SELECT id, ts FROM city",
+        "SELECT*FROM(SELECT id, ts FROM address WHERE id IN(SELECT id FROM city))t",
+        "SELECT id, ts, coalesce((SELECT max(x) FROM ONLY city), 0) FROM address",
+    ],
+)
+def test_a_table_in_a_subquery_has_a_stamp_that_polls_would_miss(query: str) -> None:
+    [reason] = problems(query, "ts")
+    assert "it joins 2 tables, and ts is one table's stamp" in reason
+
+
+def test_a_stamp_may_be_asked_for_by_a_subquery() -> None:
+    stamps = "greatest(a.ts, (SELECT max(ts) FROM city))"
+    query = f"SELECT id, (SELECT max(name) FROM city), {stamps} AS ts FROM address a"
+    assert not list(problems(query, "ts"))
+    assert len(list(problems(query.replace("a.ts, ", ""), "ts"))) == 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id, ts FROM address UNION ALL SELECT id, ts FROM city",
+        "SELECT id, ts FROM (SELECT id, ts FROM address UNION ALL (SELECT id, ts FROM city)) u",
+        "WITH x AS (SELECT id, ts FROM address) SELECT * FROM x",
+        "SELECT id, ts FROM (VALUES (1), (2)) AS v (id), address",
+        "SELECT id, ts FROM address, generate_series(1, 3) AS n, unnest(ids) AS u (i)",
+        "SELECT trim(both FROM name) AS name, id, ts FROM (address)",
+        "SELECT a, x IS DISTINCT FROM y, ts FROM t",
+        "SELECT extract(year FROM ts), b, ts FROM t",
+        "SELECT id, ts FROM t WHERE id IN (1, 2) ORDER BY id, ts",
+        "SELECT id, ts FROM generate_series(1, 2) id",
+    ],
+)
+def test_other_commas_part_no_tables(query: str) -> None:
+    assert not list(problems(query, "ts"))
+
+
+def test_what_cannot_be_read_is_refused_in_one_line() -> None:
+    for query in ("SELECT id, ts FROM", "SELECT id, 'ts FROM t", "it joins a, b"):
+        [reason] = problems(query, "ts")
+        assert reason.startswith("it can't be read")
+        assert "\n" not in reason
+
+
+def test_one_table_has_its_own_stamp() -> None:
+    assert not list(problems("SELECT address_id, last_update FROM public.address WHERE city_id > 1", "last_update"))
+
+
+def test_what_is_text_or_comment_is_no_sql() -> None:
+    query = "SELECT id, ts, 'a; join ?' AS note /* join */ FROM t -- ${x:y}\n;"
+    assert not list(problems(query, "ts"))
+
+
+@pytest.mark.parametrize("sign", ["?", ";", "${"])
+def test_signs_that_somebody_else_takes_are_refused(sign: str) -> None:
+    [reason] = problems(f"SELECT id, ts FROM t WHERE a {sign} b", "ts")
+    assert repr(sign) in reason
+
+
+def test_a_condition_can_be_appended_whatever_the_query_ends_with() -> None:
+    assert polled("SELECT 1 -- the end") == "SELECT * FROM (\nSELECT 1 -- the end\n) AS polled"
+    assert polled(" SELECT 1 ; \n") == "SELECT * FROM (\nSELECT 1\n) AS polled"
+
+
+PLACES = """
+SELECT a.address_id, c.city, extract(year FROM a.last_update) AS year -- FROM
+FROM public.address a JOIN public.city c ON c.city_id = a.city_id
+"""
+
+
+def test_a_join_is_given_the_newest_of_its_stamps() -> None:
+    query = stamped(PLACES, ["a.last_update", "c.last_update"], "last_update")
+    # The comma isn't of the comment.
+    assert "AS year,\n  greatest(a.last_update, c.last_update) AS last_update\n-- FROM\nFROM public.address" in query
+    assert not list(problems(query, "last_update"))
+
+
+@pytest.mark.parametrize("query", ["VALUES (1)", "SELECT a FROM b UNION SELECT a FROM c"])
+def test_a_query_whose_columns_are_not_told_is_left_to_its_writer(query: str) -> None:
+    with pytest.raises(ValueError, match=r"greatest\(…\) into its columns"):
+        stamped(query, ["b.x"], "x")

@@ -1,0 +1,127 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from local.setup.jars import JARS_LOCK
+from plugins.releases.versions import MavenRelease, VersionsError, load_versions
+
+SHA256 = "0123456789abcdef" * 4
+PINNED = f"""
+[debezium]
+coordinate = "io.debezium:debezium-connector-postgres:3.7.0.Final:tar.gz:plugin"
+size = 10
+sha256 = "{SHA256}"
+[lenses-s3]
+version = "11.7.2"
+url = "https://example.org/11.7.2/kafka-connect-aws-s3-11.7.2.zip"
+size = 0
+sha256 = ""
+[config-provider]
+version = "0.4.0"
+url = "https://example.org/r0.4.0/providers-0.4.0.zip"
+size = 7
+sha256 = "{SHA256}"
+[softether]
+version = "4.44-9807"
+url = "https://example.org/softether-v4.44-9807.tar.gz"
+size = 7
+sha256 = "{SHA256}"
+[jdbc]
+version = "6.10.0"
+url = "https://example.org/v6.10.0/jdbc-6.10.0.zip"
+size = 0
+sha256 = ""
+"""
+
+
+def test_the_pinned_versions_are_the_measured_ones() -> None:
+    versions = load_versions()
+    assert versions.debezium.version == "3.7.0.Final"
+    assert versions.lenses_s3.version == "11.7.2"
+    assert versions.lenses_s3.file == "kafka-connect-aws-s3-11.7.2.zip"
+
+
+def test_aws_and_the_local_platform_run_the_same_debezium() -> None:
+    debezium = load_versions().debezium
+    locked = json.loads(JARS_LOCK.read_text())["debezium"][debezium.file]
+    assert locked == {"coordinate": debezium.coordinate, "sha256": debezium.sha256, "size": debezium.size}
+
+
+def test_a_coordinate_says_where_the_file_is() -> None:
+    release = MavenRelease.model_validate(
+        {"coordinate": "org.example.kafka:sink:1.2:tar.gz:plugin", "size": 0, "sha256": ""}
+    )
+    assert release.version == "1.2"
+    assert release.file == "sink-1.2-plugin.tar.gz"
+    assert release.url.endswith("/maven2/org/example/kafka/sink/1.2/sink-1.2-plugin.tar.gz")
+
+
+def test_an_empty_hash_means_not_pinned(tmp_path: Path) -> None:
+    file = tmp_path / "versions.toml"
+    # A size that was left there when the hash was emptied says nothing.
+    file.write_text(PINNED.replace("size = 0", "size = 99"))
+    versions = load_versions(file)
+    assert versions.unpinned == ("lenses-s3",)
+    assert versions.lenses_s3.request() == {
+        "url": "https://example.org/11.7.2/kafka-connect-aws-s3-11.7.2.zip",
+        "file": "kafka-connect-aws-s3-11.7.2.zip",
+        "size": 0,
+        "sha256": "",
+    }
+    # Nothing deploys it, so nothing waits for its hash.
+    assert not versions.jdbc.pinned
+    assert versions.softether.pinned
+    assert versions.softether.request()["sha256"] == SHA256
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[debezium]", "[debezum]", "debezium"),
+        (":tar.gz:plugin", "", "group:artifact"),
+        ('version = "11.7.2"', 'version = "latest"', "isn't of version latest"),
+        ("s3-11.7.2.zip", "s3-11.7.1.zip", "isn't of version 11.7.2"),
+        ('sha256 = ""', 'sha256 = "abc"', "lenses-s3.sha256: String should match pattern"),
+        ("size = 10", "size = 0", "no size"),
+        ("https://example.org/soft", "http://example.org/soft", "url must be https"),
+        ('version = "4.44-9807"', "", "version"),
+    ],
+)
+def test_a_wrong_entry_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    file = tmp_path / "versions.toml"
+    assert old in PINNED
+    file.write_text(PINNED.replace(old, new))
+    with pytest.raises(ValueError, match=f"^versions.toml: .*{re.escape(message)}"):
+        load_versions(file)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("[debezium", "not TOML"),
+        ("debezium = 1", "debezium: Input should be a valid dictionary"),
+        (
+            "\n".join(f"[{name}]\nsize = 1" for name in ("debezium", "lenses-s3")),
+            "debezium: coordinate must be group:artifact",
+        ),
+    ],
+)
+def test_a_file_that_is_malformed_is_one_line(tmp_path: Path, content: str, reason: str) -> None:
+    (tmp_path / "versions.toml").write_text(content)
+    with pytest.raises(VersionsError, match=f"^versions.toml: .*{reason}") as caught:
+        load_versions(tmp_path / "versions.toml")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("old", "new"), [("size = 0", 'size = "0"'), ('sha256 = ""', "sha256 = 0")])
+def test_a_value_of_the_wrong_type_is_named(tmp_path: Path, old: str, new: str) -> None:
+    (tmp_path / "versions.toml").write_text(PINNED.replace(old, new))
+    with pytest.raises(VersionsError, match=r"^versions.toml: lenses-s3\.(size|sha256): Input should be a v"):
+        load_versions(tmp_path / "versions.toml")
+
+
+def test_a_file_that_isnt_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(VersionsError, match=r"^versions\.toml: can't be read: No such file"):
+        load_versions(tmp_path / "versions.toml")

@@ -1,0 +1,94 @@
+import re
+from dataclasses import replace
+
+import pytest
+
+from plugins.connector_settings import SourceSettings
+from plugins.source.captured import CapturedTable, java_regex, shown
+from plugins.source.source_connector import source_connector, with_salt
+
+CUSTOMER = CapturedTable(schema="public", table="customer", leave_out=("photo",), hashed=("email",))
+EVENTS = CapturedTable(schema="Sales, old", table="Wéird tab.le", key=("id", "at"))
+SOURCE = SourceSettings(
+    database_hostname="127.0.0.1",
+    database_password="${file:/run/platform/connect.secrets:password}",
+    topic_prefix="shop",
+    tables=(CUSTOMER, EVENTS),
+    heartbeat_query=None,
+)
+
+
+def test_each_table_is_matched_by_its_exact_name_alone() -> None:
+    assert CUSTOMER.pattern == r"(?-i:public\.customer)"
+    assert source_connector(SOURCE)["table.include.list"] == f"{CUSTOMER.pattern},{EVENTS.pattern}"
+
+
+def test_a_comma_in_a_name_doesnt_split_the_list() -> None:
+    assert EVENTS.pattern == r"(?-i:Sales\x2C\ old\.Wéird\ tab\.le)"
+    assert re.fullmatch(EVENTS.pattern.removeprefix("(?-i:").removesuffix(")"), "Sales, old.Wéird tab.le")
+
+
+def test_topics_have_an_underscore_for_what_kafka_cant_have_in_a_name() -> None:
+    assert SOURCE.topics == ("shop.public.customer", "shop.Sales__old.W_ird_tab.le")
+
+
+def test_columns_are_left_out_and_hashed_by_their_exact_names() -> None:
+    config = with_salt(source_connector(SOURCE), "0123456789abcdef")
+    assert config["column.exclude.list"] == java_regex("public", "customer", "photo")
+    assert config["column.mask.hash.v2.SHA-256.with.salt.0123456789abcdef"] == java_regex("public", "customer", "email")
+
+
+def test_a_key_of_ones_own_is_given_for_its_table_alone_with_no_colon_but_the_one_before_the_columns() -> None:
+    assert source_connector(SOURCE)["message.key.columns"] == r"(?-i)Sales\x2C\ old\.Wéird\ tab\.le:id,at"
+
+
+def test_what_no_table_asks_for_isnt_in_the_configuration() -> None:
+    config = source_connector(replace(SOURCE, tables=(CapturedTable(schema="public", table="plain"),)))
+    assert not [name for name in config if name.startswith(("column.", "message.key", "signal.", "heartbeat.action"))]
+
+
+def test_a_signal_table_makes_incremental_snapshots_possible() -> None:
+    config = source_connector(replace(SOURCE, signal_table="cdc.signals"))
+    assert config["signal.data.collection"] == "cdc.signals"
+    assert config["signal.enabled.channels"] == "source"
+    assert config["driver.stringtype"] == "unspecified"
+    assert "driver.stringtype" not in source_connector(SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("tables", "problem"),
+    [
+        ((), "none is named"),
+        ((CUSTOMER, CUSTOMER), "public.customer is named twice"),
+        (
+            (CapturedTable(schema="public", table="a b"), CapturedTable(schema="public", table="a_b")),
+            "public.a b and public.a_b would share the topic shop.public.a_b",
+        ),
+    ],
+)
+def test_tables_that_cant_be_told_apart_are_refused(tables: tuple[CapturedTable, ...], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        replace(SOURCE, tables=tables)
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        ({"table": "a;b"}, "called 'a;b'"),
+        ({"table": "x" * 64}, "can be captured is called"),
+        ({"table": "a", "leave_out": ("c",), "hashed": ("c",)}, "c can't be left out and hashed"),
+        (
+            {"table": "a", "stops_at_truncate": True, "tells_of_truncate": True},
+            "a TRUNCATE that stops the connector is no",
+        ),
+        ({"table": "a", "leave_out": ("c",), "key": ("c",)}, "c can't be left out: it is of the key"),
+    ],
+)
+def test_a_table_that_cant_be_captured_is_refused(table: dict[str, object], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        CapturedTable(schema="public", **table)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["orders", "Order, Items", "a\\x2Cb", "größe (neu)", "x\\"])
+def test_a_pattern_tells_the_name_that_it_was_made_of(name: str) -> None:
+    assert shown(java_regex("public", name)) == f"public.{name}"

@@ -1,0 +1,207 @@
+"""The source connector's plugin, packed as for MSK Connect, in a real worker: whose certificate Debezium takes.
+
+The worker gets no path and no trust store: what it verifies by is in the plugin.
+"""
+
+import contextlib
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+
+from db.loading import LoadOptions, load
+from local.look.topic import Topic
+from local.services.connect import Connect
+from local.services.connect_api import RequestError
+from local.services.kafka.broker import Kafka
+from local.services.kafka.users import ADMIN
+from local.services.postgres import ConnectionParameters, Postgres
+from local.services.processes import Processes
+from local.setup.jars import jar_folder
+from local.setup.ports import choose
+from plugins.connector_settings import SourceSettings
+from plugins.kafka.topics import PlannedTopic
+from plugins.releases.archive import repack
+from plugins.source.captured import CapturedTable
+from plugins.source.source_connector import salted, source_connector
+from plugins.workers.worker_classes import EVERY_VALUE, SALTED_CONNECTOR, SALTED_TASK, WITHOUT_DEFAULTS, resources
+from settings.connectors import ROOT_CERTIFICATE
+from tests.broker import RunningBroker
+from tests.conftest import execute, fresh_database
+from tests.tls import Authority, encrypted
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.integration
+
+PASSWORD = "Connector-1"
+SALT = "0123456789abcdefSALT"
+MAIL = "ä€😀@b"
+# As the certificate has it, and as it hasn't.
+HOST, OTHER_HOST = "localhost", "127.0.0.1"
+START_S = 300
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority("The test's RDS")
+
+
+@pytest.fixture(scope="module")
+def database(postgres: Postgres) -> Iterator[ConnectionParameters]:
+    with fresh_database(postgres) as parameters:
+        load(parameters, LoadOptions(connector_password=PASSWORD, empty=True), lambda *_: None)
+        yield parameters
+
+
+@pytest.fixture(scope="module")
+def services(
+    authority: Authority, shared_broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Kafka, Connect, Path]]:
+    folder, kafka = tmp_path_factory.mktemp("Größe"), shared_broker.kafka
+    [port] = choose(["connect"], earlier={}).values()
+    connect = Connect(
+        folder / "connect",
+        port=port,
+        bootstrap_servers=kafka.bootstrap_servers,
+        lenses=None,
+        login=kafka.users.java_login(ADMIN),
+    )
+    _install(authority.root, folder / "connect" / "plugins" / "source")
+    processes = Processes(folder / "processes", folder / "logs")
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            # In which Debezium would take the bytes that it hashes.
+            patch.setenv("LC_ALL", "C")
+            processes.run(connect, timeout_s=START_S)
+        yield kafka, connect, folder / "logs"
+    finally:
+        processes.stop(connect.name, grace_s=20)
+
+
+@pytest.fixture(scope="module")
+def worker(services: tuple[Kafka, Connect, Path]) -> Connect:
+    return services[1]
+
+
+def _install(root: str, target: Path) -> None:
+    """Pack the plugin as stacks/handlers/connector_plugin.py does, and unpack it as MSK Connect does."""
+    [release] = jar_folder("debezium").glob("debezium-connector-postgres-*-plugin.tar.gz")
+    target.mkdir(parents=True)
+    ours = resources(EVERY_VALUE, SALTED_TASK, SALTED_CONNECTOR, WITHOUT_DEFAULTS)
+    repack([release], target.with_name("plugin.zip"), resources={ROOT_CERTIFICATE: root, **ours})
+    with zipfile.ZipFile(target.with_name("plugin.zip")) as packed:
+        packed.extractall(target)
+    target.with_name("plugin.zip").unlink()
+
+
+def configuration(worker: Connect, database: ConnectionParameters, **changes: Any) -> dict[str, str]:
+    values: dict[str, Any] = {
+        "database_hostname": HOST,
+        "database_name": database["dbname"],
+        "database_password": worker.password_reference(PASSWORD),
+        "database_sslmode": "verify-full",
+        "database_root_certificate": ROOT_CERTIFICATE,
+        "topic_prefix": "verified",
+    }
+    login = worker.acting_as(ADMIN, worker.login)
+    return {**source_connector(SourceSettings(**(values | changes))), **login}
+
+
+def refusal(worker: Connect, database: ConnectionParameters, **changes: Any) -> str:
+    with pytest.raises(RequestError) as error:
+        worker.api.put_connector("refused", configuration(worker, database, **changes))
+    return str(error.value)
+
+
+def test_debezium_streams_from_a_server_of_the_right_authority_and_name(
+    worker: Connect, database: ConnectionParameters, authority: Authority, tmp_path: Path
+) -> None:
+    # On one machine it is a file of several.
+    (tmp_path / "roots.pem").write_text(f"# one\n{Authority('Another').root}# two\n{authority.root}")
+    by_file = {"database_root_certificate": str(tmp_path / "roots.pem")}
+    with encrypted(database["port"], Authority("A third").server(HOST, tmp_path)) as port:
+        assert "PKIX path" in refusal(worker, database, database_port=port, **by_file)
+    with encrypted(database["port"], authority.server(HOST, tmp_path)) as port:
+        worker.api.put_connector("orders-source", configuration(worker, database, database_port=port, **by_file))
+        wait_until(lambda: _streaming(database) or worker.api.failure("orders-source") is not None, "it streams")
+        worker.api.put_connector("orders-source", configuration(worker, database, database_port=port))
+        try:
+            wait_until(lambda: _streaming(database) or worker.api.failure("orders-source") is not None, "it streams")
+            assert worker.api.failure("orders-source") is None
+        finally:
+            worker.api.delete_connector("orders-source")
+            wait_until(lambda: not _streaming(database), "it has let go of its slot")
+
+
+def test_another_authoritys_certificate_is_refused(
+    worker: Connect, database: ConnectionParameters, tmp_path: Path
+) -> None:
+    with encrypted(database["port"], Authority("Another").server(HOST, tmp_path)) as port:
+        assert "PKIX path" in refusal(worker, database, database_port=port)
+
+
+def test_another_name_is_refused(
+    worker: Connect, database: ConnectionParameters, authority: Authority, tmp_path: Path
+) -> None:
+    with encrypted(database["port"], authority.server(HOST, tmp_path)) as port:
+        reason = refusal(worker, database, database_port=port, database_hostname=OTHER_HOST)
+    assert f"hostname {OTHER_HOST} could not be verified" in reason
+
+
+def test_a_server_without_tls_is_refused(worker: Connect, database: ConnectionParameters) -> None:
+    assert "does not support SSL" in refusal(worker, database, database_port=database["port"])
+
+
+def test_a_plugin_without_the_certificate_connects_to_nobody(
+    worker: Connect, database: ConnectionParameters, authority: Authority, tmp_path: Path
+) -> None:
+    with encrypted(database["port"], authority.server(HOST, tmp_path)) as port:
+        reason = refusal(worker, database, database_port=port, database_root_certificate="none.pem")
+    assert "SSLSocketFactory" in reason
+
+
+def test_a_salt_is_taken_from_a_reference_and_shown_nowhere(
+    services: tuple[Kafka, Connect, Path], database: ConnectionParameters, authority: Authority, tmp_path: Path
+) -> None:
+    kafka, worker, logs = services
+    kafka.create_topics([PlannedTopic(name="salted.public.people", partitions=1, replicas=1)])
+    execute(
+        database,
+        f"CREATE TABLE public.people (id int PRIMARY KEY, mail text); INSERT INTO public.people VALUES (1, '{MAIL}')",
+    )
+    execute(
+        database, "CREATE PUBLICATION people FOR TABLE public.people; GRANT SELECT ON public.people TO cdc_connector"
+    )
+    people = CapturedTable(schema="public", table="people", hashed=("mail",))
+    # The one folder that its config provider may read.
+    secret = logs.parent / "connect" / "secrets" / "salt.properties"
+    secret.write_text(f"salt={SALT}\n")
+    of_people = {"tables": (people,), "publication_name": "people", "slot_name": "people", "heartbeat_query": None}
+    with encrypted(int(database["port"]), authority.server(HOST, tmp_path)) as port:
+        wanted = configuration(worker, database, database_port=port, topic_prefix="salted", **of_people)
+        worker.api.put_connector("people", salted(wanted, f"${{file:{secret}:salt}}"))
+        try:
+            topic = Topic(connection=kafka.client(), name="salted.public.people")
+            wait_until(lambda: topic.bounds()[1] > 0 or worker.api.failure("people") is not None, "the row arrives")
+            assert worker.api.failure("people") is None
+            [event] = [json.loads(raw.value or b"") for raw in topic.raw_events(0)]
+            assert event["mail"] == hashlib.sha256(f"{SALT}{MAIL}".encode()).hexdigest()
+            shown = json.dumps(worker.api.configuration("people"))
+        finally:
+            worker.api.delete_connector("people")
+    assert SALT not in shown
+    [log] = logs.glob("connect*")
+    assert SALT not in log.read_text(encoding="utf-8", errors="replace")
+
+
+def _streaming(database: ConnectionParameters) -> bool:
+    """Tell whether the slot has a reader: the replication connection has been verified, too."""
+    with contextlib.closing(psycopg2.connect(**database)) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT coalesce(bool_or(active), false) FROM pg_replication_slots")
+        row = cursor.fetchone()
+        return bool(row and row[0])

@@ -1,0 +1,57 @@
+"""What a real Debezium sends of each type's values, those that it can't convert by itself among them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.services.connect import Connect
+from local.services.kafka.users import ADMIN
+from local.services.postgres import Postgres
+from local.services.processes import Processes
+from local.setup.ports import choose
+from plugins.connector_settings import SourceSettings
+from plugins.source.source_connector import source_connector
+from plugins.workers.worker_classes import EVERY_VALUE
+from tests.broker import RunningBroker
+from tests.conftest import fresh_database
+from tests.events.record_types import TABLES, TARGET, record
+
+# Of the moment that an event was recorded.
+PASSING = ("__db", "__lsn", "__source_ts_ms")
+
+
+OUTBOX = SourceSettings(database_hostname="db", database_password="${file:/a:b}", topic_prefix="demo")
+
+
+def test_the_converter_has_debeziums_placeholder_and_the_outbox_needs_none() -> None:
+    found = source_connector(replace(OUTBOX, tables=TABLES))
+    assert found[f"{found['converters']}.type"] == EVERY_VALUE.name
+    assert found[f"{found['converters']}.placeholder"] == found["unavailable.value.placeholder"]
+    assert "converters" not in source_connector(OUTBOX)
+
+
+@pytest.mark.integration
+def test_debezium_sends_what_was_recorded(postgres: Postgres, shared_broker: RunningBroker, tmp_path: Path) -> None:
+    kafka = shared_broker.kafka
+    [port] = choose(["connect"], earlier={}).values()
+    login = kafka.users.java_login(ADMIN)
+    connect = Connect(tmp_path / "connect", port=port, bootstrap_servers=kafka.bootstrap_servers, login=login)
+    connect.install_plugins()
+    processes = Processes(tmp_path / "processes", tmp_path / "logs")
+    with fresh_database(postgres) as database:
+        try:
+            processes.run(connect)
+            found = record(database, kafka, connect)
+            connect.api.delete_connector("types")
+        finally:
+            processes.stop(connect.name, grace_s=20)
+    recorded = TARGET.read_text(encoding="utf-8").strip().split("\n")
+    for event, expected in zip(map(lasting, found), map(lasting, recorded), strict=True):
+        assert event == expected
+
+
+def lasting(line: str | bytes) -> dict[str, Any]:
+    return {name: value for name, value in json.loads(line).items() if name not in PASSING}

@@ -1,0 +1,85 @@
+"""How an EKS cluster's API is asked: the token that says who we are, and what an answer means."""
+
+import base64
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, signed_token
+
+
+@pytest.fixture(autouse=True)
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (
+        ("ACCESS_KEY_ID", "AKIAEXAMPLE"),
+        ("SECRET_ACCESS_KEY", "secret"),
+        ("SESSION_TOKEN", "session"),
+    ):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    monkeypatch.setenv("AWS_REGION", "ap-southeast-2")
+
+
+def test_the_token_is_a_signed_request_for_this_cluster_alone() -> None:
+    made = signed_token("dev-cdc-lake")
+    prefix, _, encoded = made.partition(".")
+    assert prefix == "k8s-aws-v1"
+    url = urlsplit(base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode())
+    query = parse_qs(url.query)
+    assert (url.scheme, url.hostname) == ("https", "sts.ap-southeast-2.amazonaws.com")
+    assert query["Action"] == ["GetCallerIdentity"]
+    assert query["X-Amz-SignedHeaders"] == ["host;x-k8s-aws-id"]
+    assert query["X-Amz-Expires"] == ["60"]
+    assert "secret" not in url.query
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, status: int, answer: bytes) -> Kubernetes:
+    def asked(*_: Any, **__: Any) -> tuple[int, bytes]:
+        return status, answer
+
+    monkeypatch.setattr(Kubernetes, "_request", asked)
+    return Kubernetes(Cluster(name="x", endpoint="https://x", authority=""), token=lambda: "t")
+
+
+OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}}
+
+
+@pytest.mark.parametrize("status", [409, 429, 500, 503])
+def test_what_passes_is_worth_asking_again(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    with pytest.raises(UnreachableError, match=f"is answered {status}: busy"):
+        answering(monkeypatch, status, b'{"kind":"Status","message":"busy"}').apply(OBJECT)
+
+
+def test_an_object_that_no_server_takes_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real server answers 500: tests/kubernetes/api_server.py."""
+    with pytest.raises(KubernetesError, match="field not declared"):
+        answering(
+            monkeypatch, 500, b'{"kind":"Status","message":"failed to create typed patch object: field not declared"}'
+        ).apply(OBJECT)
+
+
+def test_no_connector_is_told_from_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(KubernetesError) as refused:
+        answering(monkeypatch, 404, b'{"error_code":404,"message":"Connector x not found"}').through_service(
+            "GET", "n", "x", "/connectors/x"
+        )
+    assert refused.value.reason == "Connector x not found"
+    # What a worker's server answers before its resources are there.
+    with pytest.raises(UnreachableError, match="no worker of x can be asked yet"):
+        answering(monkeypatch, 404, b"<html>Not Found</html>").through_service("GET", "n", "x", "/connectors/x")
+    with pytest.raises(UnreachableError, match="no worker of x can be asked yet"):
+        answering(monkeypatch, 404, b'{"kind":"Status","message":"endpoints \\"x\\" not found"}').through_service(
+            "GET", "n", "x", "/connectors/x"
+        )
+
+
+def test_what_is_gone_is_none_and_nothing_to_delete(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = answering(monkeypatch, 404, b'{"kind":"Status","message":"not found"}')
+    assert api.get(OBJECT) is None
+    assert api.delete(OBJECT) is False
+
+
+def test_a_worker_whose_tasks_have_failed_still_says_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert answering(monkeypatch, 503, b'{"x":{"a":1}}').through_pod("n", "p", 8083, "/y") == {"x": {"a": 1}}
+    with pytest.raises(UnreachableError):
+        answering(monkeypatch, 503, b"no endpoints").through_pod("n", "p", 8083, "/y")

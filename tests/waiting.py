@@ -1,0 +1,19 @@
+"""Waiting for an event of another process or thread, with a bound that only a hang reaches."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+Answer = TypeVar("Answer")
+
+# A shared machine may be ten times as slow as a quiet one.
+PATIENCE_S = 200.0
+
+
+def wait_until(question: Callable[[], Answer], what: str = "what was waited for") -> Answer:
+    """Return the first true answer; AssertionError when none came in PATIENCE_S."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not (answer := question()):
+        assert time.monotonic() < deadline, f"not there after {PATIENCE_S:.0f} s: {what}"
+        time.sleep(0.05)
+    return answer
