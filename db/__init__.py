@@ -1,0 +1,1 @@
+"""The source database: Northwind's tables, the outbox, replication, the loader and the migrations."""

@@ -1,0 +1,1 @@
+"""The pipeline on one machine: platform, demos, comparison, repair, queries and the live page."""

@@ -1,0 +1,1 @@
+"""The two connectors: settings, configurations, topics, rights and releases."""

@@ -1,0 +1,1 @@
+"""Environments and pipelines as types, read from TOML files and checked."""

@@ -1,0 +1,1 @@
+"""The streaming job, with HoodieStreamer's options."""

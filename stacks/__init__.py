@@ -1,0 +1,1 @@
+"""The CDK stacks of an environment."""

@@ -1,0 +1,1 @@
+"""How many requests to S3 a commit takes."""

@@ -1,0 +1,1 @@
+"""What can be read of a running platform: status, progress, lake, quarantine."""

@@ -1,0 +1,1 @@
+"""A platform: its record, steps, pipeline and supervisor."""

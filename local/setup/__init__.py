@@ -1,0 +1,1 @@
+"""Set-up of a machine: jars, Java, Spark's home and ports."""

@@ -1,0 +1,1 @@
+"""What changing a setting does to a deployed environment."""

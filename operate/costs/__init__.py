@@ -1,0 +1,1 @@
+"""What an environment costs a month."""

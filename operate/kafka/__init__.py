@@ -1,0 +1,1 @@
+"""Reads an environment's or the platform's Kafka, and starts the Kafka UI."""

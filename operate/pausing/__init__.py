@@ -1,0 +1,1 @@
+"""Pauses an environment and resumes it, without losing a change."""

@@ -1,0 +1,1 @@
+"""Topics, rights in Kafka, and the login to MSK."""

@@ -1,0 +1,1 @@
+"""JDBC sources for Kafka Connect elsewhere."""

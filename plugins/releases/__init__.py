@@ -1,0 +1,1 @@
+"""Connector releases: pins, download and packing."""

@@ -1,0 +1,1 @@
+"""Kafka Connect workers: our Java classes, their health, and workers on EKS."""

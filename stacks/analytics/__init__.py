@@ -1,0 +1,1 @@
+"""Athena's workgroup, its queries and rights, and QuickSight's dashboard."""

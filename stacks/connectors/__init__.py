@@ -1,0 +1,1 @@
+"""The connectors, on MSK Connect or on EKS."""

@@ -1,0 +1,1 @@
+"""Lambda functions: custom resources and what runs by a schedule."""

@@ -1,0 +1,1 @@
+"""The EMR cluster and the job's steps."""

@@ -1,0 +1,1 @@
+"""The Kafka broker: configuration, users, ACLs, topics and their events."""

@@ -1,0 +1,1 @@
+"""MSK Connect's connectors and plugins as custom resources."""
