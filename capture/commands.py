@@ -12,10 +12,9 @@ from psycopg2.extensions import connection as Connection  # noqa: N812 - a class
 
 from capture import odd_values, pipeline_file, report
 from capture.objects import source_objects
+from capture.obstacles import Patterns
 from capture.proposal import propose_all
-from capture.query_checks import UNSEEN, Checked, check
-from capture.query_tables import add_query_columns
-from capture.selection import Patterns
+from capture.queried import UNSEEN, Checked, add_query_columns, check
 from db import log_in
 from db.errors import LoadError, explain
 from db.source import preparing as source_preparing

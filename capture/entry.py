@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from capture import personal
 from capture.obstacles import obstacle
 from contract import events
 from contract.column_types.carried import Carried, LeftOut
@@ -22,6 +21,17 @@ GENERATED = "generated, and PostgreSQL doesn't publish those before 18: compute 
 LARGE_TABLE_ROWS = 10_000_000
 _CHANGED = re.compile(r"(update|change|modif|edit)|(^|_)(mtime|touched)(_|$)")
 _LENGTH = re.compile(r"\([0-9,-]+\)")
+# What columns that often hold personal data or secrets are called in a few languages; nobody but the user knows.
+# Parts of names in snake_case, as contract/table_names.py writes them.
+_SECRET = re.compile(r"(?:^|_)(?:password|passwd|pwd|passphrase|secret|token|api_key|pin|salt|otp)(?:_|\d|$)")
+_PERSONAL = re.compile(
+    r"(?:^|_)(?:e_?mail|mail|(?:tele)?phone|mobile|fax|(?:first|last|full|sur|given|family|contact)_?name"
+    r"|birth_?(?:day|date)|date_of_birth|dob|ssn|social_security|tax_id|passport|national_id|iban|bic"
+    r"|(?:credit_)?card(?:_number)?|cvv|ip_addr(?:ess)?|address|street|postal_code|zip_code"
+    r"|geburtsdatum|vorname|nachname|telefon|anschrift|prenom|adresse)(?:_|\d|$)"
+)
+# An address_id tells nothing by itself.
+_REFERENCE = re.compile(r"(?<!tax)(?<!national)_id\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +75,9 @@ def propose(table: Table, lake_table: str, *, queried: bool = False) -> Entry:
     leave_out = dict(left_out_of(table, key, generated=queried))
     kept = [column for column in table.columns if column.name not in leave_out]
     others = [column for column in kept if column.name not in key]
-    may_hash = [c.name for c in others if not queried and c.is_text and may_be_personal(c) and not is_secret(c)]
+    may_hash = [
+        c.name for c in others if not queried and c.is_text and may_be_personal(c.name) and not is_secret(c.name)
+    ]
     return Entry(
         table=table,
         lake_table=lake_table,
@@ -74,7 +86,9 @@ def propose(table: Table, lake_table: str, *, queried: bool = False) -> Entry:
         queried=queried,
         leave_out=leave_out,
         may_hash=tuple(may_hash),
-        may_leave_out=tuple(c.name for c in others if (may_be_personal(c) or is_secret(c)) and c.name not in may_hash),
+        may_leave_out=tuple(
+            c.name for c in others if (may_be_personal(c.name) or is_secret(c.name)) and c.name not in may_hash
+        ),
         types=tuple(types_of(kept, of_log=not queried)),
         long_values=() if queried else tuple(_long_values(table, kept, key)),
         notes=tuple(_notes(table, key, kept, queried=queried)),
@@ -205,14 +219,15 @@ def types_of(columns: list[Column], *, of_log: bool = True) -> Iterator[tuple[st
                 yield column.name, f"{_LENGTH.sub('', column.type_text)}: {note}"
 
 
-def may_be_personal(column: Column) -> bool:
-    """Tell by a column's name whether it may be personal data."""
-    return personal.is_personal(lake_name(column.name))
+def may_be_personal(column: str) -> bool:
+    """Tell by a column's name whether it may hold personal data."""
+    name = lake_name(column)
+    return _PERSONAL.search(name) is not None and not _REFERENCE.search(name)
 
 
-def is_secret(column: Column) -> bool:
-    """Tell by a column's name whether it is a secret."""
-    return personal.is_secret(lake_name(column.name))
+def is_secret(column: str) -> bool:
+    """Tell by a column's name whether it may hold a secret."""
+    return _SECRET.search(lake_name(column)) is not None
 
 
 def _says_when_it_changed(column: Column) -> bool:

@@ -1,19 +1,118 @@
-"""Why a table can't be captured."""
+"""Which of a database's tables a pipeline can capture, and for each of the others why not."""
 
-from collections.abc import Mapping
+import fnmatch
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
 
 from contract.avro_names import no_key
 from contract.column_types.carried import Carried
 from contract.column_types.types import carried
-from contract.table_names import clashes, lake_name
-from db.source.catalogue import HAS_ROWS, Table
+from contract.errors import UserError
+from contract.source import HEARTBEAT, SCHEMA, SIGNAL
+from contract.table_names import clashes, lake_name, table_topic, topic_identity
+from db.source.catalogue import HAS_ROWS, Database, Table, TableName
 from plugins.source.captured import CapturedTable
-from settings import query_rules
+from settings.pipeline_rules import unlisted
+
+_OUTBOX = SCHEMA
+_OUTBOX_TABLES = ("cdc_*", "outbox_*", "current_order_*")
+
+
+class SelectionError(UserError):
+    """A pattern that means nothing; the text is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """What `--tables` says: shell patterns, `!` before those to leave out.
+
+    One without a dot is a table's name in any schema, one with a dot is `schema.table`. Nothing to include: all.
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    @classmethod
+    def of_text(cls, text: str) -> "Patterns":
+        """Read patterns that are separated by commas. Raises SelectionError."""
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        if "!" in parts:
+            raise SelectionError("--tables: a ! without a pattern: write !schema.table, without a blank")
+        return cls(
+            include=tuple(part for part in parts if not part.startswith("!")),
+            exclude=tuple(part[1:] for part in parts if part.startswith("!")),
+        )
+
+    def match(self, table: TableName) -> bool:
+        """Tell whether a table is meant."""
+        included = not self.include or any(_matches(pattern, table) for pattern in self.include)
+        return included and not any(_matches(pattern, table) for pattern in self.exclude)
+
+    def check(self, tables: Iterable[TableName]) -> None:
+        """Raise SelectionError for a pattern that no table matches: it is misspelt, or the database is another."""
+        names = list(tables)
+        for pattern in (*self.include, *self.exclude):
+            if not any(_matches(pattern, name) for name in names):
+                raise SelectionError(f"--tables: no table matches {pattern!r}")
+
+
+def _matches(pattern: str, table: TableName) -> bool:
+    return fnmatch.fnmatchcase(str(table) if "." in pattern else table.name, pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The tables to capture, and the others with the reason."""
+
+    tables: tuple[Table, ...]
+    refused: tuple[tuple[Table, str], ...]
+
+
+def select(
+    database: Database, patterns: Patterns, topic_prefix: str | None, *, first: Container[TableName] = ()
+) -> Selection:
+    """Choose among the tables that the patterns mean; ours and the outbox's aren't spoken of.
+
+    Of two that clash one of `first` is chosen, or the first by its name. Without a topic prefix they are queried, which
+    any relation can be that has columns. Raises SelectionError.
+    """
+    theirs = [table for table in database.tables if not _is_ours(table.name)]
+    patterns.check(table.name for table in theirs)
+    chosen: list[Table] = []
+    refused: list[tuple[Table, str]] = []
+    topics: dict[str, TableName] = {}
+    for table in sorted(theirs, key=lambda table: table.name not in first):
+        if not patterns.match(table.name):
+            continue
+        reason = _of_relation(table, queried=topic_prefix is None)
+        if topic_prefix is not None and not reason:
+            reason = _topic_clash(table, topic_prefix, topics)
+        if reason:
+            refused.append((table, reason))
+        else:
+            chosen.append(table)
+    return Selection(tuple(chosen), tuple(refused))
+
+
+def _is_ours(name: TableName) -> bool:
+    """Tell whether a table is a pipeline's own (contract/source.py), or what makes the outbox (db/sql)."""
+    if name.schema == _OUTBOX:
+        return any(fnmatch.fnmatchcase(name.name, pattern) for pattern in _OUTBOX_TABLES)
+    return name.schema.startswith("cdc_") and name.name in (HEARTBEAT, SIGNAL)
+
+
+def _topic_clash(table: Table, prefix: str, topics: dict[str, TableName]) -> str | None:
+    topic = table_topic(prefix, table.name.schema, table.name.name)
+    other = topics.setdefault(topic_identity(topic), table.name)
+    if other == table.name:
+        return None
+    return f"its topic would be {topic}, which Kafka doesn't tell from that of {other}: capture it by another pipeline"
+
 
 NAME_THE_KEY = 'name the columns that tell rows apart, by an entry of your own with how = "query" and key = […]'
 
 
-def of_relation(table: Table, *, queried: bool) -> str | None:
+def _of_relation(table: Table, *, queried: bool) -> str | None:
     """Say why what a relation is keeps it from being captured, whatever its columns are."""
     if not queried and table.unpublished:
         return table.unpublished
@@ -53,7 +152,7 @@ def _of_queries(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str]
         names = CapturedTable(schema=table.name.schema, table=table.name.name, key=key, leave_out=tuple(leave_out))
     except ValueError as error:
         return f"{error}: write an entry with a query in its place"
-    return next((reason for _, reason in query_rules.unlisted(names)), None)
+    return next((reason for _, reason in unlisted(names)), None)
 
 
 def _of_log(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str]) -> str | None:
@@ -65,7 +164,9 @@ def _of_log(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str]) ->
     # Debezium 3.7 tells columns apart without their case, those too that it leaves out: its connector would end.
     if alike := clashes([column.name for column in table.columns], str.lower):
         names = next(iter(alike.values()))
-        return f"columns differ only by case ({', '.join(names)}), which Debezium can't take: rename one, or HOW=query"
+        return (
+            f"columns differ only by case ({', '.join(names)}), which Debezium can't take: rename one, or --how query"
+        )
     if wrong := [name for name in (*key, *leave_out) if any(sign in name for sign in ":;\n\r")]:
         return f"Debezium's lists can't name its column {wrong[0]!r}: rename it"
     return None

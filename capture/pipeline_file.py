@@ -18,17 +18,16 @@ from typing import Any
 
 from capture.entry import GENERATED, Entry
 from capture.pipeline_text import entry_text, pipeline_text, with_left_out
-from capture.schemas import avro_schema
+from capture.schemas import avro_schema, schema_text
 from contract.avro_names import SOURCE_NAME
 from db.errors import LoadError
 from db.source.catalogue import Database, Table, TableName
+from db.source.signals import SENDS_GENERATED
 from settings import files
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 _NAME = re.compile(r"[a-z][a-z0-9]{0,19}\Z")
-# PostgreSQL 18 can publish generated columns.
-_PUBLISHES_GENERATED = 180_000
 
 
 def check_name(name: str) -> str:
@@ -125,7 +124,7 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
 
 def _generated(database: Database, settings: CapturedTableSettings, table: Table) -> list[str]:
     """Name columns that aren't sent, and by which Debezium can't read the table again (db/source/signals.py)."""
-    if settings.how != "log" or database.server.version >= _PUBLISHES_GENERATED:
+    if settings.how != "log" or database.server.version >= SENDS_GENERATED:
         return []
     decided = {*settings.key, *settings.hash, *settings.leave_out}
     return [column.name for column in table.columns if column.generated and column.name not in decided]
@@ -195,7 +194,7 @@ def write_new(
 ) -> None:
     """Write a new pipeline: its schemas, then its file. Raises LoadError."""
     for entry in entries:
-        _write(folder / name / f"{entry.lake_table}.avsc", _json(_schema_of_entry(name, entry)))
+        _write(folder / name / f"{entry.lake_table}.avsc", schema_text(_schema_of_entry(name, entry)))
     _write(folder / f"{name}.toml", pipeline_text(name, database, entries, refused))
 
 
@@ -205,9 +204,9 @@ def add(name: str, changes: Changes, folder: Path = PIPELINES) -> None:
     before = path.read_text(encoding="utf-8")
     text = _with_left_out(name, before, changes, folder)
     for file, schema in changes.schemas.items():
-        _write(folder / file, _json(schema))
+        _write(folder / file, schema_text(schema))
     for entry in changes.entries:
-        _write(folder / name / f"{entry.lake_table}.avsc", _json(_schema_of_entry(name, entry)))
+        _write(folder / name / f"{entry.lake_table}.avsc", schema_text(_schema_of_entry(name, entry)))
     if changes.entries:
         text += "" if text.endswith("\n") else "\n"
         text += "".join(f"\n{entry_text(entry)}" for entry in changes.entries)
@@ -239,10 +238,6 @@ def _schema_of_entry(pipeline: str, entry: Entry) -> dict[str, Any]:
         hashed=(),
         queried=entry.queried,
     )
-
-
-def _json(schema: dict[str, Any]) -> str:
-    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def _write(path: Path, text: str) -> None:

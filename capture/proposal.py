@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from capture.entry import Entry, propose
-from capture.selection import Patterns, select
+from capture.obstacles import Patterns, select
 from contract.table_names import clashes, lake_name
 from db.source.catalogue import Database, Server, Table, TableName
 

@@ -1,6 +1,7 @@
 """The Avro schema of a table's events: its columns, named as in the lake, and what capturing adds to each row."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from contract import events
@@ -40,6 +41,17 @@ def avro_schema(
     added = events.QUERIED_TYPES if queried else events.ADDED_TYPES
     fields += [{"name": name, "type": ["null", kind], "default": None} for name, kind in added.items()]
     return {"type": "record", "name": lake_table, "namespace": pipeline, "fields": fields}
+
+
+def schema_text(schema: Mapping[str, Any]) -> str:
+    """Write a schema as its file has it: a field a line, so that a difference is a line for each."""
+    head = [f"  {_json(key)}: {_json(value)},\n" for key, value in schema.items() if key != "fields"]
+    fields = ",\n".join(f"    {_json(field)}" for field in schema["fields"])
+    return "".join(["{\n", *head, f'  "fields": [\n{fields}\n  ]\n', "}\n"])
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _field(column: Column, kind: Carried, *, nullable: bool, hashed: bool) -> dict[str, Any]:

@@ -6,6 +6,12 @@ from rich.console import Console
 
 # In a pipe or a file nothing is wrapped or cut, so that two long names never look alike.
 console = Console(width=None if sys.stdout.isatty() else 1_000)
+BYTES_PER_MB = 1_000_000
+
+
+def megabytes(size: int | None, *, digits: int = 1, unknown: str = "-") -> str:
+    """Say a number of bytes in MB."""
+    return unknown if size is None else f"{size / BYTES_PER_MB:,.{digits}f} MB"
 
 
 def say(line: str) -> None:

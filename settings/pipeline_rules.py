@@ -8,27 +8,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from analytics.translate import TranslationError
 from contract import events
 from contract.avro_names import SOURCE_NAME, no_key
 from contract.events import LSN, READ_MS
 from plugins.source import captured
-from settings import derived_rules, query_rules
-from settings.pipeline import CapturedTableSettings, Pipeline
+from plugins.source.captured import CapturedTable
+from settings.pipeline import QUERY_FIELDS, CapturedTableSettings, DerivedTableSettings, Pipeline
 
 Problem = tuple[str, str]
 # What is longer isn't taken by Glue.
 LONGEST_LAKE_NAME = 128
+_NO_SALT = (
+    "a queried table can't hash: the salt would have to go to the database or its values in clear to the job; leave"
+    " the column out (leave_out), or capture the table by its log"
+)
 
 
 def broken(pipeline: Pipeline, folder: Path) -> Iterator[Problem]:
     """Yield what the rules refuse in this pipeline; `folder` is that of the pipelines, with the Avro schemas."""
     yield from _names(pipeline)
-    yield from query_rules.together(pipeline)
-    yield from derived_rules.broken(pipeline)
+    yield from _together(pipeline)
+    yield from _derived(pipeline)
     for number, table in enumerate(pipeline.tables):
         where = f"tables[{number}]"
         yield from _rows(where, table)
-        yield from query_rules.broken(where, table)
+        yield from _queried(where, table)
         yield from _columns(where, table)
         yield from _truncate(where, table)
         yield from _schema(where, pipeline, table, folder)
@@ -155,3 +160,92 @@ def _is_text(avro_type: object) -> bool:
         if branch not in ("null", "string") and named != "io.debezium.data.Enum":
             return False
     return True
+
+
+def _together(pipeline: Pipeline) -> Iterator[Problem]:
+    """All tables of a pipeline are queried, or none."""
+    queried = [table.name for table in pipeline.tables if table.is_queried]
+    if queried and not pipeline.is_queried:
+        yield (
+            "tables",
+            f"{', '.join(queried[:3])}: queried, and others are captured by the log or the outbox: make a pipeline of"
+            " the queried ones",
+        )
+
+
+def _queried(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
+    """What is queried has no connector and no log."""
+    if not table.is_queried:
+        for name in QUERY_FIELDS:
+            if name in table.model_fields_set:
+                yield f"{where}.{name}", f'it is for how = "query", and how is {table.how!r}: take it out'
+        return
+    yield from _detection(where, table)
+    yield from ((f"{where}.{name}", reason) for name, reason in unlisted(table.captured))
+    if table.append_only:
+        yield f"{where}.append_only", "rows that are queried are told by their key: name its columns (key)"
+    if table.hash:
+        yield f"{where}.hash", _NO_SALT
+    if table.truncate != "stop":
+        yield f"{where}.truncate", "no query sees a TRUNCATE: deletes_max_percent says how many rows may go at a time"
+    if table.ordering != READ_MS:
+        yield f"{where}.ordering", f"a column may go back: take it out, queried rows are ordered by {READ_MS}"
+
+
+def unlisted(table: CapturedTable) -> Iterator[Problem]:
+    """Yield names that the job can't take: a table's is schema.table to it, the columns that it leaves out a list."""
+    if "." in table.schema + table.table or table.name != table.name.strip():
+        reason = "a name with a dot, or a blank at its end, can't be given to the job: give a query in its place"
+        yield "table", f"{table.name}: {reason}"
+    for column in table.leave_out:
+        if "," in column or column != column.strip():
+            yield "leave_out", f"{column!r} can't stand in a list: give a query in the table's place"
+
+
+def _detection(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
+    if table.detect == "column" and table.column is None:
+        yield f"{where}.column", 'detect = "column" needs it: the timestamp of a row\'s last change'
+    if table.column is not None and table.detect not in ("auto", "column"):
+        yield f"{where}.column", f"detect = {table.detect!r} asks for no column: take one of them out"
+    if table.column is not None and table.column in table.leave_out:
+        yield f"{where}.column", f"{table.column!r} is left out: take it out there"
+    if table.query is not None and table.detect not in ("auto", "hash"):
+        yield f"{where}.detect", f'a query\'s rows have no {table.detect}: say "hash", or nothing'
+    if table.query is not None and table.column is not None:
+        yield f"{where}.column", "the rows of a query are found by their hashes: take it out"
+
+
+def _derived(pipeline: Pipeline) -> Iterator[Problem]:
+    """A query may name the captured tables, and the derived ones before its own."""
+    there = [pipeline.lake_table(table) for table in pipeline.tables]
+    for table in pipeline.with_history:
+        where, own = f"tables[{pipeline.tables.index(table)}].history", pipeline.history_table(table)
+        if not table.key:
+            yield where, "an append-only table has each version itself: take history out"
+        if own in there:
+            yield where, f"{own} is another table in the lake: give that one another name"
+        there.append(own)
+    for number, derived in enumerate(pipeline.derived):
+        where, own = f"derived[{number}]", pipeline.lake_table(derived)
+        if own in there:
+            yield f"{where}.name", f"{own} is another table in the lake: give one another name"
+        yield from _query(where, derived, there)
+        there.append(own)
+
+
+def _query(where: str, table: DerivedTableSettings, there: list[str]) -> Iterator[Problem]:
+    try:
+        query = table.query
+    except TranslationError as error:
+        yield f"{where}.sql", str(error)
+        return
+    if not query.tables:
+        yield f"{where}.sql", "it names no table"
+    for name in query.tables:
+        if name not in there:
+            yield f"{where}.sql", f"there is no table {name} before it: there are {', '.join(there)}"
+    if query.columns is None:
+        return
+    for name in table.key:
+        if name not in query.columns:
+            yield f"{where}.key", f"{name!r} isn't a column of the query: {', '.join(query.columns)}"

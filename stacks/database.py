@@ -30,7 +30,7 @@ NOT_IN_PASSWORDS = string.punctuation
 
 
 class DatabaseStack(Stack):
-    """One writer, and readers where the environment wants them. `prepared` is what connectors must wait for.
+    """One writer, and readers where the environment wants them. Connectors come after their source's preparation.
 
     `connector_secrets` are JSON with `username` and `password` of each pipeline's role, by pipeline; `salts` those of
     pipelines that hash columns. Who wants in opens POSTGRESQL of `security_group` from its own stack.
@@ -69,7 +69,6 @@ class DatabaseStack(Stack):
             security_group=self.security_group,
         )
         self._prepared = {**self._own.prepared, **self._outside()}
-        self.prepared = list(self._prepared.values())
         self._readable = self._let_read()
         if self._settings.deletion_protection:
             self._protect()

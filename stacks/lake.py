@@ -45,8 +45,8 @@ class LakeStack(Stack):
         self.artefacts = self._logged_bucket("artefacts")
         # No request of a custom resource lives for longer than an hour.
         self.artefacts.add_lifecycle_rule(id="requests", prefix=JOURNAL_KEYS, expiration=Duration.days(1))
-        self.results = self._results()
-        self.database = self._database()
+        self._results()
+        self._database()
         CfnOutput(self, "LandingBucket", value=self.landing.bucket_name)
         CfnOutput(self, "LakeBucket", value=self.lake.bucket_name)
         CfnOutput(self, "GlueDatabase", value=self._settings.database)
@@ -102,7 +102,7 @@ class LakeStack(Stack):
             id=id_, prefix=prefix, expiration=Duration.days(self._settings.landing_expiry_days)
         )
 
-    def _results(self) -> s3.Bucket:
+    def _results(self) -> None:
         """What queries answered: copies of the tables' rows, so that none is kept for longer than it is looked at."""
         bucket = self._logged_bucket("results")
         bucket.add_lifecycle_rule(
@@ -110,14 +110,13 @@ class LakeStack(Stack):
             expiration=Duration.days(self._environment.analytics.result_expiry_days),
             noncurrent_version_expiration=Duration.days(1),
         )
-        return bucket
 
     def _logs(self) -> s3.Bucket:
         bucket = self._bucket("logs")
         bucket.add_lifecycle_rule(id="logs", expiration=Duration.days(self._settings.log_expiry_days))
         return bucket
 
-    def _database(self) -> glue.CfnDatabase:
+    def _database(self) -> None:
         database = glue.CfnDatabase(
             self,
             "Database",
@@ -127,4 +126,3 @@ class LakeStack(Stack):
             ),
         )
         database.apply_removal_policy(removal(self._environment))
-        return database

@@ -36,7 +36,7 @@ ANY_DATABASE = [
 ]
 # Where all tests of a marker are: to look through the others for them would take as long as several tests.
 FOLDERS = {
-    "synth": ["tests/contract", "tests/operate", "tests/stacks"],
+    "synth": ["tests/local/setup", "tests/operate", "tests/stacks"],
     "e2e": ["tests/e2e"],
     "trino": ["tests/trino"],
     "yarn": ["tests/yarn"],

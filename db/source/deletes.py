@@ -13,6 +13,7 @@ from psycopg2 import sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from db.errors import LoadError
+from db.source.inspection import read_tables
 
 LOOK_S = 0.2
 KEYS_PER_LOOK = 10_000
@@ -92,13 +93,7 @@ def _deleted_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Sequenc
 
 def _types(cursor: Cursor, table: Name, key: Sequence[str]) -> list[str]:
     """Return the types of a table's columns as SQL writes them. Raises LoadError for a column that isn't there."""
-    cursor.execute(
-        "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute JOIN pg_class c ON c.oid = attrelid"
-        " JOIN pg_namespace n ON n.oid = relnamespace"
-        " WHERE nspname = %s AND relname = %s AND attnum > 0 AND NOT attisdropped",
-        table,
-    )
-    found: dict[str, str] = dict(cursor.fetchall())
+    found = {column.name: column.type_text for one in read_tables(cursor, [table]).values() for column in one.columns}
     if missing := [name for name in key if name not in found]:
         raise LoadError(f"the source's table {'.'.join(table)} has no column {', '.join(missing)}")
     return [found[name] for name in key]

@@ -52,8 +52,10 @@ def inspect(connection: Connection, schemas: Sequence[str] = ()) -> Database:
         raise LoadError(f"cannot read the catalogue: {explain(error)}") from error
 
 
-def read_tables(cursor: Cursor, names: Collection[tuple[str, str]], role: str) -> dict[tuple[str, str], Table]:
-    """Read those of the tables, by schema and name, that are there, and what the role may do with them."""
+def read_tables(
+    cursor: Cursor, names: Collection[tuple[str, str]], role: str | None = None
+) -> dict[tuple[str, str], Table]:
+    """Read those of the tables, by schema and name, that are there, and what the role (or our user) may do."""
     schemas, relations = [schema for schema, _ in names], [name for _, name in names]
     found = _tables(cursor, {"schemas": schemas, "names": relations, "role": role})
     return {(table.name.schema, table.name.name): table for table in found}

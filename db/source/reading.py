@@ -17,6 +17,7 @@ from db.errors import LoadError, explain
 from db.loading import transaction
 from db.source import objects as source_objects
 from db.source.catalogue import HAS_ROWS, Table
+from db.source.inspection import read_tables
 from db.source.objects import SourceObjects, SourceState, WantedTable
 from db.source.plan import columns_missing
 from db.source.preparing import PREPARE_LOCK, UnpreparableError
@@ -34,11 +35,6 @@ LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.refobjsubid AND 
 WHERE r.ev_class = 'pg_temp.{_VIEW}'::regclass
 GROUP BY n.nspname, c.relname, c.relkind
 """  # noqa: S608 - a name of ours
-_COLUMNS = """
-SELECT a.attname::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON
-    n.oid = c.relnamespace
-WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped
-"""
 # A reader by a column must know who is still writing; the narrower of the two that the user may give.
 _SEES_WRITERS = """
 SELECT g.rolname, coalesce(pg_has_role(r.oid, 'pg_read_all_stats', 'USAGE'), FALSE), u.rolsuper
@@ -174,8 +170,7 @@ def _with_queries(cursor: Cursor, wanted: ReadObjects) -> Iterator[WantedTable]:
         for schema, table, columns, has_rows in _read_by(cursor, name, query):
             others: frozenset[str] = frozenset()
             if has_rows and columns:
-                cursor.execute(_COLUMNS, (schema, table))
-                others = frozenset(column for (column,) in cursor.fetchall()) - frozenset(columns)
+                others = frozenset(read_tables(cursor, [(schema, table)])[schema, table].quoted) - frozenset(columns)
             there = tables.get((schema, table))
             if there is not None:
                 tables[schema, table] = replace(there, leave_out=there.leave_out & others)

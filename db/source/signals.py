@@ -15,9 +15,12 @@ from psycopg2 import errors, sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from db.errors import LoadError, explain
+from db.source.inspection import read_tables
 
 # Rows that one signal names by their keys: a condition of some 100 KB at the most.
 KEYS_PER_SIGNAL = 1_000
+# The first version that publishes generated columns.
+SENDS_GENERATED = 180_000
 # A connector that starts again during an incremental snapshot reads the tables' names from its offset, without quotes,
 # and fails for good on any other ("Unexpected input", TableIdParser of 3.7). A blocking one leaves no name there.
 _READABLE = re.compile(r"\w+\Z")
@@ -105,25 +108,21 @@ def check_readable(cursor: Cursor, role: str, table: Name, left_out: Collection[
     one, which PostgreSQL before 18 doesn't send, it misses in what it knows of the table ("Column … not found in
     result set").
     """
-    cursor.execute(
-        "SELECT a.attname, a.attgenerated <> '' AND current_setting('server_version_num')::int < 180000"
-        " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
-        " WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> ALL (%s)"
-        " AND (NOT (has_schema_privilege(%s, n.oid, 'USAGE') AND has_column_privilege(%s, c.oid, a.attnum, 'SELECT'))"
-        " OR (a.attgenerated <> '' AND current_setting('server_version_num')::int < 180000)) ORDER BY a.attnum",
-        (*table, list(left_out), role, role),
-    )
-    found, name = cursor.fetchall(), ".".join(table)
-    if generated := [column for column, is_generated in found if is_generated]:
+    found, name = read_tables(cursor, [table], role).get(table), ".".join(table)
+    if found is None:
+        return
+    sent = [column for column in found.quoted if column not in left_out]
+    sends_generated = cursor.connection.server_version >= SENDS_GENERATED
+    if generated := [column for column in sent if column in found.generated and not sends_generated]:
         raise LoadError(
             f"{name} can't be read by a snapshot: {_some(generated)} is generated, and PostgreSQL doesn't send it: put"
             " it into leave_out of the pipeline's file (`./lake source describe … --update` does), then `./lake"
             " source prepare` and"
             " `./lake up` (on AWS a deployment)"
         )
-    if found:
+    if hidden := [column for column in sent if column in found.hidden]:
         raise LoadError(
-            f"the role {role} may not read {_some([column for column, _ in found])} of {name}: prepare the database"
+            f"the role {role} may not read {_some(hidden)} of {name}: prepare the database"
             " (`./lake source prepare`), run this again"
         )
 

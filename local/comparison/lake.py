@@ -8,7 +8,7 @@ file group's log records (docs/decisions/0003).
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import duckdb
@@ -68,26 +68,23 @@ class LakeLook:
 
     def tidied(self) -> Iterator[list[Row]]:
         """Yield batches of the wanted rows as Python writes them, tidied, with their texts as values."""
-        names = ", ".join(f"h.{quoted(name)}" for name in self._table.lake_columns)
-        query = (
-            f"SELECT h.{quoted(_KEY)}, {names} FROM (SELECT {self._table.lake_key} AS {quoted(_KEY)}, * FROM {LAKE})"
-            f" AS h SEMI JOIN {WANTED} AS w ON h.{quoted(_KEY)} = w.key"
-        )
         with self._reading() as engine:
-            for batch in engine.sql(query).to_arrow_reader(BATCH_ROWS):
+            for batch in engine.sql(self._wanted_rows(self._table.lake_columns)).to_arrow_reader(BATCH_ROWS):
                 yield [self._tidied(row) for row in _python_rows(pyarrow.Table.from_batches([batch]))]
 
     def keys(self) -> dict[str, dict[str, Any]]:
         """Return the wanted rows' keys: text → the key's columns, by their names in the source, as Arrow gives them."""
         names = {column.name: column.lake_name for column in self._table.keys}
-        columns = ", ".join(f"h.{quoted(name)}" for name in names.values())
-        query = (
-            f"SELECT h.{quoted(_KEY)}, {columns} FROM (SELECT {self._table.lake_key} AS {quoted(_KEY)}, * FROM {LAKE})"
+        with self._reading() as engine:
+            rows = engine.sql(self._wanted_rows(names.values())).to_arrow_table().to_pylist()
+        return {row[_KEY]: {name: row[lake_name] for name, lake_name in names.items()} for row in rows}
+
+    def _wanted_rows(self, columns: Iterable[str]) -> str:
+        names = ", ".join(f"h.{quoted(name)}" for name in columns)
+        return (
+            f"SELECT h.{quoted(_KEY)}, {names} FROM (SELECT {self._table.lake_key} AS {quoted(_KEY)}, * FROM {LAKE})"
             f" AS h SEMI JOIN {WANTED} AS w ON h.{quoted(_KEY)} = w.key"
         )
-        with self._reading() as engine:
-            rows = engine.sql(query).to_arrow_table().to_pylist()
-        return {row[_KEY]: {name: row[lake_name] for name, lake_name in names.items()} for row in rows}
 
     def _tidied(self, row: dict[str, Any]) -> Row:
         specials = json.loads(row[self._table.specials] or "{}") if self._table.specials else {}

@@ -9,9 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
-
-from db.connecting import connect
 from db.source.signals import can_name
 from local.comparison.compare import Repair
 from local.comparison.describe import Compared
@@ -22,7 +19,7 @@ from local.comparison.suspects import EXTRA, IN_THE_SOURCE, Suspects
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
 from local.look.lake import LakeError
-from local.resnapshot.log_tables import LogTable, Reader, Signals, Writer, delete_keys, read_keys_again
+from local.resnapshot.log_tables import LogTable, Reader, Signals, Writer, committing, delete_keys, read_keys_again
 
 # A start of Spark, and a read of all rows.
 TIMEOUT_S = 600.0
@@ -124,18 +121,12 @@ class LogRepair:
 
     def read_again(self, keys: Sequence[Key]) -> None:
         """Ask for the rows, and wait until they are in the table's topic."""
-        with self._cursor() as cursor:
+        with committing(self._parameters) as cursor:
             read_keys_again(cursor, self._signals, self._table, keys, self._reader, timeout_s=self._timeout_s)
 
     def delete(self, rows: Mapping[Key, Mapping[str, Any]]) -> None:
-        with self._cursor() as cursor:
+        with committing(self._parameters) as cursor:
             delete_keys(cursor, self._table, rows, self._writer)
-
-    @contextlib.contextmanager
-    def _cursor(self) -> Iterator[Cursor]:
-        with contextlib.closing(connect(self._parameters)) as connection, connection.cursor() as cursor:
-            connection.autocommit = True
-            yield cursor
 
 
 class OutboxRepair:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg2
 
-from capture.query_tables import query_table
+from capture.queried import query_table
 from db.connecting import connect
 from db.errors import LoadError, explain
 from db.source.catalogue import Database

@@ -68,14 +68,6 @@ class _Part:
     by_pages: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A part of the table that one statement reads."""
-
-    source: str
-    condition: str = ""
-
-
 class SourceLook:
     """The table at one position of the log (`position`, such as 0/1A2B3C)."""
 
@@ -136,20 +128,20 @@ class SourceLook:
         if self._table.hashes:
             return self._sums_here(bits, on_rows)
         total: Sums = {}
-        for step in _steps(self._connection, self._table, self._pages):
+        for part in _steps(self._connection, self._table, self._pages):
             rows = 0
-            for number, sum_ in self._sums_of(bits, step):
+            for number, sum_ in self._sums_of(bits, part):
                 total[number] = total.get(number, Sum()) + sum_
                 rows += sum_.rows
             on_rows(rows)
         return total
 
-    def _sums_of(self, bits: int, step: _Step) -> Iterator[tuple[int, Sum]]:
+    def _sums_of(self, bits: int, part: str) -> Iterator[tuple[int, Sum]]:
         # OFFSET 0 keeps PostgreSQL from computing a hash anew for each of its halves.
         hashes = (
             f"SELECT {source_sha256('h.key')} AS key, {source_sha256('h.row')} AS row FROM"
-            f" (SELECT {self._table.source_key} AS key, {self._table.source_row} AS row FROM {step.source}"
-            f" {step.condition} OFFSET 0) AS h OFFSET 0"
+            f" (SELECT {self._table.source_key} AS key, {self._table.source_row} AS row FROM {part}"
+            " OFFSET 0) AS h OFFSET 0"
         )
         with self._connection.cursor() as cursor:
             cursor.execute(
@@ -176,14 +168,20 @@ class SourceLook:
             return None
         texts = ", ".join(f"concat({value})" for value in values)
         aliases = ", ".join(f"c{number}" for number in range(len(values)))
+        return self._fitting(f"SELECT {texts} FROM unnest({arrays}) WITH ORDINALITY AS k ({aliases}, n) ORDER BY n")
+
+    def _fitting(self, query: str) -> list[Any] | None:
+        """Return a query's rows; None when a key in it can't be a value of its column."""
         with self._connection.cursor() as cursor:
-            cursor.execute("SAVEPOINT key_values")
+            cursor.execute("SAVEPOINT fitting")
             try:
-                cursor.execute(f"SELECT {texts} FROM unnest({arrays}) WITH ORDINALITY AS k ({aliases}, n) ORDER BY n")
-                return cursor.fetchall()
+                cursor.execute(query)
+                found = cursor.fetchall()
             except (psycopg2.DataError, psycopg2.IntegrityError):
-                cursor.execute("ROLLBACK TO SAVEPOINT key_values")
+                cursor.execute("ROLLBACK TO SAVEPOINT fitting")
                 return None
+            cursor.execute("RELEASE SAVEPOINT fitting")
+            return found
 
     def _arrays(self, keys: Sequence[str]) -> str | None:
         """Write keys as arrays, one for each column; None when a key is NULL in part, which no index finds."""
@@ -244,19 +242,10 @@ class SourceLook:
         """Read rows by the index of their key; None when a key can't be a value of its column, or is NULL in part."""
         if (arrays := self._arrays(keys)) is None:
             return None
-        with self._connection.cursor() as cursor:
-            cursor.execute("SAVEPOINT lookup")
-            try:
-                cursor.execute(
-                    f"SELECT {self._table.source_key}, {value}, {self._version} FROM {self._table.source_from}"
-                    f" WHERE {lookup.replace(_ARRAYS, arrays)}"
-                )
-                found = cursor.fetchall()
-            except (psycopg2.DataError, psycopg2.IntegrityError):
-                cursor.execute("ROLLBACK TO SAVEPOINT lookup")
-                return None
-            cursor.execute("RELEASE SAVEPOINT lookup")
-            return found
+        return self._fitting(
+            f"SELECT {self._table.source_key}, {value}, {self._version} FROM {self._table.source_from}"
+            f" WHERE {lookup.replace(_ARRAYS, arrays)}"
+        )
 
     def _scan(self, chosen: RowFilter, value: str) -> Iterator[list[_Read]]:
         condition = ""
@@ -309,19 +298,19 @@ def _values(table: ComparedTable) -> list[str] | None:
     return values if values and len(values) == len(table.key) else None
 
 
-def _steps(connection: Connection, table: ComparedTable, pages: int) -> Iterator[_Step]:
-    """Divide the table by so many pages; one step for all where the server would read all for each."""
+def _steps(connection: Connection, table: ComparedTable, pages: int) -> Iterator[str]:
+    """Write what one statement each reads: so many pages, or all where the server would read all for each."""
     if table.rows_of is not None:
-        yield _Step(table.source_from)
+        yield table.source_from
         return
     found = _parts(connection, table)
     if connection.server_version < TID_RANGES or not all(part.by_pages for part in found):
-        yield _Step(table.source_from)
+        yield table.source_from
         return
     for part in found:
         for first in range(0, max(part.pages, 1), pages):
             condition = f"t.ctid >= '({first},0)'::tid AND t.ctid < '({first + pages},0)'::tid"
-            yield _Step(f"ONLY {part.relation} AS t", f"WHERE {condition}")
+            yield f"ONLY {part.relation} AS t WHERE {condition}"
 
 
 def _parts(connection: Connection, table: ComparedTable) -> list[_Part]:

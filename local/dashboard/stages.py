@@ -12,7 +12,6 @@ from local.services.source_database import OutboxQueue, Slot
 RATE_S = 30.0
 # A server writes so much by itself now and then (checkpoints, vacuum), and nobody confirms it at once.
 QUIET_WAL_BYTES = 65_536
-BYTES_PER_MB = 1_000_000
 _KEPT = 1_000
 
 

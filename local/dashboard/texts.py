@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from contract.states import SLOT, SOURCE, Word
+from local.console import megabytes
 from local.dashboard.charts import AXIS, INK, Chart
 from local.dashboard.history import Commit, Failure, instant_time, rows
-from local.dashboard.stages import BYTES_PER_MB
 from local.dashboard.watcher import Picture
 
 Rows = list[tuple[str, ...]]
@@ -41,7 +41,7 @@ def stage_rows(picture: Picture) -> Rows:
             NOTHING if stage.lag_events is None else f"{stage.lag_events:,}",
             _rate(stage.name, stage.rate),
             clock(stage.last),
-            NOTHING if stage.held_bytes is None else f"{stage.held_bytes / BYTES_PER_MB:,.1f} MB",
+            megabytes(stage.held_bytes, unknown=NOTHING),
         )
         for stage in picture.stages
     ]
@@ -133,7 +133,7 @@ def service_rows(picture: Picture) -> Rows:
             one.name,
             "dead" if not one.running else "hangs" if one.silent else Word.FAILING if one.name in broken else "running",
             f"{one.restarts}" if one.restarts else NOTHING,
-            NOTHING if one.rss_bytes is None else f"{one.rss_bytes / BYTES_PER_MB:,.0f} MB",
+            megabytes(one.rss_bytes, digits=0, unknown=NOTHING),
         )
         for one in picture.services
     ]

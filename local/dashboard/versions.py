@@ -9,12 +9,12 @@ import pyarrow
 import pyarrow.compute as pc
 
 from contract.errors import UserError
+from local.console import megabytes
 from local.look.lake import Lake, LakeError
 from local.query.changes import COMMIT, KEY
 from local.query.instants import readable
 
 BATCH_ROWS = 8_192
-BYTES_PER_MB = 1_000_000
 # Hudi's own columns are none of the row's.
 _HUDIS = "_hoodie_"
 
@@ -50,7 +50,7 @@ def read_versions(lake: Lake, *, since: str, instant: str, most_rows: int, most_
         after_files, before_files = lake.changed_files(since, instant)
         size = sum(file.total_size_bytes() for file in (*after_files, *before_files))
         if size > most_bytes:
-            raise UnreadError(f"its files have {size / BYTES_PER_MB:,.0f} MB")
+            raise UnreadError(f"its files have {megabytes(size, digits=0)}")
         after, keys = _written(lake.file_batches(after_files, instant, BATCH_ROWS), instant, most_rows)
         before = _former(lake.file_batches(before_files, since, BATCH_ROWS), [*after], keys, most_rows)
     except LakeError:

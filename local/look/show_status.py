@@ -4,11 +4,10 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from local.console import BYTES_PER_MB, megabytes
 from local.look.status import DataStatus, DerivedStatus, Status, TableStatus
 from local.look.table_states import TableState
 from local.services.source_database import Slot
-
-BYTES_PER_MB = 1_000_000
 
 
 def print_status(console: Console, found: Status) -> None:
@@ -29,8 +28,8 @@ def _services(found: Status) -> Table:
         services.add_column(name, justify="right")
     for service in found.services:
         state = "[red]hangs[/]" if service.silent else "[green]running[/]" if service.running else "[red]dead[/]"
-        megabytes = None if service.rss_bytes is None else round(service.rss_bytes / BYTES_PER_MB)
-        numbers = (service.pid, service.port, megabytes, service.restarts or None)
+        memory = None if service.rss_bytes is None else round(service.rss_bytes / BYTES_PER_MB)
+        numbers = (service.pid, service.port, memory, service.restarts or None)
         services.add_row(service.name, state, *map(_cell, numbers))
     return services
 
@@ -92,11 +91,7 @@ def _add_way(progress: Table, data: DataStatus) -> None:
 def _slot(slot: Slot | None) -> str:
     if slot is None:
         return "-"
-    return f"{_cell(slot.behind_bytes)} bytes behind, {_megabytes(slot.held_bytes)} of WAL held"
-
-
-def _megabytes(size: int | None) -> str:
-    return "-" if size is None else f"{size / BYTES_PER_MB:,.1f} MB"
+    return f"{_cell(slot.behind_bytes)} bytes behind, {megabytes(slot.held_bytes)} of WAL held"
 
 
 def _cell(value: object) -> str:

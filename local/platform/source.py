@@ -8,7 +8,7 @@ import psycopg2
 from psycopg2 import sql
 
 from capture.objects import source_objects
-from capture.query_checks import query_problems
+from capture.queried import query_problems
 from db import data_set, pagila
 from db.connecting import connect
 from db.errors import LoadError

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import psycopg2
 
+from local.console import megabytes
 from local.errors import PlatformError
 from local.folders import platform_folder
 from local.platform.platform import Platform
@@ -13,8 +14,6 @@ from local.platform.state import connector_file
 from local.services.outside_database import OutsideDatabase, find_password
 from settings.files import SettingsFileError
 from settings.load_pipeline import load_pipeline
-
-BYTES_PER_MB = 1_000_000
 
 
 def at_pipeline(options: PlatformOptions, folder: Path, pipeline: str | None, dsn: str | None) -> PlatformOptions:
@@ -72,7 +71,7 @@ def left_behind(platform: Platform) -> str:
         return f"whether {outside} keeps log for the slot {slot} isn't known ({' '.join(str(error).split())}); {end}"
     if found is None:
         return f"{outside} has no replication slot {slot}"
-    held = "" if found.held_bytes is None else f", {found.held_bytes / BYTES_PER_MB:,.1f} MB by now"
+    held = "" if found.held_bytes is None else f", {megabytes(found.held_bytes)} by now"
     return (
         f"{outside} keeps its log for the replication slot {slot} until `./lake up` goes on{held}: it grows, and may"
         f" fill the server's disk; {end}"

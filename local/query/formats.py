@@ -4,14 +4,13 @@ import json
 import unicodedata
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import BinaryIO, Literal, get_args
+from typing import BinaryIO, Literal
 
 import pyarrow
 import pyarrow.compute as pc
 from pyarrow import parquet, types
 
 Format = Literal["table", "csv", "json", "parquet"]
-FORMATS: tuple[Format, ...] = get_args(Format)
 # A cell of a table to read; a whole JSON document would hide the others.
 WIDEST = 60
 _NUMBERS: tuple[Callable[[pyarrow.DataType], bool], ...] = (types.is_integer, types.is_decimal)

@@ -13,12 +13,11 @@ from typing import Any
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from db.connecting import connect
 from db.source.signals import Reading, check_readable
 from local.errors import PlatformError
 from local.private_files import write_private
 from local.resnapshot.connector import LocalConnector
-from local.resnapshot.log_tables import Reader, Say, Signals, read_again
+from local.resnapshot.log_tables import Reader, Say, Signals, committing, read_again
 from local.services.connect_api import ConnectApi
 from plugins.connector_settings import SourceSettings
 from plugins.source.captured import INCLUDED_TABLES, CapturedTable, shown
@@ -62,10 +61,8 @@ class ChangedTables:
         added, removed = self._unread(running), removed_tables(running, self._settings)
         if not added and not removed:
             return None
-        with contextlib.closing(connect(parameters)) as connection:
-            connection.autocommit = True
-            with connection.cursor() as cursor:
-                self._change(cursor, added)
+        with committing(parameters) as cursor:
+            self._change(cursor, added)
         return _note(added, removed)
 
     def _unread(self, running: Mapping[str, str]) -> list[CapturedTable]:

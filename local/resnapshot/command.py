@@ -14,8 +14,9 @@ from local.platform.platform import Platform
 from local.platform.steps import GRACE_S, SUPERVISOR
 from local.resnapshot.connector import LocalConnector
 from local.resnapshot.deletes import EventWriter
+from local.resnapshot.log_tables import Say
 from local.resnapshot.pipelines import flowing, read_tables_again, repairs, settlement
-from local.resnapshot.run import Say, Wanted, check_whole, resnapshot
+from local.resnapshot.run import Wanted, check_whole, resnapshot
 from local.services.kafka.roles import SOURCE
 from settings.pipeline import CapturedTableSettings
 

@@ -5,13 +5,15 @@ The connector that runs is asked for an incremental snapshot; the job gives its 
 platform and for AWS: they differ in how the connector is asked how far it is, and in how Kafka is reached.
 """
 
+import contextlib
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
+from db.connecting import connect
 from db.rewriting import wal_position
 from db.source import deletes, signals
 from db.source.signals import Name, Reading
@@ -75,6 +77,14 @@ class LogTable:
     topic: str
     key_types: Mapping[str, Any]
     pattern: str | None = None
+
+
+@contextlib.contextmanager
+def committing(parameters: Mapping[str, Any]) -> Iterator[Cursor]:
+    """Connect, each statement a transaction of its own. Raises LoadError."""
+    with contextlib.closing(connect(parameters)) as connection, connection.cursor() as cursor:
+        connection.autocommit = True
+        yield cursor
 
 
 def read_again(

@@ -11,7 +11,6 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from contract.avro_names import SOURCE_NAME
 from contract.source import SIGNAL, own_schema
-from db.connecting import connect
 from db.errors import LoadError, explain
 from db.source import deletes
 from db.source.replication import Expected
@@ -25,7 +24,7 @@ from local.errors import PlatformError
 from local.look.lake import Lake
 from local.resnapshot import run
 from local.resnapshot.deletes import settled_event
-from local.resnapshot.log_tables import SETTLE_S, LogTable, Reader, Say, Signals, Writer, read_again
+from local.resnapshot.log_tables import SETTLE_S, LogTable, Reader, Say, Signals, Writer, committing, read_again
 from local.resnapshot.run import Connector, Wanted
 from settings.pipeline import CapturedTableSettings, Pipeline
 
@@ -174,10 +173,8 @@ def repairs(
 def _cursor(parameters: Mapping[str, Any]) -> Iterator[Cursor]:
     """Connect, each statement a transaction of its own; what goes wrong is one line. Raises PlatformError."""
     try:
-        with contextlib.closing(connect(parameters)) as connection:
-            connection.autocommit = True
-            with connection.cursor() as cursor:
-                yield cursor
+        with committing(parameters) as cursor:
+            yield cursor
     except LoadError as error:
         raise PlatformError(str(error)) from error
     except psycopg2.Error as error:

@@ -8,7 +8,7 @@ the local platform and for AWS: they differ in how the connector is told.
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Protocol
@@ -22,7 +22,6 @@ from contract.events import LSN
 from contract.sizes import LARGEST_EVENT_BYTES
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db import rewriting
-from db.connecting import connect
 from db.errors import LoadError, explain
 from db.rewriting import KEY
 from db.source import replication
@@ -32,6 +31,7 @@ from local.comparison.describe import describe
 from local.comparison.run import Sides, read_catalogue
 from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
+from local.resnapshot.log_tables import Say, committing
 from plugins.source.failures import LOST_SLOT
 
 LOOK_S = 0.5
@@ -90,9 +90,6 @@ class Wanted:
     largest_advance_bytes: int = LARGEST_ADVANCE_BYTES
 
 
-Say = Callable[[str], None]
-
-
 def resnapshot(sides: Sides, connector: Connector, wanted: Wanted, say: Say) -> TableComparison:
     """Re-snapshot the outbox, and compare it in the end: it may differ while writers are faster than the lake.
 
@@ -113,17 +110,15 @@ def resnapshot(sides: Sides, connector: Connector, wanted: Wanted, say: Say) -> 
 def _resnapshot(parameters: Mapping[str, Any], lake: Lake, connector: Connector, wanted: Wanted, say: Say) -> None:
     if wanted.skip:
         check_whole(wanted, named=False)
-    with contextlib.closing(connect(parameters)) as connection:
-        connection.autocommit = True
-        with connection.cursor() as cursor:
+    with committing(parameters) as cursor:
+        keys = rewriting.select_keys(cursor, wanted.where)
+        _check_sizes(cursor, keys, wanted)
+        newest = max(newest_position(lake), connector.newest_position())
+        with flowing(cursor, newest, connector, wanted, say):
+            # Again: rows that came before the slot was made anew are in no log.
             keys = rewriting.select_keys(cursor, wanted.where)
-            _check_sizes(cursor, keys, wanted)
-            newest = max(newest_position(lake), connector.newest_position())
-            with flowing(cursor, newest, connector, wanted, say):
-                # Again: rows that came before the slot was made anew are in no log.
-                keys = rewriting.select_keys(cursor, wanted.where)
-                _write_anew(cursor, lake, connector, keys, wanted, say)
-                _bury_extra(cursor, lake, wanted, say)
+            _write_anew(cursor, lake, connector, keys, wanted, say)
+            _bury_extra(cursor, lake, wanted, say)
 
 
 def _check_sizes(cursor: Cursor, keys: Sequence[int], wanted: Wanted) -> None:

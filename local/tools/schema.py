@@ -1,7 +1,6 @@
 """Makes the Avro schema of the outbox's events: `./lake dev generate schema`. The job reads it."""
 
 import contextlib
-import json
 import secrets
 import tempfile
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from typing import Any
 
 import typer
 
-from capture.schemas import avro_schema
+from capture.schemas import avro_schema, schema_text
 from contract.errors import one_line_errors
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db.connecting import connect
@@ -35,7 +34,7 @@ def main() -> None:
         parameters = server.connection_parameters()
         load(parameters, LoadOptions(connector_password=secrets.token_urlsafe(12), empty=True), lambda *_: None)
         schema = outbox_schema(parameters)
-    TARGET.write_text(json.dumps(schema, indent=2) + "\n")
+    TARGET.write_text(schema_text(schema), encoding="utf-8")
     typer.echo(f"{TARGET.name}: {len(schema['fields'])} fields")
 
 

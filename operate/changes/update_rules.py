@@ -142,7 +142,7 @@ FIXED = (
     "networkType",
     "serviceExecutionRoleArn",
 )
-_CONNECTOR = "stacks/handlers/connector_changes.py"
+_CONNECTOR = "stacks/handlers/msk_connect/changes.py"
 CUSTOM: Mapping[str, tuple[Fact, ...]] = {
     "Custom::BootstrapBrokers": (Fact(path=("clusterArn",), effect="replaced", why="", source="bootstrap_brokers.py"),),
     "Custom::Connector": (

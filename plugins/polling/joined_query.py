@@ -94,6 +94,8 @@ def _tables(node: exp.Expr, named: Collection[str]) -> int:
         parts = (node.this, node.expression)
         others = (each for each in node.iter_expressions() if each not in parts)
         return max(_tables(each, named) for each in parts) + sum(_tables(each, named) for each in others)
+    if isinstance(node, exp.CTE) and not (node.parent and node.parent.args.get("recursive")):
+        named = {*named} - {node.alias.lower()}
     own = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
     made = isinstance(node, exp.Table) and not node.db and node.name.lower() in named
     return int(own and not made) + sum(_tables(each, named) for each in node.iter_expressions())

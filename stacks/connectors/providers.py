@@ -25,7 +25,7 @@ IN_THE_CALLERS_NAME = (
 _TAGS = ("ListTagsForResource", "TagResource", "UntagResource")
 # What CreateConnector does in the caller's name, as the service authorization reference lists it. PutResourcePolicy is
 # missing on purpose: with it, AWS would write the policy that lets workers' logs into the group, and whoever has it may
-# write any other of the account. The stack writes that policy itself (stack.py); the CloudWatch Logs user guide
+# write any other of the account. The stack writes that policy itself (msk_connect.py); the CloudWatch Logs user guide
 # ("Logs sent to CloudWatch Logs") wants the right only from who has to write it.
 _NETWORK = ("CreateNetworkInterface", "DescribeSecurityGroups", "DescribeSubnets", "DescribeVpcs")
 _DELIVERY = ("CreateLogDelivery", "DeleteLogDelivery", "GetLogDelivery", "ListLogDeliveries", "UpdateLogDelivery")

@@ -8,18 +8,18 @@ can't be restarted: its alarm says so. Source: MSK developer guide, "Restart a c
 import functools
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from stacks.handlers import framework, kafka_connect
+from stacks.handlers import framework
+from stacks.handlers.msk_connect import resource
 from stacks.handlers.transient import CALL_ERRORS
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
-    from mypy_boto3_cloudwatch.type_defs import MetricDataQueryTypeDef
     from mypy_boto3_kafkaconnect.type_defs import ConnectorSummaryTypeDef
 
 NAMESPACE, FAILED_TASKS, DIMENSION = "AWS/KafkaConnect", "ErroredTaskCount", "ConnectorName"
@@ -39,13 +39,19 @@ def metrics() -> "CloudWatchClient":
 
 
 def handler(_event: Mapping[str, Any], _context: object) -> dict[str, str]:
-    """Look after each connector; returns what was done by its name. Raises the last error after all had their turn."""
+    """Look after each connector; returns what was done by its name."""
+    return each_connector(_look_after)
+
+
+def each_connector(look_after: Callable[[str], str], *errors: type[Exception]) -> dict[str, str]:
+    """Look after each; returns what was done by its name. Raises the last error after all had their turn."""
     done: dict[str, str] = {}
     failure: Exception | None = None
+    passing: tuple[type[Exception], ...] = (*CALL_ERRORS, *errors)
     for name in os.environ["CONNECTORS"].split(","):
         try:
-            done[name] = _look_after(name)
-        except CALL_ERRORS as error:
+            done[name] = look_after(name)
+        except passing as error:
             done[name], failure = f"not looked after: {error}", error
         _log.info("%s: %s", name, done[name])
     if failure is not None:
@@ -59,6 +65,21 @@ def pause_after(restarts: Iterable[datetime], now: datetime) -> timedelta:
     return min(LONGEST_PAUSE, PAUSE * (1 << max(count - 1, 0)))
 
 
+def seconds_left(restarts: Collection[datetime], now: datetime) -> float:
+    """Return how long a connector is to be left alone from now on."""
+    return (max(restarts) + pause_after(restarts, now) - now).total_seconds() if restarts else 0.0
+
+
+def figures_by_minute(name: str, namespace: str, metric: str, stat: str, *, since: timedelta, now: datetime) -> Any:
+    """Return CloudWatch's figures of a connector by the minute, the newest first: `Values` and their `Timestamps`."""
+    shown = {"Namespace": namespace, "MetricName": metric, "Dimensions": [{"Name": DIMENSION, "Value": name}]}
+    query: Any = {"Id": "figures", "MetricStat": {"Metric": shown, "Period": 60, "Stat": stat}}
+    answer = metrics().get_metric_data(
+        MetricDataQueries=[query], StartTime=now - since, EndTime=now, ScanBy="TimestampDescending"
+    )
+    return answer["MetricDataResults"][0]
+
+
 def _look_after(name: str) -> str:
     connector = _find(name)
     if connector is None:
@@ -70,45 +91,30 @@ def _look_after(name: str) -> str:
         return "no failed task"
     arn = connector["connectorArn"]
     restarts = _restarts(arn)
-    if restarts and (left := max(restarts) + pause_after(restarts, now) - now) > timedelta(0):
-        return f"failed tasks, to be restarted in {left.total_seconds():.0f} s"
+    if (left := seconds_left(restarts, now)) > 0:
+        return f"failed tasks, to be restarted in {left:.0f} s"
     try:
-        kafka_connect.client().restart_connector(connectorArn=arn, onlyFailedTasks=True)
-    except kafka_connect.client().exceptions.BadRequestException as error:
+        resource.client().restart_connector(connectorArn=arn, onlyFailedTasks=True)
+    except resource.client().exceptions.BadRequestException as error:
         # Something else has begun meanwhile, such as an update, which starts the tasks as well.
         return f"failed tasks, not restarted: {error}"
     return f"failed tasks restarted, {len(restarts) + 1} times by now"
 
 
 def _find(name: str) -> "ConnectorSummaryTypeDef | None":
-    pages = kafka_connect.client().get_paginator("list_connectors").paginate(connectorNamePrefix=name)
+    pages = resource.client().get_paginator("list_connectors").paginate(connectorNamePrefix=name)
     found = (connector for page in pages for connector in page.get("connectors", []))
     return next((connector for connector in found if connector["connectorName"] == name), None)
 
 
 def _failed_tasks(name: str, now: datetime) -> bool:
     """Tell whether the newest figure counts failed tasks; without one there is nothing to go by."""
-    query: MetricDataQueryTypeDef = {
-        "Id": "failed",
-        "MetricStat": {
-            "Metric": {
-                "Namespace": NAMESPACE,
-                "MetricName": FAILED_TASKS,
-                "Dimensions": [{"Name": DIMENSION, "Value": name}],
-            },
-            "Period": 60,
-            "Stat": "Maximum",
-        },
-    }
-    answer = metrics().get_metric_data(
-        MetricDataQueries=[query], StartTime=now - LOOK_BACK, EndTime=now, ScanBy="TimestampDescending"
-    )
-    values = answer["MetricDataResults"][0].get("Values", [])
+    values = figures_by_minute(name, NAMESPACE, FAILED_TASKS, "Maximum", since=LOOK_BACK, now=now).get("Values", [])
     return bool(values) and values[0] > 0
 
 
 def _restarts(arn: str) -> list[datetime]:
-    pages = kafka_connect.client().get_paginator("list_connector_operations").paginate(connectorArn=arn)
+    pages = resource.client().get_paginator("list_connector_operations").paginate(connectorArn=arn)
     return [
         operation["creationTime"]
         for page in pages

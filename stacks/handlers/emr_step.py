@@ -14,16 +14,15 @@ without loss (docs/decisions/0054-emr-step.md).
 The step's name says what it is and what it runs: `<name>-<hash of the command>-<hash of the CloudFormation request>`.
 So a delivery that comes twice, or a request whose answer was lost, finds the step of the first. Whose turn it is stands
 in the journal (journal.py): a request that CloudFormation has cancelled doesn't act any more. For which resources of a
-template the job runs is in objects (emr_owners.py): a renamed construct's job goes on when the old one is deleted.
+template the job runs is in objects (emr_steps.Owners): a renamed construct's job goes on when the old one is deleted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from stacks.handlers import emr_steps, framework, journal
-from stacks.handlers.emr_owners import Owners
-from stacks.handlers.emr_steps import ACTIVE, Steps
+from stacks.handlers import framework, journal
+from stacks.handlers.emr_steps import ACTIVE, Owners, Steps
 from stacks.handlers.framework import (
     Done,
     Event,
@@ -38,7 +37,7 @@ from stacks.handlers.framework import (
 
 # A wrong option or path ends the job within its first minute: a step that has run for this long has begun to work.
 SETTLED_SECONDS = 120
-BUSY = "the end of an earlier request's call"
+BUSY = "a call by an earlier request to finish"
 _REQUIRED = {"clusterId": str, "name": str, "arguments": list, "stopBucket": str, "stopPrefix": str}
 _OPTIONAL = {"further": list}
 
@@ -55,7 +54,7 @@ def settle(event: Event) -> Progress:
         return Waiting(BUSY)
     jobs = _jobs(wanted)
     for job in jobs:
-        Owners(emr_steps.client("s3"), job).enter(owner(event), job)
+        Owners(job).enter(owner(event), job)
     found = [_Found.of(event, Steps(job)) for job in jobs]
     stopping = [_stopped(each.steps, each.others) for each in found]
     if waiting := _together([*stopping, _elsewhere_stopped(event, jobs)]):
@@ -105,7 +104,7 @@ def remove(event: Event) -> Progress:
 
 
 def _removed(event: Event, job: Mapping[str, Any]) -> Waiting | None:
-    owners, steps = Owners(emr_steps.client("s3"), job), Steps(job)
+    owners, steps = Owners(job), Steps(job)
     if not owners.has(owner(event)):
         return None
     heir = owners.other_owner_request(owner(event))
@@ -178,7 +177,7 @@ def _elsewhere_stopped(event: Event, jobs: Sequence[Mapping[str, Any]]) -> Waiti
     names = {name for _, name in wanted}
     for job in gone:
         if job["name"] not in names:
-            Owners(emr_steps.client("s3"), job).leave(owner(event))
+            Owners(job).leave(owner(event))
     return None
 
 

@@ -1,4 +1,4 @@
-"""The steps of one streaming job on an EMR cluster: found by their names, added, and told to stop."""
+"""The steps of one streaming job on an EMR cluster: found by their names, added, told to stop; and who wants them."""
 
 import functools
 import json
@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 
 from contract.lake import STOP_FILE
 from stacks.handlers import framework
-from stacks.handlers.framework import CLIENT_CONFIG, sha256_of
+from stacks.handlers.framework import CLIENT_CONFIG, HASH_DIGITS, sha256_of
 from stacks.handlers.transient import error_code
 
 ACTIVE = frozenset({"PENDING", "CANCEL_PENDING", "RUNNING"})
@@ -71,7 +71,7 @@ class Steps:
         return f"{self._wanted['name']}-{self.content}-{sha256_of(request_id)[:8]}"
 
     def add(self, name: str) -> str:
-        """Add a step and return its id; who isn't answered looks for the step before adding it again."""
+        """Add a step and return its id. If the answer is lost, the next poll looks for the step first."""
         stop_file = f"s3://{self._wanted['stopBucket']}/{self._stop_key(name)}"
         arguments = [argument.replace(STOP_FILE, stop_file) for argument in self._wanted["arguments"]]
         added = client("emr", ONCE).add_job_flow_steps(
@@ -110,3 +110,44 @@ class Steps:
 
     def _stop_key(self, name: str) -> str:
         return f"{self._wanted['stopPrefix']}{name}"
+
+
+class Owners:
+    """For which resources of a template a table's job runs, as `wanted` (a request) names it: EMR can't tag a step.
+
+    Below the stop prefix `owners/<name>/` holds an object per custom resource that wants the job, with its request. S3
+    shows each write to the next read (its user guide, "Amazon S3 data consistency model").
+    """
+
+    def __init__(self, wanted: Mapping[str, Any]) -> None:
+        self._s3 = client("s3")
+        self._bucket = wanted["stopBucket"]
+        self._prefix = f"{wanted['stopPrefix']}owners/{wanted['name']}/"
+
+    def enter(self, owner: str, wanted: Mapping[str, Any]) -> None:
+        """Say that `owner` wants this job, and how."""
+        body = json.dumps(wanted, sort_keys=True).encode()
+        self._s3.put_object(Bucket=self._bucket, Key=self._key(owner), Body=body)
+
+    def has(self, owner: str) -> bool:
+        """Whether `owner` wants this job, and hasn't been deleted since."""
+        return self._key(owner) in self._keys()
+
+    def other_owner_request(self, owner: str) -> dict[str, Any] | None:
+        """The request of another owner: of a construct that was renamed, the one that stays."""
+        key = next((key for key in self._keys() if key != self._key(owner)), None)
+        if key is None:
+            return None
+        request: dict[str, Any] = json.loads(self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read())
+        return request
+
+    def leave(self, owner: str) -> None:
+        """`owner` doesn't want it any more."""
+        self._s3.delete_object(Bucket=self._bucket, Key=self._key(owner))
+
+    def _key(self, owner: str) -> str:
+        return self._prefix + sha256_of(owner)[:HASH_DIGITS]
+
+    def _keys(self) -> list[str]:
+        found = self._s3.list_objects_v2(Bucket=self._bucket, Prefix=self._prefix)
+        return [entry["Key"] for entry in found.get("Contents", [])]

@@ -45,7 +45,7 @@ _SERVER_ERROR = 500
 
 
 class SupersededError(ResourceError):
-    """Another request works on the resource by now. Nobody listens to this one's answer any more."""
+    """Another request works on the resource by now. CloudFormation no longer waits for this one."""
 
 
 class Store(Protocol):
@@ -211,8 +211,7 @@ def just_made(event: Event) -> bool:
     return ARN in facts and framework.now() < facts.get(_MADE, 0) + LAG_SECONDS
 
 
-def note(event: Event, **facts: Any) -> None:
-    """Write something down."""
+def record(event: Event, **facts: Any) -> None:
     _write(event, own(event).facts | facts)
 
 

@@ -16,10 +16,12 @@ from contract.tags import FORMER_OWNER, OWNER
 from plugins.source import failures
 from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all
 from plugins.workers.own_workers import OFFSETS
-from stacks.handlers import connector_name, framework, journal
-from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
+from stacks.handlers import framework, journal, life_cycle
+from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
 from stacks.handlers.kubernetes_objects import no_longer, refused
 from stacks.handlers.kubernetes_rollout import rollout
+from stacks.handlers.life_cycle import Found, Resource
+from stacks.handlers.msk_connect.changes import kept_name
 from stacks.handlers.redaction import hidden
 
 _REQUEST = {"cluster": dict, "connectorName": str, "objects": list, "connectorConfiguration": dict}
@@ -39,86 +41,89 @@ SERVER = "cdc-lake-server"
 
 
 def start(event: Event) -> dict[str, Any]:
-    return {"PhysicalResourceId": connector_name.kept(event, _wanted(event)["connectorName"])}
+    return {"PhysicalResourceId": kept_name(event, _request(event)["connectorName"])}
 
 
-def settle(event: Event) -> Progress:
-    """Take the next step from the workers and the connector as they are to what is wanted."""
-    wanted = _wanted(event)
-    if journal.busy(event):
-        return Waiting(f"what the request before has begun with {wanted['connectorName']}")
-    try:
-        return _Connector(event, wanted).settle()
-    except (UnreachableError, KubernetesError) as error:
-        return refused(event, error)
-
-
-def remove(event: Event) -> Progress:
-    """Delete the connector and its workers; what is gone or another's is nothing to do."""
-    try:
-        wanted = _wanted(event)
-    except ResourceError:
-        # A request that was refused has made nothing.
-        return Done()
-    if journal.busy(event):
-        return Waiting(f"what the request before has begun with {wanted['connectorName']}")
-    try:
-        return _Connector(event, wanted).remove()
-    except (UnreachableError, KubernetesError) as error:
-        return refused(event, error)
-
-
-def _wanted(event: Event) -> dict[str, Any]:
-    wanted = framework.request(event, required=_REQUEST, optional={})
-    if not wanted["objects"]:
-        raise ResourceError("Request: objects must name the workers'")
-    return wanted
-
-
-class _Connector:
-    """One request's view of the connector and its workers."""
+class Connector(Resource):
+    """A connector and its workers. Whose they are stand in annotations of each of its objects."""
 
     def __init__(self, event: Event, wanted: Mapping[str, Any]) -> None:
-        self._event = event
-        self._wanted = wanted
-        self._name: str = wanted["connectorName"]
+        super().__init__(event, wanted, wanted["connectorName"])
         self._objects: list[dict[str, Any]] = wanted["objects"]
-        self._namespace: str = self._objects[0]["metadata"]["namespace"]
+        self.namespace: str = self._objects[0]["metadata"]["namespace"]
         self._api = Kubernetes(Cluster.of_request(wanted["cluster"]))
         self._facts = journal.own(event).facts
 
+    @classmethod
+    def wanted_by(cls, event: Event) -> "Connector":
+        return cls(event, _request(event))
+
+    @classmethod
+    def deleted_by(cls, event: Event) -> "Connector | None":
+        try:
+            return cls(event, _request(event))
+        except ResourceError:
+            return None
+
     def settle(self) -> Progress:
-        there = self._api.get(self._deployment)
-        if there is not None and "deletionTimestamp" in there["metadata"]:
-            return Waiting(f"{self._name}: its former workers to be gone")
-        if there is None or not self._facts.get(_APPLIED):
-            self._apply(there)
-        workers = rollout(self._api, self._objects, since=self._event["Started"])
+        try:
+            return super().settle()
+        except (UnreachableError, KubernetesError) as error:
+            return refused(self.event, error)
+
+    def remove(self) -> Progress:
+        try:
+            return super().remove()
+        except (UnreachableError, KubernetesError) as error:
+            return refused(self.event, error)
+
+    def look(self) -> Found | None:
+        """Look at the first object, which is there as long as any, and at the workers."""
+        holder, workers = self._api.get(self._objects[0]), self._api.get(self._deployment) or {}
+        # A deletion goes on with workers that go already: it also deletes the connector.
+        going = self.event["RequestType"] != "Delete" and "deletionTimestamp" in workers.get("metadata", {})
+        if holder is None:
+            return Found(shown=workers, tags={}, going=True) if going else None
+        return Found(shown=workers, tags=dict(holder["metadata"].get("annotations", {})), going=going)
+
+    def make(self) -> Progress:
+        return self.next_step(Found(shown={}, tags={}))
+
+    def adopt(self, found: Found) -> None:
+        """Its objects are about to be applied, and say so then."""
+        found.tags.update(self.adopted_tags(found))
+
+    def give_to(self, owner: str, found: Found) -> None:  # noqa: ARG002  each object is asked for
+        for each in self._objects:
+            if self._api.get(each) is not None:
+                self._api.annotate(each, {FORMER_OWNER: None, OWNER: owner})
+
+    def next_step(self, found: Found) -> Progress:
+        if not found.shown or not self._facts.get(_APPLIED):
+            self._apply(found)
+        workers = rollout(self._api, self._objects, since=self.event["Started"])
         if workers.failure:
-            raise ResourceError(hidden(f"{self._name}: {workers.failure}"))
+            raise ResourceError(hidden(f"{self.name}: {workers.failure}"))
         if not workers.all_begun:
-            return Waiting(f"{self._name}: {workers.state}")
-        if self._configuration() != self._named_configuration():
-            with journal.acting(self._event):
-                self._rest("PUT", "/config", self._wanted["connectorConfiguration"])
-            return Waiting(f"{self._name}: its configuration is taken over")
+            return Waiting(f"{self.name}: {workers.state}")
+        if self._configuration() != {**self.wanted["connectorConfiguration"], "name": self.name}:
+            with journal.acting(self.event):
+                self._rest("PUT", "/config", self.wanted["connectorConfiguration"])
+            return Waiting(f"{self.name}: its configuration is taken over")
         if waiting := self._tasks() or self._steady():
             return waiting
         if not workers.complete:
-            return Waiting(f"{self._name}: {workers.state}")
-        if left := delete_all(self._api, no_longer(self._event, self._objects)):
-            return Waiting(f"{self._name}: {', '.join(left)} to be gone")
-        return Done(data={"Name": self._name})
+            return Waiting(f"{self.name}: {workers.state}")
+        if left := delete_all(self._api, no_longer(self.event, self._objects)):
+            return Waiting(f"{self.name}: {', '.join(left)} to be gone")
+        return Done(data={"Name": self.name})
 
-    def remove(self) -> Progress:
-        holder = self._api.get(self._objects[0])
-        if holder is None or not self._is_to_be_deleted(holder):
-            return Done()
-        workers = rollout(self._api, self._objects, since=self._event["Started"])
+    def delete(self, found: Found) -> Progress:  # noqa: ARG002  what is left of it is asked for
+        workers = rollout(self._api, self._objects, since=self.event["Started"])
         if workers.running and not self._facts.get(_APPLIED):
-            late = framework.now() >= self._event["Started"] + FAREWELL_SECONDS
+            late = framework.now() >= self.event["Started"] + FAREWELL_SECONDS
             try:
-                with journal.acting(self._event):
+                with journal.acting(self.event):
                     self._rest("DELETE", "")
             except KubernetesError as error:
                 if error.status != _NOT_FOUND:
@@ -127,67 +132,41 @@ class _Connector:
                 # Its configuration stays in its topic: workers of this name would go on with it.
                 if not late:
                     raise
-            journal.note(self._event, **{_APPLIED: True})
-        with journal.acting(self._event):
-            left = delete_all(self._api, [*no_longer(self._event, self._objects), *self._objects])
+            journal.record(self.event, **{_APPLIED: True})
+        with journal.acting(self.event):
+            left = delete_all(self._api, [*no_longer(self.event, self._objects), *self._objects])
         if left or workers.pods:
-            return Waiting(f"{self._name}: {', '.join(left) or 'its workers'} to be gone")
+            return Waiting(f"{self.name}: {', '.join(left) or 'its workers'} to be gone")
         return Done()
 
     @property
     def _deployment(self) -> dict[str, Any]:
         return next(each for each in self._objects if each["kind"] == "Deployment")
 
-    def _apply(self, there: Mapping[str, Any] | None) -> None:
+    def _apply(self, found: Found) -> None:
         """Bring the objects up to date, once in a request, and say whose they are."""
-        holder = self._api.get(self._objects[0])
-        server = self._wanted["connectorConfiguration"].get("database.hostname")
-        owners = self._owners(holder) | ({SERVER: server} if server else {})
-        self._check_offsets(owners, there)
-        with journal.acting(self._event, **{_APPLIED: True}):
+        server = self.wanted["connectorConfiguration"].get("database.hostname")
+        annotations = {OWNER: framework.owner(self.event)} | ({SERVER: server} if server else {})
+        if self.event["RequestType"] == "Create" and FORMER_OWNER in found.tags:
+            annotations[FORMER_OWNER] = found.tags[FORMER_OWNER]
+        self._check_offsets(server, found.shown)
+        with journal.acting(self.event) as facts:
             for each in self._objects:
-                metadata = {**each["metadata"], "annotations": owners}
+                metadata = {**each["metadata"], "annotations": annotations}
                 self._api.apply({**each, "metadata": metadata})
+            facts[_APPLIED] = True
 
-    def _owners(self, holder: Mapping[str, Any] | None) -> dict[str, str]:
-        """The annotations that say whose it is. Raises ResourceError when it is another stack's, or nobody's."""
-        own = framework.owner(self._event)
-        if holder is None:
-            return {OWNER: own}
-        present = holder["metadata"].get("annotations", {})
-        stack, _, construct = present.get(OWNER, "").partition("/")
-        if stack == framework.stack_name(self._event) and construct != self._event["LogicalResourceId"]:
-            # A construct was renamed. CloudFormation deletes the former one next, or this one in a rollback.
-            return {OWNER: own, FORMER_OWNER: present[OWNER]}
-        framework.check_owner(self._event, self._name, present)
-        return {OWNER: own}
-
-    def _is_to_be_deleted(self, holder: dict[str, Any]) -> bool:
-        """Whether a Delete means this, as kafka_connect.is_to_be_deleted has it."""
-        present, own = holder["metadata"].get("annotations", {}), framework.owner(self._event)
-        has, former = present.get(OWNER), present.get(FORMER_OWNER)
-        if own not in (has, former):
-            return False
-        if has == own and former in (None, own):
-            return True
-        owners = {OWNER: former if has == own else has}
-        with journal.acting(self._event):
-            for each in self._objects:
-                if self._api.get(each) is not None:
-                    self._api.annotate(each, {FORMER_OWNER: None, **owners})
-        return False
-
-    def _check_offsets(self, owners: Mapping[str, str], there: Mapping[str, Any] | None) -> None:
+    def _check_offsets(self, server: str | None, there: Mapping[str, Any]) -> None:
         """Raise ResourceError for another topic of offsets while the source is the same: it would begin again.
 
         Compared with the workers that are there, which a rollback may have to bring back.
         """
-        if there is None or SERVER not in owners:
+        if not there or server is None:
             return
         kept, next_one = _offset_topic(there), _offset_topic(self._deployment)
-        if there["metadata"].get("annotations", {}).get(SERVER) == owners[SERVER] and kept != next_one:
+        if there["metadata"].get("annotations", {}).get(SERVER) == server and kept != next_one:
             raise ResourceError(
-                f"a change of its workers would lose the offsets of {self._name}, which are in {kept}: {OFFSETS} must "
+                f"a change of its workers would lose the offsets of {self.name}, which are in {kept}: {OFFSETS} must "
                 "stay what it is"
             )
 
@@ -201,17 +180,13 @@ class _Connector:
             raise
         return found
 
-    def _named_configuration(self) -> dict[str, str]:
-        """The one that is wanted, as Connect says it back."""
-        return {**self._wanted["connectorConfiguration"], "name": self._name}
-
     def _tasks(self) -> Waiting | None:
         """What there is to wait for until all tasks run. Raises ResourceError when one keeps failing."""
         try:
             status = self._rest("GET", "/status")
         except KubernetesError as error:
             if error.status == _NOT_FOUND:
-                return Waiting(f"{self._name}: its first status")
+                return Waiting(f"{self.name}: its first status")
             raise
         if status["connector"]["state"] in _AT_REST:
             return None
@@ -221,31 +196,38 @@ class _Connector:
             return self._again(failed)
         states = sorted({part["state"] for part in parts})
         if not status["tasks"] or states != ["RUNNING"]:
-            return Waiting(f"{self._name}: {len(status['tasks'])} tasks, {', '.join(states)}")
+            return Waiting(f"{self.name}: {len(status['tasks'])} tasks, {', '.join(states)}")
         return None
 
     def _again(self, failed: list[dict[str, Any]]) -> Waiting:
-        trace, configuration = str(failed[0].get("trace", "")), self._wanted["connectorConfiguration"]
+        trace, configuration = str(failed[0].get("trace", "")), self.wanted["connectorConfiguration"]
         reason = hidden(failures.reason(trace, configuration))
         restarts = int(self._facts.get(_RESTARTED, 0))
         if restarts >= RESTARTS:
-            raise ResourceError(f"{self._name}: {len(failed)} of its tasks keep failing: {reason}")
+            raise ResourceError(f"{self.name}: {len(failed)} of its tasks keep failing: {reason}")
         facts: dict[str, Any] = {_RESTARTED: restarts + 1, _RUNNING_SINCE: None}
-        with journal.acting(self._event, **facts):
+        with journal.acting(self.event, **facts):
             self._rest("POST", "/restart?includeTasks=true&onlyFailed=true")
-        return Waiting(f"{self._name}: started again after: {reason}")
+        return Waiting(f"{self.name}: started again after: {reason}")
 
     def _steady(self) -> Waiting | None:
         since = self._facts.get(_RUNNING_SINCE)
         if since is None:
-            journal.note(self._event, **{_RUNNING_SINCE: framework.now()})
+            journal.record(self.event, **{_RUNNING_SINCE: framework.now()})
         if since is None or framework.now() < float(since) + STEADY_SECONDS:
-            return Waiting(f"{self._name}: its tasks run; whether they go on")
+            return Waiting(f"{self.name}: its tasks run; whether they go on")
         return None
 
     def _rest(self, method: str, path: str, body: Any = None) -> Any:
-        place = f"/connectors/{quote(self._name)}{path}"
-        return self._api.through_service(method, self._namespace, self._name, place, body)
+        place = f"/connectors/{quote(self.name)}{path}"
+        return self._api.through_service(method, self.namespace, self.name, place, body)
+
+
+def _request(event: Event) -> dict[str, Any]:
+    wanted = framework.request(event, required=_REQUEST, optional={})
+    if not wanted["objects"]:
+        raise ResourceError("Request: objects must name the workers'")
+    return wanted
 
 
 def _offset_topic(deployment: Mapping[str, Any]) -> str | None:
@@ -254,6 +236,6 @@ def _offset_topic(deployment: Mapping[str, Any]) -> str | None:
     return next((entry.get("value") for entry in variables if entry["name"] == OFFSETS), None)
 
 
-_handler = Handler(start=start, settle=settle, remove=remove, claim=journal.claim, check=journal.check)
+_handler = life_cycle.handler(start, Connector.wanted_by, Connector.deleted_by)
 on_event = _handler.on_event
 is_complete = _handler.is_complete

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -20,31 +20,19 @@ from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError,
 from plugins.workers.own_workers import REST_PORT
 from plugins.workers.worker_health import DIMENSION, FAILED, FOLLOWS_SLOT, RATES, RESTARTS, RUNNING
 from stacks.handlers import framework
-from stacks.handlers.connector_restarts import REMEMBERED, metrics, pause_after
-from stacks.handlers.transient import CALL_ERRORS
+from stacks.handlers.connector_restarts import REMEMBERED, each_connector, figures_by_minute, metrics, seconds_left
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.type_defs import MetricDatumTypeDef
 
-_MINUTE_S = 60
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
 
 def handler(_event: Mapping[str, Any], _context: object) -> dict[str, str]:
-    """Look after each connector; returns what was done by its name. Raises the last error after all had their turn."""
+    """Look after each connector; returns what was done by its name."""
     api, namespace = Kubernetes(Cluster.of_request(json.loads(os.environ["CLUSTER"]))), os.environ["NAMESPACE"]
-    done: dict[str, str] = {}
-    failure: Exception | None = None
-    for name in os.environ["CONNECTORS"].split(","):
-        try:
-            done[name] = _look_after(api, namespace, name)
-        except (*CALL_ERRORS, KubernetesError, UnreachableError) as error:
-            done[name], failure = f"not looked after: {error}", error
-        _log.info("%s: %s", name, done[name])
-    if failure is not None:
-        raise failure
-    return done
+    return each_connector(lambda name: _look_after(api, namespace, name), KubernetesError, UnreachableError)
 
 
 def _look_after(api: Kubernetes, namespace: str, name: str) -> str:
@@ -60,10 +48,11 @@ def _look_after(api: Kubernetes, namespace: str, name: str) -> str:
         _publish(name, figures)
         return f"{len(states)} tasks, none has failed"
     now = datetime.fromtimestamp(framework.now(), tz=UTC)
-    restarts = _restarts(name, now)
-    if restarts and (left := max(restarts) + pause_after(restarts, now) - now) > timedelta(0):
+    known = figures_by_minute(name, os.environ["METRICS"], RESTARTS, "Sum", since=REMEMBERED, now=now)
+    restarts = list(known.get("Timestamps", []))
+    if (left := seconds_left(restarts, now)) > 0:
         _publish(name, figures)
-        return f"failed tasks, to be restarted in {left.total_seconds():.0f} s"
+        return f"failed tasks, to be restarted in {left:.0f} s"
     _publish(name, {**figures, RESTARTS: 1.0})
     api.through_service("POST", namespace, name, f"{place}/restart?includeTasks=true&onlyFailed=true")
     return f"failed tasks restarted, {len(restarts) + 1} times by now"
@@ -93,25 +82,3 @@ def _publish(name: str, figures: Mapping[str, float]) -> None:
         for metric, value in figures.items()
     ]
     metrics().put_metric_data(Namespace=os.environ["METRICS"], MetricData=data)
-
-
-def _restarts(name: str, now: datetime) -> list[datetime]:
-    answer = metrics().get_metric_data(
-        MetricDataQueries=[
-            {
-                "Id": "restarts",
-                "MetricStat": {
-                    "Metric": {
-                        "Namespace": os.environ["METRICS"],
-                        "MetricName": RESTARTS,
-                        "Dimensions": [{"Name": DIMENSION, "Value": name}],
-                    },
-                    "Period": _MINUTE_S,
-                    "Stat": "Sum",
-                },
-            }
-        ],
-        StartTime=now - REMEMBERED,
-        EndTime=now,
-    )
-    return list(answer["MetricDataResults"][0].get("Timestamps", []))

@@ -45,7 +45,6 @@ class ProcessingStack(Stack):
         super().__init__(scope, id_, **kwargs)
         self._environment = environment
         self._settings = environment.processing
-        self._lake = lake
         self._database = database
         # The buckets are named, not imported: what a stack imports can't be changed while it does.
         self.add_stack_dependency(lake)

@@ -1,7 +1,7 @@
 import pytest
 
-from capture import personal
-from capture.selection import Patterns, SelectionError
+from capture.entry import is_secret, may_be_personal
+from capture.obstacles import Patterns, SelectionError
 from db.source.catalogue import TableName
 
 TABLES = [TableName("public", "orders"), TableName("public", "order_log"), TableName("Sales Dept", "a.b")]
@@ -32,10 +32,10 @@ def test_a_pattern_that_means_no_table_is_one_line() -> None:
 
 @pytest.mark.parametrize("name", ["email", "e_mail", "phone2", "home_phone", "first_name", "date_of_birth", "address"])
 def test_a_name_may_say_personal_data(name: str) -> None:
-    assert personal.is_personal(name)
+    assert may_be_personal(name)
 
 
 @pytest.mark.parametrize("name", ["address_id", "female", "order_id", "company", "filename", "spin", "mailing_list_id"])
 def test_a_name_that_only_looks_like_it_says_nothing(name: str) -> None:
-    assert not personal.is_personal(name)
-    assert not personal.is_secret(name)
+    assert not may_be_personal(name)
+    assert not is_secret(name)

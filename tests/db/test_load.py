@@ -13,7 +13,9 @@ from typing import Any
 import psycopg2
 import pytest
 from psycopg2.extras import LogicalReplicationConnection
+from typer.testing import CliRunner, Result
 
+from cli.__main__ import app
 from contract.errors import CANNOT
 from db.connecting import connect
 from db.errors import LoadError
@@ -40,25 +42,20 @@ STATE = """
 """
 
 
-def load_cli(parameters: ConnectionParameters, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def target(parameters: ConnectionParameters) -> list[str]:
+    return ["--host", parameters["host"], "--port", str(parameters["port"]), "--dbname", parameters["dbname"]]
+
+
+def load_cli(parameters: ConnectionParameters, *options: str, **environment: str) -> Result:
     """Run `./lake source load`; no terminal, as in a script."""
-    target = ["--host", parameters["host"], "--port", str(parameters["port"]), "--dbname", parameters["dbname"]]
     secret = {"PGPASSWORD": parameters["password"], "CDC_CONNECTOR_PASSWORD": CONNECTOR_PASSWORD}
-    return subprocess.run(
-        [sys.executable, "-m", "cli", "source", "load", *target, "--user", parameters["user"], *options],
-        cwd=ROOT,
-        env={**os.environ, **secret, **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    command = ["source", "load", *target(parameters), "--user", parameters["user"], *options]
+    return CliRunner().invoke(app, command, env={**secret, **environment})
 
 
-def assert_refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
+def assert_refused(done: Result, *words: str) -> None:
     """CANNOT, one line that says what and what to do, no traceback."""
-    assert done.returncode == CANNOT, done.stderr
+    assert done.exit_code == CANNOT, done.stderr
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: ")
@@ -96,7 +93,7 @@ def loaded(loaded_database: ConnectionParameters) -> Iterator[ConnectionParamete
 
 def test_a_load_reports_what_it_did(database: ConnectionParameters) -> None:
     done = load_cli(database, "--yes", "--scale", "2")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert "1,658 order events" in done.stdout
     assert ask(database, "SELECT count(*) FROM cdc_events") == 1658, "the search path finds the schema"
     assert ask(
@@ -110,7 +107,7 @@ def test_a_load_reports_what_it_did(database: ConnectionParameters) -> None:
 @WITHOUT_DUMP
 def test_the_real_dump_loads(database: ConnectionParameters) -> None:
     done = load_cli(database, "--yes", "--from", str(NORTHWIND))
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert "829 order events" in done.stdout
     assert ask(database, "SELECT address FROM customers WHERE customer_id = 'VINET'") == "59 rue de l'Abbaye"
 
@@ -135,7 +132,7 @@ def test_a_dump_of_a_loaded_database_loads_again(postgres: Postgres, shop: Shop,
 def test_replace_tells_a_waiting_slot_that_the_old_orders_are_gone(shop: Shop) -> None:
     shop.commit("INSERT INTO orders (order_id) VALUES (1)")
     done = load_cli(shop.parameters, "--yes", "--replace")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     events = shop.events()
     assert [event.op for event in events] == ["d"] * 830 + ["c"] * 829
     assert {event.order_id for event in events[:830]} - {event.order_id for event in events[830:]} == {1}
@@ -163,7 +160,7 @@ def test_a_role_that_is_there_gets_the_new_password(database: ConnectionParamete
 def test_no_password_reaches_the_servers_log_or_the_output(database: ConnectionParameters, postgres_log: Path) -> None:
     secret = secrets.token_urlsafe(16)
     done = load_cli(database, "--yes", CDC_CONNECTOR_PASSWORD=secret, PGOPTIONS="-c log_statement=all")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     log = postgres_log.read_text()
     assert "ROLE" in log
     assert "SCRAM-SHA-256" in log, "the statement that sets the password is logged, with a verifier"
@@ -172,25 +169,31 @@ def test_no_password_reaches_the_servers_log_or_the_output(database: ConnectionP
         assert database["password"] not in text
 
 
-def test_wrong_password(unchanged: ConnectionParameters) -> None:
-    assert_refused(load_cli(unchanged, "--yes", PGPASSWORD="wrong"), "password authentication failed", "check the user")
+@pytest.mark.parametrize(
+    ("options", "environment", "words"),
+    [
+        ((), {"PGPASSWORD": "wrong"}, ["password authentication failed", "check the user"]),
+        (("--host", "nowhere.invalid"), {}, ["nowhere.invalid", "host name"]),
+        (("--dbname", "nowhere"), {}, ['database "nowhere" does not exist', "--dbname"]),
+        ((), {"PGPASSWORD": ""}, ["set PGPASSWORD"]),
+        ((), {"CDC_CONNECTOR_PASSWORD": ""}, ["set CDC_CONNECTOR_PASSWORD"]),
+        (("--scale", "2", "--from", "x.sql"), {}, ["doesn't go with --from"]),
+    ],
+)
+def test_what_cant_be_loaded_into_or_isnt_said(
+    unchanged: ConnectionParameters, options: tuple[str, ...], environment: dict[str, str], words: list[str]
+) -> None:
+    assert_refused(load_cli(unchanged, "--yes", *options, **environment), *words)
+
+
+def test_a_script_confirms(unchanged: ConnectionParameters) -> None:
+    assert_refused(load_cli(unchanged), "confirm with --yes")
 
 
 def test_nobody_listens(unchanged: ConnectionParameters) -> None:
-    nowhere: ConnectionParameters = {**unchanged, "port": free_port()}
-    assert_refused(
-        load_cli(nowhere, "--yes"), f"127.0.0.1:{nowhere['port']}", "Connection refused", "is PostgreSQL running"
-    )
-
-
-def test_unknown_host(unchanged: ConnectionParameters) -> None:
-    assert_refused(load_cli({**unchanged, "host": "nowhere.invalid"}, "--yes"), "nowhere.invalid", "host name")
-
-
-def test_unknown_database(unchanged: ConnectionParameters) -> None:
-    assert_refused(
-        load_cli({**unchanged, "dbname": "nowhere"}, "--yes"), 'database "nowhere" does not exist', "--dbname"
-    )
+    port = free_port()
+    refusal = load_cli(unchanged, "--yes", "--port", str(port))
+    assert_refused(refusal, f"127.0.0.1:{port}", "Connection refused", "is PostgreSQL running")
 
 
 def test_a_password_leaves_this_machine_only_over_tls(unchanged: ConnectionParameters) -> None:
@@ -280,21 +283,6 @@ def test_a_failed_replace_leaves_the_old_load(loaded: ConnectionParameters, tmp_
     assert ask(loaded, "SELECT count(*) FROM datalake.cdc_events") == 829
 
 
-@pytest.mark.parametrize(
-    ("options", "environment", "reason"),
-    [
-        ((), {}, "confirm with --yes"),
-        (("--yes",), {"PGPASSWORD": ""}, "set PGPASSWORD"),
-        (("--yes",), {"CDC_CONNECTOR_PASSWORD": ""}, "set CDC_CONNECTOR_PASSWORD"),
-        (("--yes", "--scale", "2", "--from", "x.sql"), {}, "doesn't go with --from"),
-    ],
-)
-def test_what_a_script_must_say(
-    unchanged: ConnectionParameters, options: tuple[str, ...], environment: dict[str, str], reason: str
-) -> None:
-    assert_refused(load_cli(unchanged, *options, **environment), reason)
-
-
 def test_a_lock_that_isnt_given_up_ends_the_load(loaded: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("db.connecting.LOCK_TIMEOUT_S", 1)
     with contextlib.closing(psycopg2.connect(**loaded)) as reader, reader.cursor() as cursor:
@@ -325,9 +313,8 @@ def test_at_a_terminal_it_asks_and_shows_no_password(database: ConnectionParamet
         "Password for the role cdc_connector: ": CONNECTOR_PASSWORD,
         "Repeat for confirmation: ": CONNECTOR_PASSWORD,
     }
-    target = ["--host", database["host"], "--port", str(database["port"]), "--dbname", database["dbname"]]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "CDC_"))}
-    command = [sys.executable, "-m", "cli", "source", "load", *target]
+    command = [sys.executable, "-m", "cli", "source", "load", *target(database)]
     screen, terminal = os.openpty()
     # A session of its own, so that getpass finds no other terminal than this one.
     with subprocess.Popen(
@@ -364,10 +351,9 @@ def answer(screen: int, dialogue: Mapping[str, str]) -> str:
 
 def test_at_a_terminal_no_is_no(unchanged: ConnectionParameters) -> None:
     screen, terminal = os.openpty()
-    target = ["--host", unchanged["host"], "--port", str(unchanged["port"]), "--dbname", unchanged["dbname"]]
     os.write(screen, b"n\n")
     done = subprocess.run(
-        [sys.executable, "-m", "cli", "source", "load", *target],
+        [sys.executable, "-m", "cli", "source", "load", *target(unchanged)],
         cwd=ROOT,
         stdin=terminal,
         capture_output=True,

@@ -21,7 +21,7 @@ from operate.changes.update_rules import (
 from operate.changes.values import Change, NoOtherValueError, changes, settings
 from settings.environment import Environment
 from settings.load import load
-from stacks.handlers import connector_changes
+from stacks.handlers.msk_connect.changes import FIXED as CONNECTORS_FIXED
 
 ENVIRONMENTS = ["dev", "prod"]
 
@@ -187,8 +187,8 @@ def test_the_facts_are_of_properties_that_there_are_and_say_where_from() -> None
 
 
 def test_what_makes_a_connector_anew_is_what_its_handler_says() -> None:
-    assert FIXED == connector_changes.FIXED
-    assert {fact.path[0] for fact in CUSTOM["Custom::Connector"]} == {"connectorName", *connector_changes.FIXED}
+    assert FIXED == CONNECTORS_FIXED
+    assert {fact.path[0] for fact in CUSTOM["Custom::Connector"]} == {"connectorName", *CONNECTORS_FIXED}
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

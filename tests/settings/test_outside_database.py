@@ -40,6 +40,11 @@ def test_a_server_of_rds_is_known_by_its_own_regions_authority(project: Project)
     assert source_settings(environment, erp).database_name == "erp_live"
 
 
+def test_a_database_may_have_any_name_that_postgresql_connects_to(project: Project) -> None:
+    environment = project.add("crm", *CRM, 'name = "My-Shop"').load()
+    assert source_connector(source_settings(environment, environment.pipelines[1]))["database.dbname"] == "My-Shop"
+
+
 def test_the_environments_own_cluster_stays_what_it_is(project: Project) -> None:
     environment = project.add("crm", *CRM).load()
     orders, _ = environment.pipelines

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -46,20 +47,6 @@ class FakeWorker:
         self.running = dict(configuration)
 
 
-class FakeCursor:
-    """Stands in for the connection and its cursor, which nobody asks."""
-
-    def cursor(self) -> "FakeCursor":
-        return self
-
-    def close(self) -> None: ...
-
-    def __enter__(self) -> "FakeCursor":
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-
 class Change:
     """A change of tables on which `capture_added` only notes what it is asked to read, or fails."""
 
@@ -67,7 +54,7 @@ class Change:
         self.noted = folder / "to-read.json"
         self.read: list[str] = []
         self.failing = False
-        monkeypatch.setattr(changed_tables, "connect", lambda _parameters: FakeCursor())
+        monkeypatch.setattr(changed_tables, "committing", lambda _parameters: nullcontext())
         monkeypatch.setattr(changed_tables, "slot_session", lambda _cursor, _slot: self.worker.session)
         monkeypatch.setattr(changed_tables, "capture_added", self._capture)
 

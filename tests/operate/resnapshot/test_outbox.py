@@ -1,6 +1,7 @@
 """A re-snapshot on AWS: what it is told of an environment, and how it tells MSK Connect."""
 
 import json
+import time
 from collections.abc import Iterator
 
 import boto3
@@ -18,8 +19,8 @@ from operate.resnapshot.outbox import newest_position
 from settings.environment import Environment
 from tests.operate.test_outputs import deploy, environment, without_credentials  # noqa: F401
 from tests.stacks.handlers.clients import client
-from tests.stacks.handlers.connector_requests import connector_request
-from tests.stacks.handlers.kafkaconnect_backend import KafkaConnect
+from tests.stacks.handlers.msk_connect.connector_requests import connector_request
+from tests.stacks.handlers.msk_connect.service import KafkaConnect
 
 REGION = "ap-southeast-2"
 
@@ -35,7 +36,7 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[boto3.Session]:
 
 @pytest.fixture
 def connect() -> Iterator[KafkaConnect]:
-    backend, service = KafkaConnect(), client("kafkaconnect")
+    backend, service = KafkaConnect(time.time), client("kafkaconnect")
     service.meta.events.register_first("before-send.kafkaconnect", backend.handle)
     yield backend
     service.meta.events.unregister("before-send.kafkaconnect", backend.handle)

@@ -36,13 +36,6 @@ sha256 = ""
 """
 
 
-def test_the_pinned_versions_are_the_measured_ones() -> None:
-    versions = load_versions()
-    assert versions.debezium.version == "3.7.0.Final"
-    assert versions.lenses_s3.version == "11.7.2"
-    assert versions.lenses_s3.file == "kafka-connect-aws-s3-11.7.2.zip"
-
-
 def test_aws_and_the_local_platform_run_the_same_debezium() -> None:
     debezium = load_versions().debezium
     locked = json.loads(JARS_LOCK.read_text())["debezium"][debezium.file]

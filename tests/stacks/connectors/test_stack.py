@@ -19,8 +19,8 @@ from settings.load import load
 from stacks.connectors.worker_file import properties_file
 from stacks.gate import plain_text
 from stacks.gate.template import LATER, decoded
-from stacks.handlers.connector_changes import CONFIGURATION, FIXED, WORKER_SETTINGS
 from stacks.handlers.journal import REMEMBERED_SECONDS, VARIABLE
+from stacks.handlers.msk_connect.changes import CONFIGURATION, FIXED, WORKER_SETTINGS
 from stacks.provider import JOURNAL_KEYS, JOURNAL_VARIABLE
 from tests.stacks.conftest import Synthesized
 

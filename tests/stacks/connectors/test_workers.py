@@ -31,10 +31,10 @@ from tests.broker import RunningBroker, running_broker
 from tests.conftest import execute
 from tests.stacks.connectors.groups import group
 from tests.stacks.connectors.workers import PASSWORD, RealRest, Workers
-from tests.stacks.handlers import deployment
-from tests.stacks.handlers.deployment import Clock, Resource, failing
+from tests.stacks.handlers import cloudformation
+from tests.stacks.handlers.cloudformation import Clock, Stack, World, failing
 from tests.stacks.handlers.journal_store import MemoryStore
-from tests.stacks.handlers.kubernetes_cluster import FakeCluster
+from tests.stacks.handlers.kubernetes.cluster import FakeCluster
 from tests.tls import Authority, encrypted
 from tests.waiting import wait_until
 
@@ -141,12 +141,13 @@ def rest(workers: Workers, world: FakeCluster) -> RealRest:
 
 
 @pytest.fixture
-def source(rest: RealRest, world: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> Resource:
+def source(rest: RealRest, world: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> Stack:
     """The connector's custom resource, whose cluster is in memory and whose workers are real."""
     clock, records = Clock(), MemoryStore()
     monkeypatch.setattr(framework, "now", clock)
     # The workers are real, and so is the time that they take: a second of the clock is one.
-    monkeypatch.setattr(deployment, "POLL_SECONDS", 1)
+    monkeypatch.setattr(cloudformation, "POLL_SECONDS", 1)
+    monkeypatch.setenv("DEADLINE_SECONDS", "200")
     monkeypatch.setattr(journal, "store", lambda: records)
     monkeypatch.setattr(kubernetes_connector, "Kubernetes", lambda _cluster: rest)
 
@@ -154,7 +155,7 @@ def source(rest: RealRest, world: FakeCluster, monkeypatch: pytest.MonkeyPatch) 
         world.tick()
         time.sleep(1)
 
-    return Resource(handler=kubernetes_connector, clock=clock, tick=tick)
+    return Stack(World(clock, tick), kubernetes_connector)
 
 
 def source_as_deployed(settings: SourceSettings) -> dict[str, str]:
@@ -198,7 +199,7 @@ def insert(database: ConnectionParameters, first: int, last: int, *, pause_s: fl
 
 def test_a_killed_worker_loses_nothing_one_that_is_told_to_stop_repeats_nothing_and_a_failed_task_is_told_of(
     workers: Workers,
-    source: Resource,
+    source: Stack,
     rest: RealRest,
     settings: SourceSettings,
     broker: RunningBroker,
@@ -223,7 +224,7 @@ def test_a_killed_worker_loses_nothing_one_that_is_told_to_stop_repeats_nothing_
     wait_until(lambda: ids_in(broker) == set(range(LATER)))
 
     workers.start(first)
-    reason = failing(source, request(settings, **{"publication.name": "gone"}), update=True)
+    reason = failing(source.update, request(settings, **{"publication.name": "gone"}))
     assert f"{NAME}: 1 of its tasks keep failing: " in reason
     assert "the publication is gone, or was made again after the slot" in reason
     # The rollback has brought the configuration back, and its task runs.

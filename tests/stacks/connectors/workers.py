@@ -24,7 +24,7 @@ from plugins.workers.own_workers import ADDRESS, BROKERS, OFFSETS, worker_proper
 from plugins.workers.worker_classes import WORKER_HEALTH, resources
 from plugins.workers.worker_health import PATH
 from stacks.connectors.worker_file import properties_file
-from tests.stacks.handlers.kubernetes_cluster import FakeKubernetes
+from tests.stacks.handlers.kubernetes.cluster import FakeKubernetes
 
 HEAP_MB = 320
 ANSWER_S = 30

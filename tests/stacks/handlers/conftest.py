@@ -1,3 +1,7 @@
+"""The services around the handlers, in memory, and the time that they share."""
+
+import functools
+import time
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -6,24 +10,15 @@ import pytest
 from moto import mock_aws
 from moto.core.models import MockAWS
 
-from stacks.handlers import connector, connector_log, framework, journal, kafka_connect, plugin_archive
+from stacks.handlers import connector, emr_steps, framework, journal, kubernetes_connector, kubernetes_objects
+from stacks.handlers.msk_connect import archive, log, resource
 from tests.stacks.handlers.clients import client
-from tests.stacks.handlers.connector_requests import connector_request
-from tests.stacks.handlers.deployment import Clock, Resource
-from tests.stacks.handlers.histories import World
+from tests.stacks.handlers.cloudformation import Clock, Stack, World
+from tests.stacks.handlers.emr_step.cluster import Cluster, running_cluster
 from tests.stacks.handlers.journal_store import MemoryStore
-from tests.stacks.handlers.kafkaconnect_backend import KafkaConnect
-
-
-@pytest.fixture
-def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaConnect]:
-    """MSK Connect without anything in it."""
-    backend, service = KafkaConnect(), client("kafkaconnect")
-    monkeypatch.setattr(kafka_connect, "client", lambda: service)
-    monkeypatch.setattr(connector_log, "client", _no_log)
-    service.meta.events.register_first("before-send.kafkaconnect", backend.handle)
-    yield backend
-    service.meta.events.unregister("before-send.kafkaconnect", backend.handle)
+from tests.stacks.handlers.kubernetes.cluster import FakeCluster, FakeKubernetes
+from tests.stacks.handlers.msk_connect.connector_requests import connector_request
+from tests.stacks.handlers.msk_connect.service import KafkaConnect
 
 
 @pytest.fixture
@@ -32,6 +27,36 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setattr(framework, "now", clock)
     monkeypatch.setattr(framework, "sleep", clock.sleep)
     return clock
+
+
+@pytest.fixture
+def records(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
+    """What requests have written down; test_journal.py holds it to what S3 does."""
+    kept = MemoryStore()
+    monkeypatch.setattr(journal, "store", lambda: kept)
+    return kept
+
+
+@pytest.fixture
+def world(clock: Clock, records: MemoryStore) -> World:  # noqa: ARG001
+    """CloudFormation and CDK's waiters; fixtures of services let their time pass with it."""
+    return World(clock)
+
+
+@pytest.fixture
+def connect(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaConnect]:
+    """MSK Connect without anything in it."""
+    backend, service = KafkaConnect(world.clock), client("kafkaconnect")
+    world.tick = backend.tick
+    monkeypatch.setattr(resource, "client", lambda: service)
+    monkeypatch.setattr(log, "client", _no_log)
+    service.meta.events.register_first("before-send.kafkaconnect", backend.handle)
+    yield backend
+    service.meta.events.unregister("before-send.kafkaconnect", backend.handle)
+
+
+def _no_log() -> None:
+    raise AssertionError("a connector failed, and the test has no log for it: use the fixture `aws`")
 
 
 @pytest.fixture(scope="module")
@@ -45,31 +70,38 @@ def moto_services() -> Iterator[MockAWS]:
 def aws(connect: KafkaConnect, moto_services: MockAWS, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
     """moto's S3 and CloudWatch Logs without anything in them; its patches come after those of `connect`."""
     moto_services.reset()
-    monkeypatch.setattr(plugin_archive, "s3", lambda: client("s3"))
-    monkeypatch.setattr(connector_log, "client", lambda: client("logs"))
+    monkeypatch.setattr(archive, "s3", lambda: client("s3"))
+    monkeypatch.setattr(log, "client", lambda: client("logs"))
 
 
 @pytest.fixture
-def records(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
-    """What requests have written down; test_journal.py holds it to what S3 does."""
-    kept = MemoryStore()
-    monkeypatch.setattr(journal, "store", lambda: kept)
-    return kept
+def emr(world: World, moto_services: MockAWS, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    """An EMR cluster without a step."""
+    moto_services.reset()
+    monkeypatch.setattr(emr_steps, "client", lambda service, _config=None: client(service))
+    # moto's S3 has the real time.
+    world.clock.seconds = time.time()
+    with running_cluster(world.clock) as cluster:
+        world.tick = cluster.tick
+        yield cluster
 
 
 @pytest.fixture
-def world(connect: KafkaConnect, clock: Clock, records: MemoryStore) -> World:  # noqa: ARG001
-    """CloudFormation and CDK's waiters around MSK Connect."""
-    connect.clock = clock
-    return World(clock, connect.tick)
+def eks(world: World, monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
+    """A Kubernetes cluster without anything in it."""
+    cluster = FakeCluster()
+    world.tick = cluster.tick
+    for module in (kubernetes_connector, kubernetes_objects):
+        monkeypatch.setattr(module, "Kubernetes", functools.partial(FakeKubernetes, cluster))
+    return cluster
 
 
 @pytest.fixture
-def resource(connect: KafkaConnect, clock: Clock, records: MemoryStore) -> Callable[..., Resource]:  # noqa: ARG001
-    """Make a custom resource of a handler."""
+def make(world: World) -> Callable[..., Stack]:
+    """Make a stack with a custom resource of a handler."""
 
-    def make(handler: ModuleType, **options: Any) -> Resource:
-        return Resource(handler=handler, clock=clock, tick=connect.tick, **options)
+    def make(handler: ModuleType, **options: Any) -> Stack:
+        return Stack(world, handler, **options)
 
     return make
 
@@ -81,10 +113,6 @@ def wanted(connect: KafkaConnect) -> dict[str, Any]:
 
 
 @pytest.fixture
-def source(resource: Callable[..., Resource]) -> Resource:
+def source(world: World, connect: KafkaConnect) -> Stack:  # noqa: ARG001
     """A connector that isn't deployed yet."""
-    return resource(connector)
-
-
-def _no_log() -> None:
-    raise AssertionError("a connector failed, and the test has no log for it: use the fixture `aws`")
+    return Stack(world, connector)

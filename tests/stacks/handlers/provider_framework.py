@@ -25,6 +25,33 @@ class UserError(Exception):
     """Lambda says that the user's function failed: it raised, or it is no more."""
 
 
+# How a call of a service may end: it did what it was asked for, and its answer got lost; or Lambda died after that, or
+# before it was asked.
+LOST, DEATH, EARLY_DEATH = "lost", "death", "early death"
+# Or Lambda died while the service was at it, which takes a minute.
+SLOW = "slow"
+
+
+class LambdaDeathError(BaseException):
+    """The function that called is no more; no handler's `except` sees that."""
+
+
+class Later:
+    """What a service is at when the function that called is no more: done at the second tick from then on."""
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[int, Callable[[], object]]] = []
+
+    def add(self, step: Callable[[], object]) -> None:
+        self._steps.append((2, step))
+
+    def tick(self) -> None:
+        due = [step for ticks, step in self._steps if ticks == 1]
+        self._steps = [(ticks - 1, step) for ticks, step in self._steps if ticks > 1]
+        for step in due:
+            step()
+
+
 @dataclass(frozen=True)
 class Answer:
     """What CloudFormation is told. `reason` is the handler's own words, when it failed."""
@@ -69,13 +96,13 @@ def on_timeout(waiting: Payload) -> Answer:
     return Answer("FAILED", waiting["PhysicalResourceId"], {}, "Operation timed out")
 
 
-def user_function(handler: ModuleType, name: str, dies: type[BaseException]) -> UserFunction:
+def user_function(handler: ModuleType, name: str) -> UserFunction:
     """A handler's function behind Lambda: everything crosses as JSON, and what it raises is a failed call."""
 
     def call(payload: Payload) -> Payload:
         try:
             answer = getattr(handler, name)(json.loads(json.dumps(payload)), None)
-        except (Exception, dies) as error:
+        except (Exception, LambdaDeathError) as error:
             _check_size(error)
             raise UserError(str(error)) from error
         result: Payload = json.loads(json.dumps(answer))

@@ -6,7 +6,7 @@ from botocore.stub import Stubber
 
 from stacks.handlers import bootstrap_brokers
 from tests.stacks.handlers.clients import client
-from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource, failing
+from tests.stacks.handlers.cloudformation import DeploymentError, Stack, World, failing
 
 ARN = "arn:aws:kafka:ap-southeast-2:123456789012:cluster/dev/11111111-2222-2"
 
@@ -22,8 +22,8 @@ def kafka(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
-def brokers(clock: Clock) -> Resource:
-    return Resource(handler=bootstrap_brokers, clock=clock, tick=lambda: None)
+def brokers(world: World) -> Stack:
+    return Stack(world, bootstrap_brokers)
 
 
 def addresses(kafka: Any, text: str | None) -> None:
@@ -35,20 +35,20 @@ def state(kafka: Any, name: str) -> None:
     kafka.add_response("describe_cluster_v2", {"ClusterInfo": {"State": name}}, {"ClusterArn": ARN})
 
 
-def test_the_addresses_come_in_one_order(kafka: Any, brokers: Resource) -> None:
+def test_the_addresses_come_in_one_order(kafka: Any, brokers: Stack) -> None:
     addresses(kafka, "b-2:9098,b-1:9098")
     assert brokers.create({"clusterArn": ARN}) == {"BootstrapBrokers": "b-1:9098,b-2:9098"}
     assert brokers.physical_id == f"{ARN}/bootstrap-brokers"
 
 
-def test_a_cluster_that_is_being_made_is_waited_for(kafka: Any, brokers: Resource) -> None:
+def test_a_cluster_that_is_being_made_is_waited_for(kafka: Any, brokers: Stack) -> None:
     addresses(kafka, None)
     state(kafka, "CREATING")
     addresses(kafka, "b-1:9098")
     assert brokers.create({"clusterArn": ARN})["BootstrapBrokers"] == "b-1:9098"
 
 
-def test_a_busy_service_is_asked_again(kafka: Any, brokers: Resource) -> None:
+def test_a_busy_service_is_asked_again(kafka: Any, brokers: Stack) -> None:
     kafka.add_client_error("get_bootstrap_brokers", "InternalServerErrorException")
     addresses(kafka, "b-1:9098")
     assert brokers.create({"clusterArn": ARN})["BootstrapBrokers"] == "b-1:9098"
@@ -62,23 +62,23 @@ def test_a_busy_service_is_asked_again(kafka: Any, brokers: Resource) -> None:
         ("DELETING", "DELETING"),
     ],
 )
-def test_a_cluster_that_never_will_have_one_is_said(kafka: Any, brokers: Resource, name: str, reason: str) -> None:
+def test_a_cluster_that_never_will_have_one_is_said(kafka: Any, brokers: Stack, name: str, reason: str) -> None:
     addresses(kafka, None)
     state(kafka, name)
-    assert reason in failing(brokers, {"clusterArn": ARN})
+    assert reason in failing(brokers.create, {"clusterArn": ARN})
 
 
-def test_another_cluster_is_another_resource(kafka: Any, brokers: Resource) -> None:
+def test_another_cluster_is_another_resource(kafka: Any, brokers: Stack) -> None:
     addresses(kafka, "b-1:9098")
     brokers.create({"clusterArn": ARN})
     other = f"{ARN}9"
     kafka.add_response("get_bootstrap_brokers", {"BootstrapBrokerStringSaslIam": "c-1:9098"}, {"ClusterArn": other})
     brokers.update({"clusterArn": other})
     assert brokers.physical_id == f"{other}/bootstrap-brokers"
-    assert brokers.attempts == [f"{ARN}/bootstrap-brokers"]
+    assert brokers.deleted == [f"{ARN}/bootstrap-brokers"]
 
 
-def test_a_refusal_is_the_reason(kafka: Any, brokers: Resource) -> None:
+def test_a_refusal_is_the_reason(kafka: Any, brokers: Stack) -> None:
     kafka.add_client_error("get_bootstrap_brokers", "ForbiddenException", "not allowed")
     with pytest.raises(DeploymentError, match="GetBootstrapBrokers: ForbiddenException: not allowed"):
         brokers.create({"clusterArn": ARN})

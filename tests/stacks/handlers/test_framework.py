@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, ParamValid
 from stacks.handlers import framework
 from stacks.handlers.framework import Done, Handler, ResourceError, Waiting
 from stacks.handlers.transient import retry_reason
-from tests.stacks.handlers.deployment import STACK_ID, Clock
+from tests.stacks.handlers.cloudformation import STACK_ID, Clock
 
 SECRET = "hunter2"
 

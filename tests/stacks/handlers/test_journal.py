@@ -9,7 +9,7 @@ from stacks.handlers import framework, journal
 from stacks.handlers.framework import ResourceError
 from stacks.handlers.journal import S3Store, Store, SupersededError
 from tests.stacks.handlers.clients import CREDENTIALS, client
-from tests.stacks.handlers.deployment import STACK_ID, Clock
+from tests.stacks.handlers.cloudformation import STACK_ID, Clock
 from tests.stacks.handlers.journal_store import MemoryStore
 
 
@@ -109,7 +109,7 @@ def test_a_call_whose_end_is_unknown_counts_until_it_must_have_ended(
 
 @pytest.mark.usefixtures("store")
 def test_what_was_written_long_ago_is_not_read_again(clock: Clock) -> None:
-    journal.note(request(clock, 1), arn="a")
+    journal.record(request(clock, 1), arn="a")
     clock.seconds += journal.REMEMBERED_SECONDS
     assert journal.earlier(request(clock, 2)) == []
 

@@ -27,8 +27,7 @@ from plugins.kafka.msk_login import Login
 from plugins.kafka.topics import HOUR_MS, PlannedTopic
 from stacks.handlers import topics
 from tests.broker import RunningBroker
-from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource, failing
-from tests.stacks.handlers.journal_store import MemoryStore
+from tests.stacks.handlers.cloudformation import Clock, Stack, World, failing
 
 REQUEST_S = 10
 
@@ -43,13 +42,13 @@ def administrator(kafka: Kafka) -> dict[str, Any]:
 
 
 @pytest.fixture
-def unconnected(clock: Clock, records: MemoryStore) -> Resource:  # noqa: ARG001  where requests are written down
+def unconnected(world: World) -> Stack:
     """The resource, not deployed yet."""
-    return Resource(handler=topics, clock=clock, tick=lambda: None, logical_id="Topics")
+    return Stack(world, topics, "Topics")
 
 
 @pytest.fixture
-def deployed(kafka: Kafka, unconnected: Resource, monkeypatch: pytest.MonkeyPatch) -> Resource:
+def deployed(kafka: Kafka, unconnected: Stack, monkeypatch: pytest.MonkeyPatch) -> Stack:
     """The resource, with the broker's login in place of MSK's."""
 
     def connection(servers: str) -> dict[str, Any]:
@@ -94,7 +93,7 @@ def send(kafka: Kafka, topic: str, *values: bytes) -> None:
 
 
 @pytest.mark.integration
-def test_the_first_deployment_makes_the_topics(kafka: Kafka, deployed: Resource) -> None:
+def test_the_first_deployment_makes_the_topics(kafka: Kafka, deployed: Stack) -> None:
     deployed.create(request(kafka, plan("first", hours=48)))
     assert retention_ms(kafka, "first.events") == str(48 * HOUR_MS)
     assert kafka.topic_id("first.offsets") is not None
@@ -103,19 +102,19 @@ def test_the_first_deployment_makes_the_topics(kafka: Kafka, deployed: Resource)
 
 @pytest.mark.integration
 def test_without_its_rights_it_waits_and_says_which_topic_is_refused(
-    kafka: Kafka, deployed: Resource, monkeypatch: pytest.MonkeyPatch
+    kafka: Kafka, deployed: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """IAM needs some seconds to spread a role's new policy."""
     monkeypatch.setenv("DEADLINE_SECONDS", "60")
     wanted = request(kafka, plan("refused"))
     kafka.sync_acls([])
-    reason = failing(deployed, wanted)
+    reason = failing(deployed.create, wanted)
     assert reason.startswith("gave up waiting: topic refused.")
     assert "uthoriz" in reason
 
 
 @pytest.mark.integration
-def test_an_update_changes_the_configuration_and_keeps_the_records(kafka: Kafka, deployed: Resource) -> None:
+def test_an_update_changes_the_configuration_and_keeps_the_records(kafka: Kafka, deployed: Stack) -> None:
     deployed.create(request(kafka, plan("update")))
     send(kafka, "update.events", b"kept")
     before = deployed.physical_id, kafka.topic_id("update.events")
@@ -125,7 +124,7 @@ def test_an_update_changes_the_configuration_and_keeps_the_records(kafka: Kafka,
 
 
 @pytest.mark.integration
-def test_an_update_that_is_rolled_back_leaves_the_former_configuration(kafka: Kafka, deployed: Resource) -> None:
+def test_an_update_that_is_rolled_back_leaves_the_former_configuration(kafka: Kafka, deployed: Stack) -> None:
     """Another resource fails after this one: CloudFormation sends the former request, with fewer partitions."""
     deployed.create(request(kafka, plan("rollback")))
     deployed.update(request(kafka, plan("rollback", hours=24, partitions=2)))
@@ -134,24 +133,18 @@ def test_an_update_that_is_rolled_back_leaves_the_former_configuration(kafka: Ka
 
 
 @pytest.mark.integration
-def test_an_update_that_was_cancelled_does_nothing_after_its_rollback(
-    kafka: Kafka, deployed: Resource, clock: Clock
-) -> None:
+def test_an_update_that_was_cancelled_does_nothing_after_its_rollback(kafka: Kafka, deployed: Stack) -> None:
     """Its waiter lives on: a shorter retention that it brought back would delete events."""
     deployed.create(request(kafka, plan("cancelled")))
     former = deployed.properties
-    clock.seconds += 1
-    deployed.properties = {"Request": json.dumps(request(kafka, plan("cancelled", hours=1)))}
-    cancelled = deployed.begin(deployed.event("Update", OldResourceProperties=former))
-    clock.seconds += 1
-    deployed.update(request(kafka, plan("cancelled")))
-    with pytest.raises(DeploymentError, match="a later request has taken over"):
-        deployed.poll(cancelled)
+    cancelled = deployed.begin_update(request(kafka, plan("cancelled", hours=1)))
+    deployed.roll_back(former)
+    assert "a later request has taken over" in cancelled.reason
     assert retention_ms(kafka, "cancelled.events") == str(168 * HOUR_MS)
 
 
 @pytest.mark.integration
-def test_deleting_it_leaves_topics_and_records_and_the_next_one_adopts_them(kafka: Kafka, deployed: Resource) -> None:
+def test_deleting_it_leaves_topics_and_records_and_the_next_one_adopts_them(kafka: Kafka, deployed: Stack) -> None:
     deployed.create(request(kafka, plan("kept")))
     send(kafka, "kept.events", b"1")
     before = kafka.topic_id("kept.events")
@@ -162,51 +155,48 @@ def test_deleting_it_leaves_topics_and_records_and_the_next_one_adopts_them(kafk
 
 
 @pytest.mark.integration
-def test_a_delivery_that_comes_twice_does_no_harm(kafka: Kafka, deployed: Resource) -> None:
-    deployed.properties = {"Request": json.dumps(request(kafka, plan("twice")))}
-    event = deployed.event("Create")
-    for _ in range(2):
-        assert deployed.poll(deployed.begin(event)) == {}
+def test_a_delivery_that_comes_twice_does_no_harm(kafka: Kafka, deployed: Stack) -> None:
+    first = deployed.begin_create(request(kafka, plan("twice")))
+    assert [first.poll(), deployed.world.send_again(first).poll()] == [{}, {}]
 
 
 @pytest.mark.integration
-def test_brokers_that_come_late_are_waited_for(kafka: Kafka, deployed: Resource, clock: Clock) -> None:
+def test_brokers_that_come_late_are_waited_for(kafka: Kafka, deployed: Stack, clock: Clock) -> None:
     [closed] = choose(["nobody"], earlier={}).values()
     wanted = request(kafka, plan("late"), bootstrapServers=f"127.0.0.1:{closed}")
     with contextlib.ExitStack() as stack:
         patched = stack.enter_context(pytest.MonkeyPatch.context())
         patched.setattr(topic_admin, "REQUEST_S", 0.5)
-        deployed.properties = {"Request": json.dumps(wanted)}
-        waiting = deployed.begin(deployed.event("Create"))
-        assert deployed.poll(waiting) is None
+        waiting = deployed.begin_create(wanted)
+        assert waiting.poll() is None
         assert clock.seconds > 0
-    waiting["ResourceProperties"]["Request"] = json.dumps(request(kafka, plan("late")))
-    assert deployed.poll(waiting) == {}
+    waiting.waiting["ResourceProperties"]["Request"] = json.dumps(request(kafka, plan("late")))
+    assert waiting.poll() == {}
 
 
 @pytest.mark.integration
 def test_brokers_that_never_answer_are_given_up_with_the_reason(
-    kafka: Kafka, deployed: Resource, monkeypatch: pytest.MonkeyPatch
+    kafka: Kafka, deployed: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(topic_admin, "REQUEST_S", 0.2)
     monkeypatch.setattr(topics, "TRIES", 1)
     monkeypatch.setenv("DEADLINE_SECONDS", "60")
     [closed] = choose(["nobody"], earlier={}).values()
-    reason = failing(deployed, request(kafka, plan("never"), bootstrapServers=f"127.0.0.1:{closed}"))
+    reason = failing(deployed.create, request(kafka, plan("never"), bootstrapServers=f"127.0.0.1:{closed}"))
     assert reason.startswith("gave up waiting: topic never.events: ")
     assert "refused" in reason
 
 
 @pytest.mark.integration
-def test_what_kafka_never_takes_fails_at_once_in_one_line(kafka: Kafka, deployed: Resource) -> None:
+def test_what_kafka_never_takes_fails_at_once_in_one_line(kafka: Kafka, deployed: Stack) -> None:
     [events, offsets] = plan("wrong")
-    reason = failing(deployed, request(kafka, [replace(events, config={"retention.ms": "many"}), offsets]))
+    reason = failing(deployed.create, request(kafka, [replace(events, config={"retention.ms": "many"}), offsets]))
     assert reason.startswith("topic wrong.events: ")
     assert "\n" not in reason
 
 
 @pytest.mark.integration
-def test_the_sinks_lag_is_known_before_the_first_order(kafka: Kafka, deployed: Resource) -> None:
+def test_the_sinks_lag_is_known_before_the_first_order(kafka: Kafka, deployed: Stack) -> None:
     """MSK publishes it for a group that is stable or empty and has an offset."""
     wanted = request(kafka, plan("lag"))
     deployed.create(wanted)
@@ -217,7 +207,7 @@ def test_the_sinks_lag_is_known_before_the_first_order(kafka: Kafka, deployed: R
 
 
 @pytest.mark.integration
-def test_an_offset_that_a_group_has_stays(kafka: Kafka, deployed: Resource) -> None:
+def test_an_offset_that_a_group_has_stays(kafka: Kafka, deployed: Stack) -> None:
     wanted = request(kafka, plan("offset"))
     deployed.create(wanted)
     send(kafka, "offset.events", b"1", b"2", b"3")
@@ -229,7 +219,7 @@ def test_an_offset_that_a_group_has_stays(kafka: Kafka, deployed: Resource) -> N
 
 
 @pytest.mark.integration
-def test_the_end_of_a_pause_gives_a_forgotten_group_its_first_offset_again(kafka: Kafka, deployed: Resource) -> None:
+def test_the_end_of_a_pause_gives_a_forgotten_group_its_first_offset_again(kafka: Kafka, deployed: Stack) -> None:
     """Kafka forgets the offsets of a group that nobody was in for a week, and the lag would be unknown again."""
     wanted = request(kafka, plan("forgotten"))
     deployed.create(wanted)
@@ -243,7 +233,7 @@ def test_the_end_of_a_pause_gives_a_forgotten_group_its_first_offset_again(kafka
 
 
 @pytest.mark.integration
-def test_a_group_with_members_is_left_alone(kafka: Kafka, deployed: Resource) -> None:
+def test_a_group_with_members_is_left_alone(kafka: Kafka, deployed: Stack) -> None:
     """A sink that has waited for its first record since before there was this resource."""
     wanted = request(kafka, plan("members"))
     kafka.create_topics(plan("members"))
@@ -276,14 +266,14 @@ def test_it_logs_in_to_msk_by_iam_and_keeps_quiet(monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_a_request_that_makes_no_sense_is_refused_at_once(
-    unconnected: Resource, changes: dict[str, Any], reason: str
+    unconnected: Stack, changes: dict[str, Any], reason: str
 ) -> None:
     wanted = {"bootstrapServers": "b", "topics": [plan("a")[0].as_request()], "group": "g", "groupTopic": "a.events"}
-    assert failing(unconnected, wanted | changes).startswith(reason)
+    assert failing(unconnected.create, wanted | changes).startswith(reason)
 
 
 def test_a_deletion_needs_neither_brokers_nor_a_request_that_it_knows(
-    unconnected: Resource, monkeypatch: pytest.MonkeyPatch
+    unconnected: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unreachable: Callable[[str], dict[str, Any]] = lambda _servers: pytest.fail("it asked Kafka")  # noqa: E731
     monkeypatch.setattr(topics, "connection", unreachable)

@@ -1,20 +1,18 @@
-"""A step is added once, changed, stopped and paused; a cancelled or repeated request adds none."""
+"""How a step is added, stopped and replaced, and what is said of one that fails."""
 
 import json
 import time
-from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from stacks.handlers import emr_step, emr_steps
 from tests.stacks.handlers.clients import client
-from tests.stacks.handlers.deployment import DeploymentError, Resource, failing
+from tests.stacks.handlers.cloudformation import DeploymentError, Stack, Waiter, failing
 from tests.stacks.handlers.emr_step.cluster import BUCKET, NAME, Cluster, stop_files
 
 
-def test_create_adds_a_step_and_waits_until_it_has_run_for_a_while(cluster: Cluster, resource: Resource) -> None:
-    began = resource.clock()
+def test_create_adds_a_step_and_waits_until_it_has_run_for_a_while(cluster: Cluster, resource: Stack) -> None:
+    began = resource.world.clock()
     data = resource.create(cluster.wanted("--continuous"))
     [step] = cluster.steps
     assert resource.physical_id == NAME
@@ -24,27 +22,27 @@ def test_create_adds_a_step_and_waits_until_it_has_run_for_a_while(cluster: Clus
     assert step.jar == "command-runner.jar"
     stop_file = f"stop.file=s3://{BUCKET}/stop/{step.name}"
     assert step.args == ["spark-submit", "streamer.py", "--continuous", "--hoodie-conf", stop_file]
-    assert resource.clock() - began >= emr_step.SETTLED_SECONDS
+    assert resource.world.clock() - began >= emr_step.SETTLED_SECONDS
     assert stop_files() == set()
 
 
-def test_a_failed_creation_leaves_nothing(cluster: Cluster, resource: Resource) -> None:
+def test_a_failed_creation_leaves_nothing(cluster: Cluster, resource: Stack) -> None:
     cluster.failing = "NONSENSE"
     with pytest.raises(DeploymentError, match="is FAILED"):
         resource.create(cluster.wanted("NONSENSE"))
     assert cluster.states() == ["FAILED"]
-    assert resource.attempts == [NAME]
+    assert resource.deleted == [NAME]
 
 
-def test_a_step_that_ends_by_itself_is_a_failure_too(cluster: Cluster, resource: Resource) -> None:
+def test_a_step_that_ends_by_itself_is_a_failure_too(cluster: Cluster, resource: Stack) -> None:
     waiting = _begun(cluster, resource)
     cluster.steps[0].state = "COMPLETED"
     with pytest.raises(DeploymentError, match="is COMPLETED: no reason given"):
-        resource.poll(waiting)
+        waiting.poll()
 
 
 def test_a_step_that_never_starts_ends_with_the_reason(
-    cluster: Cluster, resource: Resource, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, resource: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEADLINE_SECONDS", "120")
     cluster.starting = False
@@ -54,28 +52,14 @@ def test_a_step_that_never_starts_ends_with_the_reason(
         resource.finish(waiting)
 
 
-def test_throttling_is_waited_out(cluster: Cluster, resource: Resource, monkeypatch: pytest.MonkeyPatch) -> None:
-    waiting = _begun(cluster, resource)
-    error = ClientError({"Error": {"Code": "ThrottlingException"}}, "ListSteps")
-
-    def throttled(*_: Any) -> Any:
-        raise error
-
-    with monkeypatch.context() as patched:
-        patched.setattr(emr_steps.Steps, "all", throttled)
-        assert resource.poll(waiting) is None
-    resource.finish(waiting)
-    assert cluster.states() == ["RUNNING"]
-
-
-def test_a_step_that_was_added_twice_is_done_when_one_is_left(cluster: Cluster, resource: Resource) -> None:
+def test_a_step_that_was_added_twice_is_done_when_one_is_left(cluster: Cluster, resource: Stack) -> None:
     waiting = _begun(cluster, resource)
     twin = {"Name": cluster.steps[0].name, "HadoopJarStep": {"Jar": "command-runner.jar", "Args": ["twin"]}}
     client("emr").add_job_flow_steps(JobFlowId=cluster.id, Steps=[twin])
     for _ in range(8):
-        assert resource.poll(waiting) is None
+        assert waiting.poll() is None
         cluster.tick()
-        resource.clock.seconds += emr_step.SETTLED_SECONDS
+        resource.world.clock.seconds += emr_step.SETTLED_SECONDS
     # The table takes one job, and the other one ends for it.
     cluster.failing = "twin"
     data = resource.finish(waiting)
@@ -83,29 +67,18 @@ def test_a_step_that_was_added_twice_is_done_when_one_is_left(cluster: Cluster, 
     assert data["StepId"] == cluster.steps[0].id
 
 
-def _begun(cluster: Cluster, resource: Resource) -> dict[str, Any]:
-    resource.properties = {"Request": json.dumps(cluster.wanted())}
-    waiting = resource.begin(resource.event("Create"))
-    assert resource.poll(waiting) is None
+def _begun(cluster: Cluster, resource: Stack) -> Waiter:
+    waiting = resource.begin_create(cluster.wanted())
+    assert waiting.poll() is None
     return waiting
 
 
-def test_a_refused_request_names_what_is_wrong_and_needs_no_clean_up(cluster: Cluster, resource: Resource) -> None:
-    wrong = cluster.wanted() | {"arguments": "spark-submit"}
-    assert failing(resource, wrong) == "Request: arguments must be of type list"
-    resource.properties, resource.physical_id = {"Request": json.dumps(wrong)}, NAME
-    resource.delete()
-    assert cluster.steps == []
-
-
-def test_a_change_stops_the_running_step_before_it_adds_one(cluster: Cluster, resource: Resource) -> None:
+def test_a_change_stops_the_running_step_before_it_adds_one(cluster: Cluster, resource: Stack) -> None:
     old = resource.create(cluster.wanted("--op", "UPSERT"))
     cluster.obedient = False
-    resource.properties = {"Request": json.dumps(cluster.wanted("--op", "INSERT"))}
-    properties = {"Request": json.dumps(cluster.wanted("--op", "UPSERT"))}
-    waiting = resource.begin(resource.event("Update", OldResourceProperties=properties))
+    waiting = resource.begin_update(cluster.wanted("--op", "INSERT"))
     for _ in range(5):
-        assert resource.poll(waiting) is None
+        assert waiting.poll() is None
         cluster.tick()
     assert len(cluster.steps) == 1
     assert stop_files() == {f"stop/{old['StepName']}"}
@@ -114,36 +87,27 @@ def test_a_change_stops_the_running_step_before_it_adds_one(cluster: Cluster, re
     assert cluster.states() == ["COMPLETED", "RUNNING"]
     assert cluster.cancelled == []
     assert new["StepId"] != old["StepId"]
-    assert resource.attempts == []
+    assert resource.deleted == []
 
 
-def test_an_update_without_a_change_leaves_the_step_alone(cluster: Cluster, resource: Resource) -> None:
-    before = resource.create(cluster.wanted())
-    assert resource.update(cluster.wanted()) == before
-    assert cluster.states() == ["RUNNING"]
-
-
-def test_a_step_that_fails_brings_its_reason_and_the_old_one_back(cluster: Cluster, resource: Resource) -> None:
+def test_a_step_that_fails_brings_its_reason_and_the_old_one_back(cluster: Cluster, resource: Stack) -> None:
     old = resource.create(cluster.wanted("--op", "UPSERT"))
     cluster.failing = "NONSENSE"
-    reason = failing(resource, cluster.wanted("--op", "NONSENSE"), update=True)
+    reason = failing(resource.update, cluster.wanted("--op", "NONSENSE"))
     assert "is FAILED: Unknown Error.; exit code 1; log: s3://logs/emr/steps/stderr.gz" in reason
     assert cluster.states() == ["COMPLETED", "FAILED", "RUNNING"]
     assert cluster.steps[2].args[:-1] == cluster.steps[0].args[:-1]
     assert resource.data["StepId"] == cluster.steps[2].id != old["StepId"]
 
 
-def test_a_step_that_was_told_to_stop_is_never_taken_for_the_wanted_one(cluster: Cluster, resource: Resource) -> None:
+def test_a_step_that_was_told_to_stop_is_never_taken_for_the_wanted_one(cluster: Cluster, resource: Stack) -> None:
     """CloudFormation rolls back while the old step has still to end: it would end after the rollback."""
     old = resource.create(cluster.wanted("--op", "UPSERT"))
     cluster.obedient = False
     before = resource.properties
-    resource.properties = {"Request": json.dumps(cluster.wanted("--op", "INSERT"))}
-    changed = resource.properties
-    resource.poll(resource.begin(resource.event("Update", OldResourceProperties=before)))
-    resource.properties = before
-    waiting = resource.begin(resource.event("Update", OldResourceProperties=changed))
-    assert resource.poll(waiting) is None
+    resource.begin_update(cluster.wanted("--op", "INSERT")).poll()
+    waiting = resource.begin_rollback(before)
+    assert waiting.poll() is None
     assert cluster.states() == ["RUNNING"]
     cluster.obedient = True
     again = resource.finish(waiting)
@@ -152,74 +116,63 @@ def test_a_step_that_was_told_to_stop_is_never_taken_for_the_wanted_one(cluster:
     assert cluster.steps[1].args[:-1] == cluster.steps[0].args[:-1]
 
 
-def test_a_new_cluster_gets_the_step_once_the_old_one_has_lost_it(cluster: Cluster, resource: Resource) -> None:
+def test_a_new_cluster_gets_the_step_once_the_old_one_has_lost_it(cluster: Cluster, resource: Stack) -> None:
     resource.create(cluster.wanted())
-    new = Cluster(resource.clock)
+    new = Cluster(resource.world.clock)
     cluster.obedient = False
-    resource.properties = {"Request": json.dumps(new.wanted())}
-    old = {"Request": json.dumps(cluster.wanted())}
-    waiting = resource.begin(resource.event("Update", OldResourceProperties=old))
-    assert resource.poll(waiting) is None
+    waiting = resource.begin_update(new.wanted())
+    assert waiting.poll() is None
     assert (cluster.states(), new.states()) == (["RUNNING"], [])
     cluster.obedient = True
     cluster.tick()
-    resource.tick = new.tick
+    resource.world.tick = new.tick
     resource.finish(waiting)
     assert (cluster.states(), new.states()) == (["COMPLETED"], ["RUNNING"])
     assert resource.physical_id == NAME
 
 
 @pytest.mark.parametrize("state", ["TERMINATED", "TERMINATED_WITH_ERRORS"])
-def test_a_cluster_that_is_gone_holds_nothing_up(cluster: Cluster, resource: Resource, state: str) -> None:
+def test_a_cluster_that_is_gone_holds_nothing_up(cluster: Cluster, resource: Stack, state: str) -> None:
     resource.create(cluster.wanted())
-    new = Cluster(resource.clock)
+    new = Cluster(resource.world.clock)
     cluster.end(state)
-    resource.tick = new.tick
+    resource.world.tick = new.tick
     resource.update(new.wanted())
     assert new.states() == ["RUNNING"]
     assert cluster.cancelled == []
 
 
 def test_a_job_that_does_not_look_is_interrupted_and_killed_in_the_end(
-    cluster: Cluster, resource: Resource, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, resource: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(emr_steps, "INTERRUPT_SECONDS", 90)
     monkeypatch.setattr(emr_steps, "KILL_SECONDS", 180)
     old = resource.create(cluster.wanted("--op", "UPSERT"))["StepId"]
     cluster.obedient = cluster.interruptible = False
     # From here on moto's time, which the stop file has, and the handler's run together.
-    began = resource.clock.seconds = time.time()
+    began = resource.world.clock.seconds = time.time()
     resource.update(cluster.wanted("--op", "INSERT"))
     options = [option for _, option in cluster.cancelled]
     assert set(cluster.cancelled) == {(old, "SEND_INTERRUPT"), (old, "TERMINATE_PROCESS")}
     assert options == sorted(options)
     assert options.count("TERMINATE_PROCESS") == 1
-    assert resource.clock() - began >= emr_steps.KILL_SECONDS + emr_step.SETTLED_SECONDS
+    assert resource.world.clock() - began >= emr_steps.KILL_SECONDS + emr_step.SETTLED_SECONDS
     assert cluster.states() == ["CANCELLED", "RUNNING"]
 
 
-def test_a_step_that_has_not_started_is_cancelled_at_once(cluster: Cluster, resource: Resource) -> None:
+def test_a_step_that_has_not_started_is_cancelled_at_once(cluster: Cluster, resource: Stack) -> None:
     cluster.starting = False
-    resource.properties = {"Request": json.dumps(cluster.wanted())}
-    resource.poll(resource.begin(resource.event("Create")))
+    resource.begin_create(cluster.wanted()).poll()
     [step] = cluster.steps
     step.state = "PENDING"
     resource.physical_id = NAME
-    began = resource.clock()
+    began = resource.world.clock()
     resource.delete()
     assert cluster.cancelled == [(step.id, "SEND_INTERRUPT")]
-    assert resource.clock() - began < emr_steps.INTERRUPT_SECONDS
+    assert resource.world.clock() - began < emr_steps.INTERRUPT_SECONDS
 
 
-def test_delete_stops_the_step_and_can_be_repeated(cluster: Cluster, resource: Resource) -> None:
-    resource.create(cluster.wanted())
-    resource.delete()
-    assert cluster.states() == ["COMPLETED"]
-    resource.delete()
-    assert len(cluster.steps) == 1
-
-
-def test_delete_without_a_cluster_succeeds(cluster: Cluster, resource: Resource) -> None:
+def test_delete_without_a_cluster_succeeds(cluster: Cluster, resource: Stack) -> None:
     resource.create(cluster.wanted())
     cluster.end()
     resource.delete()
@@ -228,8 +181,8 @@ def test_delete_without_a_cluster_succeeds(cluster: Cluster, resource: Resource)
     assert cluster.states() == ["RUNNING"]
 
 
-def test_tables_do_not_get_into_each_others_way(cluster: Cluster, resource: Resource) -> None:
-    other = Resource(handler=emr_step, clock=resource.clock, tick=cluster.tick)
+def test_tables_do_not_get_into_each_others_way(cluster: Cluster, resource: Stack) -> None:
+    other = Stack(resource.world, emr_step, "Other")
     resource.create(cluster.wanted(name="dev-cdc-lake-cdc"))
     other.create(cluster.wanted(name=NAME))
     resource.update(cluster.wanted("--changed", name="dev-cdc-lake-cdc"))
@@ -238,7 +191,7 @@ def test_tables_do_not_get_into_each_others_way(cluster: Cluster, resource: Reso
     assert [step.name.startswith(NAME) for step in cluster.steps if step.state == "RUNNING"] == [True]
 
 
-def test_what_another_user_runs_there_is_left_alone(cluster: Cluster, resource: Resource) -> None:
+def test_what_another_user_runs_there_is_left_alone(cluster: Cluster, resource: Stack) -> None:
     step = {"Name": f"{NAME}-by-hand", "HadoopJarStep": {"Jar": "command-runner.jar", "Args": ["a", "b"]}}
     client("emr").add_job_flow_steps(JobFlowId=cluster.id, Steps=[step])
     resource.create(cluster.wanted())
@@ -246,14 +199,14 @@ def test_what_another_user_runs_there_is_left_alone(cluster: Cluster, resource: 
     assert cluster.states() == ["RUNNING", "COMPLETED"]
 
 
-def test_the_job_ends_itself_and_the_next_cluster_runs_the_same(cluster: Cluster, resource: Resource) -> None:
+def test_the_job_ends_itself_and_the_next_cluster_runs_the_same(cluster: Cluster, resource: Stack) -> None:
     first = resource.create(cluster.wanted("--op", "UPSERT"))
     resource.delete()
     # Not cancelled, not killed: ended after its commit.
     assert (cluster.states(), cluster.cancelled) == (["COMPLETED"], [])
     cluster.end()
-    after = Cluster(resource.clock)
-    resource.tick = after.tick
+    after = Cluster(resource.world.clock)
+    resource.world.tick = after.tick
     second = resource.create(after.wanted("--op", "UPSERT"))
     assert after.states() == ["RUNNING"]
     [step] = after.steps
@@ -262,23 +215,11 @@ def test_the_job_ends_itself_and_the_next_cluster_runs_the_same(cluster: Cluster
     assert step.args[:-1] == cluster.steps[0].args[:-1]
 
 
-def test_pauses_may_follow_one_another(cluster: Cluster, resource: Resource) -> None:
-    for _ in range(3):
-        resource.create(cluster.wanted())
-        resource.delete()
-    assert cluster.states() == ["COMPLETED"] * 3
-    # Nobody is entered as wanting the job any more.
-    owners = client("s3").list_objects_v2(Bucket=BUCKET, Prefix="stop/owners/")
-    assert owners.get("Contents", []) == []
-
-
-def test_a_job_whose_cluster_somebody_has_terminated_pauses_and_comes_back(
-    cluster: Cluster, resource: Resource
-) -> None:
+def test_a_job_whose_cluster_somebody_has_terminated_pauses_and_comes_back(cluster: Cluster, resource: Stack) -> None:
     resource.create(cluster.wanted())
     cluster.end("TERMINATED_WITH_ERRORS")
     resource.delete()
-    after = Cluster(resource.clock)
-    resource.tick = after.tick
+    after = Cluster(resource.world.clock)
+    resource.world.tick = after.tick
     resource.create(after.wanted())
     assert after.states() == ["RUNNING"]

@@ -1,0 +1,137 @@
+"""The life of a resource: what is done about what is found, for each kind whose requests keep a journal.
+
+    found             | create, update       | delete
+    ----------------- | -------------------- | -------------------------------------------------------------
+    a call in flight  | wait                 | wait
+    nothing           | make it              | wait while a creation may have succeeded unseen, then clear up
+    going             | wait                 | wait
+    another stack's   | refuse               | done
+    a sibling's       | adopt it, then next  | done
+    ours              | take the next step   | give it back to whom it came from, else delete it
+
+A sibling is another construct of the same stack: this one before it was renamed. CloudFormation makes the new one and
+then deletes the old one, or deletes the new one in a rollback. So what is adopted remembers its former owner. A Delete
+of the old one makes the new one its only owner; a Delete of the new one gives it back to the old one.
+"""
+
+import abc
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from contract.tags import FORMER_OWNER, OWNER
+from stacks.handlers import framework, journal
+from stacks.handlers.framework import Done, Event, Handler, Progress, Waiting
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What there is: as its service shows it, and the tags that say whose it is."""
+
+    shown: dict[str, Any]
+    tags: dict[str, str]
+    going: bool = False
+
+
+class Resource(abc.ABC):
+    """One request's view of a resource. `what` names it in reasons."""
+
+    def __init__(self, event: Event, wanted: Mapping[str, Any], name: str) -> None:
+        self.event = event
+        self.wanted = wanted
+        self.name = name
+
+    @property
+    def what(self) -> str:
+        return self.name
+
+    @abc.abstractmethod
+    def look(self) -> Found | None: ...
+
+    @abc.abstractmethod
+    def make(self) -> Progress: ...
+
+    @abc.abstractmethod
+    def adopt(self, found: Found) -> Waiting | None:
+        """Take a sibling's over, or say what to wait for. Raises ResourceError when it can't be taken over."""
+
+    @abc.abstractmethod
+    def next_step(self, found: Found) -> Progress: ...
+
+    @abc.abstractmethod
+    def delete(self, found: Found) -> Progress: ...
+
+    @abc.abstractmethod
+    def give_to(self, owner: str, found: Found) -> None:
+        """Make `owner` the only one whose it is."""
+
+    def clear_up(self) -> None:  # noqa: B027  most leave nothing
+        """Remove what it leaves behind when it is gone."""
+
+    def settle(self) -> Progress:
+        """Take the next step towards what is wanted."""
+        if journal.busy(self.event):
+            return self._in_flight()
+        found = self.look()
+        if found is None:
+            return self.make()
+        if found.going:
+            return Waiting(f"{self.what} is being deleted")
+        if self._is_siblings(found):
+            if waiting := self.adopt(found):
+                return waiting
+        else:
+            framework.check_owner(self.event, self.name, found.tags)
+        return self.next_step(found)
+
+    def remove(self) -> Progress:
+        """Take the next step towards nothing."""
+        if journal.busy(self.event):
+            return self._in_flight()
+        found = self.look()
+        if found is None:
+            if journal.outcome_unknown(self.event):
+                return Waiting(f"a creation of {self.what} may have succeeded; until lists would show it")
+            self.clear_up()
+            return Done()
+        if found.going:
+            return Waiting(f"{self.what} is being deleted")
+        own, has, former = framework.owner(self.event), found.tags.get(OWNER), found.tags.get(FORMER_OWNER)
+        if own not in (has, former):
+            return Done()
+        if has == own and former in (None, own):
+            return self.delete(found)
+        with journal.acting(self.event):
+            self.give_to(str(former if has == own else has), found)
+        return Done()
+
+    def adopted_tags(self, found: Found) -> dict[str, str]:
+        """The tags of a sibling's that is taken over."""
+        return {OWNER: framework.owner(self.event), FORMER_OWNER: found.tags[OWNER]}
+
+    def _in_flight(self) -> Waiting:
+        return Waiting(f"what the request before has begun with {self.name}")
+
+    def _is_siblings(self, found: Found) -> bool:
+        stack, _, construct = found.tags.get(OWNER, "").partition("/")
+        return stack == framework.stack_name(self.event) and construct != self.event["LogicalResourceId"]
+
+
+def handler(
+    start: Callable[[Event], dict[str, Any]],
+    wanted: Callable[[Event], Resource],
+    deleted: Callable[[Event], Resource | None],
+) -> Handler:
+    """The handler of a kind. `wanted` and `deleted` read a request; None: it was refused, and has made nothing."""
+
+    def remove(event: Event) -> Progress:
+        resource = deleted(event)
+        return Done() if resource is None else resource.remove()
+
+    return Handler(
+        start=start,
+        settle=lambda event: wanted(event).settle(),
+        remove=remove,
+        claim=journal.claim,
+        check=journal.check,
+    )

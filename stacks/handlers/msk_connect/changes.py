@@ -1,0 +1,163 @@
+"""What separates a connector as it is from the one that is wanted, and what MSK Connect can change in place.
+
+Two tags of the connector remember, as hashes per field, what was asked for last (ASKED) and how the service showed
+it then (SHOWN). A field differs when something else is wanted than was asked for, optional properties that were
+left out included, or when the service shows something else than it did. So what the service adds, or writes in its own
+way, is no difference. Without tags, what is wanted is compared with what is shown.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from contract.tags import ASKED, SHOWN
+from stacks.handlers.framework import Event, ResourceError, sha256_of
+
+# One UpdateConnector request takes some of these, or the configuration, but not both.
+WORKER_SETTINGS = ("capacity", "plugins", "workerConfiguration")
+CONFIGURATION = "connectorConfiguration"
+UPDATE_SETTINGS, UPDATE_CONFIGURATION = "UPDATE_WORKER_SETTING", "UPDATE_CONNECTOR_CONFIGURATION"
+FIXED = (
+    "kafkaCluster",
+    "kafkaClusterClientAuthentication",
+    "kafkaClusterEncryptionInTransit",
+    "kafkaConnectVersion",
+    "logDelivery",
+    "networkType",
+    "serviceExecutionRoleArn",
+)
+_IN_PLACE = (*WORKER_SETTINGS, CONFIGURATION)
+_FIELDS = (*_IN_PLACE, *FIXED)
+# A tag's value has 256 characters.
+_DIGITS = 12
+
+
+def kept_name(event: Event, name: str) -> str:
+    """Return the name. Raises ResourceError where an update asks for another one than the connector has."""
+    if event["RequestType"] == "Update" and name != event["PhysicalResourceId"]:
+        raise ResourceError(
+            f"connectorName can't change from {event['PhysicalResourceId']} to {name}: the replication slot, the "
+            "offsets and the sink's progress go by it; remove this connector from the stack, then add the other"
+        )
+    return name
+
+
+def asked(wanted: Mapping[str, Any]) -> str:
+    return _hashes(_FIELDS, wanted)
+
+
+def shown(found: Mapping[str, Any]) -> str:
+    return _hashes(_IN_PLACE, found)
+
+
+def differences(
+    found: Mapping[str, Any], wanted: Mapping[str, Any], tags: Mapping[str, str], done: Collection[str] = ()
+) -> list[str]:
+    """The fields of the request in which the connector isn't what is wanted.
+
+    `done` are the types of operations that this request has completed: what they changed is as good as it gets.
+    """
+    was_asked = _remembered(_FIELDS, tags.get(ASKED, ""))
+    was_shown = _remembered(_IN_PLACE, tags.get(SHOWN, ""))
+    return [
+        field
+        for field in _FIELDS
+        if _differs(field, found, wanted, {} if _operation(field) in done else was_asked, was_shown)
+    ]
+
+
+def described(fields: list[str], found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    """Name the fields, and the keys of the configuration; values stay out of it."""
+    keys = {
+        key
+        for key in {*found.get(CONFIGURATION, {}), *wanted[CONFIGURATION]}
+        if found.get(CONFIGURATION, {}).get(key) != wanted[CONFIGURATION].get(key)
+    }
+    return ", ".join(f"{name} ({', '.join(sorted(keys))})" if name == CONFIGURATION else name for name in fields)
+
+
+def update(changed: list[str], wanted: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The next operation's type and what to ask for: the worker settings first, then the configuration.
+
+    A plugin still reads the old configuration more often than the old plugin a new one.
+    """
+    settings = [name for name in WORKER_SETTINGS if name in changed]
+    if not settings:
+        return UPDATE_CONFIGURATION, {CONFIGURATION: wanted[CONFIGURATION]}
+    request = {name: wanted[name] for name in settings if name in wanted}
+    if "workerConfiguration" in settings and "workerConfiguration" not in wanted:
+        request["useDefaultWorkerConfiguration"] = True
+    return UPDATE_SETTINGS, request
+
+
+def is_source(wanted: Mapping[str, Any]) -> bool:
+    """Whether its progress is kept in an offset topic; a sink's is its consumer group's."""
+    return not {"topics", "topics.regex"} & wanted[CONFIGURATION].keys()
+
+
+def _differs(
+    field: str,
+    found: Mapping[str, Any],
+    wanted: Mapping[str, Any],
+    was_asked: Mapping[str, str],
+    was_shown: Mapping[str, str],
+) -> bool:
+    if field not in was_asked:
+        return not _covers(field, found, wanted)
+    if was_asked[field] != _hash(field, wanted.get(field)):
+        # Unless it is that already, to the letter: somebody was quicker.
+        return bool(_normal(field, found.get(field)) != _normal(field, wanted.get(field)))
+    if field in FIXED:
+        # Nobody can have changed it since.
+        return False
+    if field in was_shown:
+        return was_shown[field] != _hash(field, found.get(field))
+    return not _covers(field, found, wanted)
+
+
+def _operation(field: str) -> str:
+    return UPDATE_CONFIGURATION if field == CONFIGURATION else UPDATE_SETTINGS if field in WORKER_SETTINGS else ""
+
+
+def _covers(field: str, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether a field is as wanted; what the service adds to it and the order of lists don't count."""
+    if field == "workerConfiguration" and field not in wanted:
+        return not found.get(field)
+    return _within(_normal(field, wanted.get(field)), _normal(field, found.get(field)))
+
+
+def _within(wanted: Any, found: Any) -> bool:
+    if wanted is None:
+        return True
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        return all(_within(value, found.get(key)) for key, value in wanted.items())
+    return bool(wanted == found)
+
+
+def _normal(field: str, value: Any) -> Any:
+    """A value without the order of its lists; addresses of brokers are a list in one string."""
+    if isinstance(value, dict):
+        return {key: _normal(field, each) for key, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return sorted((_normal(field, each) for each in value), key=_as_text)
+    if isinstance(value, str) and field == "kafkaCluster":
+        return ",".join(sorted(value.split(",")))
+    return value
+
+
+def _hashes(fields: tuple[str, ...], values: Mapping[str, Any]) -> str:
+    return ".".join(_hash(field, values.get(field)) for field in fields)
+
+
+def _hash(field: str, value: Any) -> str:
+    return sha256_of(_as_text(_normal(field, value)))[:_DIGITS]
+
+
+def _remembered(fields: tuple[str, ...], tag: str) -> dict[str, str]:
+    """The hashes by field; none when the tag is missing or another version's."""
+    hashes = tag.split(".")
+    return dict(zip(fields, hashes, strict=True)) if len(hashes) == len(fields) else {}
+
+
+def _as_text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)

@@ -1,0 +1,138 @@
+"""What MSK Connect's connectors and plugins share: finding, making and deleting what its lists show late, and tags."""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import boto3
+
+from contract.tags import FORMER_OWNER, OWNER
+from stacks.handlers import framework, journal
+from stacks.handlers.framework import Progress, ResourceError, Waiting
+from stacks.handlers.life_cycle import Found, Resource
+
+if TYPE_CHECKING:
+    from mypy_boto3_kafkaconnect import KafkaConnectClient
+
+# How long a deletion is asked for again that the service refuses for no reason that would pass.
+REFUSED_SECONDS = 600
+
+
+@functools.cache
+def client() -> "KafkaConnectClient":
+    return boto3.client("kafkaconnect", config=framework.CLIENT_CONFIG)
+
+
+class MskResource(Resource):
+    """A resource of MSK Connect. The API's names of a kind: `KIND` is in operations and keys, the rest as they are."""
+
+    KIND: ClassVar[str]
+    NAME: ClassVar[str]
+    PREFIX: ClassVar[str]
+    LABEL: ClassVar[str]
+
+    @property
+    def what(self) -> str:
+        return f"the {self.LABEL} {self.name}"
+
+    def look(self) -> Found | None:
+        found = self._find()
+        if found is None:
+            return None
+        going = self.state(found) == "DELETING"
+        tags = {} if going else client().list_tags_for_resource(resourceArn=self.arn(found)).get("tags", {})
+        return Found(shown=found, tags=tags, going=going)
+
+    def arn(self, shown: Mapping[str, Any]) -> str:
+        return str(shown[f"{self.KIND}Arn"])
+
+    def state(self, shown: Mapping[str, Any]) -> str:
+        return str(shown[f"{self.KIND}State"])
+
+    def described(self, arn: str) -> dict[str, Any] | None:
+        try:
+            return dict(self._call("describe", arn))
+        except client().exceptions.NotFoundException:
+            return None
+
+    def still_unseen(self) -> Waiting | None:
+        """What to wait for when this request has made it and it isn't there. Raises ResourceError when it is gone."""
+        if not journal.own(self.event).facts.get(journal.ARN):
+            return None
+        if journal.just_made(self.event):
+            return Waiting(f"{self.what} to be shown")
+        raise ResourceError(f"{self.what} was deleted while it was created")
+
+    def made_by(self, create: Callable[[], str]) -> Progress:
+        """Make it by a call that returns its ARN. A name that is in use though nothing has it is waited for."""
+        try:
+            journal.make(self.event, create)
+        except client().exceptions.ConflictException as error:
+            return Waiting(f"{self.what} isn't listed, but its name is in use ({error}): it is new, or going")
+        return Waiting(f"{self.what} is created")
+
+    def adopt(self, found: Found) -> Waiting | None:
+        taken = self.adopted_tags(found)
+        with journal.acting(self.event):
+            client().tag_resource(resourceArn=self.arn(found.shown), tags=taken)
+        found.tags.update(taken)
+        return None
+
+    def give_to(self, owner: str, found: Found) -> None:
+        arn = self.arn(found.shown)
+        if found.tags[OWNER] != owner:
+            client().tag_resource(resourceArn=arn, tags={OWNER: owner})
+        client().untag_resource(resourceArn=arn, tagKeys=[FORMER_OWNER])
+
+    def set_tags(self, found: Found, wanted: Mapping[str, str]) -> None:
+        """Make the tags what is wanted; AWS's own (`aws:…`) stay."""
+        arn = self.arn(found.shown)
+        if added := {key: value for key, value in wanted.items() if found.tags.get(key) != value}:
+            client().tag_resource(resourceArn=arn, tags=added)
+        if removed := [key for key in found.tags if key not in wanted and not key.startswith("aws:")]:
+            client().untag_resource(resourceArn=arn, tagKeys=removed)
+
+    def delete(self, found: Found) -> Waiting:
+        """Ask for its deletion. While it is refused, ask again: it may be in use, or in a state that passes.
+
+        Raises ResourceError when it stays refused in a state that doesn't pass.
+        """
+        arn = self.arn(found.shown)
+        try:
+            with journal.acting(self.event):
+                self._call("delete", arn)
+        except client().exceptions.NotFoundException:
+            pass
+        except client().exceptions.BadRequestException as error:
+            # Not by the message, which AWS doesn't document: by what there is now.
+            now = self.described(arn)
+            if now and (state := self.state(now)) != "DELETING":
+                reason = f"{self.what}, which is {state}, can't be deleted: {error.response['Error']['Message']}"
+                passes = state.endswith("ING") and state != "RUNNING"
+                if not passes and framework.now() >= self.event["Started"] + REFUSED_SECONDS:
+                    raise ResourceError(reason) from None
+                return Waiting(reason)
+        return Waiting(f"{self.what} is being deleted")
+
+    def _find(self) -> dict[str, Any] | None:
+        """Describe the one of this whole name: by the ARN that its creation gave, else as a list shows it."""
+        for arn in journal.arns(self.event):
+            if (found := self.described(arn)) and found[self.NAME] == self.name:
+                return found
+        for summary in self._listed():
+            if found := self.described(self.arn(summary)):
+                return found
+        return None
+
+    def _listed(self) -> Iterator[Any]:
+        # The API filters by prefix only.
+        pages = client().get_paginator(f"list_{_snake(self.KIND)}s").paginate(**{self.PREFIX: self.name})  # type: ignore[call-overload]
+        for page in pages:
+            yield from (item for item in page.get(f"{self.KIND}s", []) if item[self.NAME] == self.name)
+
+    def _call(self, verb: str, arn: str) -> Any:
+        return getattr(client(), f"{verb}_{_snake(self.KIND)}")(**{f"{self.KIND}Arn": arn})
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)

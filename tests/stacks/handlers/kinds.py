@@ -1,0 +1,183 @@
+"""Each kind of resource that has a life cycle: its requests, and what there is of it in its service."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from contract.lake import STOP_FILE
+from contract.tags import FORMER_OWNER, OWNER
+from stacks.handlers import connector, connector_plugin, emr_step, kubernetes_connector
+from tests.plugins.releases.server import Server, body
+from tests.stacks.handlers.cloudformation import Stack, World
+from tests.stacks.handlers.emr_step.cluster import Cluster, keys
+from tests.stacks.handlers.kubernetes.cluster import FakeCluster, image_of
+from tests.stacks.handlers.kubernetes.requests import eks_request
+from tests.stacks.handlers.msk_connect.connector_requests import NAME, configuration, connector_request, provisioned
+from tests.stacks.handlers.msk_connect.plugin_requests import RELEASES, make_bucket, plugin_request, stored
+from tests.stacks.handlers.msk_connect.service import KafkaConnect
+from tests.stacks.handlers.provider_framework import Payload
+
+
+@dataclass(kw_only=True)
+class Kind:
+    """A kind of resource.
+
+    `changes` are requests after `wanted`, by what they change. `there` says what there is of it, in its words for
+    `as_wanted`: one for each thing. `identity` tells two things of the same words apart. `busy_until` lets its service
+    answer nothing, `end_next` says how the next call that makes it ends. `owners` say whose each is; `leftovers` are
+    what else may be left of it.
+    """
+
+    world: World
+    handler: ModuleType
+    wanted: Payload
+    changes: dict[str, Payload]
+    there: Callable[[], list[Any]]
+    as_wanted: Callable[[Payload], list[Any]]
+    identity: Callable[[], Any]
+    busy_until: Callable[[float], None]
+    end_next: Callable[[str], None]
+    owners: Callable[[], list[str]]
+    leftovers: Callable[[], set[str]] = set
+
+    def stack(self, **options: Any) -> Stack:
+        return Stack(self.world, self.handler, **options)
+
+    def assert_as(self, request: Payload) -> None:
+        """There is what is wanted, once."""
+        assert self.there() == self.as_wanted(request)
+
+    def assert_gone(self) -> None:
+        """Nothing is there, and nothing comes any more."""
+        self.world.drain()
+        assert self.there() == []
+        assert self.leftovers() == set()
+
+
+def _owner(tags: dict[str, str]) -> str:
+    """Whose something is, and from whom it came: CloudFormation may delete either."""
+    return " from ".join(tags[key] for key in (OWNER, FORMER_OWNER) if key in tags)
+
+
+def connector_kind(world: World, connect: KafkaConnect, *, list_lag: float = 0) -> Kind:
+    """A connector of MSK Connect, which takes minutes for everything."""
+    wanted = connector_request(connect)
+    connect.ticks_needed, connect.list_lag = 4, list_lag
+    shown = ("connectorName", "connectorConfiguration", "capacity", "kafkaConnectVersion")
+
+    def as_wanted(request: Payload) -> list[Any]:
+        return [{key: request[key] for key in shown} | {"connectorState": "RUNNING"}]
+
+    def there() -> list[Any]:
+        found = connect.connectors.values()
+        return [{key: each[key] for key in (*shown, "connectorState")} for each in found]
+
+    return Kind(
+        world=world,
+        handler=connector,
+        wanted=wanted,
+        changes={
+            "settings": {**wanted, "capacity": provisioned(3)},
+            "both": {**configuration(wanted, a="b"), "capacity": provisioned(3)},
+            "anew": {**wanted, "kafkaConnectVersion": "2.7.1"},
+        },
+        there=there,
+        as_wanted=as_wanted,
+        identity=lambda: sorted(connect.connectors),
+        busy_until=lambda until: connect.throttled_until.update({"*": until}),
+        end_next=lambda fault: connect.faults.update(CreateConnector=[fault], UpdateConnector=[fault]),
+        owners=lambda: [_owner(connect.tags[arn]) for arn in connect.connectors],
+    )
+
+
+def plugin_kind(world: World, connect: KafkaConnect, server: Server, *, list_lag: float = 0) -> Kind:
+    """A plugin of MSK Connect and its zip; releases come from the server."""
+    server.answers = {f"/{name}.zip": [body(content)] for name, content in RELEASES.items()}
+    make_bucket()
+    connect.ticks_needed, connect.list_lag = 3, list_lag
+
+    def as_wanted(request: Payload) -> list[Any]:
+        return [(connector_plugin._name(request), "ACTIVE")]
+
+    def there() -> list[Any]:
+        assert stored() == {f"plugins/{each['name']}.zip" for each in connect.plugins.values()}
+        return [(each["name"], each["customPluginState"]) for each in connect.plugins.values()]
+
+    return Kind(
+        world=world,
+        handler=connector_plugin,
+        wanted=plugin_request(server, "one"),
+        changes={"content": plugin_request(server, "two")},
+        there=there,
+        as_wanted=as_wanted,
+        identity=lambda: sorted(connect.plugins),
+        busy_until=lambda until: connect.throttled_until.update({"*": until}),
+        end_next=lambda fault: connect.faults.update(CreateCustomPlugin=[fault]),
+        owners=lambda: [_owner(connect.tags[arn]) for arn in connect.plugins],
+        leftovers=stored,
+    )
+
+
+def step_kind(world: World, cluster: Cluster) -> Kind:
+    """A streaming job that runs as a step of an EMR cluster."""
+    wanted = cluster.wanted("--op", "UPSERT")
+
+    def commands(request: Payload) -> list[list[str]]:
+        return [request["arguments"], *(step["arguments"] for step in request.get("further", []))]
+
+    def running() -> list[Any]:
+        return [step for step in cluster.steps if step.state == "RUNNING"]
+
+    other = cluster.wanted(name="dev-cdc-lake-shop_items")
+    return Kind(
+        world=world,
+        handler=emr_step,
+        wanted=wanted,
+        changes={
+            "arguments": cluster.wanted("--op", "INSERT"),
+            "names": cluster.wanted("--op", "UPSERT", name="dev-cdc-lake-shop_orders")
+            | {"further": [{"name": other["name"], "arguments": other["arguments"]}]},
+        },
+        there=lambda: [[*step.args[:-1], f"stop.file={STOP_FILE}"] for step in running()],
+        as_wanted=commands,
+        identity=lambda: [step.id for step in running()],
+        busy_until=lambda until: setattr(cluster, "throttled_until", until),
+        end_next=lambda fault: setattr(cluster, "fault", fault),
+        owners=lambda: [owner for key in keys("stop/owners/") for owner in _owners(key.rpartition("/")[2])],
+        leftovers=lambda: keys("stop/owners/"),
+    )
+
+
+def _owners(digits: str) -> list[str]:
+    names = ("dev-cdc-lake-connectors/Source", "dev-cdc-lake-connectors/Renamed")
+    return [name for name in names if hashlib.sha256(name.encode()).hexdigest().startswith(digits)]
+
+
+def eks_kind(world: World, cluster: FakeCluster) -> Kind:
+    """A connector on workers of ours on EKS."""
+
+    def deployments() -> list[Any]:
+        return [each for each in cluster.objects.values() if each["kind"] == "Deployment"]
+
+    def as_wanted(request: Payload) -> list[Any]:
+        [deployment] = [each for each in request["objects"] if each["kind"] == "Deployment"]
+        return [({**request["connectorConfiguration"], "name": NAME}, image_of(deployment))]
+
+    return Kind(
+        world=world,
+        handler=kubernetes_connector,
+        wanted=eks_request(),
+        changes={
+            "configuration": eks_request(a="b"),
+            "image": eks_request(image=f"other@sha256:{'1' * 64}", a="b"),
+        },
+        there=lambda: [(cluster.connectors.get(NAME), image_of(each)) for each in deployments()],
+        as_wanted=as_wanted,
+        identity=lambda: sorted(cluster.objects),
+        busy_until=lambda until: setattr(cluster, "away_until", until),
+        end_next=lambda fault: setattr(cluster, "fault", fault),
+        owners=lambda: [_owner(each["metadata"]["annotations"]) for each in deployments()],
+        leftovers=lambda: {name for _, _, name in cluster.objects} | set(cluster.connectors),
+    )

@@ -1,0 +1,148 @@
+"""A Kubernetes cluster and its Kafka Connect in memory, as far as the handlers see them.
+
+It stands where the real ones can't run: pods need nodes. `./lake dev test kubernetes` holds objects and rights to a
+real API server, tests/plugins/workers/test_own_workers.py the rest to real workers.
+"""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from plugins.workers.kubernetes_api import Cluster, KubernetesError, UnreachableError, identity
+from stacks.handlers import framework
+from tests.stacks.handlers.provider_framework import EARLY_DEATH, LOST, SLOW, LambdaDeathError, Later
+
+TRACE = "org.apache.kafka.connect.errors.ConnectException: wrong\nCaused by: java.lang.Exception: {reason}\n"
+
+
+@dataclass
+class FakeCluster:
+    """Tasks of a configuration with the key `fail` end with what it says; an image with `missing` in it never comes.
+
+    `said`: what the REST interface was asked. `away_until`: when the API answers again. `state`: the connector's.
+    `workers` are pods: their image, and when they were made. `fault`: how the next change of an object ends.
+    """
+
+    objects: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
+    connectors: dict[str, dict[str, str]] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    missing: str = "nothing"
+    away_until: float = 0.0
+    fault: str = ""
+    later: Later = field(default_factory=Later)
+    ready: bool = True
+    state: str = "RUNNING"
+    workers: list[tuple[str, float]] = field(default_factory=list)
+
+    def tick(self) -> None:
+        """Let the controllers work: pods of the newest kind come, others go."""
+        self.later.tick()
+        deployments = [each for each in self.objects.values() if each["kind"] == "Deployment"]
+        if not deployments:
+            self.workers.clear()
+        for each in deployments:
+            image, wanted = image_of(each), each["spec"].get("replicas", 2)
+            self.workers = [one for one in self.workers if one[0] == image] or [(image, framework.now())]
+            pulled = self.missing not in image
+            new = wanted if pulled else 1
+            each["status"] = {
+                "observedGeneration": each["metadata"]["generation"],
+                "updatedReplicas": new,
+                "replicas": new,
+                "availableReplicas": wanted if pulled and self.ready else 0,
+            }
+
+    @property
+    def kinds(self) -> list[str]:
+        return sorted(kind for kind, _, _ in self.objects)
+
+    def deployment(self) -> dict[str, Any]:
+        [found] = [each for each in self.objects.values() if each["kind"] == "Deployment"]
+        return found
+
+
+def image_of(deployment: Mapping[str, Any]) -> str:
+    """What a Deployment's pods run."""
+    return str(deployment["spec"]["template"]["spec"]["containers"][0]["image"])
+
+
+class FakeKubernetes:
+    """What stands in the handlers for Kubernetes."""
+
+    def __init__(self, world: FakeCluster, _cluster: Cluster) -> None:
+        self._world = world
+
+    def _asked(self) -> FakeCluster:
+        if framework.now() < self._world.away_until:
+            raise UnreachableError("example can't be reached")
+        return self._world
+
+    def apply(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        world = self._asked()
+        before = world.objects.get(identity(wanted), {"metadata": {"generation": 0}, "spec": None})
+        after = copy.deepcopy(dict(wanted))
+        changed = after.get("spec") != before.get("spec")
+        after["metadata"]["generation"] = before["metadata"]["generation"] + changed
+        after["status"] = before.get("status", {})
+        fault, world.fault = world.fault, ""
+        if fault == SLOW:
+            world.later.add(lambda: world.objects.update({identity(wanted): after}))
+        elif fault != EARLY_DEATH:
+            world.objects[identity(wanted)] = after
+        if fault == LOST:
+            raise UnreachableError("example hasn't answered")
+        if fault:
+            raise LambdaDeathError
+        return after
+
+    def get(self, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
+        return copy.deepcopy(self._asked().objects.get(identity(wanted)))
+
+    def annotate(self, wanted: Mapping[str, Any], annotations: Mapping[str, str | None]) -> None:
+        metadata = self._asked().objects[identity(wanted)]["metadata"]
+        after = {**metadata.get("annotations", {}), **annotations}
+        metadata["annotations"] = {key: value for key, value in after.items() if value is not None}
+
+    def delete(self, wanted: Mapping[str, Any]) -> bool:
+        return self._asked().objects.pop(identity(wanted), None) is not None
+
+    def pods(self, namespace: str, _labels: Mapping[str, str]) -> list[dict[str, Any]]:
+        world = self._asked()
+        return [_pod(namespace, image, born, pulled=world.missing not in image) for image, born in world.workers]
+
+    def log(self, _namespace: str, _pod: str, *, lines: int) -> str:
+        return "\n".join(["INFO fine", "ERROR password=secret is wrong"][:lines])
+
+    def through_service(self, method: str, _namespace: str, name: str, path: str, body: Any = None) -> Any:
+        world = self._asked()
+        what = path.removeprefix(f"/connectors/{name}")
+        if method != "GET":
+            world.said.append(f"{method} {what}".strip())
+        if method == "PUT":
+            world.connectors[name] = {**body, "name": name}
+            return world.connectors[name]
+        if name not in world.connectors:
+            raise KubernetesError(f"{method} {path}", 404, "no such connector")
+        if method == "DELETE":
+            del world.connectors[name]
+            return None
+        configuration = world.connectors[name]
+        if what == "/config":
+            return configuration
+        if reason := configuration.get("fail"):
+            part = {"state": "FAILED", "trace": TRACE.format(reason=reason)}
+        else:
+            part = {"state": "RUNNING"}
+        return {"connector": {"state": world.state}, "tasks": [part] if world.state == "RUNNING" else []}
+
+
+def _pod(namespace: str, image: str, born: float, *, pulled: bool) -> dict[str, Any]:
+    waiting = {"reason": "ImagePullBackOff", "message": f"no such image: {image}"}
+    state = {"running": {}} if pulled else {"waiting": waiting}
+    made = datetime.fromtimestamp(born, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "metadata": {"name": "worker-1", "namespace": namespace, "creationTimestamp": made},
+        "status": {"phase": "Running" if pulled else "Pending", "containerStatuses": [{"state": state}]},
+    }

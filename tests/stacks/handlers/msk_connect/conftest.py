@@ -1,0 +1,13 @@
+from typing import Any
+
+import pytest
+
+from tests.stacks.handlers.cloudformation import Stack
+from tests.stacks.handlers.msk_connect.service import KafkaConnect
+
+
+@pytest.fixture
+def stack(source: Stack, connect: KafkaConnect, wanted: dict[str, Any]) -> Stack:  # noqa: ARG001
+    """A stack with a connector, which takes some minutes for anything; what it refers to is there already."""
+    connect.ticks_needed = 4
+    return source

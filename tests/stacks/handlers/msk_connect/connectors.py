@@ -1,0 +1,180 @@
+"""MSK Connect's connectors and their operations, in memory."""
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.stacks.handlers.msk_connect.state import RefusalError, State
+
+UPDATABLE = ("capacity", "plugins", "workerConfiguration")
+TRANSITIONAL = ("CREATING", "UPDATING", "PAUSING", "RESUMING", "RESTARTING")
+
+
+class Connectors(State):
+    """What the service does with connectors.
+
+    `creations` and `updates` script how the next ones end: the last state of a connector, or of an update's operation;
+    `additions` are fields that DescribeConnector shows in the service's own words.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__(clock)
+        self.creations: list[str] = []
+        self.updates: list[str] = []
+        self.additions: dict[str, Any] = {}
+
+    def connector(self, name: str) -> dict[str, Any]:
+        """The one connector of a name."""
+        (found,) = [each for each in self.connectors.values() if each["connectorName"] == name]
+        return found
+
+    def _end_connectors(self) -> None:
+        for arn, connector in list(self.connectors.items()):
+            if connector["connectorState"] in (*TRANSITIONAL, "DELETING") and self._is_due(arn):
+                self._end_connector(arn, connector)
+
+    def _end_connector(self, arn: str, connector: dict[str, Any]) -> None:
+        match connector["connectorState"]:
+            case "DELETING":
+                self._remove(self.connectors, arn)
+            case "CREATING":
+                self._end_creation(connector)
+            case "UPDATING":
+                pass  # with its operation
+            case _:
+                connector["connectorState"] = "RUNNING"
+
+    def _end_creation(self, connector: dict[str, Any]) -> None:
+        connector["connectorState"] = self.creations.pop(0) if self.creations else "RUNNING"
+        if connector["connectorState"] == "FAILED":
+            connector["stateDescription"] = {"code": "UnknownError.Unknown", "message": "The last operation failed."}
+
+    def _end_operations(self) -> None:
+        for arn, operation in self.operations.items():
+            if operation["connectorOperationState"] in ("PENDING", "UPDATE_IN_PROGRESS") and self._is_due(arn):
+                self._end_operation(operation)
+
+    def _end_operation(self, operation: dict[str, Any]) -> None:
+        ending = self.updates.pop(0) if self.updates else "UPDATE_COMPLETE"
+        operation["connectorOperationState"] = ending
+        operation["endTime"] = self._now()
+        connector = self.connectors.get(operation["connectorArn"])
+        if connector is None:
+            return
+        connector["connectorState"] = "FAILED" if ending in ("ROLLBACK_FAILED", "UPDATE_FAILED") else "RUNNING"
+        connector["currentVersion"] = f"V{next(self._numbers)}"
+        if ending == "UPDATE_COMPLETE":
+            connector.update(copy.deepcopy(operation["target"]))
+            if operation["default"]:
+                connector.pop("workerConfiguration", None)
+        else:
+            operation["errorInfo"] = {"code": "HealthCheckFailed", "message": "Tasks did not become healthy."}
+
+    def _create_connector(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        name = wanted["connectorName"]
+        if any(each["connectorName"] == name for each in self.connectors.values()):
+            raise RefusalError("ConflictException", "A resource with this name already exists.")
+        self._check_references(wanted)
+        arn = self._arn("connector", name)
+        self.tags[arn] = wanted.pop("tags", {})
+        self.connectors[arn] = {
+            **copy.deepcopy(wanted),
+            "connectorArn": arn,
+            "connectorState": "CREATING",
+            "creationTime": self._now(),
+            "currentVersion": f"V{next(self._numbers)}",
+        }
+        return {"connectorArn": arn, "connectorName": name, "connectorState": "CREATING"}
+
+    def _check_references(self, wanted: Mapping[str, Any]) -> None:
+        for plugin in wanted.get("plugins", []):
+            found = self.plugins.get(plugin["customPlugin"]["customPluginArn"])
+            if found is None or found["customPluginState"] != "ACTIVE":
+                raise RefusalError("BadRequestException", "The custom plugin is not ACTIVE.")
+        worker = wanted.get("workerConfiguration")
+        if worker and worker["workerConfigurationArn"] not in self.worker_configurations:
+            raise RefusalError("NotFoundException", "The worker configuration does not exist.")
+
+    def _describe_connector(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = copy.deepcopy(self._get(self.connectors, wanted["connectorArn"]))
+        # The service adds what wasn't asked for.
+        found.update(copy.deepcopy(self.additions))
+        found["logDelivery"].get("workerLogDelivery", {}).setdefault("s3", {"enabled": False})
+        return found
+
+    def _list_connectors(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        prefix = wanted.get("connectorNamePrefix", "")
+        hidden = ("connectorConfiguration", "stateDescription")
+        return {
+            "connectors": [
+                {key: value for key, value in each.items() if key not in hidden}
+                for each in self._listed(self.connectors, "connector")
+                if each["connectorName"].startswith(prefix)
+            ]
+        }
+
+    def _update_connector(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        connector = self._get(self.connectors, wanted["connectorArn"])
+        settings = {key: wanted[key] for key in (*UPDATABLE, "useDefaultWorkerConfiguration") if key in wanted}
+        if bool(settings) == ("connectorConfiguration" in wanted):
+            raise RefusalError("BadRequestException", "Either the worker setting or the configuration.")
+        if wanted["currentVersion"] != connector["currentVersion"]:
+            raise RefusalError("BadRequestException", "The current version is another one.")
+        allowed = ("RUNNING", "PAUSED") if wanted.get("skipHealthValidation") else ("RUNNING",)
+        if connector["connectorState"] not in allowed:
+            raise RefusalError("BadRequestException", f"The connector is {connector['connectorState']}.")
+        self._check_references(wanted)
+        kind = "UPDATE_WORKER_SETTING" if settings else "UPDATE_CONNECTOR_CONFIGURATION"
+        arn = self._arn("connector-operation", connector["connectorName"])
+        self.operations[arn] = {
+            "connectorArn": connector["connectorArn"],
+            "connectorOperationArn": arn,
+            "connectorOperationState": "UPDATE_IN_PROGRESS",
+            "connectorOperationType": kind,
+            "creationTime": self._now(),
+            "target": {key: wanted[key] for key in (*UPDATABLE, "connectorConfiguration") if key in wanted},
+            "default": "useDefaultWorkerConfiguration" in settings,
+        }
+        connector["connectorState"] = "UPDATING"
+        return {
+            "connectorArn": connector["connectorArn"],
+            "connectorState": "UPDATING",
+            "connectorOperationArn": arn,
+        }
+
+    def _delete_connector(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        connector = self._get(self.connectors, wanted["connectorArn"])
+        if connector["connectorState"] in (*TRANSITIONAL, "DELETING"):
+            raise RefusalError("BadRequestException", f"The connector is {connector['connectorState']}.")
+        connector["connectorState"] = "DELETING"
+        return {"connectorArn": wanted["connectorArn"], "connectorState": "DELETING"}
+
+    def _restart_connector(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        connector = self._get(self.connectors, wanted["connectorArn"])
+        if connector["connectorState"] != "RUNNING":
+            raise RefusalError("BadRequestException", f"The connector is {connector['connectorState']}.")
+        arn = self._arn("connector-operation", connector["connectorName"])
+        self.operations[arn] = {
+            "connectorArn": connector["connectorArn"],
+            "connectorOperationArn": arn,
+            "connectorOperationState": "RESTART_COMPLETE",
+            "connectorOperationType": "RESTART_CONNECTOR",
+            "creationTime": self._now(),
+        }
+        connector["connectorState"] = "RESTARTING"
+        return {"connectorArn": connector["connectorArn"], "connectorOperationArn": arn}
+
+    def _list_connector_operations(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        self._get(self.connectors, wanted["connectorArn"])
+        hidden = ("connectorArn", "target", "default", "errorInfo")
+        return {
+            "connectorOperations": [
+                {key: value for key, value in each.items() if key not in hidden}
+                for each in self.operations.values()
+                if each["connectorArn"] == wanted["connectorArn"]
+            ]
+        }
+
+    def _describe_connector_operation(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        found = self._get(self.operations, wanted["connectorOperationArn"])
+        return {key: value for key, value in found.items() if key not in ("target", "default")}

@@ -1,0 +1,112 @@
+import json
+from typing import Any
+
+import pytest
+
+from stacks.handlers import connector, framework
+from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing
+from tests.stacks.handlers.msk_connect.connector_requests import (
+    NAME,
+    Make,
+)
+from tests.stacks.handlers.msk_connect.service import KafkaConnect
+from tests.stacks.handlers.provider_framework import LOST
+
+
+def test_it_is_made_as_asked_for(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
+    data = source.create(wanted)
+    (arn,) = connect.connectors
+    made = connect.connector(NAME)
+    assert source.physical_id == NAME
+    assert data == {"Name": NAME, "Arn": arn, "Version": made["currentVersion"]}
+    assert made["connectorConfiguration"] == wanted["connectorConfiguration"]
+    assert made["plugins"][0]["customPlugin"]["revision"] == 1
+    assert connect.tags[arn]["environment"] == "dev"
+    assert connect.called("CreateConnector") == ["CreateConnector"]
+
+
+def test_a_request_that_aws_refuses_is_its_reason(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
+    wanted["plugins"][0]["customPlugin"]["customPluginArn"] += "x"
+    assert "CreateConnector: BadRequestException: The custom plugin is not ACTIVE." in failing(source.create, wanted)
+    assert connect.connectors == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"capacity": None}, "capacity must be of type dict"),
+        ({"connectorDescription": "x"}, "there is no connectorDescription"),
+        ({"capacity": {"provisionedCapacity": {"mcuCount": "one", "workerCount": 1}}}, "mcuCount"),
+        ({"tags": {"cdc-lake-owner": "me"}}, "the tag cdc-lake-owner is the handlers' own"),
+    ],
+)
+def test_a_wrong_request_is_refused_by_its_name(
+    source: Stack, wanted: dict[str, Any], changes: dict[str, Any], reason: str
+) -> None:
+    assert reason in failing(source.create, {**wanted, **changes})
+
+
+def test_a_stranger_who_is_quicker_keeps_the_name(connect: KafkaConnect, make: Make, wanted: dict[str, Any]) -> None:
+    make(connector, name="another").create(wanted)
+    before = json.dumps(connect.connectors)
+    source = make(connector)
+    # The look before the creation doesn't see it yet.
+    connect.clock, connect.list_lag = source.world.clock, 60
+    for arn in connect.connectors:
+        connect.born[arn] = source.world.clock.seconds
+    assert "isn't this resource's" in failing(source.create, wanted)
+    assert connect.called("CreateConnector") == ["CreateConnector"] * 3
+    assert json.dumps(connect.connectors) == before
+
+
+@pytest.mark.parametrize("fault", ["TooManyRequestsException", "InternalServerErrorException", LOST])
+@pytest.mark.parametrize("operation", ["CreateConnector", "DescribeConnector", "ListTagsForResource"])
+def test_a_busy_service_is_asked_again(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], operation: str, fault: str
+) -> None:
+    connect.faults[operation] = [fault]
+    source.create(wanted)
+    assert len(connect.connectors) == 1
+
+
+def test_a_service_that_stays_busy_is_given_up_with_the_reason(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEADLINE_SECONDS", "300")
+    connect.faults["DescribeConnector"] = ["TooManyRequestsException"] * 12
+    assert "gave up waiting: DescribeConnector again after TooManyRequests" in failing(source.create, wanted)
+    assert connect.connectors == {}
+
+
+def test_one_that_never_runs_is_given_up_before_the_framework_does(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
+) -> None:
+    waiting = source.begin_create(wanted)
+    source.world.clock.seconds += framework.DEADLINE_SECONDS - 1
+    assert waiting.poll() is None
+    source.world.clock.seconds += 1
+    with pytest.raises(DeploymentError, match=f"gave up waiting: the connector {NAME} is CREATING"):
+        waiting.poll()
+    # CloudFormation gave it up without ever getting an id. It can't be deleted while it is created: that is waited for.
+    source.give_up_creation()
+    assert connect.connectors == {}
+
+
+def test_one_that_is_deleted_by_hand_while_it_is_created_is_not_made_again(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
+) -> None:
+    waiting = source.begin_create(wanted)
+    waiting.poll()
+    connect.connectors.clear()
+    with pytest.raises(DeploymentError, match="was deleted while it was created"):
+        source.finish(waiting)
+
+
+def test_the_name_of_one_that_is_being_deleted_is_waited_for(
+    connect: KafkaConnect, make: Make, wanted: dict[str, Any]
+) -> None:
+    old = make(connector, name="before")
+    old.create(wanted)
+    old.send("Delete").poll()
+    make(connector).create(wanted)
+    assert connect.connector(NAME)["connectorState"] == "RUNNING"

@@ -1,0 +1,273 @@
+"""Histories that only a connector can have: its calls' answers lost, its lists late, its name in use, its pauses."""
+
+from typing import Any
+
+import pytest
+
+from stacks.handlers.msk_connect import resource
+from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing, succeeds
+from tests.stacks.handlers.msk_connect.connector_requests import NAME, assert_as, configuration, provisioned, updates
+from tests.stacks.handlers.msk_connect.service import KafkaConnect
+from tests.stacks.handlers.provider_framework import DEATH, LOST
+
+READING = ("List", "Describe", "Get")
+
+
+def assert_gone(stack: Stack, connect: KafkaConnect) -> None:
+    """Nothing is there, and nothing comes any more."""
+    stack.world.drain()
+    assert connect.connectors == {}
+
+
+def test_a_creation_that_never_ends_is_given_up_and_deleted(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
+) -> None:
+    connect.creation_ticks = 70 * 60 // 30
+    assert f"gave up waiting: the connector {NAME} is CREATING" in failing(stack.create, wanted)
+    assert_gone(stack, connect)
+
+
+def test_a_leftover_of_the_same_stack_is_taken_over(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
+) -> None:
+    """One that a retained, or forcibly deleted, stack left behind."""
+    stack.create(wanted)
+    again = stack.again()
+    changed = configuration(wanted, a="b")
+    again.create(changed)
+    assert_as(connect, changed)
+    assert connect.called("CreateConnector") == ["CreateConnector"]
+
+
+def test_a_leftover_that_failed_is_made_anew(stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]) -> None:
+    stack.create(wanted)
+    connect.connector(NAME)["connectorState"] = "FAILED"
+    stack.again().create(wanted)
+    assert_as(connect, wanted)
+
+
+def test_a_name_in_use_that_nothing_has_is_said(stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]) -> None:
+    connect.faults["CreateConnector"] = ["ConflictException"] * 200
+    reason = failing(stack.create, wanted)
+    assert f"the connector {NAME} isn't listed, but its name is in use" in reason
+    assert "deleted while" not in reason
+
+
+def test_a_name_that_gets_free_late_is_taken_then(stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]) -> None:
+    connect.faults["CreateConnector"] = ["ConflictException"] * 5
+    stack.create(wanted)
+    assert_as(connect, wanted)
+
+
+@pytest.mark.parametrize("fault", [LOST, DEATH])
+@pytest.mark.parametrize("operation", ["UpdateConnector", "DeleteConnector", "CreateConnector"])
+def test_a_change_whose_call_ends_unknown_converges(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any], operation: str, fault: str
+) -> None:
+    stack.create(wanted)
+    changed = {**configuration(wanted, a="b"), "capacity": provisioned(3), "kafkaConnectVersion": "2.7.1"}
+    if operation == "UpdateConnector":
+        changed["kafkaConnectVersion"] = wanted["kafkaConnectVersion"]
+    connect.faults[operation] = [fault]
+    assert succeeds(stack.update, changed) is (fault == LOST)
+    stack.world.drain()
+    assert_as(connect, changed if fault == LOST else wanted)
+    stack.delete()
+    assert_gone(stack, connect)
+
+
+@pytest.mark.parametrize("field", ["networkType", "s3 log"])
+def test_an_optional_property_that_is_left_out_is_gone(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any], field: str
+) -> None:
+    more = {**wanted, "networkType": "DUAL"}
+    if field == "s3 log":
+        logs = {**wanted["logDelivery"]["workerLogDelivery"], "s3": {"enabled": True, "bucket": "logs"}}
+        more = {**wanted, "logDelivery": {"workerLogDelivery": logs}}
+    stack.create(more)
+    stack.update(wanted)
+    assert connect.called("CreateConnector") == ["CreateConnector"] * 2
+    assert "networkType" not in connect.connector(NAME)
+    assert "s3" not in connect.connector(NAME)["logDelivery"]["workerLogDelivery"]
+
+
+def test_a_key_that_is_left_out_of_the_configuration_is_gone(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
+) -> None:
+    stack.create(configuration(wanted, a="b"))
+    stack.update(wanted)
+    assert_as(connect, wanted)
+
+
+def test_what_the_service_adds_or_writes_its_own_way_is_no_change(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
+) -> None:
+    connect.additions = {
+        "kafkaConnectVersion": "3.7.1",
+        "connectorConfiguration": {**wanted["connectorConfiguration"], "added.by.aws": "true"},
+    }
+    stack.create(wanted)
+    stack.update({**wanted, "tags": {"team": "data"}})
+    assert connect.called("UpdateConnector", "DeleteConnector") == []
+    connect.additions["connectorConfiguration"] = connect.additions["connectorConfiguration"] | {"by.hand": "1"}
+    stack.update(wanted)
+    assert len(updates(connect)) == 1
+
+
+def test_a_deletion_waits_as_long_as_a_creation_may_take(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
+) -> None:
+    connect.creation_ticks = 45 * 60 // 30
+    stack.begin_create(wanted)
+    stack.world.run(120)
+    stack.give_up_creation()
+    assert_gone(stack, connect)
+
+
+@pytest.mark.parametrize("fault", [LOST, "TooManyRequestsException", "InternalServerErrorException"])
+@pytest.mark.parametrize("lag", [0, 120])
+def test_a_deletion_whose_answer_got_lost_is_one(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any], fault: str, lag: int
+) -> None:
+    connect.list_lag = lag
+    stack.create(wanted)
+    connect.faults["DeleteConnector"] = [fault, fault]
+    stack.delete()
+    assert_gone(stack, connect)
+
+
+def test_a_deletion_that_is_refused_for_a_while_is_asked_for_again(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
+) -> None:
+    stack.create(wanted)
+    connect.faults["DeleteConnector"] = ["BadRequestException"] * 3
+    stack.delete()
+    assert_gone(stack, connect)
+
+
+def test_a_deletion_that_stays_refused_says_so(stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]) -> None:
+    stack.create(wanted)
+    connect.faults["DeleteConnector"] = ["BadRequestException"] * 100
+    began = stack.world.clock.seconds
+    with pytest.raises(DeploymentError, match=f"the connector {NAME}, which is RUNNING, can't be deleted: BadRequest"):
+        stack.delete()
+    assert stack.world.clock.seconds - began <= resource.REFUSED_SECONDS + 120
+    del connect.faults["DeleteConnector"]
+    stack.delete()
+
+
+@pytest.mark.parametrize("lag", [0, 60, 280])
+@pytest.mark.parametrize("seconds", [0, 3 * 3_600])
+def test_the_same_connector_comes_back(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any], lag: int, seconds: int
+) -> None:
+    connect.list_lag = lag
+    stack.create(wanted)
+    worker_configurations, plugins = dict(connect.worker_configurations), dict(connect.plugins)
+    connect.calls.clear()
+    stack.delete()
+    assert_gone(stack, connect)
+    assert {call for call in connect.calls if not call.startswith(READING)} == {"DeleteConnector"}
+    stack.world.run(seconds)
+    stack.create(wanted)
+    assert_as(connect, wanted)
+    # Where the offsets' topic is named, and what runs.
+    assert connect.connector(NAME)["workerConfiguration"]["workerConfigurationArn"] in worker_configurations
+    assert (dict(connect.worker_configurations), dict(connect.plugins)) == (worker_configurations, plugins)
+
+
+def test_what_was_changed_before_the_pause_is_what_comes_back(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
+) -> None:
+    stack.create(wanted)
+    other = configuration(wanted, **{"tasks.max": "1"})
+    stack.update(other)
+    stack.delete()
+    stack.create(other)
+    assert_as(connect, other)
+    stack.update(wanted)
+    assert_as(connect, wanted)
+
+
+def test_a_connector_that_could_not_be_deleted_is_taken_over_as_it_is(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
+) -> None:
+    """CloudFormation gives a deletion up after three attempts, and the update of the pause counts as complete."""
+    stack.create(wanted)
+    connect.faults["DeleteConnector"] = ["BadRequestException"] * 1_000
+    for _ in range(3):
+        with pytest.raises(DeploymentError):
+            stack.delete()
+    connect.faults.clear()
+    connect.calls.clear()
+    stack.create(wanted)
+    assert_as(connect, wanted)
+    assert "CreateConnector" not in connect.calls
+
+
+@pytest.mark.parametrize("fault", [LOST, "TooManyRequestsException"])
+def test_a_resume_whose_call_ends_unknown_makes_one_connector(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any], fault: str
+) -> None:
+    stack.create(wanted)
+    stack.delete()
+    connect.faults["CreateConnector"] = [fault]
+    stack.create(wanted)
+    assert_as(connect, wanted)
+
+
+def test_a_pause_that_is_rolled_back_never_touched_it(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
+) -> None:
+    """CloudFormation deletes what a template leaves out when all else of the update is done, so never before."""
+    stack.create(wanted)
+    connect.calls.clear()
+    stack.roll_back(stack.properties)
+    assert_as(connect, wanted)
+    assert {call for call in connect.calls if not call.startswith(READING)} <= {"TagResource", "UntagResource"}
+
+
+def test_a_construct_is_not_renamed_and_changed_at_once(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
+) -> None:
+    stack.create(wanted)
+    reason = failing(stack.renamed().create, configuration(wanted, a="b"))
+    assert f"the connector {NAME}, which is RUNNING, is dev-cdc-lake-connectors/Source's" in reason
+    assert "connectorConfiguration (a)" in reason
+    assert_as(connect, wanted)
+    stack.update(configuration(wanted, a="c"))
+
+
+@pytest.mark.parametrize("seconds", [30, 60, 150, 400])
+@pytest.mark.parametrize(
+    "operation", ["ListConnectors", "DescribeConnector", "ListTagsForResource", "TagResource", "CreateConnector"]
+)
+def test_throttling_is_waited_out(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any], operation: str, seconds: int
+) -> None:
+    changed = {**configuration(wanted, a="b"), "capacity": provisioned(3)}
+
+    def throttle() -> None:
+        connect.throttled_until[operation] = stack.world.clock.seconds + seconds
+
+    throttle()
+    stack.create(wanted)
+    throttle()
+    stack.update(changed)
+    assert_as(connect, changed)
+    throttle()
+    stack.delete()
+    assert_gone(stack, connect)
+
+
+@pytest.mark.parametrize("operation", ["ListConnectorOperations", "UpdateConnector"])
+def test_a_rollback_waits_out_throttling_too(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any], operation: str
+) -> None:
+    stack.create(wanted)
+    before = stack.properties
+    stack.begin_update({**wanted, "capacity": provisioned(3)})
+    stack.world.run(60)
+    connect.throttled_until[operation] = stack.world.clock.seconds + 300
+    stack.roll_back(before)
+    assert_as(connect, wanted)

@@ -1,0 +1,377 @@
+"""A plugin of pinned releases: its zip, its name, what refuses it, and who still uses it."""
+
+import hashlib
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from plugins.releases.archive import RESOURCES_JAR
+from stacks.handlers import connector_plugin
+from stacks.handlers.msk_connect import archive
+from tests.plugins.releases.server import Server, body, serving, status
+from tests.stacks.handlers.clients import client
+from tests.stacks.handlers.cloudformation import DeploymentError, Stack, World, failing
+from tests.stacks.handlers.msk_connect.plugin_requests import (
+    BUCKET,
+    PLUGIN,
+    RELEASES,
+    make_bucket,
+    plugin_request,
+    stored,
+)
+from tests.stacks.handlers.msk_connect.service import KafkaConnect
+from tests.stacks.handlers.provider_framework import LOST, LambdaDeathError
+
+ONE = RELEASES["one"]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as running:
+        running.answers = {f"/{name}.zip": [body(content)] for name, content in RELEASES.items()}
+        yield running
+
+
+@pytest.fixture
+def plugin(world: World, aws: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:  # noqa: ARG001
+    make_bucket()
+    client("s3").put_object(Bucket=BUCKET, Key=f"plugins/{PLUGIN}-other.zip", Body=b"another's")
+    # What a handler leaves behind on disk would fill Lambda's.
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("plugins.releases.download.WAITS_SECONDS", ())
+    return Stack(world, connector_plugin)
+
+
+OTHERS = f"plugins/{PLUGIN}-other.zip"
+
+
+def assert_gone(plugin: Stack, connect: KafkaConnect) -> None:
+    """Neither plugin nor zip is there, and nothing comes any more."""
+    plugin.world.drain()
+    assert connect.plugins == {}
+    assert stored() == {OTHERS}
+
+
+def test_one_zip_of_all_jars_becomes_the_plugin(
+    connect: KafkaConnect, plugin: Stack, server: Server, tmp_path: Path
+) -> None:
+    data = plugin.create(plugin_request(server, "one", "provider"))
+    (made,) = connect.plugins.values()
+    kept = client("s3").get_object(Bucket=BUCKET, Key=data["Key"])
+    content = kept["Body"].read()
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        assert packed.namelist() == ["one.jar", "provider.jar"]
+    assert kept["Metadata"]["sha256"] == hashlib.sha256(content).hexdigest()
+    name = plugin.physical_id
+    assert name is not None
+    assert data == {"Name": name, "Arn": made["customPluginArn"], "Revision": 1, "Key": f"plugins/{name}.zip"}
+    assert re.fullmatch(f"{PLUGIN}-[0-9a-f]{{16}}", name)
+    assert made["name"] == name
+    assert made["latestRevision"]["location"] == {
+        "s3Location": {"bucketArn": f"arn:aws:s3:::{BUCKET}", "fileKey": data["Key"]}
+    }
+    assert connect.tags[data["Arn"]]["a"] == "b"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_resources_are_in_the_plugin_and_changed_ones_make_a_new_one(plugin: Stack, server: Server) -> None:
+    old = plugin.create(plugin_request(server, "one", resources={"rds-ca.pem": "old"}))
+    kept = client("s3").get_object(Bucket=BUCKET, Key=old["Key"])["Body"].read()
+    with zipfile.ZipFile(io.BytesIO(kept)) as packed:
+        assert packed.namelist() == [RESOURCES_JAR, "one.jar"]
+    assert plugin.update(plugin_request(server, "one", resources={"rds-ca.pem": "new"}))["Arn"] != old["Arn"]
+
+
+def test_a_missing_object_that_s3_will_not_talk_about_is_uploaded(
+    plugin: Stack, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(**_: str) -> None:
+        raise ClientError({"Error": {"Code": "403", "Message": "Forbidden"}}, "HeadObject")
+
+    monkeypatch.setattr(client("s3"), "head_object", forbidden)
+    data = plugin.create(plugin_request(server, "one"))
+    assert stored() == {OTHERS, data["Key"]}
+
+
+def test_a_wrong_checksum_shows_both_and_leaves_nothing(
+    connect: KafkaConnect, plugin: Stack, server: Server, tmp_path: Path
+) -> None:
+    server.answers["/one.zip"] = [body(b"x" * len(ONE))]
+    reason = failing(plugin.create, plugin_request(server, "provider", "one"))
+    assert hashlib.sha256(ONE).hexdigest() in reason
+    assert hashlib.sha256(b"x" * len(ONE)).hexdigest() in reason
+    assert connect.plugins == {}
+    assert stored() == {OTHERS}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_pinned_is_refused_with_what_to_do(connect: KafkaConnect, plugin: Stack, server: Server) -> None:
+    wanted = plugin_request(server, "one")
+    wanted["releases"][0]["sha256"] = ""
+    assert failing(plugin.create, wanted) == "one.zip has no checksum: run `./lake dev lock plugins` and deploy again"
+    assert server.requested == []
+    assert connect.plugins == {}
+
+
+def test_a_release_that_cannot_be_brought_is_the_reason(connect: KafkaConnect, plugin: Stack, server: Server) -> None:
+    server.answers["/one.zip"] = [status(404)]
+    assert failing(plugin.create, plugin_request(server, "one")).endswith("/one.zip: HTTP 404 Not Found")
+    assert connect.plugins == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"releases": [{"url": "x"}]}, "each of releases needs file, sha256, size, url"),
+        ({"releases": "x"}, "releases must be of type list"),
+        ({"version": 1}, "there is no version"),
+        ({"releases": []}, "no jar in"),
+        ({"resources": {"a/../b": "text"}}, "resources: 'a/../b' must be a file's name with a text of ASCII"),
+        ({"resources": {"a.pem": 1}}, "resources: 'a.pem' must be a file's name with a text of ASCII"),
+        ({"bucket": "gone"}, "NoSuchBucket"),
+    ],
+)
+def test_a_wrong_request_is_refused_by_its_name(
+    plugin: Stack, server: Server, changes: dict[str, Any], reason: str
+) -> None:
+    assert reason in failing(plugin.create, plugin_request(server, "one", **changes))
+
+
+def test_changed_content_is_a_new_plugin_and_the_old_one_is_removed(
+    connect: KafkaConnect, plugin: Stack, server: Server
+) -> None:
+    old = plugin.create(plugin_request(server, "one"))
+    new = plugin.update(plugin_request(server, "two"))
+    assert new["Arn"] != old["Arn"]
+    assert plugin.physical_id == new["Name"]
+    assert plugin.deleted == [old["Name"]]
+    assert [each["name"] for each in connect.plugins.values()] == [new["Name"]]
+    assert stored() == {OTHERS, new["Key"]}
+
+
+def test_the_same_content_stays_the_same_plugin(connect: KafkaConnect, plugin: Stack, server: Server) -> None:
+    old = plugin.create(plugin_request(server, "one"))
+    assert plugin.update(plugin_request(server, "one", tags={"team": "data"})) == old
+    assert connect.called("CreateCustomPlugin") == ["CreateCustomPlugin"]
+    assert connect.tags[old["Arn"]]["team"] == "data"
+    assert "a" not in connect.tags[old["Arn"]]
+    assert len(client("s3").list_object_versions(Bucket=BUCKET, Prefix=old["Key"])["Versions"]) == 1
+
+
+def test_an_old_plugin_waits_for_the_connector_that_still_uses_it(
+    connect: KafkaConnect, plugin: Stack, server: Server
+) -> None:
+    arn = plugin.create(plugin_request(server, "one"))["Arn"]
+    use(connect, arn)
+    waiting = plugin.send("Delete")
+    assert waiting.poll() is None
+    connect.connectors.clear()
+    plugin.finish(waiting)
+    assert connect.plugins == {}
+    assert stored() == {OTHERS}
+
+
+def test_a_plugin_that_stays_in_use_is_left_with_the_connectors_name(
+    connect: KafkaConnect, plugin: Stack, server: Server
+) -> None:
+    data = plugin.create(plugin_request(server, "one"))
+    use(connect, data["Arn"])
+    with pytest.raises(DeploymentError, match="is still used by someone: change or delete that connector"):
+        plugin.delete()
+    assert list(connect.plugins) == [data["Arn"]]
+    assert stored() == {OTHERS, data["Key"]}
+
+
+def test_a_plugin_that_msk_connect_cannot_read_leaves_nothing(
+    connect: KafkaConnect, plugin: Stack, server: Server
+) -> None:
+    connect.plugin_creations = ["CREATE_FAILED"]
+    reason = failing(plugin.create, plugin_request(server, "one"))
+    assert reason.endswith("InvalidZip: The ZIP file can't be read.")
+    assert connect.plugins == {}
+    assert stored() == {OTHERS}
+
+
+def test_an_update_that_fails_keeps_the_old_plugin(connect: KafkaConnect, plugin: Stack, server: Server) -> None:
+    old = plugin.create(plugin_request(server, "one"))
+    connect.plugin_creations = ["CREATE_FAILED"]
+    failing(plugin.update, plugin_request(server, "two"))
+    connect.tick()
+    assert plugin.physical_id == old["Name"]
+    assert list(connect.plugins) == [old["Arn"]]
+    assert stored() == {OTHERS, old["Key"]}
+
+
+def test_an_update_that_fails_cleans_up_though_cloudformation_may_not(
+    connect: KafkaConnect, plugin: Stack, server: Server
+) -> None:
+    old = plugin.create(plugin_request(server, "one"))
+    connect.plugin_creations = ["CREATE_FAILED"]
+    waiting = plugin.begin_update(plugin_request(server, "two"))
+    waiting.poll()
+    connect.tick()
+    with pytest.raises(DeploymentError, match="The ZIP file can't be read"):
+        waiting.poll()
+    connect.tick()
+    assert list(connect.plugins) == [old["Arn"]]
+    assert stored() == {OTHERS, old["Key"]}
+
+
+def test_an_update_that_another_resource_fails_goes_back(connect: KafkaConnect, plugin: Stack, server: Server) -> None:
+    old = plugin.create(plugin_request(server, "one"))
+    before = plugin.properties
+    new = plugin.take(plugin.world.finish(plugin.begin_update(plugin_request(server, "two"))))
+    assert plugin.roll_back(before) == old
+    assert plugin.deleted == [new["Name"]]
+    assert list(connect.plugins) == [old["Arn"]]
+
+
+@pytest.mark.parametrize(
+    "fault", ["TooManyRequestsException", "InternalServerErrorException", "ServiceUnavailableException", LOST]
+)
+@pytest.mark.parametrize("operation", ["CreateCustomPlugin", "ListTagsForResource", "DeleteCustomPlugin"])
+def test_a_busy_service_is_asked_again(
+    connect: KafkaConnect, plugin: Stack, server: Server, operation: str, fault: str
+) -> None:
+    connect.faults[operation] = [fault]
+    plugin.create(plugin_request(server, "one"))
+    plugin.delete()
+    assert connect.plugins == {}
+    assert stored() == {OTHERS}
+
+
+def test_content_that_is_still_being_deleted_is_waited_for(
+    connect: KafkaConnect, plugin: Stack, server: Server
+) -> None:
+    old = plugin.create(plugin_request(server, "one"))
+    plugin.send("Delete").poll()
+    plugin.world.clock.seconds += 30
+    new = plugin.create(plugin_request(server, "one"))
+    assert (new["Name"], list(connect.plugins)) == (old["Name"], [new["Arn"]])
+    assert new["Arn"] != old["Arn"]
+
+
+def test_a_plugin_that_is_there_needs_no_download(plugin: Stack, server: Server) -> None:
+    """A rollback, or a change of tags alone, must not depend on somebody else's server."""
+    old = plugin.create(plugin_request(server, "one"))
+    server.answers.clear()
+    asked = len(server.requested)
+    assert plugin.update(plugin_request(server, "one", tags={"team": "data"})) == old
+    assert len(server.requested) == asked
+
+
+def test_a_server_that_is_out_of_reach_for_minutes_is_waited_for(plugin: Stack, server: Server) -> None:
+    server.answers["/one.zip"] = [status(503), status(503), body(ONE)]
+    plugin.create(plugin_request(server, "one"))
+    server.answers["/two.zip"] = [status(503)] * 40
+    began = plugin.world.clock.seconds
+    assert "HTTP 503" in failing(plugin.update, plugin_request(server, "two"))
+    assert plugin.world.clock.seconds - began < archive.UNREACHABLE_SECONDS + 180
+
+
+def test_a_plugin_that_is_refused_leaves_no_zip(connect: KafkaConnect, plugin: Stack, server: Server) -> None:
+    connect.faults["CreateCustomPlugin"] = ["BadRequestException"]
+    assert "CreateCustomPlugin: BadRequestException" in failing(plugin.create, plugin_request(server, "one"))
+    assert stored() == {OTHERS}
+
+
+def test_a_plugin_of_another_format_is_another_plugin(
+    connect: KafkaConnect, plugin: Stack, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = plugin.create(plugin_request(server, "one"))
+    monkeypatch.setattr(connector_plugin, "FORMAT", 2)
+    new = plugin.update(plugin_request(server, "one"))
+    # The old one's Delete says the same request, which means another name by now.
+    assert plugin.deleted == [old["Name"]]
+    assert list(connect.plugins) == [new["Arn"]]
+    assert stored() == {OTHERS, new["Key"]}
+
+
+def test_deleted_twice_or_by_hand_is_nothing_to_do(connect: KafkaConnect, plugin: Stack, server: Server) -> None:
+    key = plugin.create(plugin_request(server, "one"))["Key"]
+    client("s3").put_object(Bucket=BUCKET, Key=f"{key}.note", Body=b"somebody's")
+    connect.plugins.clear()
+    plugin.delete()
+    assert stored() == {OTHERS, f"{key}.note"}
+    plugin.delete()
+    s3 = client("s3")
+    for version in s3.list_object_versions(Bucket=BUCKET)["Versions"]:
+        s3.delete_object(Bucket=BUCKET, Key=version["Key"], VersionId=version["VersionId"])
+    s3.delete_bucket(Bucket=BUCKET)
+    plugin.delete()
+    assert connect.called("DeleteCustomPlugin") == []
+
+
+def use(connect: KafkaConnect, plugin_arn: str) -> None:
+    client("kafkaconnect").create_connector(
+        connectorName="someone",
+        kafkaConnectVersion="3.7.x",
+        capacity={"provisionedCapacity": {"mcuCount": 1, "workerCount": 1}},
+        connectorConfiguration={},
+        plugins=[{"customPlugin": {"customPluginArn": plugin_arn, "revision": 1}}],
+        serviceExecutionRoleArn="arn",
+        kafkaCluster={"apacheKafkaCluster": {"bootstrapServers": "b", "vpc": {"subnets": ["s"]}}},
+        kafkaClusterClientAuthentication={"authenticationType": "IAM"},
+        kafkaClusterEncryptionInTransit={"encryptionType": "TLS"},
+    )
+    connect.tick()
+
+
+@pytest.mark.parametrize("operation", ["ListCustomPlugins", "ListTagsForResource", "CreateCustomPlugin"])
+@pytest.mark.parametrize("seconds", [60, 300])
+def test_throttling_is_waited_out(
+    plugin: Stack, connect: KafkaConnect, server: Server, operation: str, seconds: int
+) -> None:
+    def throttle() -> None:
+        connect.throttled_until[operation] = plugin.world.clock.seconds + seconds
+
+    throttle()
+    plugin.create(plugin_request(server, "one"))
+    throttle()
+    plugin.update(plugin_request(server, "two"))
+    throttle()
+    plugin.delete()
+    assert_gone(plugin, connect)
+
+
+@pytest.mark.parametrize("fault", [LOST, "BadRequestException", "InternalServerErrorException"])
+def test_a_deletion_that_is_refused_for_a_while_is_asked_for_again(
+    plugin: Stack, connect: KafkaConnect, server: Server, fault: str
+) -> None:
+    plugin.create(plugin_request(server, "one"))
+    connect.faults["DeleteCustomPlugin"] = [fault, fault]
+    plugin.delete()
+    assert_gone(plugin, connect)
+
+
+def test_a_function_that_dies_while_it_uploads_leaves_nothing(
+    plugin: Stack, connect: KafkaConnect, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload, lost = archive.s3().upload_file, [True]
+
+    def dying(*arguments: Any, **more: Any) -> None:
+        upload(*arguments, **more)
+        if lost.pop():
+            raise LambdaDeathError
+
+    monkeypatch.setattr(archive.s3(), "upload_file", dying)
+    failing(plugin.create, plugin_request(server, "one"))
+    monkeypatch.undo()
+    assert_gone(plugin, connect)
+
+
+def test_a_plugin_that_failed_before_is_made_anew(plugin: Stack, connect: KafkaConnect, server: Server) -> None:
+    connect.plugin_creations = ["CREATE_FAILED"]
+    plugin.begin_create(plugin_request(server, "one"))
+    plugin.world.run(30)
+    plugin.world.waiters.clear()
+    plugin.world.run(600)
+    again = plugin.again()
+    data = again.create(plugin_request(server, "one"))
+    assert stored() == {OTHERS, data["Key"]}

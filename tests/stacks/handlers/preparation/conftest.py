@@ -1,0 +1,51 @@
+"""PostgreSQL stands in for Aurora and for others' servers, moto for AWS."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from local.services.postgres import ConnectionParameters
+from stacks.handlers import preparation, preparation_record
+from tests.stacks.handlers.clients import CREDENTIALS, client
+from tests.stacks.handlers.cloudformation import Stack, World
+from tests.stacks.handlers.preparation.cluster import Cluster
+from tests.tls import Authority
+
+
+@pytest.fixture
+def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Secrets Manager without a secret; the handler's other services are moto's, too."""
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name.upper().replace("REGION_NAME", "AWS_DEFAULT_REGION"), value)
+    monkeypatch.setattr(preparation_record, "client", client)
+    with mock_aws():
+        yield boto3.client("secretsmanager")
+
+
+@pytest.fixture
+def secrets(manager: Any, database: ConnectionParameters) -> Any:
+    """Secrets Manager with the master's secret, as RDS writes it, and the connector's."""
+    master = {**database, "username": database["user"], "engine": "postgres"}
+    manager.create_secret(Name="master", SecretString=json.dumps(master))
+    connector = {"username": "cdc_connector", "password": "first-Password"}
+    manager.create_secret(Name="connector", SecretString=json.dumps(connector))
+    return manager
+
+
+@pytest.fixture
+def cluster(secrets: Any) -> Cluster:  # noqa: ARG001  the same moto
+    return Cluster()
+
+
+@pytest.fixture
+def source(cluster: Cluster, world: World) -> Stack:  # noqa: ARG001  without it there is no source
+    return Stack(world, preparation, "PreparedSource")
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority("The authority of somebody's server")

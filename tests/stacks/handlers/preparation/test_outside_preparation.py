@@ -1,0 +1,156 @@
+"""What the handler does to a database that the stacks didn't make; PostgreSQL behind TLS stands in for it.
+
+moto is Secrets Manager and Systems Manager.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from db.source.objects import SourceObjects, WantedTable
+from db.source.preparing import prepare
+from local.services.postgres import ConnectionParameters
+from stacks.handlers import preparation
+from tests.conftest import ask, execute
+from tests.stacks.handlers.clients import client
+from tests.stacks.handlers.cloudformation import Stack, World, failing
+from tests.stacks.handlers.preparation.source import others_secrets, others_server
+from tests.tls import Authority
+
+pytestmark = pytest.mark.integration
+
+HOST, ROLE, PASSWORD = "localhost", "cdc_crm", "a-Password1"
+RECORD = "/dev-cdc-lake/source/crm/prepared-by"
+READABLE = f"SELECT has_table_privilege('{ROLE}', 'people', 'SELECT')"
+SLOTS = "SELECT count(*) FROM pg_replication_slots WHERE database = current_database()"
+WANTED = SourceObjects(
+    publication="cdc_crm",
+    slot="cdc_crm",
+    schema="cdc_crm",
+    role=ROLE,
+    tables=(WantedTable(schema="public", name="people", key=("id",)),),
+)
+
+
+@pytest.fixture
+def server(database: ConnectionParameters, authority: Authority, tmp_path: Path) -> Iterator[int]:
+    execute(database, "CREATE TABLE people (id int PRIMARY KEY, name text)")
+    with others_server(database, authority, tmp_path, ROLE) as port:
+        yield port
+
+
+@pytest.fixture
+def parameters(manager: Any, database: ConnectionParameters) -> Any:
+    """Systems Manager, and the two secrets."""
+    others_secrets(manager, database, connector=(ROLE, PASSWORD))
+    return client("ssm")
+
+
+@pytest.fixture
+def source(parameters: Any, world: World) -> Stack:  # noqa: ARG001  without them there are no secrets
+    return Stack(world, preparation, "CrmOutsideSource")
+
+
+def request(database: ConnectionParameters, port: int, authority: Authority, **changes: Any) -> dict[str, Any]:
+    return {
+        "host": HOST,
+        "port": port,
+        "sslmode": "verify-full",
+        "certificate": authority.root,
+        "connectorSecretArn": "connector",
+        "ownerSecretArn": "owner",
+        "record": RECORD,
+        "database": database["dbname"],
+        "pipeline": "crm",
+        "schema": "cdc_crm",
+        "publication": "cdc_crm",
+        "slot": "cdc_crm",
+        "role": ROLE,
+        "tables": [{"schema": "public", "name": "people", "key": ["id"], "leaveOut": [], "hash": []}],
+        "sqlHash": "0",
+        **changes,
+    }
+
+
+def entries(parameters: Any) -> list[str]:
+    found = parameters.get_parameters_by_path(Path=RECORD)["Parameters"]
+    return [parameter["Value"] for parameter in found]
+
+
+def test_with_its_owners_secret_a_database_is_prepared_and_written_down(
+    database: ConnectionParameters, server: int, authority: Authority, parameters: Any, source: Stack
+) -> None:
+    data = source.create(request(database, server, authority))
+    assert ask(database, READABLE) is True
+    assert entries(parameters) == [f"{data['Generation']}/dev-cdc-lake-connectors/CrmOutsideSource"]
+    assert source.update(request(database, server, authority, sqlHash="1")) == data
+
+
+def test_without_it_what_a_dba_has_prepared_is_enough(
+    database: ConnectionParameters, server: int, authority: Authority, source: Stack
+) -> None:
+    prepare(database, WANTED, password=PASSWORD)
+    data = source.create(request(database, server, authority, ownerSecretArn=""))
+    assert len(data["Generation"]) == 8
+
+
+def test_without_it_each_thing_that_is_not_done_is_said_and_nothing_changed(
+    database: ConnectionParameters, server: int, authority: Authority, parameters: Any, source: Stack
+) -> None:
+    execute(database, f"CREATE ROLE {ROLE} LOGIN REPLICATION PASSWORD '{PASSWORD}'")
+    reason = failing(source.create, request(database, server, authority, ownerSecretArn=""))
+    assert "it isn't prepared: not done: " in reason
+    assert "run `./lake source prepare crm --dsn …`, then deploy again" in reason
+    assert ask(database, READABLE) is False
+    assert entries(parameters) == []
+
+
+def test_a_server_with_another_authority_is_refused(database: ConnectionParameters, server: int, source: Stack) -> None:
+    reason = failing(source.create, request(database, server, Authority("Another one")))
+    assert "certificate verify failed" in reason
+    assert not ask(database, f"SELECT count(*) FROM pg_roles WHERE rolname = '{ROLE}'")
+
+
+def test_a_secret_of_another_user_than_the_pipelines_role_is_refused(
+    database: ConnectionParameters, server: int, authority: Authority, source: Stack
+) -> None:
+    reason = failing(source.create, request(database, server, authority, role="cdc_other"))
+    assert (
+        "the secret of pipeline crm is of the user cdc_crm, and its connector logs in as cdc_other: set `role`"
+        in reason
+    )
+
+
+def test_a_server_out_of_reach_is_waited_for(
+    database: ConnectionParameters, authority: Authority, source: Stack
+) -> None:
+    assert "localhost:1/" in failing(source.create, request(database, 1, authority))
+
+
+def test_deleting_drops_its_slot_as_the_connectors_role_and_its_entry_alone(
+    database: ConnectionParameters, server: int, authority: Authority, parameters: Any, source: Stack
+) -> None:
+    prepare(database, WANTED, password=PASSWORD)
+    source.create(request(database, server, authority, ownerSecretArn=""))
+    execute(database, "SELECT pg_create_logical_replication_slot('cdc_crm', 'pgoutput')")
+    parameters.put_parameter(Name=f"{RECORD}-of-another", Value="x", Type="String")
+    source.delete()
+    assert ask(database, SLOTS) == 0
+    assert entries(parameters) == []
+    assert parameters.get_parameter(Name=f"{RECORD}-of-another")["Parameter"]["Value"] == "x"
+
+
+def test_a_creation_that_failed_drops_nobodys_slot(
+    database: ConnectionParameters, server: int, authority: Authority, source: Stack
+) -> None:
+    execute(database, "SELECT pg_create_logical_replication_slot('cdc_crm', 'pgoutput')")
+    gone = {"schema": "public", "name": "gone", "key": ["id"], "leaveOut": [], "hash": []}
+    try:
+        assert "public.gone: no such table" in failing(
+            source.create, request(database, server, authority, tables=[gone])
+        )
+        assert ask(database, SLOTS) == 1
+    finally:
+        execute(database, "SELECT pg_drop_replication_slot('cdc_crm')")

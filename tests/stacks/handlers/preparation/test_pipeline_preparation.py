@@ -1,0 +1,115 @@
+"""What a pipeline of ordinary tables gets in its database; PostgreSQL stands in for Aurora, moto for RDS."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import psycopg2
+import pytest
+
+from local.services.postgres import ConnectionParameters
+from stacks.handlers import preparation
+from tests.conftest import ask, execute
+from tests.stacks.handlers.clients import client
+from tests.stacks.handlers.cloudformation import Stack, World, failing
+from tests.stacks.handlers.preparation.cluster import CLUSTER, Cluster
+from tests.stacks.handlers.preparation.source import drop_role
+
+pytestmark = pytest.mark.integration
+
+ROLE, PUBLICATION, SLOT = "cdc_shop", "cdc_shop", "cdc_shop"
+PUBLISHED = "SELECT string_agg(tablename, ' ' ORDER BY tablename) FROM pg_publication_tables WHERE pubname = 'cdc_shop'"
+
+
+@pytest.fixture
+def cluster(manager: Any, database: ConnectionParameters) -> Iterator[str]:
+    """RDS's cluster and the two secrets."""
+    execute(database, "CREATE TABLE items (id int PRIMARY KEY, name text); CREATE TABLE notes (id int, note text)")
+    master = {**database, "username": database["user"], "engine": "postgres"}
+    manager.create_secret(Name="master", SecretString=json.dumps(master))
+    manager.create_secret(Name="connector", SecretString=json.dumps({"username": ROLE, "password": "a-Password1"}))
+    yield Cluster().arn
+    drop_role(database, ROLE)
+
+
+@pytest.fixture
+def source(cluster: str, world: World) -> Stack:  # noqa: ARG001  without it there is no source
+    return Stack(world, preparation, "ShopPreparedSource")
+
+
+def table(name: str, *key: str) -> dict[str, Any]:
+    return {"schema": "public", "name": name, "key": list(key), "leaveOut": []}
+
+
+def request(database: ConnectionParameters, *tables: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {
+        "clusterIdentifier": CLUSTER,
+        "masterSecret": "master",
+        "connectorSecret": "connector",
+        "database": database["dbname"],
+        "pipeline": "shop",
+        "schema": "cdc_shop",
+        "publication": PUBLICATION,
+        "slot": SLOT,
+        "role": ROLE,
+        "tables": list(tables),
+        **changes,
+    }
+
+
+def test_the_connectors_role_reads_what_is_published_and_a_table_can_be_added(
+    database: ConnectionParameters, source: Stack
+) -> None:
+    data = source.create(request(database, table("items", "id")))
+    assert len(data["Generation"]) == 8
+    assert "items" in ask(database, PUBLISHED).split()
+    settings: dict[str, Any] = {**database, "user": ROLE, "password": "a-Password1"}
+    with contextlib.closing(psycopg2.connect(**settings)) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM items")
+    again = source.update(request(database, table("items", "id"), table("notes", "id")))
+    assert again == data
+    assert {"items", "notes"} <= set(ask(database, PUBLISHED).split())
+
+
+def test_a_table_that_is_not_there_fails_the_deployment_with_its_name(
+    database: ConnectionParameters, source: Stack
+) -> None:
+    reason = failing(source.create, request(database, table("gone", "id")))
+    assert "pipeline shop, database" in reason
+    assert "public.gone: no such table" in reason
+
+
+def test_deleting_drops_its_own_slot_and_no_other(database: ConnectionParameters, source: Stack) -> None:
+    source.create(request(database, table("items", "id")))
+    for name in (SLOT, "cdc_other"):
+        execute(database, f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput')")
+    try:
+        source.delete()
+        slots = "SELECT string_agg(slot_name, ' ') FROM pg_replication_slots WHERE database = current_database()"
+        assert ask(database, slots) == "cdc_other"
+        assert "items" in ask(database, PUBLISHED).split()
+    finally:
+        execute(database, "SELECT pg_drop_replication_slot('cdc_other')")
+
+
+def test_a_pipelines_entry_in_the_tags_is_not_the_outboxs(
+    database: ConnectionParameters, cluster: str, source: Stack
+) -> None:
+    client("rds").add_tags_to_resource(
+        ResourceName=cluster, Tags=[{"Key": "cdc-lake-prepared-by-0123", "Value": f"{CLUSTER}/11111111/x"}]
+    )
+    data = source.create(request(database, table("items", "id")))
+    assert data["Generation"] != "11111111"
+    source.delete()
+    keys = {tag["Key"] for tag in client("rds").list_tags_for_resource(ResourceName=cluster)["TagList"]}
+    assert keys == {"cdc-lake-prepared-by-0123"}
+
+
+def test_a_database_out_of_reach_is_waited_for(database: ConnectionParameters, source: Stack) -> None:
+    boto3.client("secretsmanager").put_secret_value(
+        SecretId="master",
+        SecretString=json.dumps({**database, "username": database["user"], "host": "127.0.0.1", "port": 1}),
+    )
+    assert "127.0.0.1" in failing(source.create, request(database, table("items", "id")))

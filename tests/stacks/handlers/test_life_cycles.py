@@ -1,0 +1,363 @@
+"""Whatever happens to a resource's requests: nothing of it is left over or doubled, and nothing of others touched.
+
+Each history is told for every kind of resource; the kinds' own folders have what only one of them can meet.
+"""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.plugins.releases.server import serving
+from tests.stacks.handlers.cloudformation import DeploymentError, failing, succeeds
+from tests.stacks.handlers.journal_store import MemoryStore
+from tests.stacks.handlers.kinds import Kind, connector_kind, eks_kind, plugin_kind, step_kind
+from tests.stacks.handlers.provider_framework import DEATH, EARLY_DEATH, LOST, SLOW
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "connector": ("settings", "both", "anew"),
+    "plugin": ("content",),
+    "step": ("arguments", "names"),
+    "EKS connector": ("configuration", "image"),
+}
+# Seconds for which lists of MSK Connect don't show what was made, and show what is gone.
+LAGS = {"connector": (0, 3, 10, 90, 280), "plugin": (0, 90)}
+MODELS = [(kind, lag) for kind in KINDS for lag in LAGS.get(kind, (0,))]
+CHANGES = [(kind, change) for kind, changes in KINDS.items() for change in changes]
+FAULTS = (DEATH, EARLY_DEATH, SLOW, LOST)
+# Seconds after which an update is cancelled; a connector's has the most stages.
+CANCELLED_AFTER = {"connector": (0, 30, 60, 120, 240, 600), "plugin": (0, 30, 60, 600)}
+LATE = "a later request has taken over"
+Choose = Callable[..., Kind]
+
+
+@pytest.fixture
+def choose(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Choose]:
+    """Choose a kind by its name; only its services are there then."""
+    monkeypatch.setattr("plugins.releases.download.WAITS_SECONDS", ())
+    value = request.getfixturevalue
+    with serving() as server:
+
+        def choose(name: str, list_lag: float = 0) -> Kind:
+            match name:
+                case "connector":
+                    return connector_kind(value("world"), value("connect"), list_lag=list_lag)
+                case "plugin":
+                    value("aws")
+                    return plugin_kind(value("world"), value("connect"), server, list_lag=list_lag)
+                case "step":
+                    return step_kind(value("world"), value("emr"))
+                case _:
+                    return eks_kind(value("world"), value("eks"))
+
+        yield choose
+
+
+every_kind = pytest.mark.parametrize("name", KINDS)
+both_orders = pytest.mark.parametrize("late_first", [True, False], ids=["late first", "late last"])
+
+
+@pytest.mark.parametrize(("name", "change"), CHANGES)
+def test_it_is_made_changed_deleted_and_comes_back(choose: Choose, name: str, change: str) -> None:
+    kind = choose(name)
+    stack = kind.stack()
+    made = stack.create(kind.wanted)
+    kind.assert_as(kind.wanted)
+    before = kind.identity()
+    assert stack.update(kind.wanted) == made
+    assert kind.identity() == before
+    stack.update(kind.changes[change])
+    kind.world.drain()
+    kind.assert_as(kind.changes[change])
+    stack.delete()
+    kind.assert_gone()
+    stack.delete()
+    again = stack.again()
+    again.create(kind.wanted)
+    kind.assert_as(kind.wanted)
+    again.delete()
+    kind.assert_gone()
+
+
+@both_orders
+@pytest.mark.parametrize("after", [0, 30, 60, 300])
+@pytest.mark.parametrize(("name", "lag"), MODELS)
+def test_a_creation_that_is_cancelled_leaves_nothing(
+    choose: Choose, name: str, lag: float, after: int, *, late_first: bool
+) -> None:
+    kind = choose(name, lag)
+    kind.world.late_first = late_first
+    stack = kind.stack()
+    cancelled = stack.begin_create(kind.wanted)
+    kind.world.run(after)
+    ended = cancelled.answer is not None
+    stack.give_up_creation()
+    kind.assert_gone()
+    assert cancelled.succeeded is ended
+    assert ended or LATE in cancelled.reason
+    assert ended is (after == 300)
+    again = stack.again()
+    again.create(kind.wanted)
+    kind.assert_as(kind.wanted)
+    again.delete()
+    kind.assert_gone()
+
+
+# How long lists are waited for begins with the call: a slow one leaves a minute less.
+@pytest.mark.parametrize(
+    ("name", "lag", "fault"),
+    [(*model, fault) for model in MODELS for fault in FAULTS if fault != SLOW or model[1] < 240],
+)
+def test_a_creation_whose_call_ends_unknown_leaves_nothing(choose: Choose, name: str, lag: float, fault: str) -> None:
+    kind = choose(name, lag)
+    stack = kind.stack()
+    kind.end_next(fault)
+    created = succeeds(stack.create, kind.wanted)
+    # A dead function is a failed creation for CDK's framework; everything else is asked again.
+    assert created is (fault == LOST)
+    if created:
+        kind.assert_as(kind.wanted)
+        stack.delete()
+    kind.assert_gone()
+    kind.end_next(fault)
+    stack.begin_create(kind.wanted)
+    kind.world.run(30)
+    stack.give_up_creation()
+    kind.assert_gone()
+    again = stack.again()
+    again.create(kind.wanted)
+    kind.assert_as(kind.wanted)
+    again.delete()
+    kind.assert_gone()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("name", "change"), CHANGES)
+def test_a_change_whose_call_ends_unknown_converges(choose: Choose, name: str, change: str, fault: str) -> None:
+    kind = choose(name)
+    stack = kind.stack()
+    stack.create(kind.wanted)
+    kind.end_next(fault)
+    changed = succeeds(stack.update, kind.changes[change])
+    assert changed is (fault == LOST)
+    kind.world.drain()
+    kind.assert_as(kind.changes[change] if changed else kind.wanted)
+    stack.delete()
+    kind.assert_gone()
+
+
+@both_orders
+@pytest.mark.parametrize(
+    ("name", "change", "after"),
+    [(*row, after) for row in CHANGES for after in CANCELLED_AFTER.get(row[0], (0, 60, 600))],
+)
+def test_a_cancelled_update_ends_as_its_rollback_wants(
+    choose: Choose, name: str, change: str, after: int, *, late_first: bool
+) -> None:
+    """CloudFormation learns no new physical id of an update that it cancels, so it deletes nothing."""
+    kind = choose(name)
+    kind.world.late_first = late_first
+    stack = kind.stack()
+    stack.create(kind.wanted)
+    before = stack.properties
+    cancelled = stack.begin_update(kind.changes[change])
+    kind.world.run(after)
+    stack.roll_back(before)
+    kind.assert_as(kind.wanted)
+    kind.world.drain()
+    kind.assert_as(kind.wanted)
+    assert cancelled.succeeded or LATE in cancelled.reason
+    stack.update(kind.changes[change])
+    kind.world.drain()
+    kind.assert_as(kind.changes[change])
+
+
+@pytest.mark.parametrize("polls", [0, 1, 2, 3])
+@pytest.mark.parametrize(("name", "change"), CHANGES)
+def test_a_cancelled_update_does_nothing_once_its_rollback_has_come(
+    choose: Choose, name: str, change: str, polls: int
+) -> None:
+    """Also when it is polled first: the rollback hasn't looked at anything yet."""
+    kind = choose(name)
+    stack = kind.stack()
+    stack.create(kind.wanted)
+    identity, before = kind.identity(), stack.properties
+    cancelled = stack.begin_update(kind.changes[change])
+    rollback = stack.begin_rollback(before)
+    for _ in range(polls):
+        rollback.poll()
+    with pytest.raises(DeploymentError, match=LATE):
+        cancelled.poll()
+    stack.finish(rollback)
+    kind.assert_as(kind.wanted)
+    assert kind.identity() == identity
+
+
+@every_kind
+def test_a_delivery_that_comes_twice_makes_one(choose: Choose, name: str) -> None:
+    kind = choose(name)
+    stack = kind.stack()
+    first = stack.begin_create(kind.wanted)
+    second = kind.world.send_again(first)
+    assert stack.finish(first) == stack.finish(second)
+    kind.assert_as(kind.wanted)
+    stack.physical_id = first.answer.physical_id if first.answer else None
+    changed = next(iter(kind.changes.values()))
+    first = stack.begin_update(changed)
+    first.poll()
+    second = kind.world.send_again(first)
+    second.poll()
+    assert stack.finish(first) == stack.finish(second)
+    assert [each for each in kind.as_wanted(changed) if each not in kind.there()] == []
+
+
+@every_kind
+@both_orders
+def test_what_comes_when_the_stack_is_gone_makes_nothing(choose: Choose, name: str, *, late_first: bool) -> None:
+    """A waiter that slept from before its first look, and a second delivery of the first call."""
+    kind = choose(name)
+    kind.world.late_first = late_first
+    stack = kind.stack()
+    sleeping = stack.begin_create(kind.wanted)
+    kind.world.waiters.clear()
+    stack.give_up_creation()
+    kind.world.run(1_200)
+    kind.world.waiters.append(sleeping)
+    again = kind.world.send_again(sleeping)
+    kind.assert_gone()
+    assert LATE in sleeping.reason
+    assert LATE in again.reason
+
+
+@pytest.mark.parametrize(("name", "change"), CHANGES)
+def test_an_update_that_slept_through_its_rollback_and_the_stacks_end_makes_nothing(
+    choose: Choose, name: str, change: str
+) -> None:
+    kind = choose(name)
+    stack = kind.stack()
+    stack.create(kind.wanted)
+    before = stack.properties
+    sleeping = stack.begin_update(kind.changes[change])
+    sleeping.poll()
+    kind.world.waiters.clear()
+    kind.world.run(300)
+    stack.roll_back(before)
+    kind.assert_as(kind.wanted)
+    stack.delete()
+    kind.world.waiters.append(sleeping)
+    kind.assert_gone()
+    assert LATE in sleeping.reason
+
+
+@every_kind
+def test_a_renamed_construct_keeps_it(choose: Choose, name: str) -> None:
+    """CloudFormation makes the new one first, then deletes the old one."""
+    kind = choose(name)
+    stack = kind.stack()
+    made = stack.create(kind.wanted)
+    before = kind.identity()
+    renamed = stack.renamed()
+    assert renamed.create(kind.wanted) == made
+    stack.delete()
+    kind.world.drain()
+    kind.assert_as(kind.wanted)
+    assert (kind.identity(), kind.owners()) == (before, ["dev-cdc-lake-connectors/Renamed"])
+    renamed.update(next(iter(kind.changes.values())))
+    renamed.delete()
+    kind.assert_gone()
+
+
+@every_kind
+@pytest.mark.parametrize("after", [0, 30, None])
+def test_a_rename_that_is_rolled_back_gives_it_back(choose: Choose, name: str, after: int | None) -> None:
+    kind = choose(name)
+    stack = kind.stack()
+    stack.create(kind.wanted)
+    before = kind.identity()
+    renamed = stack.renamed()
+    if after is None:
+        renamed.create(kind.wanted)
+        renamed.delete()
+    else:
+        renamed.begin_create(kind.wanted)
+        kind.world.run(after)
+        renamed.give_up_creation()
+    kind.world.drain()
+    kind.assert_as(kind.wanted)
+    assert (kind.identity(), kind.owners()) == (before, ["dev-cdc-lake-connectors/Source"])
+    stack.delete()
+    kind.assert_gone()
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if name != "step"])
+def test_a_strangers_is_left_alone(choose: Choose, name: str) -> None:
+    """EMR's steps have no owner that could be asked; what a user adds by hand has another name."""
+    kind = choose(name)
+    kind.stack(name="another").create(kind.wanted)
+    before = kind.identity()
+    stack = kind.stack()
+    reason = failing(stack.create, kind.wanted)
+    assert "is there already and isn't this resource's (cdc-lake-owner=another/Source)" in reason
+    stack.delete()
+    kind.world.drain()
+    kind.assert_as(kind.wanted)
+    assert (kind.identity(), kind.owners()) == (before, ["another/Source"])
+
+
+@every_kind
+@pytest.mark.parametrize(("what", "seconds"), [*(("service", each) for each in (30, 60, 150, 400)), ("journal", 500)])
+def test_what_answers_nothing_for_minutes_is_waited_for(
+    choose: Choose, records: MemoryStore, name: str, what: str, seconds: int
+) -> None:
+    kind = choose(name)
+    stack, until = kind.stack(), 0.0
+    records.busy = lambda: what == "journal" and kind.world.clock() < until
+
+    def be_busy() -> None:
+        nonlocal until
+        until = kind.world.clock() + seconds
+        if what == "service":
+            kind.busy_until(until)
+
+    be_busy()
+    stack.create(kind.wanted)
+    for changed in kind.changes.values():
+        be_busy()
+        stack.update(changed)
+        kind.world.drain()
+        kind.assert_as(changed)
+    before = stack.properties
+    stack.begin_update(kind.wanted)
+    kind.world.run(60)
+    be_busy()
+    stack.roll_back(before)
+    kind.world.drain()
+    kind.assert_as(changed)
+    be_busy()
+    stack.delete()
+    kind.assert_gone()
+
+
+@every_kind
+def test_a_rollback_from_a_newer_version_of_the_code_works(choose: Choose, name: str) -> None:
+    kind = choose(name)
+    stack = kind.stack()
+    stack.create(kind.wanted)
+    before = stack.properties
+    newer = {**kind.wanted, "aKeyOfTheNextVersion": {}}
+    assert "there is no aKeyOfTheNextVersion" in kind.world.finish(stack.begin_update(newer)).reason
+    stack.roll_back(before)
+    kind.assert_as(kind.wanted)
+    stack.begin_update(newer)
+    stack.delete()
+    kind.assert_gone()
+
+
+@every_kind
+def test_a_request_that_was_refused_needs_no_clean_up(choose: Choose, name: str) -> None:
+    kind = choose(name)
+    stack = kind.stack()
+    for wrong in ({"of": "a newer version"}, dict.fromkeys(kind.wanted)):
+        assert "Request: " in failing(stack.create, wrong)
+        stack.physical_id = "invented-by-CloudFormation"
+        stack.delete()
+    kind.assert_gone()
