@@ -1,1 +1,1 @@
-"""From lines to typed rows, or a reason why not; DataFrames in and out."""
+"""Decodes lines into typed rows, or a reason why a line doesn't fit; takes and returns DataFrames."""

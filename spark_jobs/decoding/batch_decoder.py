@@ -1,4 +1,4 @@
-"""Decodes batches by the table's columns, to which the fields that events bring are added."""
+"""Decodes batches by the table's columns, and adds columns for new fields in events."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,9 +55,10 @@ class BatchDecoder:
         types: SourceTypes,
         log: Log,
     ) -> None:
-        """`given` are the schema file's columns, `encoded` says whether partition values are; `types` new columns'.
+        """`given`: the schema file's columns; `encoded`: whether partition values are encoded; `types`: types of new
+        columns.
 
-        Raises SettingsError where the schema file lacks a field that the settings name.
+        Raises SettingsError when the schema file lacks a field that the settings name.
         """
         self._spark = spark
         self._settings = settings
@@ -66,19 +67,20 @@ class BatchDecoder:
             self._given = (*self._given, event_ids.COLUMN)
         self._declared = with_decimal_ordering(self._given, settings.table.ordering_field)
         self._types = types
-        # The Avro fields of the columns that the catalogue described when they came, by name.
+        # The Avro fields of columns that the catalogue described when they came, by name.
         self.described: dict[str, Any] = {}
         self._log = log
-        # The batch in which failing lines were looked for in vain: once is enough.
+        # The batch whose failing lines were searched without success: one search per batch is enough.
         self._searched: str | None = None
         self._check_fields()
-        # Made for the first batch: an idle table needs none, and a stored one's columns may differ from the declared.
+        # Created with the first batch: an idle table needs none, and a stored table's columns may differ from the
+        # declared.
         self._decoder: Decoder | None = None
         self._use(self._declared, encoded=encoded)
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The table's columns after the batch that was decoded last."""
+        """The table's columns after the last decoded batch."""
         return self._columns
 
     @property
@@ -95,10 +97,10 @@ class BatchDecoder:
         made: Collection[str] = (),
         added: Mapping[str, AddedColumn] | None = None,
     ) -> None:
-        """Decode by the columns of the table as it is stored; None when it has none yet.
+        """Decode by the stored table's columns; None when there is no table yet.
 
-        `added` are columns that it got later. `made` are columns of it that no event has, since a query makes them.
-        Raises SettingsError for a column whose type has been changed to one that it can't become.
+        `added`: columns that it got later. `made`: columns that a query computes and no event has. Raises SettingsError
+        for a column whose type was changed to an incompatible one.
         """
         columns = self._declared
         if stored is not None:
@@ -119,7 +121,7 @@ class BatchDecoder:
             raise SettingsError(f"{keys.TRUNCATE} needs a table whose {LSN} is a number")
 
     def decode(self, batch: Batch) -> tuple[Batch, DecodedBatch]:
-        """Decode a batch; returns it without what turned out to be unreadable in itself."""
+        """Decode a batch, without the parts that turned out to be unreadable."""
         while True:
             try:
                 return batch, self._decode(batch)
@@ -134,10 +136,10 @@ class BatchDecoder:
             batch = readable
 
     def _decode_the_rest(self, batch: Batch, error: Exception) -> DecodedBatch:
-        """Decode a batch with the lines set aside that its decoding fails at; raises `error` where none is to blame."""
+        """Decode a batch and set aside the lines whose decoding fails; raises `error` when no line is to blame."""
         lines = cached(self._lines(batch))
         try:
-            lines.frame.count()  # now they are read: what fails from here on is the decoding
+            lines.frame.count()  # the lines are read: later failures come from decoding
             decoder = self._new_decoder(growing=self._room() > 0)
             failing = failing_lines.found(lines.frame, decoder, self._columns)
             if not failing:
@@ -158,13 +160,13 @@ class BatchDecoder:
                 raise SettingsError(f"{self._settings.schema_file} has no field {name}, which the settings name")
 
     def _operations(self) -> tuple[str, ...]:
-        """Where every event is a row, a TRUNCATE's is one; where it says what becomes of the rows, it is known."""
+        """Operations that events may have. A TRUNCATE counts where every event is a row, or where settings handle it."""
         table = self._settings.table
         marks = (SETTLED,) if table.truncate else ()
         return (*OPERATIONS, *((TRUNCATE,) if table.append_only or table.truncate else ()), *marks)
 
     def _declare(self, stored: T.StructType) -> tuple[Column, ...]:
-        """Return the declared columns; in a table that is ordered by text already, the ordering field stays text."""
+        """Return the declared columns; in a table already ordered by text, the ordering field stays text."""
         ordering = self._settings.table.ordering_field
         if ordering in stored.names and isinstance(stored[ordering].dataType, T.StringType):
             self._declared = self._given
@@ -173,7 +175,7 @@ class BatchDecoder:
     def _without_earlier(
         self, declared: tuple[Column, ...], stored: T.StructType, added: Mapping[str, AddedColumn]
     ) -> tuple[Column, ...]:
-        """Return the declared columns without those that came with events as another type, and keep that."""
+        """Return the declared columns except those that came earlier with events as another type; remember the latter."""
         earlier = {name for name, column in added.items() if column.guessed or column.avro is not None}
         kept = {name: said for name, said in refused_changes(declared, stored).items() if name in earlier}
         for said in kept.values():
@@ -187,11 +189,11 @@ class BatchDecoder:
         return tuple(dict.fromkeys((*table.key_fields, table.ordering_field)))
 
     def _decode(self, batch: Batch) -> DecodedBatch:
-        """Decode a batch by the table's columns, and once more when it brings fields that they lack."""
+        """Decode a batch by the table's columns, and once more when it has fields that they lack."""
         return self._typed(batch) or self._decode_lines(batch, self._lines(batch), {})
 
     def _lines(self, batch: Batch) -> DataFrame:
-        # In one task: nothing that follows needs a shuffle then.
+        # In one task: no later step needs a shuffle then.
         return batch.lines().coalesce(1) if batch.is_small else batch.lines()
 
     def _decode_lines(self, batch: Batch, lines: DataFrame, failing: Reasons) -> DecodedBatch:
@@ -208,7 +210,7 @@ class BatchDecoder:
         return self._summarised(failing_lines.decoded(lines, last, failing))
 
     def _grow(self, batch: Batch, decoded: DecodedBatch) -> Collection[str]:
-        """Add the columns that events bring; returns the fields that can't be columns. Raises UndescribedError."""
+        """Add columns for new fields; returns the fields that can't be columns. Raises UndescribedError."""
         known = [column.name for column in self._columns]
         new = new_columns(known, decoded.summary.unknown, room=self._room())
         if not new.names:
@@ -235,7 +237,7 @@ class BatchDecoder:
         )
 
     def _typed(self, batch: Batch) -> DecodedBatch | None:
-        """Return a large batch of queried rows, when these are of simple types and nothing about them is odd."""
+        """Return a large batch of queried rows, if all columns have simple types and no value is odd."""
         events = batch.rows_of(self._columns) if isinstance(batch, JdbcBatch) else None
         if events is None:
             return None

@@ -1,7 +1,7 @@
 """Turns lines of text into typed rows, or into a reason why a line doesn't fit: no I/O, no Python functions.
 
-`from_json` alone would lose data silently: it gives null for a value of the wrong type, and ignores whatever follows
-the first JSON value of a line. Every null that it gives is therefore compared with what the line says.
+`from_json` alone would lose data silently: it returns null for a value of the wrong type, and ignores anything after a
+line's first JSON value. So the decoder compares every null with the line.
 """
 
 import operator
@@ -21,11 +21,11 @@ from spark_jobs.ordering.snapshot_rows import is_snapshot_row
 from spark_jobs.ordering.truncates import is_mark
 from spark_jobs.runtime.query_plans import ReusedPlan
 
-# What a source delivers: the text, where it is from, and what orders two events of equal ordering value.
+# A source's columns: the text, its origin, and what orders two events of equal ordering value.
 LINE_COLUMNS = ("line", "origin", "block", "number", "tie")
 _AS_SENT = (Encoding.PLAIN, Encoding.ANYTHING)
 _STRICT = {"columnNameOfCorruptRecord": CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "true"}
-# What is left of a surrogate pair's escapes when whole pairs, and escaped backslashes, are taken out.
+# The rest of a surrogate pair's escapes, once whole pairs and escaped backslashes are removed.
 _WHOLE_PAIRS = r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _SURROGATE = r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 
@@ -34,12 +34,11 @@ class Decoder:
     """Decodes lines by a table's columns; the expressions are built once, as building takes longer than a batch.
 
     `required`: fields without which an event doesn't fit; `not_of_snapshots`: the one that a snapshot's rows may lack.
-    Of a `key` of several not all may be empty: Hudi refuses such a key (docs/decisions/0070).
-    `refusal` is the reason given to events with fields that the columns lack; None while columns may be added. Those
-    with one of the fields `unusable`, which can't be columns, are given that reason.
-    `unplaceable` makes, of what tells deletes, the reason why a `row` fits no partition, null when it does.
-    `operations` are those that an event may have; `has_marks` says that some are no row's (truncates.py): such a one
-    needs its position alone.
+    In a composite `key` at least one field needs a value: Hudi refuses such a key otherwise (docs/decisions/0070).
+    `refusal`: the reason for events with fields that the columns lack; None while columns may be added. Events with one
+    of the fields `unusable`, which can't be columns, get that reason. `unplaceable`: from the delete flag, returns the
+    reason why a `row` fits no partition, null when it does. `operations`: those that an event may have; `has_marks`:
+    some belong to no row (truncates.py), and need only their position.
     """
 
     def __init__(
@@ -103,8 +102,8 @@ class Decoder:
     def __call__(self, lines: DataFrame) -> DataFrame:
         """Decode `lines` (LINE_COLUMNS).
 
-        Returns origin, block, number, tie; `blank` for a line that is no event; `reason` (null when the line fits);
-        `unknown`, the names of fields with values that the columns lack, of lines that fit; `placeholders`, the names
+        Returns origin, block, number, tie; `blank` for a line without an event; `reason` (null when the line fits);
+        `unknown`, the names of fields with values that the columns lack, for lines that fit; `placeholders`, the names
         of columns that came as a TOAST placeholder; `deleted`; `row`, the stored columns; and `line`, kept only where
         it may go to quarantine or has unknown fields.
         """
@@ -116,7 +115,7 @@ class Decoder:
 
 
 def _parsed(sent: Sequence[Column]) -> list[Expression]:
-    """Return what is read off a line: whether it is one JSON value, its typed fields, and the names that it has."""
+    """Parse a line: whether it is one JSON value, its typed fields, and its field names."""
     fields = [*(T.StructField(column.source, column.wire) for column in sent), T.StructField(CORRUPT, T.StringType())]
     return [
         *map(F.col, LINE_COLUMNS),
@@ -127,9 +126,9 @@ def _parsed(sent: Sequence[Column]) -> list[Expression]:
 
 
 def _odd_names(found: Expression, sent: Sequence[Column]) -> Expression:
-    """Return the names that the columns lack, and those that are there twice; null for most lines.
+    """Return names that the columns lack, and repeated names; null for most lines.
 
-    To look for both takes long, and most lines have just the columns' names, in their order.
+    Checking for both is slow, and most lines have exactly the columns' names, in their order.
     """
     usual = wire.texts(column.source for column in sent)
     distinct = F.array_distinct(found)
@@ -145,7 +144,6 @@ def _with_text(sent: Sequence[Column]) -> list[Expression]:
 
 
 def _stored(kind: Sequence[Column]) -> Expression:
-    """Return an array of the stored values of columns of one kind."""
     return F.transform(wire.sent(kind), lambda value: values.stored(value, kind[0]))
 
 
@@ -157,7 +155,6 @@ def _row(columns: Sequence[Column], kinds: Sequence[Sequence[Column]]) -> Expres
 
 
 def _placeholders(columns: Sequence[Column]) -> Expression:
-    """Return an array of the names of columns that came as a TOAST placeholder."""
     found = []
     for alike in wire.grouped(columns, lambda column: (column.encoding, column.wire)):
         holds = partial(values.is_placeholder, column=alike[0])
@@ -169,7 +166,7 @@ def _placeholders(columns: Sequence[Column]) -> Expression:
 def _broken() -> Expression:
     is_object = F.ltrim("line").startswith("{")
     line = F.col("line")
-    is_utf8 = line.cast("binary") == F.encode(line, "UTF-8")  # a text that isn't changes on its way through Java
+    is_utf8 = line.cast("binary") == F.encode(line, "UTF-8")  # an invalid text changes on its way through Java
     escaped = line.contains("\\ud") | line.contains("\\uD")
     lone = escaped & F.regexp_replace(line, _WHOLE_PAIRS, "").rlike(_SURROGATE)
     return (
@@ -181,7 +178,7 @@ def _broken() -> Expression:
 
 
 def _repeated() -> Expression:
-    """Name the fields that are there twice: which of their values is meant, nothing tells."""
+    """Name repeated fields: their value would be ambiguous."""
     return F.when(
         F.col("_names.twice").isNotNull(), F.concat(F.lit("name: twice: "), F.concat_ws(", ", "_names.twice"))
     )
@@ -211,7 +208,6 @@ def _bad_operation(known: Sequence[str], operations: Sequence[str]) -> Expressio
 
 
 def _unusable_names(unknown: Expression, unusable: Collection[str]) -> Expression:
-    """Name the new fields that can't be columns."""
     if not unusable:
         return F.lit(None).cast("string")
     found = F.array_intersect(unknown, F.array(*map(F.lit, sorted(unusable))))

@@ -1,9 +1,9 @@
-"""Gives the events of a table without a key an identity: every event is a row there, and a repeated one stays the same.
+"""Identifies the events of a table without a key: every event is a row, and a repeated event keeps its identity.
 
-`__lsn` alone doesn't do: a COPY writes up to a page of rows as one record of PostgreSQL's log, and all of them have its
-position; so do all rows of a snapshot. So the content counts, too, and of events that are equal in all of it the place
-among their like. Debezium writes the rows of one record one after the other: equal ones that stand apart, with events
-of another position in between, are the same event, sent again.
+`__lsn` isn't enough: a COPY writes up to a page of rows as one record of PostgreSQL's log, and all of them have its
+position; so do all rows of a snapshot. So the identity includes the content and, among events of equal content, the
+place. Debezium writes the rows of one record one after the other: equal ones that stand apart, with events of another
+position in between, are the same event, sent again.
 """
 
 from pyspark.sql import DataFrame, Window
@@ -21,13 +21,13 @@ _CONTENT, _RUN = "event content", "event run"
 def identified(events: DataFrame) -> DataFrame:
     """Fill in EVENT_ID of decoded events, `<__lsn>-<digest of the content>-<place among equal ones>`.
 
-    None is a delete any more: a deleted row's event is a row, too. Columns that come later leave an identity as it is,
-    since empty ones don't count.
+    No event is a delete then: a deleted row's event is a row, too. Columns added later don't change an identity, since
+    empty ones don't count.
     """
     position = F.col(f"row.{LSN}")
     content = F.substring(F.sha2(F.to_json("row"), 256), 1, _HEX_DIGITS)
     fits = F.col("reason").isNull() & ~F.col("blank")
-    # Lines of one position that follow each other: their numbers and their places among themselves grow alike.
+    # Consecutive lines of one position: line number and place within the position grow alike.
     of_position = Window.partitionBy("origin", "block", position).orderBy("number")
     like = Window.partitionBy(_CONTENT, "origin", "block", _RUN).orderBy("number")
     numbered = (

@@ -1,6 +1,6 @@
-"""Finds the lines of a batch that its decoding fails at, and has them set aside: the rest of the batch goes through.
+"""Finds the lines whose decoding fails and sets them aside, so that the rest of the batch goes through.
 
-The decoder knows most values that don't fit (decode.py). This is for those that it doesn't foresee.
+The decoder knows most values that don't fit (decode.py). This handles those that it doesn't foresee.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,17 +14,17 @@ from spark_jobs.decoding.schema import Column, Encoding
 from spark_jobs.errors import first_line
 from spark_jobs.runtime.retry import may_be_a_value
 
-# More of them in one batch are no odd values but a fault that somebody must look at.
+# More failures in one batch point to a fault that needs a person, not to odd values.
 MOST = 20
 _PLACE = ("origin", "block", "number")
 Reasons = Mapping[tuple[str, int, int], str]
 
 
 def found(lines: DataFrame, decoder: Decoder, columns: Sequence[Column]) -> Reasons:
-    """Return why the decoding fails at lines, by their place; nothing where single lines aren't the cause, or too many.
+    """Return why lines fail, by their place; empty when single lines aren't the cause, or too many fail.
 
-    A part that fails is decoded again in two halves: some two decodings of a half, a quarter … for each failing line.
-    `lines` are to be cached, so that it isn't the reading that fails. Raises what isn't caused by a value.
+    Decodes a failing part again in two halves: some two decodings of a half, a quarter … for each failing line. `lines`
+    must be cached, so that reading can't fail. Raises errors that no value causes.
     """
     parts, reasons = [(lines, 0)], dict[tuple[str, int, int], str]()
     while parts:
@@ -43,7 +43,7 @@ def found(lines: DataFrame, decoder: Decoder, columns: Sequence[Column]) -> Reas
 
 
 def decoded(lines: DataFrame, decoder: Decoder, failing: Reasons) -> DataFrame:
-    """Decode lines; those that fail are given to the decoder as empty events, and come out with reason and text."""
+    """Decode lines; pass failing ones to the decoder as empty events, and return them with reason and text."""
     if not failing:
         return decoder(lines)
     why = F.coalesce(*(F.when(_is_at(place), F.lit(reason)) for place, reason in failing.items()))
@@ -55,7 +55,7 @@ def decoded(lines: DataFrame, decoder: Decoder, failing: Reasons) -> DataFrame:
 
 
 def _failure(lines: DataFrame, decoder: Decoder) -> str | None:
-    """Return what makes the decoding fail, None when it doesn't; raises what no value causes."""
+    """Return the decoding error, None without one; raises errors that no value causes."""
     try:
         decoder(lines).write.format("noop").mode("overwrite").save()
     except Exception as error:
@@ -66,7 +66,7 @@ def _failure(lines: DataFrame, decoder: Decoder) -> str | None:
 
 
 def _reason(line: DataFrame, decoder: Decoder, columns: Sequence[Column]) -> str:
-    """Say what a line fails with, and at which column, where it is one alone."""
+    """Describe a single line's failure, with the column if it is only one."""
     names = [column for column in columns if column.encoding is not Encoding.SPECIALS]
     while len(names) > 1:
         half = names[: len(names) // 2]

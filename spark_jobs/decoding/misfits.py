@@ -1,7 +1,7 @@
-"""Which values of an event don't fit their columns, and why: what would be lost, changed or cut on the way.
+"""Finds values that don't fit their columns, and why: they would be lost, changed or cut.
 
-`from_json` gives null for a value of the wrong type, and what can't be converted is null, too: each null is compared
-with what the line says. Texts are null where all values fit.
+`from_json` returns null for a value of the wrong type, and so does a failing conversion: each null is compared with the
+line. Texts are null where all values fit.
 """
 
 import json
@@ -19,37 +19,37 @@ from contract import events
 from spark_jobs.decoding import values, wire
 from spark_jobs.decoding.schema import Column, Encoding
 
-# Spark wants a field name of its own here, and any name may be a JSON key: this one is made up at each start.
+# Spark needs a field name of its own here, and any name may be a JSON key: so it is random, chosen at each start.
 CORRUPT = uuid.uuid4().hex
 _OPEN_TO_ALL = (Encoding.JSON, Encoding.ANYTHING, Encoding.DECIMAL)
 _LITERAL = r"^(-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|[{\[].*)$"
-# A number that Spark may change as it copies a value into a text: from_json reads fractions as doubles.
+# A number that Spark may change when it copies a value into a text: from_json reads fractions as doubles.
 _INEXACT_IN_TEXT = r"(?=[\d.]{17})\d+\.\d+|\d{16}[eE]|\d[eE][-+]?\d{3}"
-# Whether a line may have one: it begins with one sign alone, as few of a line's signs need a second look then.
+# Whether a line may have one. It starts with a single character, to keep the number of full checks low.
 _MAYBE_INEXACT = r"\d(?:[\d.]{15}[\d.eE]|[eE][-+]?\d{3})"
-# What a number looks like that is none any more as a double, or as a float.
+# A number that is no longer finite as a double, or as a float.
 _TINY = r"[eE]-\d{2}|0{30}"
 _TWO_TO_53 = float(2**53)
-# Possessive (`*+`): Java would try each part again by recursion, which a long line is too deep for.
+# Possessive (`*+`): otherwise Java retries each part by recursion, which a long line is too deep for.
 _QUOTED = r'"(?:[^"\\]++|\\.)*+"'
 _BEFORE_TEXT = rf'\G((?:[^"]++|{_QUOTED}\s*+:)*+)"((?:[^"\\]++|\\.)*+")'
 _NUMBER = r"-?\d[\d.eE+-]*+"
 _BEFORE_NUMBER = rf'\G((?:[^"\d-]++|{_QUOTED})*+)({_NUMBER})'
-# In what `own_text` makes of a value: a number, that value or one within it; a quote of a text has a backslash before.
+# In the result of `own_text`: a number, as the value or within it; a quote in a text has a backslash before it.
 _OWN_NUMBER = rf'(?:^|(?<!\\)")({_NUMBER})(?:"(?!:)|$)'
 
 
 def own_text(line: Expression) -> Expression:
-    """Return each field's own text, by its name: numbers as the line has them, and a NUL before each text.
+    """Return each field's own text, by its name: numbers as in the line, and a NUL before each text.
 
-    It costs more than parsing the line, so few lines should need it: those that are `suspect`.
+    It costs more than parsing the line, so only the few `suspect` lines should need it.
     """
     marked = F.regexp_replace(line, _BEFORE_TEXT, r'$1"\\u0000$2')
     return F.from_json(F.regexp_replace(marked, _BEFORE_NUMBER, '$1"$2"'), "map<string,string>")
 
 
 def suspect(columns: Sequence[Column]) -> Expression:
-    """Tell lines that may have a value which its column can't have, as far as a look at all of the line tells."""
+    """Mark lines that may have a value which its column can't store, by scanning the whole line."""
     line, fractional = F.col("line"), _fractional(columns)
     infinite = F.exists(F.map_values("_text"), lambda text: text.rlike('^"?-?Infinity"?$'))
     texts = [column for column in columns if _is_strict_text(column)]
@@ -69,7 +69,7 @@ def wrong_types(columns: Sequence[Column]) -> Expression:
     typed = [column for column in columns if not _is_text(column)]
     said = {column.source: f"{column.source} (not {column.wire.simpleString()})" for column in typed}
     given = F.map_keys(F.map_filter("_text", lambda _, text: text.isNotNull()))
-    # Only for lines that have a `_text`; to ask each column would take longer to plan.
+    # Only for lines that have a `_text`; checking each column would take longer to plan.
     taken = F.coalesce(F.json_object_keys(F.to_json("_wire", {"ignoreNullFields": "true"})), wire.no_names())
     wrong = F.array_except(F.array_intersect(wire.texts(said), given), taken)
     saying = F.from_json(F.lit(json.dumps(said)), "map<string,string>")
@@ -78,10 +78,9 @@ def wrong_types(columns: Sequence[Column]) -> Expression:
 
 
 def _not_text(columns: Sequence[Column]) -> Expression:
-    """Name a text field that came as a number, as true or false, or as an object: `from_json` takes those as text.
+    """Name text fields that came as a number, a boolean or an object: `from_json` reads those as text.
 
-    JSON columns may come as objects, decimals as numbers, and events.DELETED as true or false: their meaning is the
-    same.
+    JSON columns may come as objects, decimals as numbers, and events.DELETED as a boolean: their meaning is the same.
     """
     said = {column.source: f"{_as_key(column)} (not string)" for column in columns if _is_strict_text(column)}
     return wire.listed("type: ", _where_own(said, lambda text: ~text.startswith("\0")))
@@ -93,7 +92,7 @@ def _fractional(columns: Sequence[Column]) -> list[tuple[Column, ...]]:
 
 
 def is_large(columns: Sequence[Column]) -> Expression:
-    """Tell lines with a double beyond which not every whole number is one."""
+    """Mark lines with a double so large that not every whole number is one."""
     large = [
         F.exists(wire.sent(alike), lambda number: F.coalesce(F.abs(number) >= _TWO_TO_53, F.lit(False)))
         for alike in _fractional(columns)
@@ -102,7 +101,7 @@ def is_large(columns: Sequence[Column]) -> Expression:
 
 
 def changed_numbers(columns: Sequence[Column], unknown: Expression) -> Expression:
-    """Name the fields whose number would become another one: too large or too small for a double, or too long."""
+    """Name the fields whose number would change: too large, too small or too long for a double."""
     fractional = _fractional(columns)
     said = {c.name: f"{c.name} (no {c.wire.simpleString()} is that number)" for alike in fractional for c in alike}
     changed = [_where_changed(alike, [said[column.name] for column in alike]) for alike in fractional]
@@ -118,7 +117,7 @@ def changed_numbers(columns: Sequence[Column], unknown: Expression) -> Expressio
 
 
 def _where_own(said: Mapping[str, str], holds: Callable[[Expression], Expression]) -> Expression:
-    """Return what is said of the fields for whose own text a condition holds; nothing for lines that aren't suspect."""
+    """Return names of the fields whose own text meets a condition; nothing for lines that aren't suspect."""
     if not said:
         return wire.no_names()
     names = F.filter(wire.texts(said), lambda name: holds(F.col("_own")[name]))
@@ -127,12 +126,11 @@ def _where_own(said: Mapping[str, str], holds: Callable[[Expression], Expression
 
 
 def _number(own: Expression) -> Expression:
-    """Return a field's number as the line has it; null for another value."""
     return F.when(own.rlike(r"^-?\d"), own)
 
 
 def _has_inexact(own: Expression) -> Expression:
-    """Tell whether a number, by itself or within an object or array, may not be the same once it was a double."""
+    """Check whether a number, alone or within an object or array, may change when read as a double."""
     numbers = F.when(~own.startswith("\0"), F.regexp_extract_all(own, F.lit(_OWN_NUMBER), F.lit(1)))
     return F.exists(numbers, lambda number: number.rlike(_INEXACT_IN_TEXT))
 
@@ -141,7 +139,7 @@ def _where_changed(columns: Sequence[Column], labels: Sequence[str]) -> Expressi
     names, said = wire.texts(column.source for column in columns), wire.texts(labels)
 
     def changed(value: Expression, place: Expression) -> Expression:
-        # PostgreSQL's own infinity comes in quotes.
+        # PostgreSQL's own infinity is quoted.
         number = _number(F.col("_own")[names[place]])
         text = F.col("_text")[names[place]]
         whole = text.rlike(r"^-?\d{1,38}$") & (text.cast("decimal(38,0)") != value.cast("decimal(38,0)"))
@@ -156,7 +154,7 @@ def _where_changed(columns: Sequence[Column], labels: Sequence[str]) -> Expressi
 
 
 def bad_values(kinds: Sequence[Sequence[Column]], *, takes_specials: bool) -> Expression:
-    """Name the fields whose value can't become their column's; `kinds` as the row's values are converted."""
+    """Name the fields whose value can't be converted to their column; `kinds` as in the row's conversion."""
     found, labels = list[Expression](), dict[str, str]()
     for number, kind in enumerate(kinds):
         if kind[0].encoding is Encoding.ANYTHING:
@@ -192,12 +190,12 @@ def _is_strict_text(column: Column) -> bool:
 
 
 def _some(columns: Sequence[Column], holds: Callable[[Expression], Expression]) -> Expression:
-    """Tell whether a condition holds for one of columns that are alike on the wire."""
+    """Check whether a condition holds for one of several columns that are alike on the wire."""
     return F.exists(wire.sent(columns), lambda value: F.coalesce(holds(value), F.lit(False)))
 
 
 def _names_one(columns: Sequence[Column], value: str) -> Expression:
-    """Tell whether a key of these names, on any level, has a value that begins so, or any key has an escape."""
+    """Check whether a key with one of these names, on any level, has a value that starts so, or any key has an escape."""
     line, names = F.col("line"), "|".join(re.escape(_as_key(column)) for column in columns)
     is_escaped = line.contains("\\u") & line.rlike(r'\\u[^"\\]*"\s*:')
     return line.rlike(rf'"(?:{names})"\s*:\s*{value}') | is_escaped

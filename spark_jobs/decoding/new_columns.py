@@ -1,4 +1,4 @@
-"""Decides which fields that events have and the table doesn't become columns, and of which type."""
+"""Decides which new fields become columns, and of which type."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,8 +21,8 @@ _RESERVED = "_hoodie_"
 
 @dataclass(frozen=True)
 class NewColumns:
-    """What becomes of fields that a table lacks: `names`, field by column, of those that it gets; `unusable` fields,
-    which can't be columns as long as it has those that it has.
+    """Outcome for fields that a table lacks: `names`, field by column, of new columns; `unusable`: fields that can't be
+    columns next to its present ones.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -32,8 +32,8 @@ class NewColumns:
 def new_columns(known: Collection[str], sets: Collection[tuple[str, ...]], *, room: int) -> NewColumns:
     """Decide on each event's unknown fields, in `sets`: all of an event's become columns, or none.
 
-    A column is called what the lake calls it (contract/table_names.py). Of two fields that would be called alike one
-    becomes a column; which is the same whichever order events came in, lower case before upper. `room` is how many
+    A column has the lake's name for the field (contract/table_names.py). Of two fields with the same lake name one
+    becomes a column; the choice doesn't depend on the order of events: lower case before upper. `room`: how many
     columns may be added.
     """
     added: dict[str, str] = {}
@@ -51,7 +51,7 @@ def new_columns(known: Collection[str], sets: Collection[tuple[str, ...]], *, ro
 
 
 def _unusable(fields: Iterable[str], taken: Collection[str]) -> set[str]:
-    """Return the fields of one event that can't be columns with those `taken`, or with each other."""
+    """Return the fields of one event that can't be columns next to those `taken`, or next to each other."""
     alike: dict[str, set[str]] = {}
     for name in fields:
         alike.setdefault(lake_name(name), set()).add(name)
@@ -64,7 +64,7 @@ def _unusable(fields: Iterable[str], taken: Collection[str]) -> set[str]:
 def described_columns(kinds: Mapping[str, Carried], names: Mapping[str, str], *, specials: bool) -> dict[str, Any]:
     """Return the Avro fields of new columns by their names; `kinds` and `names` are by field.
 
-    Without `specials`, which says that the table has it, the column for what a lake's type can't hold is one of them.
+    They include the column for values that a lake's type can't hold, unless `specials` says that the table has it.
     """
     found = {names[field]: avro_field(names[field], field, kinds[field]) for field in sorted(kinds)}
     if not specials and any(kind.special for kind in kinds.values()):
@@ -75,25 +75,25 @@ def described_columns(kinds: Mapping[str, Carried], names: Mapping[str, str], *,
 def infer_columns(spark: SparkSession, events: DataFrame, names: Mapping[str, str]) -> T.StructType:
     """Return the new columns for fields, `names` by field, as the decoded events carry them.
 
-    Numbers become double, since a fraction may follow a whole number; long where no double is that whole number.
-    Objects and arrays become JSON text. Days and timestamps look like numbers and text here.
+    Numbers become double, since a fraction may follow a whole number; long where a double isn't exact. Objects and
+    arrays become JSON text. Days and timestamps look like numbers and text here.
     """
     only_these = F.size(F.array_except("unknown", F.array(*map(F.lit, names)))) == 0
     concerned = events.filter((F.size("unknown") > 0) & only_these).select("line")
     jvm: Any = spark._jvm
-    # By way of Java: pyspark itself would pass each line through a Python process.
+    # Through Java: pyspark itself would pass each line through a Python process.
     texts = getattr(concerned._jdf, "as")(jvm.org.apache.spark.sql.Encoders.STRING())
     reader = spark._jsparkSession.read().option("columnNameOfCorruptRecord", CORRUPT)
     found = DataFrame(reader.json(texts), spark)
     kinds = {field.name: field.dataType for field in found.schema.fields if field.name in names}
     large = _beyond_double(found, [name for name, kind in kinds.items() if isinstance(kind, T.LongType)])
     types = {name: inferred_type(kind, fits_double=name not in large) for name, kind in kinds.items()}
-    # Spark finds no type for empty texts and objects, which are values all the same.
+    # Spark finds no type for empty texts and objects, which are still values.
     return T.StructType([T.StructField(names[name], types.get(name) or T.StringType()) for name in sorted(names)])
 
 
 def _beyond_double(values: DataFrame, names: Collection[str]) -> set[str]:
-    """Return the columns of whole numbers that have one beyond 2^53, up to which each is a double."""
+    """Return the whole-number columns with a value beyond 2^53, where doubles stop being exact."""
     if not names:
         return set()
     limit = 2**53

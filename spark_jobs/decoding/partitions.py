@@ -1,8 +1,8 @@
-"""Which values can be a partition's folder, and what Glue is told about the folders.
+"""Decides which values can be a partition's folder, and what Glue stores for the folders.
 
-Hudi makes a folder of each partition value. Encoded, as this job makes its tables, any text is one folder's name, by
-Hive's own rules: characters that a path can't have as `%` and two hex digits. A value of null or without a character
-goes to Hudi's default partition.
+Hudi creates a folder per partition value. With encoding, as this job creates its tables, any text is one folder's name,
+by Hive's rules: characters that a path can't have become `%` and two hex digits. Null and the empty text go to Hudi's
+default partition.
 """
 
 import re
@@ -16,21 +16,21 @@ from pyspark.sql import types as T
 from spark_jobs.decoding.schema import Column
 from spark_jobs.options.table_settings import TableSettings
 
-# Hive's, and so Hudi's, Spark's and Trino's, folder for null: read back, this text is null.
+# Folder for null in Hive, and so in Hudi, Spark and Trino: read back, this text is null.
 DEFAULT = "__HIVE_DEFAULT_PARTITION__"
-# What org.apache.hudi.common.util.PartitionPathEncodeUtils encodes.
+# Characters that org.apache.hudi.common.util.PartitionPathEncodeUtils encodes.
 _ENCODED = r"""[\x01-\x1f\x7f"#%'*/:=?\\{\[\]^]"""
-# Folders of such a name are taken for bookkeeping, or lead elsewhere; `field=` before the value prevents both.
+# Folders with such a name count as bookkeeping, or lead elsewhere; `field=` before the value prevents both.
 _HIDDEN = r"^[._]"
-# Of a name in most file systems.
+# Limit for a name in most file systems.
 _MOST_BYTES = 255
 
 
 def unplaceable(table: TableSettings, columns: Sequence[Column], encoded: bool, deleted: Expression) -> Expression:
     """Return why an event's `row` can't be placed in a partition, as text; null when it can.
 
-    `encoded` says whether the table's folders are. `deleted` tells deletes: under an index that isn't global those need
-    the values of their partition.
+    `encoded`: whether the table's folders are. `deleted` marks deletes: without a global index those need the values of
+    their partition.
     """
     kinds = {column.name: column.stored for column in columns}
     reasons = []
@@ -47,7 +47,7 @@ def unplaceable(table: TableSettings, columns: Sequence[Column], encoded: bool, 
 
 
 def values_of(path: str) -> list[str]:
-    """Return the partition values of a folder's path relative to the table, `field=value/…` or `value/…`, decoded."""
+    """Return the decoded partition values of a folder's path relative to the table, `field=value/…` or `value/…`."""
     segments = [re.sub(r"^[^=]*=", "", segment) for segment in path.split("/")]
     return [re.sub("%([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), segment) for segment in segments]
 

@@ -44,10 +44,10 @@ class Encoding(Enum):
 
 @dataclass(frozen=True)
 class Column:
-    """One column: the JSON type that events carry and the type that the table stores.
+    """One column: the JSON type in events and the type in the table.
 
-    `source` is its name in events, `name` in the table. `length` is how many bits there are, `element` how an array's
-    elements become text.
+    `source`: its name in events; `name`: in the table. `length`: the number of bits; `element`: how an array's elements
+    become text.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Column:
 
     @property
     def source(self) -> str:
-        """What events call the column."""
+        """The column's name in events."""
         return self.name if self.given_source is None else self.given_source
 
 
@@ -74,9 +74,9 @@ _PRIMITIVES: dict[str, T.DataType] = {
     "bytes": T.StringType(),
 }
 _STRING = T.StringType()
-# What Avro files have decimals as; JSON has them as text or numbers, whatever Avro's bytes would be.
+# Types of decimals in Avro files; JSON has them as text or numbers, independent of Avro's bytes.
 _DECIMALS = ("string", "bytes", "fixed")
-# Avro's logical types, and the names that Debezium and Connect give theirs.
+# Avro's logical types, with Debezium's and Connect's names for them.
 _ENCODINGS = {
     meaning: encoding
     for encoding, meanings in {
@@ -104,13 +104,13 @@ _ENCODINGS = {
     }.items()
     for meaning in meanings
 }
-# What becomes no text.
+# Types that don't become text.
 _STORED: dict[Encoding, T.DataType] = {
     Encoding.DAYS: T.DateType(),
     Encoding.WKB: T.BinaryType(),
     **dict.fromkeys((Encoding.MILLIS, Encoding.MICROS, Encoding.ISO_TIMESTAMP), T.TimestampType()),
 }
-# How events most likely carry a column that no Avro field describes, as Debezium encodes it; others as they are.
+# How events most likely carry a column without an Avro field, as Debezium encodes it; others as they are.
 _UNDESCRIBED: dict[type[T.DataType], tuple[T.DataType, Encoding]] = {
     T.DateType: (T.IntegerType(), Encoding.DAYS),
     T.StringType: (_STRING, Encoding.ANYTHING),
@@ -118,7 +118,7 @@ _UNDESCRIBED: dict[type[T.DataType], tuple[T.DataType, Encoding]] = {
     T.BinaryType: (_STRING, Encoding.BYTES),
     T.TimestampType: (_STRING, Encoding.ISO_TIMESTAMP),
 }
-# Where events carry an object.
+# Types that events carry as an object.
 _WKB = T.StructField("wkb", _STRING)
 _POINT = T.StructType([T.StructField("x", T.DoubleType()), T.StructField("y", T.DoubleType())])
 _OBJECTS: dict[Encoding, T.DataType] = {
@@ -127,12 +127,12 @@ _OBJECTS: dict[Encoding, T.DataType] = {
     Encoding.LINE: T.StructType([T.StructField(name, T.DoubleType()) for name in "abc"]),
     Encoding.CIRCLE: T.StructType([T.StructField("center", _POINT), T.StructField("radius", T.DoubleType())]),
 }
-# Whose names say how an array as a whole travels: by its elements.
+# Types whose names decide how a whole array travels: by its elements.
 _ARRAYS = ("io.debezium.data.DoubleVector", "io.debezium.data.FloatVector")
 
 
 def parse(text: str, path: str) -> tuple[Column, ...]:
-    """Return the columns of an Avro record schema; `path` is named in errors.
+    """Return the columns of an Avro record schema; errors name `path`.
 
     Raises SettingsError when the text isn't such a schema, or a field has a type that JSON events can't carry.
     """
@@ -155,10 +155,10 @@ def extend(
     fields: Mapping[str, str] | None = None,
     described: Mapping[str, Column] | None = None,
 ) -> tuple[Column, ...]:
-    """Return `columns` and, after them, those that only `stored` (the table, or new events) has.
+    """Return `columns`, followed by those that only `stored` (the table, or new events) has.
 
-    `fields` says what events call these, where that isn't the column's own name; `described`: those whose type the
-    source's catalogue has said.
+    `fields`: their names in events, where they differ from the column's; `described`: those whose type the source's
+    catalogue has given.
     """
     known = {column.name for column in columns} | {IS_DELETED}
     sources, said = fields or {}, described or {}
@@ -178,12 +178,13 @@ def _undescribed(field: T.StructField, source: str) -> Column:
     return Column(field.name, wire, field.dataType, encoding, source)
 
 
-# What Hudi 0.15 rewrites as it goes, seen with it: old rows are read as the new type (docs/decisions/0070).
+# Type changes that Hudi 0.15 applies lazily, confirmed by tests: old rows are read as the new type
+# (docs/decisions/0070).
 WIDENED = {("int", "bigint"), ("int", "string"), ("bigint", "string"), ("float", "double")}
 
 
 def refused_changes(columns: Sequence[Column], stored: T.StructType) -> dict[str, str]:
-    """Return the columns of a table whose type isn't the declared one, nor can become it: `price (decimal(10,2) …)`."""
+    """Return the columns whose type differs from the declared one and can't become it: `price (decimal(10,2) …)`."""
     kinds = {field.name: field.dataType.simpleString() for field in stored.fields}
     pairs = [(c.name, kinds.get(c.name, c.stored.simpleString()), c.stored.simpleString()) for c in columns]
     return {
@@ -224,7 +225,7 @@ def with_decimal_ordering(columns: Sequence[Column], ordering: str) -> tuple[Col
 
 
 def column_of(field: dict[str, Any], path: str) -> Column:
-    """Return the column of an Avro field; `path` is named in errors. Raises SettingsError as `parse` does."""
+    """Return the column of an Avro field; errors name `path`. Raises SettingsError as `parse` does."""
     name = str(field.get("name", "?"))
     attributes = _only_branch(field.get("type"), name, path)
     source = field.get(avro_names.SOURCE_NAME)
@@ -245,7 +246,7 @@ def column_of(field: dict[str, Any], path: str) -> Column:
 
 
 def _only_branch(declared: Any, name: str, path: str) -> dict[str, Any]:
-    """Return the one type, besides null, of a field or of an array's items."""
+    """Return the only type, besides null, of a field or of an array's items."""
     branches = [b for b in declared if b != "null"] if isinstance(declared, list) else [declared]
     if len(branches) != 1:
         raise SettingsError(f"{path}: field {name} is a union of {len(branches)} types; only null and one other works")
@@ -253,7 +254,7 @@ def _only_branch(declared: Any, name: str, path: str) -> dict[str, Any]:
 
 
 def _array(name: str, attributes: dict[str, Any], source: str | None, path: str) -> Column:
-    """Return the column of an array, which the table has as JSON text."""
+    """Return the column of an array, stored as JSON text."""
     items = _only_branch(attributes.get("items"), f"{name} (its items)", path)
     element = column_of({"name": f"{name} (its items)", "type": items}, path)
     if element.encoding in (*_OBJECTS, Encoding.BITS, Encoding.ARRAY) or (

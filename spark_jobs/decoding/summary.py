@@ -1,4 +1,4 @@
-"""Counts everything a batch needs to know about its decoded events in one pass over them."""
+"""Counts everything a batch needs to know about its decoded events in one pass."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,11 +18,12 @@ _COUNTED = ("origin", "block", "number", "blank", "reason", "deleted", "unknown"
 
 @dataclass(frozen=True)
 class Summary:
-    """A batch in numbers: events (lines), those that don't fit, deletes; `newest_ms` is their newest source time.
+    """A batch in numbers: events (lines), misfits, deletes; `newest_ms` is their newest source time.
 
-    `snapshot_rows` are those of a snapshot that fit. `lowest` is the lowest ordering value, as text, of those that fit;
-    `unknown` the sets of new fields that they have. `marks` are events that are no row's, `truncated` and `settled` the
-    newest positions of both kinds (truncates.py), None for none; `truncate_place` is where that one is in its topic.
+    `snapshot_rows`: those of a snapshot that fit. `lowest`: the lowest ordering value, as text, of those that fit;
+    `unknown`: the sets of new fields that they have. `marks`: events that belong to no row; `truncated` and `settled`:
+    the newest positions of both kinds (truncates.py), None for none; `truncate_place`: where the newest TRUNCATE is in
+    its topic.
     """
 
     events: int

@@ -1,7 +1,8 @@
-"""What events carry becomes what the table stores, by a column's encoding: expressions over the parsed `_wire`.
+"""Converts the values that events carry into stored values, by a column's encoding: expressions over the parsed
+`_wire`.
 
-Each is null for what can't be converted, so that the decoder finds it. What Debezium sends by type is measured in
-docs/decisions/0070.
+Each is null for a value that can't be converted, so that the decoder finds it. docs/decisions/0070 lists what Debezium
+sends for each type.
 """
 
 import base64
@@ -28,28 +29,28 @@ from contract.special_values import (
 from spark_jobs.decoding import wire
 from spark_jobs.decoding.schema import Column, Encoding
 
-# The lake's timestamps are in microseconds: nanoseconds fit where they are zeros.
+# The lake's timestamps are in microseconds: values in nanoseconds fit if the rest is zero.
 _TIMESTAMP = r"^[+-]?\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6}0{0,3})?(Z|[+-]\d{2}:\d{2})$"
 _ZONED_TIME = r"^\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$"
 _BASE64 = r"^[A-Za-z0-9+/]*={0,2}$"
 _NUMBER = r"^-?\d+(\.\d+)?$"
 _DOUBLE = r"^-?\d\.\d{1,17}E-?\d{1,2}$"
-# PostgreSQL's first instant is in 4714 BC; what is before it has overflowed 64 bits, being after 294246.
+# PostgreSQL's first instant is in 4714 BC; anything before it has overflowed 64 bits, being after 294246.
 _FIRST_MICROS = -211_000_000_000_000_000
 _LAST_MILLIS = 9_223_372_036_854_775
 _DAY_MICROS = 86_400_000_000
-# Of 400 years.
+# Length of 400 years.
 _CYCLE_DAYS = 146_097
-# How Java shows an array within an array.
+# How Java prints an array within an array.
 _JAVA_ARRAY = r"^\[(\[|L[\w.$]+;|[BCDFIJSZ])[\w.$;\[]*@[0-9a-f]+$"
-# What Jackson writes in capitals and PostgreSQL doesn't: control characters in JSON.
+# Escapes that Jackson writes in capitals and PostgreSQL doesn't: control characters in JSON.
 _CAPITALS = [f"{code:02X}" for code in range(0x20) if code % 16 > 9]
 _CODES = list(events.PLACEHOLDER.encode())
 _IN_BASE64 = base64.b64encode(events.PLACEHOLDER.encode()).decode()
 
 
 def by_kind(columns: Iterable[Column]) -> list[tuple[Column, ...]]:
-    """Return the columns for which `stored` does the same, kind by kind."""
+    """Group the columns by kind; `stored` treats a kind's columns alike."""
     return wire.grouped(columns, lambda column: replace(column, name="", given_source=None))
 
 
@@ -78,18 +79,18 @@ def specials(columns: Sequence[Column]) -> Expression:
 
 
 def is_special(value: Expression) -> Expression:
-    """Tell whether a decimal's text says that it is no number."""
+    """Check whether a decimal's text is one that is no number."""
     return F.coalesce(value.isin(*NOT_NUMBERS), F.lit(False))
 
 
 def has_placeholder(column: Column) -> bool:
-    """Tell whether columns of its encoding can come as a TOAST placeholder."""
+    """Check whether columns of its encoding can come as a TOAST placeholder."""
     is_text = isinstance(column.wire, T.StringType) and column.encoding is not Encoding.BITS
     return is_text or column.encoding is Encoding.ARRAY
 
 
 def is_placeholder(value: Expression, column: Column) -> Expression:
-    """Tell whether a value is a TOAST placeholder, which each encoding has its own of."""
+    """Check whether a value is a TOAST placeholder; each encoding has its own."""
     if column.encoding is Encoding.ARRAY:
         return _is_array_placeholder(value, column)
     expected = {
@@ -103,7 +104,7 @@ def is_placeholder(value: Expression, column: Column) -> Expression:
 def _is_array_placeholder(value: Expression, column: Column) -> Expression:
     element = cast(T.ArrayType, column.wire).elementType
     if isinstance(element, T.StringType):
-        # A uuid is made of the placeholder by its MD5 (java.util.UUID.nameUUIDFromBytes).
+        # Debezium derives a placeholder's uuid from its MD5 (java.util.UUID.nameUUIDFromBytes).
         digest = uuid.UUID(bytes=_md5(events.PLACEHOLDER.encode()), version=3)
         return F.coalesce(
             (F.size(value) == 1) & value[0].isin(events.PLACEHOLDER, _IN_BASE64, str(digest)), F.lit(False)
@@ -117,7 +118,7 @@ def _md5(content: bytes) -> bytes:
 
 
 def to_decimal(value: Expression, kind: T.DecimalType) -> Expression:
-    """Convert a decimal's text, if all of its digits fit; Spark gives a large or small number an exponent."""
+    """Convert a decimal's text, if all of its digits fit; Spark writes large and small numbers with an exponent."""
     fraction = rf"(\.\d{{1,{kind.scale}}}0*)?" if kind.scale else r"(\.0+)?"
     plain = value.rlike(rf"^-?0*\d{{1,{max(kind.precision - kind.scale, 1)}}}{fraction}$")
     decimal = value.cast(kind)
@@ -126,7 +127,7 @@ def to_decimal(value: Expression, kind: T.DecimalType) -> Expression:
 
 
 def is_one_json_value(text: Expression) -> Expression:
-    """True for text that is exactly one JSON value, with nothing after it."""
+    """Check that text is exactly one JSON value, with nothing after it."""
     followed_by_another = F.concat(F.lit("["), text, F.lit(",0]"))
     return F.coalesce(F.json_array_length(followed_by_another) == 2, F.lit(False))
 
@@ -168,7 +169,7 @@ def _iso_timestamp(value: Expression) -> Expression:
 
 
 def _fraction(micros: Expression) -> Expression:
-    """Write the part behind the seconds as PostgreSQL does: `.5`, or nothing."""
+    """Write the fraction of a second as PostgreSQL does: `.5`, or nothing."""
     digits = F.lpad((micros % 1_000_000).cast("string"), 6, "0")
     return F.when(micros % 1_000_000 == 0, F.lit("")).otherwise(
         F.concat(F.lit("."), F.regexp_replace(digits, "0+$", ""))
@@ -187,7 +188,7 @@ def _zoned_time(value: Expression) -> Expression:
 
 
 def _named(value: Expression) -> Expression:
-    """Return PostgreSQL's name of what is no number; null for numbers."""
+    """Return PostgreSQL's name of a value that is no number; null for numbers."""
     name = F.lit(None).cast("string")
     for sent, meant in NOT_NUMBERS.items():
         name = F.when(value == sent, F.lit(meant)).otherwise(name)
@@ -207,7 +208,7 @@ def _text(value: Expression) -> Expression:
 
 
 def _to_bits(value: Expression, length: int) -> Expression:
-    """Write bits as text: the bytes from the last on, eight bits of each, the leading zeros that Debezium drops."""
+    """Write bits as text: bytes from last to first, eight bits each, with the leading zeros that Debezium drops."""
     digits = F.hex(_bytes(value))
     places = F.sequence(F.lit(0), (F.length(digits) / 2 - 1).cast("int"))
     each = F.transform(
@@ -220,7 +221,7 @@ def _to_bits(value: Expression, length: int) -> Expression:
 
 def _hstore(value: Expression) -> Expression:
     pairs = F.map_entries(F.from_json(value, "map<string,string>"))
-    # Spark ends the job over a key that is there twice.
+    # Spark fails the job over a repeated key.
     is_plain = F.size(F.array_distinct(pairs["key"])) == F.size(pairs)
     return F.when(is_plain, F.to_json(F.map_from_entries(F.array_sort(pairs)), {"ignoreNullFields": "false"}))
 
@@ -242,7 +243,7 @@ def _circle(value: Expression) -> Expression:
 
 
 def _to_json_array(value: Expression, column: Column) -> Expression:
-    """Write an array as JSON text; null for what is left of one of several dimensions, in Debezium's hands."""
+    """Write an array as JSON text; null for an array of several dimensions, which Debezium mangles."""
     element = _ELEMENTS.get(column.element)
     converted = F.transform(value, element) if element else value
     is_text = isinstance(cast(T.ArrayType, column.wire).elementType, T.StringType)
@@ -264,16 +265,16 @@ def _with_small_escapes(text: Expression) -> Expression:
     """Write the escapes of control characters in small letters, as PostgreSQL does."""
     rewritten = text
     for code in _CAPITALS:
-        # With an even number of backslashes before it, it is an escape.
+        # After an even number of backslashes it is an escape.
         pattern = rf"(?<!\\)((?:\\\\)*)\\u00{code}"
         rewritten = F.regexp_replace(rewritten, pattern, rf"$1\\u00{code.lower()}")
     return rewritten
 
 
 def _in_era(instant: Expression, pattern: str) -> Expression:
-    """Write an instant as PostgreSQL does, before the era: its years before 1 are 1 BC and earlier ones.
+    """Write an instant as PostgreSQL does, before the era: years before 1 are 1 BC and earlier.
 
-    Spark counts years without an era from a year 0 on, unless the pattern asks for one.
+    Spark counts years without an era from year 0, unless the pattern has one.
     """
     return F.regexp_replace(F.date_format(instant, f"{pattern} G"), r"^\+| (AD|BC)$", "")
 
@@ -286,7 +287,7 @@ def _date_text(days: Expression) -> Expression:
     date = _days(days)
     year = F.year(date)
     shown = F.format_string("%04d", F.when(year < 1, 1 - year).otherwise(year))
-    # Spark formats dates as instants, which end in 294247. The calendar repeats itself every 400 years.
+    # Spark formats dates as instants, which end in 294247. The calendar repeats every 400 years.
     alike = _days(F.call_function("pmod", F.call_function("unix_date", date), F.lit(_CYCLE_DAYS)))
     text = F.concat(shown, F.date_format(alike, "-MM-dd"), _era(date))
     for number, name in INFINITE_DAYS.items():
@@ -327,7 +328,7 @@ _CONVERSIONS: dict[Encoding, Callable[[Expression], Expression]] = {
     Encoding.LINE: _line,
     Encoding.CIRCLE: _circle,
 }
-# How the elements of an array are written within its JSON, where not as they come.
+# How an array's elements are written in its JSON, where they differ from the wire.
 _ELEMENTS: dict[Encoding, Callable[[Expression], Expression]] = {
     Encoding.DAYS: _date_text,
     Encoding.MILLIS: lambda value: _instant_text(_millis(value), ""),
