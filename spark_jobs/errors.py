@@ -5,21 +5,21 @@ from collections.abc import Callable
 
 from contract.errors import UNLIKE_ATHENA, UserError
 
-# What takes a line for those who watch the job.
+# A function that logs a line.
 Log = Callable[[str], None]
 # Spark's exceptions for a value: overflow, division by zero, a text that is no number.
 _OF_VALUES = {
     f"Spark{kind}Exception"
     for kind in ("Arithmetic", "NumberFormat", "DateTime", "ArrayIndexOutOfBounds", "Runtime", "NoSuchElement")
 }
-# What their messages have of the value: texts and numbers. The types aren't: "INT", Decimal(3, 1).
+# Values in their messages: texts and numbers. Types are none: "INT", Decimal(3, 1).
 _SPARKS_VALUE = re.compile(r"""("[^"']*"|Decimal\([^)]*\))|'.*'|'.*|(?<!\w)-?\d(?:[\w.]*\w)?""", re.DOTALL)
-# PostgreSQL quotes as its messages' language does, and doesn't escape the value's own quotation marks.
+# PostgreSQL's quotation marks depend on its messages' language, and the value's own aren't escaped.
 _POSTGRES_VALUE = re.compile(r"""["«»„“].*["«»”“]|["«»„“].*|\b0x\w+""", re.DOTALL)
 
 
 class JobError(UserError):
-    """The job can't go on, and trying again would end the same way: exit 1 with this one line."""
+    """The job can't continue, and a retry would fail the same way: exit 1 with this one line."""
 
 
 class SettingsError(JobError):
@@ -27,11 +27,11 @@ class SettingsError(JobError):
 
 
 class UndescribedError(JobError):
-    """Events have a column whose type nobody has told yet: the table waits until its schema file does."""
+    """Events have a column of unknown type: the table waits until its schema file describes it."""
 
 
 class QuarantineLimitError(JobError):
-    """More events were malformed in one batch than the quarantine may take."""
+    """One batch had more malformed events than the quarantine may take."""
 
 
 class ConcurrentWriterError(JobError):
@@ -39,9 +39,9 @@ class ConcurrentWriterError(JobError):
 
 
 def first_line(error: BaseException) -> str:
-    """Return what an error says in one line; for an exception from the JVM its root cause's message.
+    """Return an error in one line; for an exception from the JVM its root cause's message.
 
-    Without the value that PostgreSQL or Spark couldn't compute with: it may be somebody's address.
+    Omits the value that PostgreSQL or Spark couldn't compute with: it may be a person's address.
     """
     java = getattr(error, "java_exception", None)
     if java is None:
@@ -60,9 +60,9 @@ def first_line(error: BaseException) -> str:
 
 
 def value_error(error: BaseException) -> str | None:
-    """Return what Spark says of a value that can't be computed, in its own words; None for any other error.
+    """Return Spark's own message for a value that can't be computed; None for any other error.
 
-    Without its advice, which is to switch the check off.
+    Omits its advice, which is to switch the check off.
     """
     name, _, message = first_line(error).partition(": ")
     if message.startswith(UNLIKE_ATHENA):
@@ -73,10 +73,10 @@ def value_error(error: BaseException) -> str | None:
 
 
 def _is_of_value(name: str) -> bool:
-    # Python's have no package and no prefix.
+    # Python's exceptions have no package and no prefix.
     return bool({name.rpartition(".")[2], f"Spark{name}"} & _OF_VALUES)
 
 
 def user_message(error: BaseException) -> str:
-    """Return an error's one line for the user: our own errors' message as it is."""
+    """Return an error's line for the user: our own errors' message unchanged."""
     return str(error) if isinstance(error, JobError) else first_line(error)

@@ -1,4 +1,4 @@
-"""One batch: read, decode, set aside what doesn't fit, keep the newest per key, write, with progress in the commit."""
+"""One batch: read, decode, quarantine misfits, keep the newest per key, write, with progress in the commit."""
 
 import gc
 import time
@@ -57,9 +57,9 @@ class Ingest(KeptTable):
         databases: Databases | None = None,
         **shared: Any,
     ) -> None:
-        """`ordering` decides about the events of batches; `databases` are asked for new columns' types.
+        """`ordering` decides which events the table takes; `databases` supply new columns' types.
 
-        `commit_events` takes the events of each commit, for the table's history. `shared` is KeptTable's.
+        `commit_events` stores the events of each commit, for the table's history. `shared` is KeptTable's.
         """
         super().__init__(spark, settings, **shared)
         self._given = tuple(columns)
@@ -131,7 +131,7 @@ class Ingest(KeptTable):
         self._source.reset()
 
     def _brought(self, batch: Batch, started: float) -> CommitReport | None:
-        """Bring a batch into the table; None when the table has all of it already."""
+        """Bring a batch into the table; None when the table already has all of it."""
         with self._turns.take(small=batch.is_small), self._compiling.unless(batch.is_small):
             batch, decoded = self._decoder.decode(batch)
             try:
@@ -140,7 +140,8 @@ class Ingest(KeptTable):
                 self._orderer.release()
                 decoded.cached.release()
                 if len(self._decoder.columns) > WIDE:
-                    # py4j ties Java's plans into cycles, and Python seldom looks for those: 60 MB a batch by 1,600.
+                    # py4j ties Java's plans into reference cycles, which Python seldom collects: 60 MB a batch with
+                    # 1,600 columns.
                     gc.collect()
 
     def _commit(self, batch: Batch, decoded: DecodedBatch, started: float) -> CommitReport | None:
@@ -233,9 +234,9 @@ class Ingest(KeptTable):
         return commit
 
     def _added(self) -> dict[str, AddedColumn]:
-        """Return the columns that the next commit brings; not those of a query's making.
+        """Return the columns that the next commit adds, without those that a query computes.
 
-        The first commit brings those that nobody declared: a job that starts again must know what events call them.
+        The first commit adds the undeclared ones: a restarted job must know their names in events.
         """
         if self._transformer:
             return {}
@@ -251,11 +252,11 @@ class Ingest(KeptTable):
         }
 
     def _emptied(self, rows: DataFrame, newest: DataFrame, applied: int) -> DataFrame:
-        """Return what is written of a batch, and deletes of the table's rows that a TRUNCATE has removed."""
+        """Return the batch's rows to write, and deletes of the table's rows that a TRUNCATE has removed."""
         self._log(f"TRUNCATE at {applied}: the rows that aren't newer go")
         if self._table.schema() is None:
             return rows
-        self._compiling.resume()  # as for all that reads the table
+        self._compiling.resume()  # as for every read of the table
         gone = removals(self._table.rows(), newest, self._settings.table, applied)
         return rows.unionByName(gone, allowMissingColumns=True)
 

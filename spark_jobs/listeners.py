@@ -1,4 +1,4 @@
-"""What hears of the batches: the catalogue's sync, metrics, lines of states, sweep times."""
+"""Listeners for a table's batches: catalog sync, metrics, status lines, full-scan times."""
 
 import sys
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from spark_jobs.table.kept_table import KeptTable
 
 
 class SweepTimeFile:
-    """The file at `path`, in which `looked_ms` is written, milliseconds since 1970; its folder is made when missing."""
+    """The file at `path`, containing `looked_ms`, milliseconds since 1970; its folder is created when missing."""
 
     def __init__(self, path: str, *, looked_ms: Callable[[], int | None], log: Log) -> None:
         self._path = Path(path)
@@ -26,7 +26,7 @@ class SweepTimeFile:
         self._failing = False
 
     def write(self) -> None:
-        """Write what is new; a failure is logged once, and the job goes on."""
+        """Write a new value; a failure is logged once, and the job continues."""
         looked_ms = self._looked_ms()
         if looked_ms is None or looked_ms == self._written:
             return
@@ -44,7 +44,7 @@ class SweepTimeFile:
 
 
 def write_line(text: str) -> None:
-    """Write a line to standard output at once: many tables' threads do, and `print` writes line and end by turns."""
+    """Write a line to standard output at once: many threads write, and `print` writes line and end separately."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
@@ -53,7 +53,7 @@ class TableStatus:
     """The state of one table, in lines of contract/table_states.py.
 
     starting: nothing is known yet; running: its last look at the source succeeded; failing: its last one didn't, and it
-    is tried again; ended: it failed or all was read, without --continuous; stopped: told to.
+    is retried; ended: it failed or, without --continuous, read everything; stopped: on request.
     """
 
     def __init__(self, table: str, *, worked: Callable[[], None] = lambda: None) -> None:
@@ -64,12 +64,12 @@ class TableStatus:
         self._say(STARTING)
 
     def works(self) -> None:
-        """Note that a look at the source succeeded."""
+        """Record a successful look at the source."""
         if self._say(RUNNING):
             self._worked()
 
     def fails(self, reason: str | None = None) -> None:
-        """Note an attempt that failed; without a `reason` the log has it."""
+        """Record a failed attempt; without a `reason` the log has it."""
         self._say(FAILING, reason)
 
     def ends(self, *, stopped: bool) -> None:
@@ -86,7 +86,7 @@ class TableStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class Listeners:
-    """Tells each of them, where the settings want it, what the loop has just done."""
+    """Tells the listeners that the settings enable what the loop has just done."""
 
     kept: KeptTable
     glue_sync: GlueSync | None
@@ -95,7 +95,7 @@ class Listeners:
     looked_file: SweepTimeFile | None = None
 
     def committed(self, report: CommitReport) -> None:
-        """Pass a commit on, its line to standard output first."""
+        """Write a commit's line to standard output, then pass the commit on."""
         write_line(report.line() + (f" table={self.status.table}" if self.status else ""))
         if self.status:
             self.status.works()
@@ -131,6 +131,6 @@ class Listeners:
         metrics.state(names.HORIZON_AGE_SECONDS, self.kept.horizon_age_seconds)
 
     def finish(self) -> None:
-        """Let each finish what it has begun."""
+        """Let each listener finish its work."""
         if self.glue_sync:
             self.glue_sync.finish()

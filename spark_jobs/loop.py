@@ -1,4 +1,4 @@
-"""Runs batches until the source is read or the job is told to stop; an outage is waited for, however long it is."""
+"""Runs batches until the source is read or the job is told to stop; waits for outages to end, however long."""
 
 import threading
 import time
@@ -15,11 +15,11 @@ from spark_jobs.table.kept_table import KeptTable
 
 @dataclass(eq=False)
 class Loop:
-    """Drives batches, in continuous mode for ever; after a failure each begins with the table's own progress.
+    """Drives batches, in continuous mode indefinitely; after a failure each starts from the table's own progress.
 
-    In continuous mode a round begins at least `min_interval_seconds()` after the one before, and an outage is waited
-    for without end. Other failures are tried again `max_retries` times in a row; so are outages without continuous
-    mode. Pauses double from 1 s up to `retry_seconds`.
+    In continuous mode a round begins at least `min_interval_seconds()` after the previous one, and outages are retried
+    without limit. Other failures are retried `max_retries` times in a row; so are outages without continuous mode.
+    Pauses double from 1 s up to `retry_seconds`.
     """
 
     kept: KeptTable
@@ -69,7 +69,7 @@ class Loop:
             raise
         except Exception as error:  # noqa: BLE001  (the network, S3, Kafka, Spark and Hudi each raise their own)
             if self.stop.is_set():
-                # What waits for a claim, or for executors, ends by an error when the job is told to stop.
+                # Waiting for a claim, or for executors, ends with an error when the job is told to stop.
                 return False, None
             self._try_again(error, waited_for=continuous and is_outage(error))
             return False, None
@@ -78,7 +78,7 @@ class Loop:
         return True, report
 
     def _try_again(self, error: Exception, *, waited_for: bool) -> None:
-        # A commit may have been completed before the failure was seen: only the table knows.
+        # A commit may have completed before the failure was noticed: only the table knows.
         self._loaded = False
         self._counted += 0 if waited_for else 1
         if self._counted > self.max_retries:

@@ -1,4 +1,4 @@
-"""Runs the jobs of many tables side by side: a thread and a pool of Spark's FAIR scheduler for each."""
+"""Runs the jobs of many tables in parallel: a thread and a pool of Spark's FAIR scheduler for each."""
 
 import threading
 from dataclasses import replace
@@ -18,12 +18,12 @@ from spark_jobs.runtime.turns import Turns
 from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.sources.shared_listing import SharedListing
 
-# Pause between attempts of a table that needs manual repair: of its file, its schema or its data.
+# Pause between attempts of a table that needs manual repair (file, schema or data).
 LONGEST_PAUSE_S = 300.0
 
 
 class ManyTables:
-    """The tables of one application. What ends one table's job leaves the others alone."""
+    """The tables of one application. A failing table's job doesn't affect the others."""
 
     def __init__(
         self, spark: SparkSession, listed: TableList, *, continuous: bool, stop: threading.Event, log: Log
@@ -63,7 +63,7 @@ class ManyTables:
         def log(message: str) -> None:
             self._log(f"{table.full_name}: {message}")
 
-        # A pool of its own: with FIFO inside of one pool, a table with much to do would hold up all others.
+        # A pool of its own: with FIFO inside one pool, a busy table would hold up all others.
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", table.full_name)
         backoff = Backoff(stop=self._stop, longest_seconds=LONGEST_PAUSE_S, log=log)
         status = TableStatus(table.full_name, worked=backoff.over)
@@ -81,7 +81,7 @@ class ManyTables:
         status.ends(stopped=self._stop.is_set())
 
     def _attempt(self, table: ListedTable, log: Log, status: TableStatus, metrics: Metrics | None) -> JobError | None:
-        """Run a table's job; returns what ended it, None when all was read or it was told to stop."""
+        """Run a table's job; returns its error, None when all was read or the job was told to stop."""
         try:
             self._run(table, log, status, metrics)
         except Exception as error:  # noqa: BLE001  (whatever ends one table's job, the others go on)
@@ -98,7 +98,7 @@ class ManyTables:
         self._take_base_path(table, decided)
         columns = table_job.columns_of(decided, self._spark)
         shared = replace(self._shared, log=log, metrics=metrics, status=status)
-        # Settings of a session are for all of its queries, and those of one table's batch aren't for another's.
+        # A session's settings apply to all of its queries, and each table's batches need their own.
         table_job.run(self._spark.newSession(), decided, columns, shared)
 
     def _take_base_path(self, table: ListedTable, decided: Settings) -> None:

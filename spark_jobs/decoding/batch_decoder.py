@@ -160,7 +160,7 @@ class BatchDecoder:
                 raise SettingsError(f"{self._settings.schema_file} has no field {name}, which the settings name")
 
     def _operations(self) -> tuple[str, ...]:
-        """Operations that events may have. A TRUNCATE counts where every event is a row, or where settings handle it."""
+        """Operations that events may have: a TRUNCATE where every event is a row, or where settings handle it."""
         table = self._settings.table
         marks = (SETTLED,) if table.truncate else ()
         return (*OPERATIONS, *((TRUNCATE,) if table.append_only or table.truncate else ()), *marks)
@@ -175,7 +175,7 @@ class BatchDecoder:
     def _without_earlier(
         self, declared: tuple[Column, ...], stored: T.StructType, added: Mapping[str, AddedColumn]
     ) -> tuple[Column, ...]:
-        """Return the declared columns except those that came earlier with events as another type; remember the latter."""
+        """Return the declared columns without those that came earlier with events as another type; log those."""
         earlier = {name for name, column in added.items() if column.guessed or column.avro is not None}
         kept = {name: said for name, said in refused_changes(declared, stored).items() if name in earlier}
         for said in kept.values():

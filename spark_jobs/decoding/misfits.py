@@ -195,7 +195,7 @@ def _some(columns: Sequence[Column], holds: Callable[[Expression], Expression]) 
 
 
 def _names_one(columns: Sequence[Column], value: str) -> Expression:
-    """Check whether a key with one of these names, on any level, has a value that starts so, or any key has an escape."""
+    """Check whether a key of these names, on any level, has a value that starts so, or any key has an escape."""
     line, names = F.col("line"), "|".join(re.escape(_as_key(column)) for column in columns)
     is_escaped = line.contains("\\u") & line.rlike(r'\\u[^"\\]*"\s*:')
     return line.rlike(rf'"(?:{names})"\s*:\s*{value}') | is_escaped

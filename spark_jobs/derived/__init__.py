@@ -1,1 +1,1 @@
-"""Tables that are made of other tables of the lake: derived ones and histories."""
+"""Tables computed from other tables of the lake: derived tables and histories."""

@@ -1,8 +1,8 @@
-"""The events that commits are of, since a commit has the last of several changes of a row alone.
+"""The events behind each commit, since a commit keeps only the last of several changes of a row.
 
-Where a table's history is kept they are put next to the table before each commit; its history takes them from there.
-They are named by what the commit will follow and by the progress that it will carry. So a batch that comes again writes
-the same again, whole, and what a crash has left is named by no commit and taken by nobody.
+For a table with a history, its job writes them next to the table before each commit; the history reads them from there.
+Their name combines the instant that the commit will follow with its progress. So a batch that comes again overwrites
+the same files completely, and no commit names the leftovers of a crash.
 """
 
 import hashlib
@@ -14,12 +14,12 @@ from spark_jobs.ordering import changes
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.table.timeline import Carried
 
-# The columns of what is put away: the row, whether it is a delete, and how many newer ones of its key the batch has.
+# Stored columns: the row, whether it is a delete, and how many newer ones of its key the batch has.
 ROW, DELETED, NEWER = "row", "deleted", "newer"
 _DIGEST_DIGITS = 32
-# In place of the instant that a table's first commit follows; before each.
+# Stands for the instant before a table's first commit; sorts before each instant.
 _NONE = "0"
-# What fails half-way is written again, so files needn't be renamed twice, which S3 can't but by copies.
+# A failed write is repeated in full, so files needn't be renamed twice, which S3 can only do by copying.
 _WRITTEN_ONCE = {"mapreduce.fileoutputcommitter.algorithm.version": "2"}
 
 
@@ -32,20 +32,21 @@ class CommitEvents:
         self._path = path
 
     def put(self, events: DataFrame, *, ordering: str, after: str | None, progress: str) -> None:
-        """Put a batch's settled events away.
+        """Store a batch's settled events.
 
-        `after` is the instant that the batch's commit follows, None for the table's first one; `progress` its own.
+        `after`: the instant that the batch's commit follows, None for the table's first one; `progress`: the batch's
+        own.
         """
         numbered = changes.numbered(events, ordering=ordering, newer=NEWER).select(ROW, DELETED, NEWER)
         folder = f"{self._path}/{after or _NONE}-{_digest(progress)}"
         numbered.write.mode("overwrite").options(**_WRITTEN_ONCE).parquet(folder)
 
     def names(self) -> list[str]:
-        """Return the names of all that is put away."""
+        """Return the names of all stored batches."""
         return list(self._hadoop.sizes_in(self._path))
 
     def read(self, name: str) -> DataFrame:
-        """Return what was put away by a name."""
+        """Return the events stored under a name."""
         return self._spark.read.parquet(f"{self._path}/{name}")
 
     def forget_before(self, instant: str, names: Iterable[str]) -> None:
@@ -56,10 +57,9 @@ class CommitEvents:
 
 
 def named_by(names: Sequence[str], commits: Iterable[Carried]) -> dict[str, str]:
-    """Return the names that commits name, by the commit's instant, in the commits' order.
+    """Return the names that commits refer to, by the commit's instant, in the commits' order.
 
-    What was put away before the commit that one follows, and has the same progress, is of a batch that began earlier
-    and was never committed.
+    A batch with the same progress that was stored after an earlier instant began earlier and was never committed.
     """
     found = {commit.instant: _named(names, commit) for commit in commits}
     return {instant: name for instant, name in found.items() if name is not None}

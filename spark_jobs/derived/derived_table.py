@@ -1,7 +1,7 @@
-"""Keeps a derived table: a query over the lake's tables, computed whole when one of them has a new commit.
+"""Keeps a derived table: a query over the lake's tables, fully recomputed when one of them has a new commit.
 
-What differs from the table's rows, by key, is upserted, what is gone deleted (docs/decisions/0093). Each commit carries
-the instants of the tables that it is of, and the query's digest.
+By key, rows that differ are upserted and missing rows deleted (docs/decisions/0093). Each commit carries the instants
+of its input tables, and the query's digest.
 """
 
 import hashlib
@@ -31,18 +31,18 @@ _DIGEST_DIGITS = 16
 
 @dataclass(frozen=True)
 class DerivedFrom:
-    """What the table's rows are of: the query's digest, and the newest instant of each table that it names."""
+    """Inputs of the table's rows: the query's digest, and the newest instant of each table that it names."""
 
     query: str = ""
     instants: Mapping[str, str] = field(default_factory=dict)
 
     def to_text(self, read_ms: int) -> str:
-        """Return what a commit carries; `read_ms` is the order of the rows that it writes."""
+        """Return the progress for a commit; `read_ms` is the order of its rows."""
         return json.dumps({"query": self.query, "read_ms": read_ms, "tables": self.instants}, sort_keys=True)
 
 
 def stored_progress(text: str | None) -> tuple[DerivedFrom, int]:
-    """Return what a commit's progress says, and the order of its rows; nothing and 0 without one.
+    """Parse a commit's progress and the order of its rows; nothing and 0 without one.
 
     Raises JobError for the progress of another kind of table.
     """
@@ -56,7 +56,7 @@ def stored_progress(text: str | None) -> tuple[DerivedFrom, int]:
 
 
 class DerivedTable(MadeTable):
-    """Brings what a query gives into the table; holds between two commits what the rows are of."""
+    """Brings a query's result into the table; remembers the inputs of its rows between commits."""
 
     def __init__(
         self, spark: SparkSession, settings: Settings, *, clock: Callable[[], float] = time.time, **shared: Any
@@ -69,7 +69,7 @@ class DerivedTable(MadeTable):
         self._digest = hashlib.sha256(settings.source.query.encode()).hexdigest()[:_DIGEST_DIGITS]
         self._clock = clock
         hadoop = Hadoop(spark)
-        # A table's properties stay as they are: each look lists only its timeline again.
+        # A table's properties are fixed: each look lists only its timeline again.
         self._inputs = {name: Timeline(hadoop, path) for name, path in settings.source.tables.items()}
         self._of = DerivedFrom()
         self._read_ms = 0
@@ -81,7 +81,8 @@ class DerivedTable(MadeTable):
     def run_batch(self) -> CommitReport | None:
         """Commit what differs; None when nothing does, or no table that the query names has a new commit.
 
-        Raises JobError for a query that can't be the table's, or fails for one of its rows, before anything is written.
+        Raises JobError, before anything is written, for a query whose result can't be the table's, or that fails for
+        one of its rows.
         """
         started = time.monotonic()
         instants = {name: timeline.last_instant() for name, timeline in self._inputs.items()}
@@ -114,7 +115,7 @@ class DerivedTable(MadeTable):
         return None if commit is None else report(commit, difference.count, len(self._inputs), started)
 
     def _result(self, wanted: DerivedFrom) -> DataFrame:
-        """Return the query's rows of the tables as they were at the instants that the commit will name."""
+        """Return the query's rows, from the tables as of the instants that the commit will name."""
         for name, path in self._source.tables.items():
             as_of(self._spark, path, wanted.instants[name]).createOrReplaceTempView(name)
         try:
@@ -124,7 +125,7 @@ class DerivedTable(MadeTable):
             raise JobError(f"the query can't be run: {first_line(error)}") from error
 
     def _upsert(self, difference: Difference, wanted: DerivedFrom) -> Commit:
-        # A clock that goes back must not make older rows win.
+        # After a clock moves back, older rows must not win.
         read_ms = max(int(self._clock() * 1000), self._read_ms + 1)
         commit = self._write(difference.to_write(read_ms), wanted.to_text(read_ms))
         self._read_ms = read_ms

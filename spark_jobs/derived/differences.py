@@ -1,6 +1,6 @@
-"""Compares what a query gives with the rows that a derived table has: what is new, differs or is gone, by key.
+"""Compares a query's result with a derived table's rows by key: new, changed and missing rows.
 
-The result of a full outer join by key, of which only the rows that aren't the same are kept.
+The result is a full outer join by key, reduced to the rows that differ.
 """
 
 import re
@@ -18,18 +18,18 @@ from spark_jobs.derived.made_table import META_PREFIX
 from spark_jobs.errors import JobError
 from spark_jobs.ordering.changes import KEY, comparison_form, key_of
 
-# No column of a query can be called so: each has a blank.
+# No column of a query can have these names: each contains a blank.
 _NOW, _THERE, _STATE, _ROWS, _LACKS = "row now", "row there", "row state", "rows of key", "lacks key"
 _SAME, _NEW, _CHANGED, _GONE = "same", "new", "changed", "gone"
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _RESERVED = (READ_MS,)
-# What Avro, by which Hudi writes, hasn't: what stands for it.
+# Types that Avro, and so Hudi, lacks, with their replacements.
 _WRITTEN_AS: Mapping[type[T.DataType], T.DataType] = {T.ByteType: T.IntegerType(), T.ShortType: T.IntegerType()}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The rows that differ, cached until `release`, and how many there are of each kind."""
+    """The rows that differ, cached until `release`, with the count of each kind."""
 
     rows: DataFrame
     new: int
@@ -42,7 +42,7 @@ class Difference:
 
     @property
     def is_none(self) -> bool:
-        """Whether the table has just what the query gives."""
+        """Whether the table equals the query's result."""
         return not self.count
 
     def to_write(self, read_ms: int) -> DataFrame:
@@ -53,7 +53,7 @@ class Difference:
         return values.select("row.*", F.lit(read_ms).cast("long").alias(READ_MS), IS_DELETED)
 
     def to_append(self, key_fields: Sequence[str], ended: str) -> DataFrame:
-        """Return new and changed rows, and of those that are gone the key alone, `ended` telling which are."""
+        """Return new and changed rows, and only the key of missing rows, which `ended` marks."""
         is_gone = F.col(_STATE) == _GONE
         kind = self.rows.schema[_NOW].dataType
         assert isinstance(kind, T.StructType)  # noqa: S101  (`compare` makes it)
@@ -76,9 +76,9 @@ def writable(
     *,
     reserved: Collection[str] = _RESERVED,
 ) -> DataFrame:
-    """Return a query's rows as the table's columns, those that it has had before as null.
+    """Return a query's rows as the table's columns; columns that the query no longer has are null.
 
-    `reserved` are columns that the job adds. Raises JobError for a result that can't be the table's: names or types.
+    `reserved`: columns that the job adds. Raises JobError for a result whose names or types can't be the table's.
     """
     _check_names(result.columns, key_fields, reserved)
     given = {field.name: _WRITTEN_AS.get(type(field.dataType), field.dataType) for field in result.schema.fields}
@@ -108,8 +108,8 @@ def compare(
 ) -> Difference:
     """Compare `rows` (`writable`) with the table's `stored` ones, None for a table without a commit.
 
-    Rows that differ in `ignored` columns alone are the same.
-    Raises JobError for keys that are null or twice, after which nothing is cached.
+    Rows that differ only in `ignored` columns are equal. Raises JobError for null or repeated keys, with nothing left
+    cached.
     """
     lacks = reduce(lambda one, other: one | other, (F.col(name).isNull() for name in key_fields))
     keyed = rows.select(key_of(key_fields).alias(KEY), F.struct(*rows.columns).alias(_NOW), lacks.alias(_LACKS))
@@ -137,9 +137,9 @@ def _there(rows: DataFrame, stored: DataFrame | None, key_fields: Sequence[str])
 
 
 def _flagged(now: DataFrame, there: DataFrame, compared: Sequence[T.StructField]) -> DataFrame:
-    """Return what isn't the same on both sides, or has no key of its own, with the state of each."""
+    """Return rows that differ between the sides, or lack a unique key, with the state of each."""
     joined = now.join(there, KEY, "full_outer")
-    # One comparison of structs: Spark goes down a condition over 1,600 columns by recursion.
+    # One comparison of structs: Spark walks a condition over 1,600 columns by recursion.
     there_, now_ = (
         F.struct(*(comparison_form(F.col(row)[field.name], field.dataType).alias(field.name) for field in compared))
         for row in (_THERE, _NOW)
@@ -196,7 +196,7 @@ def _fits(stored: T.DataType, given: T.DataType) -> bool:
 
 
 def _wider(stored: T.DataType | None, given: T.DataType) -> T.DataType:
-    """A column stays as wide as it has been."""
+    """A column never becomes narrower."""
     if stored is not None and (given.simpleString(), stored.simpleString()) in WIDENED:
         return stored
     return given

@@ -1,9 +1,9 @@
 """Keeps a history table: each version of a table's rows (docs/decisions/0093).
 
-The table's commits are gone through one by one. Those of its rows that aren't the newest version of their key become
-one; a key that is gone ends its newest version by a row of its own. Of a table by its log the events of each commit lie
-next to it (commit_events.py): they give the versions that a commit has passed over, and those of commits that have
-waited for too long. What is appended is never changed: a version held until the next one begins, which a query finds.
+It processes the table's commits one by one. Rows that aren't the newest version of their key become one; a deleted key
+ends its newest version with a row of its own. For a table captured from the log, the events of each commit lie next to
+it (commit_events.py): they supply the versions that a commit skips, and those of commits that have waited too long. The
+history is append-only: a version holds until the next one begins, which a query computes.
 """
 
 import json
@@ -30,15 +30,15 @@ from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.table.hudi_table import Commit
 from spark_jobs.table.timeline import Timeline
 
-# Fewer than Hudi's cleaner leaves whole (hoodie.cleaner.commits.retained, 10 by default).
+# Fewer commits than Hudi's cleaner keeps whole (hoodie.cleaner.commits.retained, 10 by default).
 _READABLE_COMMITS = 8
-# What says how a row travelled: a row that is read again with the same values is the same version.
+# Columns about how a row travelled: reading a row again with the same values makes no new version.
 _HOW_IT_CAME = frozenset((*ADDED_TYPES, *QUERIED_TYPES, DELETED))
 _AGE = "age of version"
 
 
 class HistoryTable(MadeTable):
-    """Brings the versions of a table's commits into its history, a commit of it at a time."""
+    """Brings the versions of a table's commits into its history, one commit at a time."""
 
     def __init__(self, spark: SparkSession, settings: Settings, **shared: Any) -> None:
         """`shared` is KeptTable's."""
@@ -70,7 +70,7 @@ class HistoryTable(MadeTable):
                 return found
 
     def _next(self) -> tuple[str, ...]:
-        """Return the commits that come next, together: the last one's files are whole for sure."""
+        """Return the next commits to take together: the last one's files are certainly whole."""
         waiting = self._of.instants_after(self._read_to)
         if not self._read_to:
             return tuple(waiting[-1:])
@@ -99,7 +99,7 @@ class HistoryTable(MadeTable):
         return None if commit is None else report(commit, commit.inserts + commit.updates, 1, started)
 
     def _named(self, instants: Sequence[str], put_away: Sequence[str]) -> list[str]:
-        """Return what is put away of commits, that of the last one as the last, or nothing."""
+        """Return the stored events of commits, the last commit's at the end, or nothing."""
         if not put_away and len(instants) == 1:
             return []
         carried = self._of.carried(self._read_to or instants[-1], instants[-1])
@@ -109,7 +109,7 @@ class HistoryTable(MadeTable):
         return list(named.values())
 
     def _chains(self, named: Sequence[str], rows: DataFrame, newest: DataFrame | None) -> DataFrame | None:
-        """Return, cached, the versions of rows that have several since the newest ones; None when there are none."""
+        """Return, cached, the versions of rows with several since the newest ones; None without any."""
         if not named:
             return None
         between = events_between([self._events.read(name) for name in named], rows.schema)
@@ -119,7 +119,7 @@ class HistoryTable(MadeTable):
         return chained(between, rows, newest, self._keys, ordering=ordering, ignored=_HOW_IT_CAME).persist()
 
     def _without(self, versions: DataFrame, others: DataFrame) -> DataFrame:
-        """Return the versions of keys that `others` have none of."""
+        """Return the versions whose keys `others` lack."""
         keyed = versions.withColumn(KEY, key_of(self._keys))
         return keyed.join(others.select(key_of(self._keys).alias(KEY)).distinct(), KEY, "left_anti").drop(KEY)
 
@@ -127,7 +127,7 @@ class HistoryTable(MadeTable):
         return self._write(self._dated(versions, instant), json.dumps({"history_to": instant}))
 
     def _newest(self, stored: DataFrame) -> DataFrame:
-        """Return the newest version of each key, without those that have ended."""
+        """Return the newest version of each key, without ended ones."""
         newest_first = Window.partitionBy(*self._keys).orderBy(F.desc(COMMIT), F.desc(VERSION))
         numbered = stored.withColumn(_AGE, F.row_number().over(newest_first))
         newest = numbered.filter((F.col(_AGE) == 1) & ~F.col(ENDED))
@@ -135,9 +135,9 @@ class HistoryTable(MadeTable):
         return newest.drop(*others)
 
     def _dated(self, versions: DataFrame, instant: str) -> DataFrame:
-        """Add from when each version holds: when the row was read or changed, else the commit's; a row ends empty.
+        """Add each version's start: when the row was read or changed, else the commit's time; an ended row is empty.
 
-        A delete is known by its own event where another one followed within the commit.
+        A delete has its own event's time if another event followed within the commit.
         """
         ms = self._committed_ms(instant)
         came = [F.col(name) for name in (READ_MS, SOURCE_TIME_MS) if name in versions.columns]

@@ -1,4 +1,4 @@
-"""A table that the job makes of other tables of the lake: its progress, its commits and their reports."""
+"""A table that the job computes from other tables of the lake: its progress, commits and reports."""
 
 import time
 from abc import abstractmethod
@@ -11,12 +11,12 @@ from spark_jobs.table.hudi_table import Commit
 from spark_jobs.table.kept_table import KeptTable
 
 _AS_OF = "as.of.instant"
-# What Hudi's own columns begin with.
+# Prefix of Hudi's own columns.
 META_PREFIX = "_hoodie_"
 
 
 class MadeTable(KeptTable):
-    """The table; its commits carry what they were made of."""
+    """The table; its commits carry their inputs."""
 
     def _begin(self, *, exists: bool) -> None:
         progress = self._table.progress().get(checkpoint.SOURCE_KEY) if exists else None
@@ -25,26 +25,26 @@ class MadeTable(KeptTable):
 
     @abstractmethod
     def _go_on(self, progress: str | None) -> None:
-        """Take in the progress of the newest commit, None for a table without."""
+        """Take the progress from the newest commit, None for a table without."""
 
     def _rows(self) -> DataFrame | None:
-        """Return the rows that it has; None before its first commit."""
+        """Return the table's rows; None before its first commit."""
         return None if self._last_instant is None else self._table.rows()
 
     def _write(self, rows: DataFrame, progress: str) -> Commit:
-        """Upsert rows, with `progress` in the commit. Raises ConcurrentWriterError for another one's."""
+        """Upsert rows, with `progress` in the commit. Raises ConcurrentWriterError for another job's commit."""
         self._refuse_others_commits()
         return self._written(rows, {checkpoint.SOURCE_KEY: progress}, operation="upsert")
 
 
 def as_of(spark: SparkSession, path: str, instant: str) -> DataFrame:
-    """Return a table's rows as they were after a commit, without Hudi's own columns."""
+    """Return a table's rows as of a commit, without Hudi's own columns."""
     rows = spark.read.format("hudi").option(_AS_OF, instant).load(path)
     return rows.drop(*(column for column in rows.columns if column.startswith(META_PREFIX)))
 
 
 def report(commit: Commit, events: int, inputs: int, started: float) -> CommitReport:
-    """Return what is told of a commit that is made of other tables."""
+    """Return the report of a commit that is computed from other tables."""
     return CommitReport(
         commit=commit.instant,
         files=inputs,

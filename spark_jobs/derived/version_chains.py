@@ -1,4 +1,4 @@
-"""Puts the versions of rows one after the other: those of the events of commits, then what the last commit left."""
+"""Arranges the versions of rows in order: first those from the events of commits, then what the last commit left."""
 
 from collections.abc import Collection, Sequence
 from functools import reduce
@@ -12,15 +12,16 @@ from contract.history import ENDED, VERSION, column
 from spark_jobs.derived.commit_events import DELETED, NEWER, ROW
 from spark_jobs.ordering.changes import KEY, comparison_form, key_of
 
-# The row; whether it is gone; its commit's place and its own in that commit; its values as they are compared.
+# The row; whether it is deleted; its commit's place and its own in that commit; its values in comparison form.
 _ROW, _GONE, _COMMIT, _PLACE, _STATE = "row", "gone", "commit", "place", "state"
 _BEFORE_ALL = -1
 
 
 def events_between(commits: Sequence[DataFrame], rows: T.StructType) -> DataFrame:
-    """Return the events of `commits` (commit_events.py), oldest first, but what the last one has left, as `rows` are.
+    """Return the events of `commits` (commit_events.py), oldest first, except the last commit's result, shaped as
+    `rows`.
 
-    What the commits before the last one have left comes as their newest events say.
+    The result of earlier commits is in their newest events.
     """
     given = [_events(events, rows.fields, number) for number, events in enumerate(commits)]
     given[-1] = given[-1].filter(F.col(_PLACE) < 0)
@@ -36,11 +37,11 @@ def chained(
     ordering: str,
     ignored: Collection[str],
 ) -> DataFrame:
-    """Return the versions of the keys that have events in `between` (`events_between`), none like the one before it.
+    """Return the versions of the keys that have events in `between` (`events_between`), without repeats in a row.
 
-    `rows` are the table's after the last commit, `newest` the history's newest versions of what was there before, None
-    for none. The result has the columns of `rows`, ENDED and VERSION; a version that ended has a delete's own values.
-    Versions that differ in `ignored` columns alone are alike.
+    `rows`: the table's after the last commit; `newest`: the history's newest versions before that, None for none. The
+    result has the columns of `rows`, ENDED and VERSION; a version that ended has a delete's own values. Versions that
+    differ only in `ignored` columns are equal.
     """
     fields, between = rows.schema.fields, between.withColumn(KEY, key_of([f"{_ROW}.{name}" for name in key_fields]))
     chain = between
@@ -69,14 +70,14 @@ def _events(events: DataFrame, fields: Sequence[T.StructField], commit: int) -> 
 
 
 def _not_known(between: DataFrame, before: DataFrame, ordering: str) -> DataFrame:
-    """Drop what was sent again: the version that the history has is newer."""
+    """Drop repeated events: the history already has a newer version."""
     known = before.select(KEY, F.col(_ROW)[ordering].alias("known"))
     is_newer = F.coalesce(F.col(_ROW)[ordering] >= F.col("known"), F.lit(True))
     return between.join(known, KEY, "left").filter(is_newer).drop("known")
 
 
 def _left(between: DataFrame, rows: DataFrame, key_fields: Sequence[str]) -> DataFrame:
-    """Return what the last commit left of the keys: their rows, or the end."""
+    """Return the last commit's result for the keys: their rows, or the end."""
     key = F.first(F.struct(*(F.col(_ROW)[name].alias(name) for name in key_fields))).alias("values of key")
     last = F.max(_COMMIT).alias("last commit")
     now = _versions(rows, rows.schema.fields, 0, key_fields).withColumnRenamed(_ROW, "row now")

@@ -1,1 +1,1 @@
-"""What was asked for: command lines, properties and what they mean together."""
+"""Command lines, properties and their combined meaning."""

@@ -25,7 +25,6 @@ _NEEDED: dict[str, Any] = {"needed_by": "the job"}
 
 
 def is_table_name(text: str) -> bool:
-    """Tell whether a text is `database.table` or `table`."""
     parts = text.split(".")
     return len(parts) <= 2 and all(part.strip() for part in parts) and "/" not in text
 
@@ -83,7 +82,7 @@ def _number(name: str, default: int | None, low: int, high: int, meaning: str) -
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The command line's values, checked one by one; what they mean together `settings` decides."""
+    """The command line's values, checked one by one; `settings` decides their combined meaning."""
 
     target_base_path: str = _option(
         "--target-base-path", **_NEEDED, help="the table's base path: local, `s3://`, `s3a://`, `hdfs://`"
@@ -180,7 +179,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class OfManyTables:
-    """What HoodieMultiTableStreamer takes besides, or in other words."""
+    """HoodieMultiTableStreamer's additional or differently named options."""
 
     base_path_prefix: str = _option(
         "--base-path-prefix", **_NEEDED, help="a table's base path is `<prefix>/<database>/<table>`"
@@ -195,7 +194,7 @@ class OfManyTables:
 
 @dataclass(frozen=True, kw_only=True)
 class MultiTableOptions:
-    """HoodieMultiTableStreamer's command line; `shared` holds for every table, without its name and base path."""
+    """HoodieMultiTableStreamer's command line; `shared` applies to every table, without its name and base path."""
 
     base_path_prefix: str
     config_folder: str
@@ -207,7 +206,7 @@ class CommandLine:
     """A program's options, by the names of the fields that declare them."""
 
     def __init__(self, program: str, description: str, *classes: type, without: Sequence[str] = ()) -> None:
-        """Of an option that several classes declare the first one counts."""
+        """If several classes declare an option, the first one counts."""
         found = [one for cls in classes for one in fields(cls) if one.name not in without]
         self._fields = {one.name: one for one in reversed(found)}
         self._fields = {one.name: self._fields[one.name] for one in found}
@@ -226,7 +225,7 @@ class CommandLine:
         return {**kind, "type": self._fields[name].metadata["take"], "metavar": declared.key[2:].upper()}
 
     def parse(self, arguments: Sequence[str]) -> dict[str, Any]:
-        """Return the options' values; raises SettingsError for what is unknown, unsupported, missing or wrong."""
+        """Return the options' values; raises SettingsError for unknown, unsupported, missing or wrong ones."""
         for argument in arguments:
             name = argument.partition("=")[0]
             if name in refused("option"):
@@ -235,7 +234,7 @@ class CommandLine:
         values = vars(found)
         if unknown:
             raise SettingsError(self._unknown(unknown[0]))
-        # Checked after everything else, so that a misspelt option is named rather than the one that was meant.
+        # Checked last, so that the error names the misspelt option rather than the intended one.
         keys = {name: declared.key for name, declared in self.declared.items()}
         missing = [key for name, key in keys.items() if key in self.required and values[name] is None]
         if missing:
@@ -253,7 +252,7 @@ class CommandLine:
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse with one-line errors that are raised instead of printed."""
+    """argparse that raises one-line errors instead of printing them."""
 
     def error(self, message: str) -> NoReturn:
         raise SettingsError(message)
@@ -306,5 +305,5 @@ def _options(values: dict[str, Any]) -> Options:
 
 
 def ordering_of(source_class: str) -> str:
-    """Return the field that says which of two events of a source is the newer one, unless an option names another."""
+    """Return the field that orders a source's events, unless an option names another."""
     return READ_MS if source_class in JDBC_SOURCES else ORDERING

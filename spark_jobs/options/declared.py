@@ -1,6 +1,6 @@
 """Options and properties declared once, as fields of dataclasses: name, default and bounds.
 
-`read` fills a dataclass from properties; the README's tables say what they mean, and have their defaults from here.
+`read` fills a dataclass from properties; the README's tables explain their meaning and take their defaults from here.
 """
 
 import re
@@ -12,7 +12,7 @@ from spark_jobs.errors import SettingsError
 
 T = TypeVar("T")
 DAY_S = 24 * 3600
-# Digits alone: Python would take `1_000`, too, and other scripts' digits.
+# Digits only: Python would also accept `1_000` and other scripts' digits.
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _ANY = re.compile(r"-?[0-9]*\.?[0-9]+(e-?[0-9]+)?", re.IGNORECASE)
 
@@ -26,7 +26,7 @@ class Number:
     whole: bool = True
 
     def __str__(self) -> str:
-        """Return the bounds as messages and the README say them."""
+        """Return the bounds as in messages and the README."""
         return f"{self.low:,} to {self.high:,}"
 
     def read(self, name: str, text: str) -> float:
@@ -39,10 +39,10 @@ class Number:
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """An option or a property: names, default, and what it takes.
+    """An option or a property: names, default, and allowed values.
 
-    `needed_by`: who can't do without it. `unused`: why it has no use, whatever it says. `words`: nothing else, in any
-    case. `help`: an option's meaning.
+    `needed_by`: who can't do without it. `unused`: why it has no use, regardless of its value. `words`: the only
+    allowed values, in any case. `help`: an option's meaning.
     """
 
     names: tuple[str, ...]
@@ -55,7 +55,7 @@ class Declared:
 
     @property
     def key(self) -> str:
-        """The name by which messages call it."""
+        """Its name in messages."""
         return self.names[0]
 
     def read(self, properties: Mapping[str, str]) -> Any:
@@ -74,7 +74,7 @@ class Declared:
         return self.word(text, self.words) if self.words else text
 
     def word(self, text: str, words: tuple[str, ...]) -> str:
-        """Return the one of the words that a text is, in whichever case."""
+        """Return the matching word, ignoring case."""
         found = {word.lower(): word for word in words}.get(text.lower())
         if found is None:
             raise SettingsError(f"{self.key}={text}: say {' or '.join(words)}")
@@ -98,13 +98,13 @@ def number(key: str, default: float | None, low: float, high: float, *, whole: b
 
 
 def declared_in(*classes: type) -> dict[str, Declared]:
-    """Return what dataclasses' fields declare, by name, in their order."""
+    """Return the declarations in dataclasses' fields, by name, in their order."""
     found = [one.metadata["declared"] for cls in classes for one in fields(cls) if "declared" in one.metadata]
     return {declared.key: declared for declared in found}
 
 
 def read(cls: type[T], properties: Mapping[str, str], /, **decided: Any) -> T:
-    """Return a dataclass of what properties say; `decided` fields don't follow from one property alone."""
+    """Fill a dataclass from properties; `decided` fields don't follow from one property alone."""
     values = {
         one.name: one.metadata["declared"].read(properties)
         for one in fields(cls)  # type: ignore[arg-type]

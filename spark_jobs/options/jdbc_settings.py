@@ -1,4 +1,4 @@
-"""Decides what JdbcSource reads, from which database, and how changes are found."""
+"""Decides what JdbcSource reads, from which database, and how it finds changes."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _FETCH_SIZE = "fetchsize"
 
 
 class Detection(Enum):
-    """How the rows that changed are told from the others (docs/decisions/0090)."""
+    """How changed rows are detected (docs/decisions/0090)."""
 
     AUTO = "auto"
     XMIN = "xmin"
@@ -41,7 +41,7 @@ class Password:
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """A database, and as whom the job reads it; tables with the same share their connections."""
+    """A database with the job's user; tables with the same settings share connections."""
 
     url: str = declare(keys.JDBC_URL, needed_by="JdbcSource")
     user: str | None = declare(keys.JDBC_USER)
@@ -54,13 +54,13 @@ class Server:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The hosts in the URL: one, or several by comma."""
+        """The hosts in the URL: one, or several separated by commas."""
         named = urlsplit(self.url.removeprefix("jdbc:")).netloc.split(",")
         return tuple(re.sub(r":\d*\Z", "", host).strip("[]").lower() for host in named)
 
     @property
     def ssl(self) -> dict[str, str]:
-        """The driver's settings of TLS; it takes the URL's before others."""
+        """The driver's TLS settings; the URL's have precedence."""
         given = {**dict(self.extra), **_query(self.url)}
         return {name: value for name, value in given.items() if name.startswith("ssl")}
 
@@ -71,7 +71,7 @@ class Server:
 
 @dataclass(frozen=True, kw_only=True)
 class JdbcSettings:
-    """A table, view or query to look at; `max_rows` of it go into one commit."""
+    """A table, view or query to read, at most `max_rows` rows per commit."""
 
     server: Server
     schema: str
@@ -90,13 +90,13 @@ class JdbcSettings:
 
     @property
     def name(self) -> str:
-        """What lines of the log call it."""
+        """Its name in log lines."""
         return f"{self.schema}.{self.table}" if self.query is None else f"the query of {self.table}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Accepted:
-    """What has one value, or no use."""
+    """A property with a single allowed value, or without use."""
 
     driver: str = declare(keys.JDBC_DRIVER, default=DRIVER, words=(DRIVER,))
     incremental: str = declare(keys.JDBC_INCREMENTAL, unused="changes are always found, and only they are written")
@@ -109,7 +109,7 @@ class Accepted:
 
 
 def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Log) -> JdbcSettings:
-    """Return the settings of JdbcSource; `warn` gets a line for each property that has no use.
+    """Return the settings of JdbcSource; `warn` gets a line for each property without use.
 
     Raises SettingsError, naming the key.
     """
@@ -137,7 +137,7 @@ def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Log) ->
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueSettings:
-    """The table whose new columns' types are asked, and where; nowhere: they are awaited from the schema file."""
+    """The table that supplies new columns' types; without one they must come from the schema file."""
 
     server: Server | None
     schema: str = ""
@@ -148,7 +148,7 @@ class CatalogueSettings:
 
 
 def catalogue_settings(options: Options, properties: Mapping[str, str]) -> CatalogueSettings | None:
-    """Return where the types of new columns are asked; None where they are guessed. Raises SettingsError."""
+    """Return where to look up the types of new columns; None if they are guessed. Raises SettingsError."""
     types = declared_in(CatalogueSettings)[keys.NEW_COLUMN_TYPES].read(properties)
     if types == keys.TYPES_GUESSED:
         return None
@@ -160,7 +160,7 @@ def catalogue_settings(options: Options, properties: Mapping[str, str]) -> Catal
 
 
 def _refuse_secrets_in_arguments(options: Options) -> None:
-    """Anybody who may list processes can read a command line, and EMR shows it on its pages."""
+    """Other users who may list processes can read a command line, and EMR shows it on its pages."""
     for key, _ in parse_overrides(options.hoodie_conf):
         name = PREFIX + key.removeprefix(OLD_PREFIX) if key.startswith(OLD_PREFIX) else key
         extra = name.startswith(keys.JDBC_EXTRA) and is_secret(name)
@@ -197,7 +197,7 @@ def _url(properties: Mapping[str, str]) -> str:
     url = str(declared_in(Server)[keys.JDBC_URL].read(properties))
     parts = urlsplit(url.removeprefix("jdbc:"))
     if not url.startswith(_SCHEME) or not parts.netloc or not parts.path.strip("/"):
-        # Not the URL itself: it may have a password in it.
+        # Not the URL itself: it may contain a password.
         raise SettingsError(f"{keys.JDBC_URL}: write it as {_SCHEME}host:port/database")
     named = _query(url)
     if "@" in parts.netloc or any(map(is_secret, named)):
@@ -244,6 +244,6 @@ def _extra(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _fetch_size(properties: Mapping[str, str]) -> int:
-    """HoodieStreamer hands Spark's own name of it through."""
+    """HoodieStreamer passes Spark's own name for it through."""
     declared, sparks = declared_in(JdbcSettings)[keys.JDBC_FETCH_SIZE], f"{keys.JDBC_EXTRA}{_FETCH_SIZE}"
     return int(replace(declared, names=(sparks,) if sparks in properties else declared.names).read(properties))

@@ -1,6 +1,6 @@
-"""The names of properties, and of what Hudi's own programs take and this job refuses (refused.tsv).
+"""Names of properties, and of options of Hudi's own programs that this job refuses (refused.tsv).
 
-The settings' dataclasses declare what the job's own mean.
+The settings' dataclasses give the meaning of the job's own.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ KEY_GENERATOR_TYPE = "hoodie.datasource.write.keygenerator.type"
 HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
 INDEX_TYPE = "hoodie.index.type"
 URL_ENCODE = "hoodie.datasource.write.partitionpath.urlencode"
-# By these a row is found in whichever partition it is.
+# With these indexes a row is found in any partition.
 GLOBAL_INDEXES = ("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX", "HBASE")
 SYNC_PREFIXES = ("hoodie.datasource.hive_sync.", "hoodie.datasource.meta.sync.", "hoodie.meta.sync.")
 SYNC_DATABASE = "hoodie.datasource.hive_sync.database"
@@ -25,11 +25,11 @@ SYNC_ENABLE = ("hoodie.datasource.hive_sync.enable", "hoodie.datasource.meta.syn
 # In a commit's metadata: how far the job has read, under HoodieStreamer's own key (docs/decisions/0020).
 PROGRESS_PREFIX = "deltastreamer.checkpoint"
 PROGRESS = f"{PROGRESS_PREFIX}.key"
-# Beside it: the columns that came with events or after the first commit (contract/added_columns.py).
+# Next to it: columns that came with events or after the first commit (contract/added_columns.py).
 ADDED_COLUMNS = f"{PROGRESS_PREFIX}.columns"
 # How the table's index spreads keys over files (index_layout.py).
 INDEX_LAYOUT = f"{PROGRESS_PREFIX}.index"
-# The position of a TRUNCATE whose rows have stayed, while they have (docs/decisions/0021).
+# The position of a TRUNCATE whose rows remain, as long as they do (docs/decisions/0021).
 IGNORED_TRUNCATE = f"{PROGRESS_PREFIX}.truncate.ignored"
 FILES_ROOT = "hoodie.streamer.source.dfs.root"
 FILES_REMEMBERED = "hoodie.streamer.source.dfs.remembered.files"
@@ -97,7 +97,7 @@ MIN_SYNC_INTERVAL = "hoodie.streamer.ingestion.min.sync.interval.seconds"
 INGESTION_PREFIX = "hoodie.streamer.ingestion."
 CONFIG_FILE_SUFFIX = ".configFile"
 
-# A table's own file can't have them.
+# Not allowed in a table's own file.
 OF_THE_APPLICATION = frozenset((TABLES, PARALLEL_COMMITS, STOP_FILE, METRICS_NAMESPACE))
 KAFKA_ONLY = frozenset((KAFKA_TOPIC, KAFKA_RESET, KAFKA_MAX_EVENTS, KAFKA_FAIL_ON_LOSS))
 FILES_ONLY = frozenset((FILES_ROOT, FILES_REMEMBERED, FILES_SWEEP))
@@ -107,7 +107,7 @@ ORDERINGS = (
     *("hoodie.datasource.write.precombine.field", "hoodie.payload.ordering.field", "hoodie.table.precombine.field"),
     "hoodie.payload.event.time.field",
 )
-# Hudi's keys that its jars name nowhere as a whole, or only newer ones.
+# Hudi's keys that its jars never name in full, or only newer jars do.
 OURS = (
     *(RECORD_KEY, PARTITION_PATH, KEY_GENERATOR, KEY_GENERATOR_TYPE, HIVE_STYLE, INDEX_TYPE, URL_ENCODE, *SYNC_ENABLE),
     *("hoodie.write.table.version", "hoodie.write.auto.upgrade", "hoodie.write.record.merge.mode"),
@@ -116,7 +116,7 @@ OURS = (
 
 @cache
 def refused(kind: str) -> Mapping[str, str]:
-    """Return the reasons of refused.tsv for one kind, by name."""
+    """Return the reasons in refused.tsv for one kind, by name."""
     lines = (files(__package__) / "refused.tsv").read_text(encoding="utf-8").splitlines()
     rows = [line.split("\t") for line in lines if line.startswith(f"{kind}\t")]
     return {name: reason for _, names, reason in rows for name in names.split()}

@@ -8,14 +8,14 @@ from spark_jobs.errors import SettingsError
 
 OLD_PREFIX = "hoodie.deltastreamer."
 PREFIX = "hoodie.streamer."
-# This job's own keys that had another name.
+# Renamed keys of this job.
 _RENAMED = {"hoodie.streamer.tombstones.max.keys": "hoodie.streamer.deletes.max.keys"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 _KEY_AND_VALUE = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", re.DOTALL)
 
 
 def parse(text: str) -> list[tuple[str, str]]:
-    """Return the (key, value) pairs of a .properties text in its order, by java.util.Properties' rules.
+    """Return the (key, value) pairs of a .properties text in order, by java.util.Properties' rules.
 
     Comments start with `#` or `!`; `=`, `:` or white space separate; a backslash at a line's end continues it.
     """
@@ -28,9 +28,9 @@ def parse(text: str) -> list[tuple[str, str]]:
 
 
 def load(path: str, read_text: Callable[[str], str], _within: tuple[str, ...] = ()) -> list[tuple[str, str]]:
-    """Return the pairs of a file and of those it names with `include=`, relative to its own folder.
+    """Return the pairs of a file and of the files in its `include=` lines, relative to its own folder.
 
-    `read_text` brings a path's text. Raises SettingsError for files that include each other in a circle.
+    `read_text` returns a path's text. Raises SettingsError for a cycle of includes.
     """
     if path in _within:
         raise SettingsError(f"--props {path}: includes itself by way of {' -> '.join(_within)}")

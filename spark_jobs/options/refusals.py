@@ -1,7 +1,7 @@
-"""Refuses properties that nobody knows, that this job hasn't, or that contradict an option.
+"""Refuses properties that are unknown, that this job lacks, or that contradict an option.
 
-Hudi takes a misspelt key without a word, and of values some for others (each text but `true` is false); others fail at
-each commit.
+Hudi silently ignores a misspelt key and misreads some values (every text but `true` is false); others fail at each
+commit.
 """
 
 import difflib
@@ -49,13 +49,13 @@ NUMBERS = {
 
 @cache
 def hudis() -> frozenset[str]:
-    """Return the keys that Hudi 0.15's bundle and its AWS module know (hudi_keys.txt says where they are from)."""
+    """Return the keys that Hudi 0.15's bundle and its AWS module know (hudi_keys.txt lists their origin)."""
     text = (files(__package__) / "hudi_keys.txt").read_text(encoding="utf-8")
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
 def refuse(options: Options, properties: Mapping[str, str], known: Mapping[str, Declared], warn: Log) -> None:
-    """Raise SettingsError for what can't be meant; `warn` about what has no use. `known` are the job's own."""
+    """Raise SettingsError for invalid properties; `warn` about unused ones. `known` are the job's own."""
     refuse_unknown(properties, known)
     for key, declared in known.items():
         if declared.number and key in properties:
@@ -79,7 +79,7 @@ def refuse_unknown(properties: Mapping[str, str], known: Collection[str]) -> Non
 
 
 def _why_unsupported(key: str) -> str | None:
-    """Return the reason for a key of HoodieStreamer that this job hasn't; None for one that HoodieStreamer hasn't."""
+    """Return why this job lacks a key of HoodieStreamer; None for keys that HoodieStreamer lacks, too."""
     if reason := keys.refused("key").get(key):
         return reason
     families = keys.refused("family")
@@ -114,7 +114,9 @@ def _refuse_contradictions(options: Options, properties: Mapping[str, str]) -> N
 
 
 def check_hudis(properties: Mapping[str, str], warn: Log) -> None:
-    """Refuse what Hudi can't do or what is misspelt, naming the key; `warn` about what Hudi 0.15 doesn't know."""
+    """Refuse settings that Hudi can't apply or that are misspelt, naming the key; `warn` about keys unknown to Hudi
+    0.15.
+    """
     names = hudis() | {*keys.OURS, *keys.refused("unused")}
     for key, value in properties.items():
         if key.startswith(_ERROR_TABLE):
@@ -140,5 +142,5 @@ def _check_value(key: str, value: str) -> None:
 
 
 def spelt(key: str, value: str) -> str:
-    """Return a value as Hudi knows it: some of its words it takes in capitals only."""
+    """Return a value in Hudi's spelling: it accepts some of its words only in capitals."""
     return value.upper() if key in WORDS else value

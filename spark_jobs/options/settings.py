@@ -1,4 +1,4 @@
-"""Decides once what options and properties mean together; everything after reads `Settings` only."""
+"""Decides once what options and properties mean together; all later code reads only `Settings`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,24 +40,24 @@ class TransformerSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All that one run of the job needs to know; `options` as they were given, but for what the others decide."""
+    """Everything one run of the job needs; `options` as given, except where other settings decide."""
 
     options: Options = field(repr=False)
     source: SourceSettings
     table: TableSettings
     sync: SyncSettings | None
-    # Empty for a derived table and a history: the columns are those of what they are made of.
+    # Empty for a derived table and a history: their columns come from their input tables.
     schema_file: str = declare(keys.SCHEMA_FILE, needed_by="FilebasedSchemaProvider")
     target_schema_file: str = declare(keys.TARGET_SCHEMA_FILE)
     transformer: TransformerSettings | None
     quarantine_path: str = declare(keys.QUARANTINE_PATH, default=QUARANTINE_FOLDER)
     claim_path: str
-    # Where the events of commits go; None where no history takes them.
+    # Where the events of commits are stored. None without a history.
     events_path: str | None
     quarantine_limit: int = number(keys.QUARANTINE_LIMIT, 1000, 0, 1_000_000)
     deletes_limit: int = number(keys.DELETES_LIMIT, 20_000, 0, 1_000_000)
     new_columns_limit: int = number(keys.NEW_COLUMNS_LIMIT, 50, 0, 10_000)
-    # None: the types of new columns are guessed by their values.
+    # None: the types of new columns are guessed from their values.
     catalogue: CatalogueSettings | None
     history_kept: bool = declare(keys.HISTORY_KEPT, default=False)
     poll_seconds: float = number(keys.POLL_INTERVAL, 1, 0.1, DAY_S, whole=False)
@@ -67,7 +67,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class ApplicationSettings:
-    """What HoodieMultiTableStreamer's properties say of all tables or, the last two, of one in its own file."""
+    """HoodieMultiTableStreamer's properties for all tables or, the last two, for one in its own file."""
 
     names: tuple[str, ...] = declare(keys.TABLES, default=())
     parallel_commits: int = number(keys.PARALLEL_COMMITS, 4, 1, 1000)
@@ -86,7 +86,7 @@ OF_MANY_TABLES = declared_in(ApplicationSettings)
 def decide(options: Options, properties: Mapping[str, str], warn: Log) -> Settings:
     """Turn options and properties into settings; `warn` gets a line for each property that has no use here.
 
-    Raises SettingsError, naming the key, for one that is unknown, unsupported, missing or contradicts an option.
+    Raises SettingsError, naming the key, for unknown, unsupported or missing ones, and those that contradict an option.
     """
     refuse(options, properties, PROPERTIES, warn)
     table = table_settings(options, properties)

@@ -13,13 +13,13 @@ from spark_jobs.options.declared import DAY_S, declare, declared_in, listed, num
 from spark_jobs.options.jdbc_settings import JdbcSettings, jdbc_settings
 from spark_jobs.options.table_settings import EVENTS_FOLDER, sibling_path
 
-# By default what the source may let through (contract/sizes.py), and some more.
+# By default the source's limit (contract/sizes.py), and some more.
 _LINE_BYTES = LARGEST_SETTING_BYTES + HEADROOM_BYTES
 
 
 @dataclass(frozen=True, kw_only=True)
 class KafkaSettings:
-    """A topic to read, and what its consumer needs (`bootstrap.servers`, security)."""
+    """A topic to read, and its consumer's settings (`bootstrap.servers`, security)."""
 
     topic: str = declare(keys.KAFKA_TOPIC, needed_by="JsonKafkaSource")
     consumer: Mapping[str, str] = field(repr=False)
@@ -27,7 +27,7 @@ class KafkaSettings:
     max_events: int = number(keys.KAFKA_MAX_EVENTS, 5_000_000, 1, 1_000_000_000)
     line_bytes: int
     fail_on_loss: bool = declare(keys.KAFKA_FAIL_ON_LOSS, default=False)
-    # A continuous job waits for a topic or folder that isn't there yet.
+    # A continuous job waits for a missing topic or folder.
     must_exist: bool
 
     @property
@@ -57,9 +57,9 @@ class SqlSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class HistorySettings:
-    """The base path of the table whose versions are kept, and what the history calls the columns of that table's key.
+    """The base path of the table whose versions are kept, and the history's names for that table's key columns.
 
-    `events_path`: where its job puts the events of its commits.
+    `events_path`: where its job stores the events of its commits.
     """
 
     path: str = declare(keys.HISTORY_OF)
@@ -71,10 +71,10 @@ SourceSettings = FileSettings | KafkaSettings | JdbcSettings | SqlSettings | His
 
 
 def source_settings(options: Options, properties: Mapping[str, str], warn: Log) -> SourceSettings:
-    """Return the settings of the source that the options name; `warn` gets a line per key of another one.
+    """Return the settings of the source that the options name; `warn` gets a line per key of another source.
 
-    A query makes the table a derived one, another table's path its history, whichever source the application's others
-    have.
+    A query makes the table a derived one, another table's path makes it a history, regardless of the application's
+    source.
     """
     if keys.HISTORY_OF in properties:
         return _history_settings(options, properties)
@@ -84,7 +84,7 @@ def source_settings(options: Options, properties: Mapping[str, str], warn: Log) 
         raise SettingsError(f"{keys.SQL_TABLES} needs {keys.SQL_QUERY}, the query that names them")
     consumer = {key: value for key, value in properties.items() if not key.startswith("hoodie.")}
     given = set(properties)
-    # Those of JDBC say where the types of new columns are asked.
+    # The JDBC settings say where to look up the types of new columns.
     asked = properties.get(keys.NEW_COLUMN_TYPES) == keys.TYPES_OF_SOURCE
     jdbc = set[str]() if asked else {key for key in given if key.startswith(keys.JDBC_PREFIX)}
     if options.source_class in JDBC_SOURCES:
@@ -120,7 +120,7 @@ def _kafka_settings(options: Options, properties: Mapping[str, str], consumer: M
 
 
 def _reset(properties: Mapping[str, str]) -> str:
-    """Say where a topic without a checkpoint starts, by Kafka's name of the setting or HoodieStreamer's older one."""
+    """Return where a topic without a checkpoint starts, from Kafka's setting or HoodieStreamer's older one."""
     given = {key: properties[key].upper() for key in (keys.KAFKA_NATIVE_RESET, keys.KAFKA_RESET) if key in properties}
     for key, value in given.items():
         if value not in ("EARLIEST", "LATEST"):
@@ -131,7 +131,7 @@ def _reset(properties: Mapping[str, str]) -> str:
 
 
 def _refuse_for_made(options: Options, properties: Mapping[str, str], ordering: str, table: str) -> None:
-    """Raise SettingsError for what a table that is made of others can't have."""
+    """Raise SettingsError for settings that a table computed from others can't have."""
     if options.ordering_field != ordering:
         raise SettingsError(
             f"--source-ordering-field {options.ordering_field}: {table}'s rows are ordered by {ordering}"

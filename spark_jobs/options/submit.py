@@ -1,4 +1,4 @@
-"""Builds the job's command lines, here and on EMR, from typed values: the one place that knows its options by name."""
+"""Builds the job's command lines, local and on EMR, from typed values: the one place that knows its options by name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from spark_jobs.options import keys
 # To estimate the size of rows, Hudi's JOL tries to attach a debugger to its own JVM: several seconds and nine more JVMs
 # later it fails, and estimates without.
 JOL_FLAGS = ("-Djol.skipDynamicAttach=true", "-Djol.skipHotspotSAAttach=true")
-# The application master's heap, and of each container what Spark adds to the heap: a share, and at least this much.
+# The application master's heap, and for each container the memory that Spark adds to the heap: a share, with a minimum.
 MASTER_MB, OVERHEAD_FACTOR, LEAST_OVERHEAD_MB = 512, 0.1, 384
 # YARN rounds containers up (yarn.scheduler.minimum-allocation-mb on EMR).
 _CONTAINER_STEP_MB = 32
@@ -21,9 +21,9 @@ _HUDI = "org.apache.hudi.utilities"
 class TableJob:
     """What one table's job reads and writes; paths are local or have a scheme.
 
-    `landing` None: its rows are queried, as `configuration` says, by JdbcSource, or derived from other tables, which
-    takes no `schema_file` and the job of many tables. `configuration` holds further
-    properties: they win over those of `properties_file`.
+    `landing` None: its rows are queried by JdbcSource, as `configuration` says, or derived from other tables, which
+    allows neither `schema_file` nor the job of many tables. `configuration` holds further properties: they win over
+    those of `properties_file`.
     """
 
     landing: str | None
@@ -39,14 +39,14 @@ class TableJob:
 
     @property
     def name(self) -> str:
-        """`database.table`, by which log, metrics and status know the table."""
+        """`database.table`, its name in log, metrics and status."""
         return f"{self.database}.{self.table}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class YarnSubmission:
-    """How EMR runs the job: where its files are, and what it gets; memory as Spark writes it, such as
-    `2g`; the `python` is a version that EMR has, such as `3.11`; `log_settings` are the containers', for Log4j 2.
+    """How EMR runs the job: where its files are, and its resources; memory in Spark's notation, such as `2g`; the
+    `python` is a version that EMR has, such as `3.11`; `log_settings` are the containers', for Log4j 2.
     """
 
     application: str
@@ -61,13 +61,13 @@ class YarnSubmission:
 
 
 def container_mb(heap_mb: int) -> int:
-    """Return what YARN takes for a container whose JVM has this heap, both in MB."""
+    """Return the memory that YARN allocates for a container with this heap, both in MB."""
     asked = heap_mb + max(LEAST_OVERHEAD_MB, int(heap_mb * OVERHEAD_FACTOR))
     return -(-asked // _CONTAINER_STEP_MB) * _CONTAINER_STEP_MB
 
 
 def job_arguments(job: TableJob) -> list[str]:
-    """Return the job's options, in HoodieStreamer's words, for a run that goes on until it is told to stop."""
+    """Return the job's options, in HoodieStreamer's words, for a continuous run."""
     properties = {**_files(job), **job.configuration}
     return [
         *("--table-type", job.table_type, "--op", "UPSERT"),
@@ -106,15 +106,15 @@ def table_properties(job: TableJob) -> str:
 
 
 def own_properties(job: TableJob) -> str:
-    """Return the text of a .properties file with the job's own, which `job_arguments` may name in their place."""
+    """Return the text of a .properties file with the job's own, which `job_arguments` can name instead."""
     return _properties({"include": job.properties_file, **job.configuration})
 
 
 def list_properties(config_files: Mapping[str, str], configuration: Mapping[str, str]) -> str:
     """Return the text of the .properties file that names the tables, for `multi_table_arguments`.
 
-    `config_files` are, by `database.table`, where what `table_properties` returned was put;
-    `configuration` holds for all tables (the stop file and the metrics' namespace only here).
+    `config_files`: by `database.table`, where the results of `table_properties` are stored; `configuration` applies to
+    all tables (the stop file and the metrics' namespace only here).
     """
     files = {f"{keys.INGESTION_PREFIX}{name}{keys.CONFIG_FILE_SUFFIX}": path for name, path in config_files.items()}
     return _properties({keys.TABLES: ",".join(config_files), **files, **configuration})
@@ -128,12 +128,12 @@ def multi_table_arguments(
     configuration: Mapping[str, str] | None = None,
     queried: bool = False,
 ) -> list[str]:
-    """Return multi_table_streamer.py's options, in HoodieMultiTableStreamer's words, for a run without end.
+    """Return multi_table_streamer.py's options, in HoodieMultiTableStreamer's words, for a continuous run.
 
-    The caller puts `table_properties` of each table where the job can read them, then `list_properties` of those
-    addresses at `properties_file`. So the command line stays as short with 100 tables as with one: EMR takes 10,280
-    characters. `config_folder` and `base_path_prefix` count for tables whose file isn't named, or says no base path.
-    `queried`: the tables' rows come by JdbcSource.
+    The caller stores `table_properties` of each table where the job can read them, then `list_properties` of those
+    addresses at `properties_file`. So the command line is as short with 100 tables as with one: EMR accepts 10,280
+    characters. `config_folder` and `base_path_prefix` apply to tables whose file isn't named, or sets no base path.
+    `queried`: the tables' rows come from JdbcSource.
     """
     return [
         *("--table-type", "COPY_ON_WRITE", "--op", "UPSERT"),
@@ -146,7 +146,7 @@ def multi_table_arguments(
 
 
 def _properties(pairs: Mapping[str, str]) -> str:
-    """Return a .properties file's text: what its format would take for something else is escaped."""
+    """Return a .properties file's text, with the format's special characters escaped."""
     return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in pairs.items())
 
 
@@ -160,21 +160,21 @@ def yarn_command(submission: YarnSubmission, arguments: Sequence[str]) -> list[s
     settings = {
         "spark.pyspark.python": f"python{submission.python}",
         "spark.executor.instances": str(submission.executors),
-        # A job that never ends keeps its executors: giving them back between two commits only makes commits wait.
+        # A continuous job keeps its executors: releasing them between two commits only delays commits.
         "spark.dynamicAllocation.enabled": "false",
         "spark.shuffle.service.enabled": "false",
-        # AES between driver and executors, with a secret that YARN hands out.
+        # AES between driver and executors, with a secret that YARN distributes.
         "spark.authenticate": "true",
         "spark.network.crypto.enabled": "true",
-        # What settings/rules/processing.py counts with: EMR's own factor is 0.1875.
+        # settings/rules/processing.py assumes this factor: EMR's own is 0.1875.
         "spark.yarn.am.memory": f"{MASTER_MB}m",
         "spark.driver.memoryOverheadFactor": str(OVERHEAD_FACTOR),
         "spark.executor.memoryOverheadFactor": str(OVERHEAD_FACTOR),
         "spark.yarn.executor.memoryOverheadFactor": str(OVERHEAD_FACTOR),
-        # A job without end outlives any number of failures, unless they are many within an hour.
+        # A continuous job survives any number of failures, unless many occur within an hour.
         "spark.executor.failuresValidityInterval": "1h",
         "spark.yarn.am.attemptFailuresValidityInterval": "1h",
-        # Both would grow as long as the job runs: 320 KB of events and 36 KB of the driver's log for each small commit.
+        # Both would grow without limit: 320 KB of events and 36 KB of the driver's log for each small commit.
         "spark.eventLog.enabled": "false",
         "spark.log.level": "WARN",
         **{f"spark.{which}.extraJavaOptions": " ".join((UTF_8_FLAG, *JOL_FLAGS)) for which in ("driver", "executor")},
@@ -184,7 +184,7 @@ def yarn_command(submission: YarnSubmission, arguments: Sequence[str]) -> list[s
     return [
         *("spark-submit", "--master", "yarn", "--deploy-mode", "client"),
         *("--jars", ",".join(submission.jars), "--py-files", submission.archive),
-        # Under this name Log4j finds it in a container's folder.
+        # Log4j finds it under this name in a container's folder.
         *("--files", f"{submission.log_settings}#log4j2.properties"),
         *("--driver-memory", submission.driver_memory, "--executor-memory", submission.executor_memory),
         *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")),

@@ -1,4 +1,4 @@
-"""Which tables HoodieMultiTableStreamer's properties name, and what each one's job is told."""
+"""Reads the tables that HoodieMultiTableStreamer's properties name, and the settings of each one's job."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from spark_jobs.options.settings import OF_MANY_TABLES, PROPERTIES, Settings, de
 
 ReadText = Callable[[str], str]
 _NO_DATABASE = "default"
-# In a table's own file these decide, where HoodieMultiTableStreamer would take the option without a word.
+# In a table's own file these decide, where HoodieMultiTableStreamer would silently use the option.
 _OPERATION_KEYS = ("hoodie.datasource.write.operation",)
 
 
@@ -31,7 +31,7 @@ class ListedTable:
 
     @property
     def full_name(self) -> str:
-        """`database.table`, by which the log, the metrics and Spark's pools know it."""
+        """`database.table`, its name in the log, the metrics and Spark's pools."""
         return f"{self.database}.{self.name}"
 
 
@@ -39,7 +39,7 @@ class TableList:
     """The common properties, and the tables that they name; a table's own file is read when its job begins."""
 
     def __init__(self, given: MultiTableOptions, read_text: ReadText) -> None:
-        """Read `--props` by `read_text`. Raises SettingsError for a list that is missing or names a table twice."""
+        """Read `--props` with `read_text`. Raises SettingsError for a list that is missing or names a table twice."""
         self._given = given
         self._read_text = read_text
         self._overrides = properties.combine([], properties.parse_overrides(given.shared.hoodie_conf))
@@ -52,7 +52,7 @@ class TableList:
             raise SettingsError(f"{keys.TARGET_BASE_PATH} is for one table: say it in that table's own file")
         # How many tables may decode and commit at the same time.
         self.parallel_commits = int(OF_MANY_TABLES[keys.PARALLEL_COMMITS].read(of_all))
-        # Between two looks for data, unless a table's own file says another time.
+        # Pause between two looks for data, unless a table's own file sets another.
         self.poll_seconds = float(PROPERTIES[keys.POLL_INTERVAL].read(of_all))
         self.stop_file = of_all.get(keys.STOP_FILE)
         self.metrics_namespace = of_all.get(keys.METRICS_NAMESPACE)

@@ -1,4 +1,4 @@
-"""Decides what the Hudi table is like, and the Glue table that shows it."""
+"""Decides the properties of the Hudi table, and of the Glue table that shows it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from spark_jobs.options.command_line import Options
 from spark_jobs.options.declared import Declared, declare, declared_in, listed, number, read
 
 CLAIMS_FOLDER = "_claims"
-# The events of commits, until the table's history has the versions that these make (docs/decisions/0093).
+# Stored events of commits, until the table's history has their versions (docs/decisions/0093).
 EVENTS_FOLDER = "_events"
 
 _GENERATORS = "org.apache.hudi.keygen."
@@ -37,7 +37,7 @@ class TableSettings:
     partition_fields: tuple[str, ...]
     key_generator: str
     hive_style: bool
-    # None: as the existing table has it, and encoded for a new one.
+    # None: as in the existing table; encoded for a new one.
     url_encode: bool | None
     global_index: bool
     compaction: bool
@@ -55,7 +55,7 @@ class SyncSettings:
     timeout_seconds: float = number(keys.SYNC_TIMEOUT, 60, 0, 3600, whole=False)
 
 
-# Of Hudi's own properties those whose values the job reads, too.
+# Hudi's own properties whose values the job reads, too.
 _KEY = Declared(names=(keys.RECORD_KEY,), needed_by="a Hudi table", default=())
 _HIVE_STYLE = Declared(names=(keys.HIVE_STYLE,), default=False)
 _URL_ENCODE = Declared(names=(keys.URL_ENCODE,), default=False)
@@ -64,7 +64,7 @@ _URL_ENCODE = Declared(names=(keys.URL_ENCODE,), default=False)
 def sibling_path(base_path: str, folder: str) -> str:
     """Return a table's part of a folder next to it, which no reader of the lake takes for a table's.
 
-    A table that has a bucket of its own has the folder in itself.
+    A table with its own bucket contains the folder.
     """
     parent, _, name = base_path.rpartition("/")
     if not parent or parent.endswith("/"):  # a bucket of its own
@@ -78,7 +78,7 @@ def table_settings(options: Options, properties: Mapping[str, str]) -> TableSett
     append_only = declared_in(TableSettings)[keys.APPEND_ONLY].read(properties)
     key_fields = _key_fields(properties, append_only=append_only)
     if partition_fields and keys.INDEX_TYPE not in properties:
-        # A key's partition may change (an order given to another customer); only a global index finds the old row.
+        # A key's partition may change (an order reassigned to another customer); only a global index finds the old row.
         index = {keys.INDEX_TYPE: "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path": "true"}
     else:
         index = {}
@@ -149,7 +149,7 @@ def _key_generator(properties: Mapping[str, str], key_fields: tuple[str, ...], p
 
 
 def sync_settings(options: Options, properties: Mapping[str, str], table: TableSettings) -> SyncSettings | None:
-    """Return the settings of the catalogue sync; None when none is wanted."""
+    """Return the settings of the catalog sync; None without one."""
     enabled = options.enable_sync or any(
         Declared(names=(key,), default=False).read(properties) for key in keys.SYNC_ENABLE
     )
