@@ -1,4 +1,4 @@
-"""Writes what Spark reads of a Hudi table as Parquet files: run by spark-submit with a path, a folder and columns."""
+"""Writes a Hudi table as Parquet files, as Spark reads it: run by spark-submit with a path, a folder and columns."""
 
 import json
 import sys

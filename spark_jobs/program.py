@@ -1,4 +1,4 @@
-"""What the job's programs share: where their lines go, and the exit code and the one line when they end."""
+"""Shared by the job's programs: log output, exit code, and the one line for an error."""
 
 import sys
 import threading
@@ -38,7 +38,7 @@ def exit_code(run: Callable[[], int]) -> int:
 
 
 def when_readable(read: Callable[[], T], given: Options, stop: threading.Event) -> T | None:
-    """Return what `read` reads; in continuous mode as soon as no outage prevents it, None when told to stop."""
+    """Return the result of `read`; in continuous mode wait out outages; None when told to stop."""
     if not given.continuous:
         return read()
     backoff = Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log)

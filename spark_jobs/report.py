@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class CommitReport:
-    """What one commit took in.
+    """What one commit did.
 
-    `upserts` and `deletes` are rows, `folded` the events that changed nothing because something newer of their key was
-    in the batch, in the table or among the remembered deletes; `lag_seconds` is the time from the newest event's change
-    in the source to this commit.
+    `upserts` and `deletes` are rows; `folded` are events without effect because something newer of their key was in the
+    batch, in the table or among the remembered deletes; `lag_seconds` is the time from the newest event's change in the
+    source to this commit.
     """
 
     commit: str

@@ -59,7 +59,7 @@ class CommitEvents:
 def named_by(names: Sequence[str], commits: Iterable[Carried]) -> dict[str, str]:
     """Return the names that commits refer to, by the commit's instant, in the commits' order.
 
-    A batch with the same progress that was stored after an earlier instant began earlier and was never committed.
+    A batch with the commit's progress that follows an earlier instant than the commit was never committed: skip it.
     """
     found = {commit.instant: _named(names, commit) for commit in commits}
     return {instant: name for instant, name in found.items() if name is not None}

@@ -18,8 +18,7 @@ _BEFORE_ALL = -1
 
 
 def events_between(commits: Sequence[DataFrame], rows: T.StructType) -> DataFrame:
-    """Return the events of `commits` (commit_events.py), oldest first, except the last commit's result, shaped as
-    `rows`.
+    """Return the events of `commits` (commit_events.py), oldest first, without the last one's result, as `rows` are.
 
     The result of earlier commits is in their newest events.
     """

@@ -1,1 +1,1 @@
-"""From events to what the table takes in: the newest of each key, in the order of changes."""
+"""From events to the table's changes: the newest of each key, in the order of changes."""

@@ -1,4 +1,4 @@
-"""What TRUNCATEs do to one batch and to the table's rows: what goes, and where a snapshot's rows have their place."""
+"""Effects of TRUNCATEs on one batch and the table's rows: which go, and where a snapshot's rows have their place."""
 
 from dataclasses import dataclass
 
@@ -16,13 +16,13 @@ from spark_jobs.ordering.changes import KEY, key_of
 from spark_jobs.ordering.deletes_register import rank
 from spark_jobs.ordering.truncates import Truncates, is_mark
 
-# No field that becomes a column can be called so.
+# No field that becomes a column can have these names.
 _BEHIND, _AHEAD = "behind a truncate", "ahead of a truncate"
 
 
 @dataclass(frozen=True)
 class BatchTruncates:
-    """What TRUNCATEs mean for one batch: `mode` is the table's setting, `known` what its commits say."""
+    """What TRUNCATEs mean for one batch: `mode` is the table's setting, `known` comes from its commits."""
 
     mode: str | None
     known: Truncates
@@ -30,7 +30,7 @@ class BatchTruncates:
 
     @property
     def after(self) -> Truncates:
-        """What the batch's commit says."""
+        """The state for the batch's commit."""
         if not self.summary.marks:
             return self.known
         summary = self.summary
@@ -38,15 +38,16 @@ class BatchTruncates:
 
     @property
     def emptied(self) -> int | None:
-        """Up to where the table's rows go; None if no TRUNCATE came, or it was applied already."""
+        """Position up to which the table's rows go; None if no TRUNCATE came, or it was applied already."""
         return self.after.applied if self.after.applied != self.known.applied else None
 
     def places(self, events: DataFrame) -> tuple[DataFrame, Expression, Expression]:
-        """Return the events that are rows', the first place that a snapshot's row among them may have, and if it goes.
+        """Return the events that belong to rows, the first place that a snapshot's row among them may have, and if it
+        goes.
 
-        That place is behind the TRUNCATE that stands before the row in the source, or a known one; null is anywhere.
-        A row that stands before a known TRUNCATE goes: it comes again. In a batch with a TRUNCATE all events go through
-        one task for this.
+        That place is behind the TRUNCATE that precedes the row in the source, or a known one; null is anywhere. A row
+        before a known TRUNCATE goes: it is a repeated one. In a batch with a TRUNCATE all events go through one task
+        for this.
         """
         applied, place = self.known.applied, self.known.place
         known = F.lit(None if applied is None else applied + 1)
@@ -62,14 +63,15 @@ class BatchTruncates:
         return events, F.greatest(known, F.col(_BEHIND)), again | repeated
 
     def remaining(self, events: DataFrame) -> DataFrame:
-        """Return the keyed events without those that a TRUNCATE, of this batch or known, has removed, or is.
+        """Return the keyed events without TRUNCATEs and the events that a TRUNCATE, of this batch or known, has
+        removed.
 
-        As a rule all events are newer than what is known, and nothing is looked at.
+        Usually all events are newer than any known TRUNCATE, and nothing is checked.
         """
         events, applied = self._rows(events), self.after.applied
         if self.summary.truncated is not None:
             events = events.drop(_BEHIND, _AHEAD)
-        # A snapshot's row that comes again has a place before the TRUNCATE, and none in `lowest`.
+        # A repeated snapshot row has a place before the TRUNCATE, and none in `lowest`.
         looked_at = self.summary.truncated is not None or self.summary.snapshot_rows
         if applied is None or not (looked_at or _reaches(self.summary.lowest, applied)):
             return events
@@ -80,14 +82,14 @@ class BatchTruncates:
 
 
 def removals(rows: DataFrame, newest: DataFrame, table: TableSettings, position: int) -> DataFrame:
-    """Return deletes of the table's `rows` that a TRUNCATE has removed, but of those that the batch replaces.
+    """Return deletes of the table's `rows` that a TRUNCATE has removed, except those that the batch replaces.
 
     `newest` are the batch's folded events. The result has key, partition, position and Hudi's flag of deletes.
     """
     columns = dict.fromkeys((*table.key_fields, *table.partition_fields))
     kind = rows.schema[LSN].dataType
     gone = rows.filter(F.col(LSN) <= F.lit(position)).select(key_of(table.key_fields).alias(KEY), *columns)
-    # Without a global index a key may be in several partitions, each row of its own.
+    # Without a global index a key may be in several partitions, with a row in each.
     places = () if table.global_index else table.partition_fields
     written = newest.select(KEY, *(F.col(f"row.{name}").alias(f"_to_{name}") for name in places))
     same = [gone[KEY] == written[KEY], *(gone[name].eqNullSafe(written[f"_to_{name}"]) for name in places)]
@@ -96,5 +98,5 @@ def removals(rows: DataFrame, newest: DataFrame, table: TableSettings, position:
 
 
 def _reaches(lowest: str | None, position: int) -> bool:
-    """Tell whether the lowest ordering value of a batch isn't beyond a position."""
+    """Check whether a batch's lowest ordering value is at or below a position."""
     return lowest is not None and rank(lowest) <= rank(str(position))

@@ -1,4 +1,4 @@
-"""Orders the changes of a batch: one row per key, the newest, and nothing older than what is known of its key."""
+"""Orders the changes of a batch: one row per key, the newest, and nothing older than the known state of its key."""
 
 from collections.abc import Sequence
 
@@ -11,26 +11,25 @@ from pyspark.sql.window import WindowSpec
 from spark_jobs.decoding.schema import IS_DELETED
 from spark_jobs.decoding.topic_place import OFFSET, SENT_MS
 
-# No field that becomes a column can be called so.
+# No field that becomes a column can have these names.
 KEY = "event key"
 STORED_AT = "stored at"
 
 
 def with_key(decoded: DataFrame, key_fields: Sequence[str]) -> DataFrame:
-    """Add KEY, the key's values as one unambiguous text (a JSON array), to decoded lines that are events and fit."""
+    """Add KEY, the key's values as one unambiguous text (a JSON array), to decoded events that fit."""
     key = key_of([f"row.{name}" for name in key_fields])
     return decoded.filter("reason IS NULL AND NOT blank").withColumn(KEY, key)
 
 
 def key_of(columns: Sequence[str]) -> Expression:
-    """Return KEY of a key's columns."""
     return F.to_json(F.array(*(F.col(name).cast("string") for name in columns)))
 
 
 def without_deleted_before(events: DataFrame, deletes: DataFrame, *, ordering: str) -> DataFrame:
     """Drop the events, deletes too, that aren't newer than the remembered delete of their key.
 
-    `deletes` has KEY and `deleted_at`, the delete's ordering value as text, and may have more.
+    `deletes` has KEY and `deleted_at`, the delete's ordering value as text; further columns are allowed.
     """
     value = F.col(f"row.{ordering}")
     ordering_type = events.select(value.alias("value")).schema["value"].dataType
@@ -48,12 +47,12 @@ def keep_newest(events: DataFrame, *, ordering: str) -> DataFrame:
 
 
 def numbered(events: DataFrame, *, ordering: str, newer: str) -> DataFrame:
-    """Say in the column `newer` how many newer events of its KEY each has: 0 for those that `keep_newest` keeps."""
+    """Add the column `newer`, the number of newer events of the same KEY: 0 for those that `keep_newest` keeps."""
     return events.withColumn(newer, _newest_first(ordering) - 1)
 
 
 def without_idle_deletes(newest: DataFrame, stored: DataFrame, *, ordering: str) -> DataFrame:
-    """Drop the deletes, among folded events, of rows that are newer or aren't there.
+    """Drop the deletes, among folded events, of rows that are newer or don't exist.
 
     `stored` has KEY and STORED_AT, the rows' ordering value. Merge-on-read needs this: Hudi compares a delete with the
     log's records and never with the base file's row.
@@ -65,12 +64,12 @@ def without_idle_deletes(newest: DataFrame, stored: DataFrame, *, ordering: str)
 
 
 def table_rows(events: DataFrame) -> DataFrame:
-    """Select the table's columns of folded events: the row, and Hudi's flag for deletes."""
+    """Select the table's columns of folded events: the row, and Hudi's delete flag."""
     return events.select("row.*", F.col("deleted").alias(IS_DELETED))
 
 
 def deletes(events: DataFrame, *, ordering: str) -> DataFrame:
-    """Select key, ordering value, as text, and place in the topic of the deletes among folded events."""
+    """Select key, ordering value (as text) and place in the topic of the deletes among folded events."""
     at = F.col(f"row.{ordering}").cast("string").alias("deleted_at")
     return events.filter("deleted").select(KEY, at, OFFSET, SENT_MS)
 
@@ -78,19 +77,19 @@ def deletes(events: DataFrame, *, ordering: str) -> DataFrame:
 def restore_placeholders(
     events: DataFrame, stored: DataFrame | None, columns: Sequence[str], *, ordering: str
 ) -> tuple[DataFrame, DataFrame]:
-    """Put the last known value in place of each TOAST placeholder: the key's before it, in the order of its changes.
+    """Replace each TOAST placeholder with the last known value: the key's value before it, in the order of its changes.
 
-    `columns` are those that placeholders came for; `stored` is KEY, STORED_AT and `columns` of the table's rows, None
-    without a table. A stored row has its place in that order, before an event of the same ordering value.
+    `columns`: those with placeholders; `stored`: KEY, STORED_AT and `columns` of the table's rows, None without a
+    table. In that order a stored row comes before an event of the same ordering value.
 
-    Returns the events with their values restored, and those for which no value is known, with what is missing in
-    `placeholders`. An event that something newer of its key supersedes needs none and is in neither.
+    Returns the events with their values restored, and those without a known value, which `placeholders` names. An event
+    that a newer one of its key supersedes needs no value and is in neither.
     """
     # Only a few keys have placeholders; the rest of the batch must not wait for the sort below.
     affected = F.broadcast(events.filter(F.size("placeholders") > 0).select(KEY).distinct())
     untouched = events.join(affected, KEY, "left_anti")
     history = _resolved(_history(events.join(affected, KEY, "left_semi"), stored, affected, columns, ordering), columns)
-    # An event that lacks a value can't be written, but it doesn't matter either once a newer one can.
+    # An event that lacks a value can't be written, but doesn't matter once a newer one can.
     lacking = F.size("placeholders") > 0
     newer = _in_order(ordering).rowsBetween(1, Window.unboundedFollowing)
     judged = history.withColumn("_superseded", F.count_if(~lacking).over(newer) > 0).filter("_is_event")
@@ -114,10 +113,10 @@ def _in_order(ordering: str) -> WindowSpec:
 def _history(
     events: DataFrame, stored: DataFrame | None, affected: DataFrame, columns: Sequence[str], ordering: str
 ) -> DataFrame:
-    """Return what is known of the keys in the order of their changes, `_known_<column>` being the value so far."""
+    """Return the known states of the keys in the order of their changes; `_known_<column>` is the value so far."""
     given = []
     for name in columns:
-        # A delete ends a row: what it had says nothing of the next one's value.
+        # A delete ends a row: its values say nothing about the next row.
         value = F.when(~F.col("deleted"), F.col(f"row.{name}"))
         is_known = F.col("deleted") | ~F.array_contains("placeholders", name)
         given.append(F.when(is_known, F.struct(value.alias("v"))).alias(f"_known_{name}"))
@@ -133,7 +132,7 @@ def _history(
 
 
 def _resolved(history: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """Fill the rows' placeholders with the known values; `placeholders` keeps those without, none of a delete's."""
+    """Fill the rows' placeholders with the known values; `placeholders` names those without, none for a delete."""
     row = F.col("row")
     for name in columns:
         value = F.when(F.array_contains("placeholders", name), F.col(f"_known_{name}.v"))
@@ -145,5 +144,5 @@ def _resolved(history: DataFrame, columns: Sequence[str]) -> DataFrame:
 
 
 def comparison_form(value: Expression, kind: T.DataType) -> Expression:
-    """Return what tells values of a type apart: -0 equals 0, and is another value."""
+    """Return a form in which different values differ: -0 equals 0, but is another value."""
     return value.cast("string") if isinstance(kind, T.DoubleType | T.FloatType) else value

@@ -1,7 +1,7 @@
 """Remembers deleted keys in the commits' metadata, so that an older event can't bring a deleted row back.
 
 Hudi compares an event's ordering value with the stored row's. After a hard delete there is no row to compare with, and
-an event that arrives again (Debezium repeats some after a crash) or late would insert the row again.
+a late or repeated event (Debezium repeats some after a crash) would insert the row again.
 """
 
 import base64
@@ -20,7 +20,7 @@ _COLUMNS = ("deleted_at", "delete_offset", "delete_sent_ms")
 
 
 class Delete(NamedTuple):
-    """A delete: its ordering value, as text, and its place in the topic, None where that isn't known."""
+    """A delete: its ordering value, as text, and its place in the topic, None if unknown."""
 
     at: str
     place: TopicPlace | None = None
@@ -62,7 +62,7 @@ def merge(
 
 
 def rank(ordering: str) -> tuple[Decimal, str]:
-    """Return what an ordering value sorts by: its number, or, behind every number, its text."""
+    """Return an ordering value's sort key: its number, or, behind all numbers, its text."""
     try:
         number = Decimal(ordering)
     except InvalidOperation:
@@ -71,7 +71,7 @@ def rank(ordering: str) -> tuple[Decimal, str]:
 
 
 def collected(deletes: DataFrame) -> dict[str, Delete]:
-    """Return the register of a commit's deletes, as changes.deletes selects them."""
+    """Return the register of a commit's deletes, from the result of changes.deletes."""
     return {
         key: Delete(at, None if offset is None or sent_ms is None else TopicPlace(offset, sent_ms))
         for key, at, offset, sent_ms in deletes.collect()

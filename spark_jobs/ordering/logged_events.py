@@ -1,4 +1,4 @@
-"""Orders the events of a log: each is a change, in an order, and may come again, late, or with values left out."""
+"""Orders the events of a log: changes in an order, which may be repeated, late, or with values left out."""
 
 from functools import reduce
 from operator import or_
@@ -18,17 +18,17 @@ from spark_jobs.sources.batches import Batch
 from spark_jobs.table.checkpoint import Checkpoint
 from spark_jobs.table.quarantine import COLUMNS
 
-# Keys that one look-up brings to the driver; of more, Spark looks for them.
+# Maximum keys that one look-up brings to the driver; Spark looks up more.
 _COLLECTED = 10_000
 
 
 class LoggedEvents(Orderer):
-    """Gives events their places, drops those that something newer is known of, and fills in TOAST placeholders."""
+    """Gives events their places, drops those with a newer known state, and fills in TOAST placeholders."""
 
     remembers_deletes = True
 
     def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> OrderedChanges:
-        """Return the events with TOAST placeholders replaced, and those for which no value was found."""
+        """Return the events with TOAST placeholders replaced, and those without a known value."""
         summary, ordering = decoded.summary, self._settings.ordering_field
         events = changes.with_key(decoded.events, self._settings.key_fields)
         truncates = BatchTruncates(self._settings.truncate, progress.truncates, summary)
@@ -53,7 +53,7 @@ class LoggedEvents(Orderer):
         return OrderedChanges(restored, lacking.withColumn("reason", reason).select(*COLUMNS), summary, notes=notes)
 
     def _without_passed(self, events: DataFrame) -> DataFrame:
-        """Drop late events that aren't newer than their rows: one of a row's own position comes again.
+        """Drop late events that aren't newer than their rows: an event with its row's position is a repeated one.
 
         A row that a snapshot has read since has that position, too, and must stay.
         """
@@ -65,9 +65,9 @@ class LoggedEvents(Orderer):
         return joined.filter(~F.coalesce(late, F.lit(False))).select(*events.columns)
 
     def _overtaken(self, events: DataFrame) -> tuple[str, ...]:
-        """Return a line where a late event is older than its row, and has another value that TOAST may keep back.
+        """Return a line if a late event is older than its row, and differs in a value that TOAST may omit.
 
-        A placeholder between the two has then taken over a value from before both; the table doesn't say which rows'.
+        A placeholder between the two then got a value from before both; the table doesn't record for which rows.
         """
         columns = {column.name: column.stored for column in self._decoder.columns if has_placeholder(column)}
         stored = self._stored_rows(columns)
@@ -93,7 +93,7 @@ class LoggedEvents(Orderer):
     def _placed(
         self, events: DataFrame, summary: Summary, truncates: BatchTruncates, progress: Checkpoint
     ) -> DataFrame:
-        """Return the events with the snapshot's rows in the places of the changes before them."""
+        """Return the events, with snapshot rows in the places of the changes before them."""
         deleted = progress.deleted
         events, behind, emptied = truncates.places(events)
         return snapshot_rows.placed(
@@ -109,10 +109,10 @@ class LoggedEvents(Orderer):
 def _remembered_deletes(
     spark: SparkSession, events: DataFrame, progress: Checkpoint, *, ordering: str, lowest: str | None
 ) -> DataFrame | None:
-    """Return the remembered deletes that matter to keyed `events`, as a register's frame; None when none does.
+    """Return the remembered deletes that matter to keyed `events`, as a register's frame; None without any.
 
-    `lowest` is the events' lowest ordering value, None where it isn't known. As a rule all are newer than every
-    remembered delete, and nothing has to be looked up: otherwise those that aren't are few, being late or repeated.
+    `lowest`: the events' lowest ordering value, None if unknown. Usually all are newer than every remembered delete,
+    and no look-up is needed: otherwise only a few are older, being late or repeated.
     """
     newest = progress.newest_delete
     if newest is None or (lowest is not None and deletes_register.rank(lowest) > deletes_register.rank(newest)):

@@ -1,4 +1,4 @@
-"""What a batch's decoded events mean for the table, and by which operation they are written there."""
+"""What a batch's decoded events mean for the table, and the operation that writes them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
@@ -22,11 +22,11 @@ from spark_jobs.table.index_layout import is_bucketed
 
 @dataclass(frozen=True)
 class OrderedChanges:
-    """The events, with changes.KEY, that the table takes in; those that don't fit after all, None for none of these.
+    """The events for the table, with changes.KEY; and those that don't fit after all, None without any.
 
-    `summary` counts the events as they are now. `idle` says that the table needs no commit: it has all of this.
-    `rewrites` says that the table has rows of some of these keys, which an insert would duplicate. `fresh` says that
-    each event is a row of a key of its own, which the table hasn't. `notes` are lines for the log.
+    `summary` counts the events as they are now. `idle`: the table already has everything and needs no commit.
+    `rewrites`: the table has rows of some of these keys, which an insert would duplicate. `fresh`: each event is a row
+    of its own key, which the table lacks. `notes` are lines for the log.
     """
 
     events: DataFrame
@@ -40,7 +40,7 @@ class OrderedChanges:
 
 @dataclass(eq=False)
 class StoredRows:
-    """The rows that the table has, to be compared with events; `passed_on` columns are the source's own, None: all."""
+    """The table's rows, for comparison with events; `passed_on` columns are the source's own, None: all."""
 
     table: HudiTable
     settings: TableSettings
@@ -61,14 +61,14 @@ class StoredRows:
             (F.col(name) if name in known else F.lit(None).cast(kind)).alias(name) for name, kind in columns.items()
         ]
         stored = self.table.rows().select(key, F.col(self.settings.ordering_field).alias(STORED_AT), *values)
-        self.compiling.resume()  # however few events, the table may have millions of rows
+        self.compiling.resume()  # the table may have millions of rows, even for few events
         return stored
 
 
 class Orderer(ABC):
-    """Orders the events of batches: says which of them the table takes in."""
+    """Decides which events of a batch the table takes."""
 
-    # Whether an event may come again, or late, after its key's delete.
+    # Whether an event may be repeated, or late, after its key's delete.
     remembers_deletes = False
 
     def __init__(
@@ -81,22 +81,22 @@ class Orderer(ABC):
 
     @abstractmethod
     def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> OrderedChanges:
-        """Return what the table takes in of a decoded batch, after the commit that `progress` is of."""
+        """Return the table's changes from a decoded batch, after the commit with `progress`."""
 
     def release(self) -> None:  # noqa: B027  (not each caches)
-        """Free what was cached for the batch: it is committed, or has failed."""
+        """Free the batch's cached data, after its commit or failure."""
 
 
 def operation_for(settings: TableSettings, ordered: OrderedChanges, *, is_new: bool, log: Log) -> str:
-    """Return the operation that writes a batch; `is_new` says that the table has no commit yet.
+    """Return the operation that writes a batch; `is_new`: the table has no commit yet.
 
-    `log` gets a line when it isn't the settings'.
+    `log` gets a line when it differs from the settings'.
     """
     wanted, summary = settings.operation, ordered.summary
     bucketed = is_bucketed(settings)
     if wanted == "upsert" and ordered.fresh and not summary.deletes:
-        # All keys are new, so skip upsert's lookup. But each task would have a file open in each folder, and
-        # the buckets of a bucket index can be filled in bulk once.
+        # All keys are new, so skip upsert's lookup. But each task would have a file open in each folder, and a bucket
+        # index's buckets can be filled in bulk only once.
         return wanted if settings.partition_fields or (bucketed and not is_new) else "bulk_insert"
     if wanted != "upsert" and (summary.deletes or summary.truncated is not None):
         log(f"{wanted} can't delete: this batch has deletes and is written by upsert")

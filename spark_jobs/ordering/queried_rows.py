@@ -1,7 +1,7 @@
-"""Orders rows that were queried: those that the table has as they are need no write, those that are gone go there.
+"""Orders queried rows: unchanged rows need no write, and rows gone from the source are deleted.
 
-An event of such a row says what the row is, not that it changed (docs/decisions/0090). Which rows are new, changed or
-gone is told by comparing them, and the source's keys, with the table.
+An event of such a row carries the row's state, not a change (docs/decisions/0090). Comparing the rows, and the source's
+keys, with the table shows which are new, changed or gone.
 """
 
 from collections.abc import Mapping
@@ -30,13 +30,13 @@ from spark_jobs.sources.postgres.batch import JdbcBatch
 from spark_jobs.sources.postgres.relation import ALL
 from spark_jobs.table.checkpoint import Checkpoint
 
-# No field that becomes a column can be called so.
+# No field that becomes a column can have these names.
 _STORED, _IS_THERE, _IS_SAME = "stored row", "is there", "is same"
 
 
 @dataclass(frozen=True)
 class _Compared:
-    """A batch's events with the table's rows, and how many of them are new to it, or not as it has them.
+    """A batch's events with the table's rows, and how many are new to the table, or differ from it.
 
     `fresh`: all are new, each of a key of its own.
     """
@@ -49,7 +49,7 @@ class _Compared:
 
 @dataclass(frozen=True)
 class _Keys:
-    """The table's rows whose keys the source hasn't any more: those, how many they are, and of how many rows."""
+    """The table's rows whose keys the source no longer has: the rows, their count, and the total compared."""
 
     gone: DataFrame
     count: int
@@ -57,19 +57,19 @@ class _Keys:
 
 
 class QueriedRows(Orderer):
-    """Compares what a look found with the table."""
+    """Compares the result of a look with the table."""
 
     def __init__(self, spark: SparkSession, settings: TableSettings, **parts: Any) -> None:
-        """Raise SettingsError for a table in which a key may be twice; `parts` are Orderer's."""
+        """Raise SettingsError for a table in which a key may be repeated; `parts` are Orderer's."""
         super().__init__(spark, settings, **parts)
         self._kept: list[DataFrame] = []
         if not settings.global_index:
             raise SettingsError(f"{keys.INDEX_TYPE}: JdbcSource needs a global index, which finds a key anywhere")
 
     def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> OrderedChanges:  # noqa: ARG002
-        """Return the rows that are new or changed, and deletes of those that are gone.
+        """Return the new or changed rows, and deletes of the missing ones.
 
-        Raises JobError when more are gone than one commit may delete, or rows share a key.
+        Raises JobError when more rows are gone than one commit may delete, or rows share a key.
         """
         assert isinstance(batch, JdbcBatch)  # noqa: S101  (table_job.py puts the two together)
         summary = decoded.summary
@@ -108,7 +108,7 @@ class QueriedRows(Orderer):
         if batch.is_small:
             stored = stored.join(F.broadcast(events.select(KEY)), KEY, "left_semi")
         same = [_is_same(column) for column in columns]
-        # Of columns that a query has made, the table doesn't say what the source's were.
+        # The table has no source values for columns that a query computes.
         is_same = reduce(lambda one, other: one & other, same) if self._stored_rows.passed_on is None else F.lit(False)
         is_there = F.col(STORED_AT).isNotNull()
         joined = events.join(stored, KEY, "left").withColumns({_IS_THERE: is_there, _IS_SAME: is_there & is_same})
@@ -119,10 +119,10 @@ class QueriedRows(Orderer):
         return _Compared(others, new=counts[0], changed=counts[1])
 
     def _are_new(self, events: DataFrame) -> bool:
-        """Tell whether each event is of a key of its own that the table lacks, as in a first load, by the keys alone.
+        """Check whether each event has its own key that the table lacks, as in a first load, from the keys alone.
 
-        They are compared by hashes: two of one hash only mean that nothing is taken for granted. Rows that a query
-        makes of these are others.
+        The keys are compared by hash: equal hashes only mean a full comparison. Rows that a query computes from these
+        differ.
         """
         if self._stored_rows.passed_on is not None:
             return False
@@ -133,7 +133,7 @@ class QueriedRows(Orderer):
         return alike.filter("sent > 0 AND rows > 1").isEmpty()
 
     def _comparable(self, batch: JdbcBatch) -> list[Column]:
-        """Return the columns that events of this look have, without what only says how a row travelled."""
+        """Return the columns of this look's events, without those about how a row travelled."""
         sent = {column.name for column in batch.relation.columns}
         return [
             column
@@ -142,11 +142,11 @@ class QueriedRows(Orderer):
         ]
 
     def _gone(self, batch: JdbcBatch, compared: _Compared, *, all_fit: bool) -> _Keys | None:
-        """Return the table's rows that the source hasn't; None when counting them tells that there are none.
+        """Return the table's rows that the source lacks; None when counting shows that there are none.
 
-        What didn't change was there at the look before: when the table then had just the source's keys and has, with
-        the new ones, as many rows as the source, it has the same. A row that doesn't fit may be counted in the place of
-        one that is gone.
+        Unchanged rows existed at the previous look: if the table then had exactly the source's keys and now has, with
+        the new ones, as many rows as the source, the keys are the same. A row that doesn't fit may be counted in place
+        of a missing one.
         """
         if all_fit and batch.lake_rows is not None and batch.lake_rows + compared.new == batch.rows:
             return None
@@ -159,14 +159,13 @@ class QueriedRows(Orderer):
         if there is None:
             gone = stored.join(self._keys(batch), KEY, "left_anti")
         else:
-            # Only the key's own columns are read, and compared as they are.
+            # Only the key's own columns are read, and compared unchanged.
             gone = stored.drop(KEY, STORED_AT).join(there, [*key], "left_anti").withColumn(KEY, changes.key_of(key))
         gone = self._keep(gone)
         count = gone.count()
         return _Keys(gone, count=count, of=stored.count())
 
     def _keys(self, batch: JdbcBatch) -> DataFrame:
-        """Return KEY of the source's rows."""
         key_fields = self._settings.key_fields
         columns = [column for column in self._decoder.columns if column.name in key_fields]
         decoded = Decoder(columns, required=key_fields, key=key_fields)(batch.key_lines())
@@ -182,7 +181,7 @@ class QueriedRows(Orderer):
 
     def _refuse_too_many(self, gone: _Keys, batch: JdbcBatch) -> None:
         settings = batch.relation.settings
-        # Of a table of few rows, one is always many.
+        # In a table of few rows, a single one is a large share.
         is_too_many = gone.count > max(gone.of * settings.deletes_percent / 100, 1) or not batch.rows
         if is_too_many and settings.deletes_percent < 100:
             raise JobError(
@@ -193,7 +192,7 @@ class QueriedRows(Orderer):
             )
 
     def _tell(self, batch: JdbcBatch, compared: _Compared, gone: _Keys | None, *, all_fit: bool) -> None:
-        """Tell the source how many rows the table has after the commit, and how many of the source's it lacks."""
+        """Report to the source how many rows the table has after the commit, and how many of the source's it lacks."""
         known = batch.lake_rows if gone is None else gone.of - gone.count
         if known is None and self._stored_rows({}) is None:
             known = 0
@@ -228,7 +227,7 @@ def _is_same(column: Column) -> Expression:
 
 
 def _deletes(gone: DataFrame, events: DataFrame, settings: TableSettings, batch: JdbcBatch) -> DataFrame:
-    """Return deletes of rows of the table, of the same columns as `events`."""
+    """Return deletes of rows of the table, with the same columns as `events`."""
     names = (*settings.key_fields, *settings.partition_fields)
     given: Mapping[str, Expression] = {
         **{name: F.col(name) for name in names},

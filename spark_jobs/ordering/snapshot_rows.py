@@ -1,10 +1,10 @@
 """Gives the rows of a snapshot their place in the order of changes (docs/decisions/0021).
 
-A snapshot's row (`__op` r) says what a row was when it was read, by a position that isn't its own: that of the slot's
+A snapshot's row (`__op` r) has a row's values at the time of reading, with a position that isn't its own: the slot's
 beginning, or none at all in an incremental snapshot. A transaction that the snapshot didn't see may have written before
-that position, and its event must win all the same. What is sure is the order in which Debezium writes: all that a
-snapshot's row has in it stands before it in the topic, or isn't in the topic at all, and all that it lacks stands after
-it. So it takes the place of the change before it, and whatever comes later is newer.
+that position, and its event must win all the same. Only Debezium's writing order is certain: changes that a snapshot's
+row includes precede it in the topic, or aren't in the topic at all, and changes that it lacks follow it. So it takes
+the place of the change before it, and any later event is newer.
 """
 
 from collections.abc import Sequence
@@ -19,21 +19,21 @@ from spark_jobs.decoding.schema import Column
 from spark_jobs.decoding.topic_place import LATE, isnt_behind
 from spark_jobs.ordering.changes import KEY, STORED_AT
 
-# Before every change: what a snapshot's row is given that none came before.
+# Before every change: the place of a snapshot's row without an earlier change.
 FIRST = 0
 
 
 def have_places(columns: Sequence[Column], ordering: str) -> bool:
-    """Tell whether the table is ordered by the log's position, in which a snapshot's rows have no place of their own.
+    """Check whether the table is ordered by the log's position, in which a snapshot's rows have no place of their own.
 
-    By another field they are ordered as any event is.
+    Ordered by another field, they are treated like any event.
     """
     kinds = {column.name: column.stored for column in columns}
     return ordering == LSN and OPERATION in kinds and isinstance(kinds.get(LSN), T.NumericType)
 
 
 def is_snapshot_row() -> Expression:
-    """Tell the rows of a snapshot among decoded events."""
+    """Mark the rows of a snapshot among decoded events."""
     return F.coalesce(F.col(f"row.{OPERATION}") == READ, F.lit(False))
 
 
@@ -46,16 +46,16 @@ def placed(
     emptied: Expression,
     only_these: bool = False,
 ) -> DataFrame:
-    """Put in each snapshot row's position that of the change before it: in the batch, in the table, or a delete's.
+    """Give each snapshot row the position of the change before it: in the batch, in the table, or a delete's.
 
-    `stored` is KEY and STORED_AT of the table's rows, `remembered` a register's frame of deletes, None without any;
-    `only_these` says that the batch has no other events. Behind a delete the place is the next one, since a delete is
-    never repeated by mistake then. A row of an initial snapshot that comes late, after changes from beyond its own
-    position, keeps that and loses. No row has an earlier place than `behind`, for a TRUNCATE came before.
+    `stored`: KEY and STORED_AT of the table's rows; `remembered`: a register's frame of deletes, None without any;
+    `only_these`: the batch has no other events. Behind a delete the place is the next one, so that a repeated delete
+    can't remove the row. A row of an initial snapshot that comes late, after changes beyond its own position, keeps
+    that position and loses. No row has an earlier place than `behind`, since a TRUNCATE came before.
 
-    A row that stands before a remembered delete in its topic comes again: it has the first place of all and loses. So
-    does one that is `emptied`, as it stands before a TRUNCATE. One of a file below what was read before may come again,
-    too: the table's row is left alone.
+    A row before a remembered delete in its topic is a repeated one: it gets the first place of all and loses. So does
+    one that is `emptied`, as it precedes a TRUNCATE. One in a file below those already read may be repeated, too: the
+    table's row stays.
     """
     first = F.greatest(F.lit(FIRST), behind)
     position = F.col(f"row.{LSN}")
@@ -84,7 +84,7 @@ def placed(
 
 
 def _at(events: DataFrame, place: Expression) -> DataFrame:
-    """Move the snapshot's rows to their place, unless that is beyond the position that they have."""
+    """Move the snapshot's rows to their place, unless that is beyond their own position."""
     own = F.col(f"row.{LSN}")
     kind = _type_of(events)
     place = place.cast(kind)

@@ -20,9 +20,9 @@ _SOURCE = "<SRC>"
 class SqlTransformer:
     """A query over the rows, `<SRC>`, applied `times` over; `target` is the table's schema file, parsed.
 
-    `<SRC>` has the newest row of each key, deleted ones with nulls and `_hoodie_is_deleted`. The query decides what is
-    written of them; the fields `required` (key, ordering, partition) and `_hoodie_is_deleted` it must pass on as they
-    are, since deletes, late events and TOAST placeholders are matched with the table by them.
+    `<SRC>` has the newest row of each key, deleted ones with nulls and `_hoodie_is_deleted`. The query decides which of
+    their values are written; it must pass on the fields `required` (key, ordering, partition) and `_hoodie_is_deleted`
+    unchanged, since they match deletes, late events and TOAST placeholders with the table.
     """
 
     spark: SparkSession
@@ -32,7 +32,7 @@ class SqlTransformer:
     required: Sequence[str]
 
     def __call__(self, rows: DataFrame) -> DataFrame:
-        """Return what is written of the rows; raises SettingsError for a query that can't be written."""
+        """Return the rows to write; raises SettingsError for a query whose result can't be written."""
         result = self._applied(rows)
         _refuse_doubles(result)
         declared = table_schema(self.target).names
@@ -40,10 +40,10 @@ class SqlTransformer:
         return result.select(*(F.col(f"`{name}`") for name in (*declared, *added)))
 
     def passed_on(self, columns: Sequence[Column]) -> frozenset[str]:
-        """Return the names of the `columns` that the query passes on as they are.
+        """Return the names of the `columns` that the query passes on unchanged.
 
-        The table's value of another column says nothing of the source's. Raises SettingsError for a query that changes
-        what it must pass on, or whose result isn't what the table's schema says.
+        The table's value of another column says nothing about the source's. Raises SettingsError for a query that
+        changes a required column, or whose result differs from the table's schema.
         """
         rows = self._nothing(columns)
         result = self._applied(rows)
@@ -56,7 +56,7 @@ class SqlTransformer:
         return passed
 
     def made(self, columns: Sequence[Column]) -> frozenset[str]:
-        """Return the names of the target's columns that events, by `columns`, don't have."""
+        """Return the names of the target's columns that events, with these `columns`, don't have."""
         return frozenset(column.name for column in self.target) - {column.name for column in columns}
 
     def _nothing(self, columns: Sequence[Column]) -> DataFrame:
@@ -65,7 +65,7 @@ class SqlTransformer:
 
     def _applied(self, rows: DataFrame) -> DataFrame:
         for _ in range(self.times):
-            # Sessions are shared by many tables' threads.
+            # Many tables' threads share sessions.
             name = f"hoodie_src_tmp_table_{uuid.uuid4().hex}"
             rows.createOrReplaceTempView(name)
             try:
@@ -97,9 +97,9 @@ def _refuse_doubles(result: DataFrame) -> None:
 
 
 def _passed_on(rows: DataFrame, result: DataFrame) -> frozenset[str]:
-    """Return the columns of the result that are the rows' own under the same name: Spark gives each value an id."""
+    """Return the result's columns that equal the rows' column of the same name: Spark gives each value an id."""
     analyzed = _plan(result)
-    if _has_union(analyzed):  # its ids are its first part's, whatever the others make
+    if _has_union(analyzed):  # its ids are its first part's, regardless of the others
         return frozenset()
     return frozenset(name for name, _ in _ids(_plan(rows)) & _ids(analyzed))
 

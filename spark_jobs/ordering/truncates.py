@@ -1,8 +1,8 @@
 """The events of TRUNCATEs, and what a table's commits remember of them (docs/decisions/0021).
 
-A TRUNCATE locks its table against everybody, so its position in the log is in order with the changes of every key.
-Where it is applied it is a delete of every row that isn't newer; a delete per key would be remembered per key, so one
-position is remembered for all. What comes late, from another file or sent again, and isn't newer, is passed over.
+A TRUNCATE locks its table exclusively, so its position in the log is in order with the changes of every key. Applied,
+it deletes every row that isn't newer; deletes per key would be remembered per key, so one position stands for all. Late
+events, from another file or repeated, that aren't newer are skipped.
 """
 
 from collections.abc import Mapping
@@ -22,10 +22,10 @@ _SETTLED_KEY = f"{PROGRESS_PREFIX}.truncate.settled"
 
 @dataclass(frozen=True)
 class Truncates:
-    """Positions of TRUNCATEs, None for none: the newest that was applied, and the newest whose rows have stayed.
+    """Positions of TRUNCATEs, None for none: the newest that was applied, and the newest whose rows remain.
 
-    `settled` is up to where the rows of ignored ones are known to be gone: somebody has read the table again.
-    `place` is where the applied one stands in the topic, None where that isn't known.
+    `settled`: up to where the rows of ignored ones are certainly gone, since the table was read again. `place`: where
+    the applied one is in the topic, None if unknown.
     """
 
     applied: int | None = None
@@ -36,9 +36,9 @@ class Truncates:
     def following(
         self, truncated: int | None, settled: int | None, *, mode: str | None, place: TopicPlace | None = None
     ) -> "Truncates":
-        """Return what is known after a batch whose newest events of both kinds have these positions.
+        """Return the state after a batch whose newest events of both kinds have these positions.
 
-        `place` is that of the newest TRUNCATE.
+        `place` is the newest TRUNCATE's.
         """
         now = replace(self, settled=_newest(self.settled, settled))
         if truncated is not None and mode == TRUNCATE_APPLY:
@@ -65,12 +65,12 @@ def from_metadata(entries: Mapping[str, str]) -> Truncates:
 
 
 def is_mark() -> Expression:
-    """Tell the events, among decoded ones, that are no row's."""
+    """Mark the decoded events that belong to no row."""
     return F.coalesce(F.col(f"row.{OPERATION}").isin(TRUNCATE, SETTLED), F.lit(False))
 
 
 def newest_of(operation: str) -> Expression:
-    """Return the newest position, and place in the topic, of an operation's events that fit, to be aggregated."""
+    """Return the newest position, and place in the topic, of an operation's events that fit, for aggregation."""
     wanted = (F.col(f"row.{OPERATION}") == operation) & F.col("reason").isNull()
     return F.max(F.when(wanted, F.struct(F.col(f"row.{LSN}").cast("decimal(38)").alias("at"), OFFSET, SENT_MS)))
 

@@ -1,1 +1,1 @@
-"""Spark, Hadoop, AWS and the process: what the job runs in."""
+"""The job's environment: Spark, Hadoop, AWS and the process."""

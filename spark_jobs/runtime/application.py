@@ -1,4 +1,4 @@
-"""Watches Spark's application for the jobs in it: a job that waits for Spark hears nothing itself."""
+"""Watches Spark's application for its jobs: a job that waits for Spark gets no notice of its end."""
 
 import threading
 import time
@@ -14,12 +14,12 @@ from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.runtime.stopping import StopFile
 
 _LOOK_S = 1.0
-# YARN starts an executor within seconds, where it has room for one.
+# YARN starts an executor within seconds if it has capacity.
 WITHOUT_EXECUTORS_S = 120.0
 
 
 class ApplicationEndedError(JobError):
-    """The cluster has ended the application: no job in it can go on."""
+    """The cluster has ended the application: no job in it can continue."""
 
 
 class SparkApplication:
@@ -32,8 +32,8 @@ class SparkApplication:
         self.name = str(self._context.applicationId)
 
     def has_ended(self) -> bool:
-        """Tell whether its SparkContext is stopped. Raises Py4JNetworkError when the JVM is gone."""
-        # The first call that meets a closed connection says only that it has failed, the next one that it is refused.
+        """Check whether its SparkContext is stopped. Raises Py4JNetworkError when the JVM is gone."""
+        # The first call on a closed connection only reports failure, the next one that the connection is refused.
         for _ in range(2):
             with suppress(Py4JError, OSError):
                 return bool(self._scala.isStopped())
@@ -41,7 +41,7 @@ class SparkApplication:
 
     def executors(self) -> int | None:
         """Return how many are registered; None where the driver does their work."""
-        # The driver is one of those that keep blocks.
+        # The driver is one of the block managers.
         return None if self._is_local else int(self._scala.getExecutorMemoryStatus().size()) - 1
 
     def cancel_jobs(self) -> None:
@@ -51,7 +51,7 @@ class SparkApplication:
 
 @dataclass(eq=False)
 class Watch:
-    """Sets `stop` when the application has ended, or the stop file is there; says when there are no executors."""
+    """Sets `stop` when the application has ended, or the stop file exists; logs a lack of executors."""
 
     application: SparkApplication
     _: KW_ONLY
@@ -71,7 +71,7 @@ class Watch:
         except (ApplicationEndedError, Py4JNetworkError):
             self.stop.set()
         except (Py4JError, OSError):
-            # The application or the JVM ends just now: the next look tells.
+            # The application or the JVM is just ending: the next check shows it.
             return
 
     def raise_if_ended(self) -> None:
@@ -90,7 +90,7 @@ class Watch:
             self._without_since, self._said = None, False
             return
         if self.stop.is_set():
-            # A commit that waits for an executor would never reach its end.
+            # A commit that waits for an executor would never finish.
             self.application.cancel_jobs()
             return
         now = self.clock()
@@ -107,7 +107,7 @@ class Watch:
 def watched(spark: SparkSession, *, stop: threading.Event, log: Log, stop_file: str | None) -> Iterator[None]:
     """Watch a session's application, and for a stop file, while jobs run in it.
 
-    Raises what `Watch.raise_if_ended` does, in place of what a job made of it.
+    Raises `Watch.raise_if_ended`'s errors in place of a job's.
     """
     file = StopFile(stop_file, exists=Hadoop(spark).exists, stop=stop, log=log) if stop_file else None
     watch = Watch(SparkApplication(spark), stop=stop, log=log, stop_file=file)

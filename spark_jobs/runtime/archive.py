@@ -1,6 +1,6 @@
 """Packs the job for `--py-files`, and unpacks the boto3 in it: EMR's Python 3.11 has none.
 
-The same sources make the same bytes. Standard library only: CDK's app imports it.
+Equal sources give equal bytes. Standard library only: CDK's app imports it.
 """
 
 import importlib.util
@@ -14,25 +14,25 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ("contract", "spark_jobs")
-# Modules, and what they read from their own folders.
+# Modules, and the files that they read from their own folders.
 KINDS = ("*.py", "*.txt", "*.tsv", "*.java", "*.pem")
-# Where boto3 and what it needs lie in the archive.
+# The archive's folder for boto3 and its dependencies.
 LIBRARIES = "aws_sdk"
 PACKAGES = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six", "urllib3")
-# Of botocore's 400 services those that the job talks to, and what every client reads.
+# Of botocore's 400 services those that the job uses, and the data that every client reads.
 SERVICES = ("cloudwatch", "s3", "secretsmanager", "sts")
-# Any date would do: it only has to be the same each time.
+# Any date works: it only has to be constant.
 _DATE = (2026, 1, 1, 0, 0, 0)
 
 
 def build_archive(target: Path, *, libraries: bool = False) -> None:
-    """Pack the job's modules, and boto3 with `libraries`; a file that is the same already stays untouched."""
+    """Pack the job's modules, and boto3 with `libraries`; an unchanged file stays untouched."""
     target.parent.mkdir(parents=True, exist_ok=True)
     sources = (path for folder in OURS for kind in KINDS for path in (ROOT / folder).rglob(kind))
     contents = {path.relative_to(ROOT).as_posix(): path for path in sources}
     if libraries:
         contents |= dict(_library_files())
-    # Several runs may build it at once; each renames a complete file of its own into place.
+    # Several runs may build it at once; each renames its own complete file into place.
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, source in sorted(contents.items()):
@@ -46,7 +46,7 @@ def build_archive(target: Path, *, libraries: bool = False) -> None:
 
 
 def _library_files() -> Iterator[tuple[str, Path]]:
-    """Yield names in the archive and files of the installed packages: pure Python, and the data that they read."""
+    """Yield archive names and files of the installed packages: pure Python, and the data that they read."""
     for package in PACKAGES:
         found = importlib.util.find_spec(package)
         if found is None or found.origin is None:
@@ -69,7 +69,7 @@ def _is_needed(name: Path) -> bool:
 
 
 def use_shipped(loader: Any) -> tempfile.TemporaryDirectory[str] | None:
-    """Unpack the libraries of the archive that `loader` loaded this job from; None where there are none.
+    """Unpack the libraries of the archive that `loader` loaded this job from; None without any.
 
     botocore reads its models as files, so it can't run from within an archive. The folder lives as long as the object.
     """

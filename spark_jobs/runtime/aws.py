@@ -1,4 +1,4 @@
-"""boto3's clients, each made once: many tables' threads share them, and making one isn't safe in several at once."""
+"""boto3's clients, each created once: many tables' threads share them, and creating one isn't thread-safe."""
 
 import os
 import threading
@@ -6,19 +6,19 @@ from typing import Any
 
 _LOCK = threading.Lock()
 _MADE: dict[object, Any] = {}
-# Connections that one client keeps: as many as tables may talk to S3 at the same moment.
+# Connections that one client keeps: as many as tables may use S3 at the same moment.
 _CONNECTIONS = 50
 
 
 def client(service: str, *, limits: dict[str, Any] | None = None, **arguments: str) -> Any:
     """Return the client of a service; `limits` are botocore.config.Config's.
 
-    Raises ModuleNotFoundError where Python has no boto3, and what boto3 raises for settings that don't do.
+    Raises ModuleNotFoundError where Python has no boto3, and boto3's errors for invalid settings.
     """
-    import boto3  # shipped with the job, but no part of EMR's Python
+    import boto3  # shipped with the job, not part of EMR's Python
     from botocore.config import Config
 
-    # What the environment says counts when a client is made.
+    # The environment is read when a client is created.
     environment = tuple(sorted(item for item in os.environ.items() if item[0].startswith("AWS_")))
     key = (service, str(limits), tuple(sorted(arguments.items())), environment)
     with _LOCK:

@@ -1,16 +1,16 @@
 """Remembers the files that Hudi reads again and again within one commit: on S3 each look is a paid request.
 
-Hudi opens a table some 18 times per commit, and each time asks whether `.hoodie` is there, reads
-`hoodie.properties` and looks for a bootstrap index. No setting of Hudi or Hadoop prevents that, so the driver's file
-system gets a layer:
+Hudi opens a table some 18 times per commit, and each time checks that `.hoodie` exists, reads `hoodie.properties` and
+looks for a bootstrap index. No setting of Hudi or Hadoop prevents that, so the driver's file system gets a layer:
 
-- `hoodie.properties` is read once between two calls of `forget`, which the job makes before each look at the table;
-  that `.hoodie` is there follows from it, and that there is no bootstrap index, where it names no bootstrapped table.
-- A completed instant never changes. The newest few are kept; whether one is there, the timeline's listing still says.
-- Of a landing object Spark asks four times what it is before it reads it: once is enough.
+- `hoodie.properties` is read once between two calls of `forget`, which the job makes before each look at the table; it
+  implies that `.hoodie` exists and, where it names no bootstrapped table, that there is no bootstrap index.
+- A completed instant never changes. The newest few are kept; the timeline's listing still shows whether one exists.
+- Spark checks a landing object's status four times before it reads it: once is enough.
 
-Whatever is written, renamed or deleted is forgotten. Executors with a JVM of their own go without. The layer is Java
-(RememberingFileSystem.java), since Python can't extend a class of the JVM, and compiled by Janino, which Spark brings.
+A write, rename or delete clears the memory of a file. Executors with a JVM of their own have no layer. The layer is
+Java (RememberingFileSystem.java), since Python can't extend a class of the JVM, and compiled by Janino, which Spark
+ships.
 """
 
 import threading
@@ -24,15 +24,15 @@ from spark_jobs.runtime.hadoop import Hadoop
 _NAME = "spark_jobs.RememberingFileSystem"
 _SCHEMES = ("s3", "s3a", "s3n")
 _SOURCE = "RememberingFileSystem.java"
-# Many tables' jobs begin at the same time, and a second layer would know nothing of what the first one remembers.
+# Many tables' jobs begin at the same time, and a second layer wouldn't share the first one's memory.
 _INSTALLING = threading.Lock()
 
 
 def remembering(hadoop: Hadoop, paths: Sequence[str], log: Log) -> Callable[[], None]:
-    """Put the layer over the object stores that `paths` lie in; return what makes all look again below them.
+    """Put the layer over the object stores of `paths`; return a function that clears its memory below them.
 
-    Elsewhere nothing is done: a look at a disk costs nothing. Where the layer can't be put (another Hadoop than those
-    known), a line says so, and the job goes on with more requests.
+    Other file systems get none: a look at a disk costs nothing. Where the layer can't be installed (an unknown Hadoop
+    version), a line reports it, and the job continues with more requests.
     """
     try:
         layers = [(_installed(hadoop, path), path) for path in paths if path.partition("://")[0] in _SCHEMES]
@@ -48,7 +48,7 @@ def remembering(hadoop: Hadoop, paths: Sequence[str], log: Log) -> Callable[[], 
 
 
 def _installed(hadoop: Hadoop, path: str) -> Any:
-    """Return the layer over `path`'s file system, which every later `FileSystem.get` of this JVM then finds."""
+    """Return the layer over `path`'s file system, which every later `FileSystem.get` of this JVM then returns."""
     with _INSTALLING:
         below = hadoop.system(path)
         return below if below.getClass().getName() == _NAME else _installed_over(hadoop, below)
@@ -57,7 +57,7 @@ def _installed(hadoop: Hadoop, path: str) -> Any:
 def _installed_over(hadoop: Hadoop, below: Any) -> Any:
     jvm = hadoop.jvm
     layer = _constructor(jvm).newInstance(_array(hadoop, below))
-    # Hadoop keeps one FileSystem per bucket for all; only this method of its own tests replaces it.
+    # Hadoop caches one FileSystem per bucket; only this method, for its own tests, replaces it.
     methods = jvm.java.lang.Class.forName("org.apache.hadoop.fs.FileSystem").getDeclaredMethods()
     [replace] = [method for method in methods if method.getName() == "addFileSystemForTesting"]
     replace.setAccessible(True)
@@ -66,7 +66,7 @@ def _installed_over(hadoop: Hadoop, below: Any) -> Any:
 
 
 def _constructor(jvm: Any) -> Any:
-    """Return the layer's constructor, compiled once: py4j takes two classes of one name for the same."""
+    """Return the layer's constructor, compiled once: py4j confuses two classes of one name."""
     if _NAME not in vars(jvm):
         compiler = jvm.org.codehaus.janino.SimpleCompiler()
         compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())

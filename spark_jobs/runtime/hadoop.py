@@ -18,7 +18,7 @@ _LOCAL = re.compile(r"file:/+")
 
 
 def local_path(qualified: str) -> str | None:
-    """Return the path on this machine's disk that a qualified one means; None when it is somewhere else."""
+    """Return the local path of a qualified one; None when it isn't on this machine."""
     return _LOCAL.sub("/", qualified, count=1) if _LOCAL.match(qualified) else None
 
 
@@ -32,7 +32,7 @@ class Hadoop:
     def forget_sources(self) -> None:
         """Drop the origin of each setting: nothing in Hadoop, Spark or Hudi reads it.
 
-        Hudi's tasks carry the configuration, some 1,000 settings: each one's source is compressed on its own when a
+        Hudi's tasks carry the configuration, some 1,000 settings: each one's source is compressed separately when a
         task is written, and again when it is read. Hadoop fills it again whenever it loads another of its files.
         """
         if self._sources is not None:
@@ -40,7 +40,7 @@ class Hadoop:
 
     @cached_property
     def _sources(self) -> Any:
-        """The configuration's own map of sources; None where Hadoop has another field for it than we know."""
+        """The configuration's own map of sources; None where this Hadoop stores it in an unknown field."""
         kind = self.jvm.java.lang.Class.forName("org.apache.hadoop.conf.Configuration")
         try:
             field = kind.getDeclaredField("updatingResource")
@@ -50,9 +50,9 @@ class Hadoop:
         return field.get(self.configuration)
 
     def qualified(self, path: str) -> str:
-        """Return a path with scheme, authority and all its folders, however it was written.
+        """Return a path with scheme, authority and all its folders.
 
-        Raises SettingsError for one that Hadoop can't understand.
+        Raises SettingsError for one that Hadoop can't parse.
         """
         if _S3.match(path):
             if not _S3_BUCKET.match(path):
@@ -70,7 +70,6 @@ class Hadoop:
         return bool(self.system(path).exists(self._path(path)))
 
     def read_text(self, path: str) -> str:
-        """Return a file's text (UTF-8)."""
         stream = self.system(path).open(self._path(path))
         try:
             return bytes(self.jvm.org.apache.commons.io.IOUtils.toByteArray(stream)).decode()
@@ -78,7 +77,7 @@ class Hadoop:
             stream.close()
 
     def write_text(self, path: str, text: str) -> None:
-        """Write a file's text (UTF-8), replacing what is there."""
+        """Write a file's text (UTF-8), replacing an existing one."""
         stream = self.system(path).create(self._path(path), True)
         try:
             content = text.encode()
@@ -88,7 +87,7 @@ class Hadoop:
             stream.close()
 
     def create_text(self, path: str, text: str) -> bool:
-        """Write a file's text (UTF-8) unless something is there: then False. Atomic where the file system is."""
+        """Write a file's text (UTF-8) unless it exists: then False. Atomic if the file system's creation is."""
         try:
             stream = self.system(path).create(self._path(path), False)
         except Py4JJavaError:
@@ -102,19 +101,19 @@ class Hadoop:
         return True
 
     def copy(self, path: str, to: str) -> None:
-        """Copy a file as it is, replacing what is there."""
+        """Copy a file unchanged, replacing an existing one."""
         into = self.system(to).create(self._path(to), True)
         self.jvm.org.apache.hadoop.io.IOUtils.copyBytes(self._opened(path), into, self.configuration, True)
 
     def _opened(self, path: str) -> Any:
-        """Open a file; a local one without Hadoop's checksums, whose own file can't have every name."""
+        """Open a file; a local one without Hadoop's checksums, whose own file doesn't allow every name."""
         system = self.system(path)
         return (system.getRawFileSystem() if local_path(path) else system).open(self._path(path))
 
     def why_unreadable(self, path: str) -> str | None:
         """Return why a compressed file can't be decompressed; None when it can, or isn't compressed.
 
-        Raises what the file system raises when the bytes themselves can't be read.
+        Raises the file system's errors when the bytes themselves can't be read.
         """
         codec = self.jvm.org.apache.hadoop.io.compress.CompressionCodecFactory(self.configuration).getCodec(
             self._path(path)
@@ -122,7 +121,7 @@ class Hadoop:
         if codec is None:
             return None
         if path.endswith(".bz2") and self._begins(path, 3) != b"BZh":
-            return "not a bzip2 file"  # Hadoop looks for a block on and on, and takes the file for an empty one
+            return "not a bzip2 file"  # Hadoop searches for a block without end, and treats the file as empty
         try:
             self._read_to_the_end(path, codec.createInputStream)
         except Py4JJavaError as error:
@@ -149,18 +148,18 @@ class Hadoop:
             stream.close()
 
     def delete(self, path: str) -> None:
-        """Remove a folder with all that is in it; nothing happens when it isn't there."""
+        """Remove a folder with its contents, if it exists."""
         self.system(path).delete(self._path(path), True)
 
     def sizes_in(self, path: str) -> dict[str, int]:
-        """Return names and bytes of what is directly in a folder; empty when it isn't there."""
+        """Return names and sizes in bytes directly in a folder; empty when it doesn't exist."""
         if not self.exists(path):
             return {}
         statuses = self.system(path).listStatus(self._path(path))
         return {str(status.getPath().getName()): int(status.getLen()) for status in statuses}
 
     def files_below(self, path: str) -> Iterator[tuple[str, int, int, str | None]]:
-        """Yield path, bytes, modification time in ms and ETag (where there are such) of all files below a folder."""
+        """Yield path, bytes, modification time in ms and ETag (if any) of all files below a folder."""
         if not self.exists(path):
             return
         files = self.system(path).listFiles(self._path(path), True)
@@ -171,7 +170,7 @@ class Hadoop:
             yield str(status.getPath().toString()), status.getLen(), status.getModificationTime(), etag
 
     def files_in(self, path: str) -> list[str]:
-        """Return the paths of all files below a folder, by one call to the JVM; none when it isn't there."""
+        """Return the paths of all files below a folder, with one call to the JVM; none when it doesn't exist."""
         if not self.exists(path):
             return []
         files = self.system(path).listFiles(self._path(path), True)
@@ -179,7 +178,7 @@ class Hadoop:
         return re.findall(r"path=(.*?); isDirectory=", str(listed.toString()))
 
     def s3_client_arguments(self) -> dict[str, Any]:
-        """Return boto3 client arguments for the endpoint that s3a uses; empty for AWS itself."""
+        """Return boto3 client arguments for s3a's endpoint; empty for AWS itself."""
         endpoint = self.configuration.get("fs.s3a.endpoint")
         if not endpoint:
             return {}
@@ -188,7 +187,7 @@ class Hadoop:
         return {"endpoint_url": with_scheme} | ({"region_name": region} if region else {})
 
     def system(self, path: str) -> Any:
-        """Return the FileSystem that a path lies in."""
+        """Return a path's FileSystem."""
         return self._path(path).getFileSystem(self.configuration)
 
     def _path(self, path: str) -> Any:
