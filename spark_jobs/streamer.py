@@ -1,4 +1,4 @@
-"""Keeps a Hudi table equal to what Debezium's change events say: HoodieDeltaStreamer's equivalent in PySpark.
+"""Keeps a Hudi table in sync with Debezium's change events: HoodieDeltaStreamer's equivalent in PySpark.
 
 Run it by spark-submit with HoodieStreamer's own options (docs/reference/streaming-job.md).
 """
@@ -52,9 +52,9 @@ def read_settings(given: command_line.Options, spark: SparkSession) -> Settings:
 
 
 def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop: threading.Event) -> None:
-    """Keep the table until all is read or the job is told to stop; raises JobError when it can't go on.
+    """Keep the table until all is read or the job is told to stop; raises JobError when it can't continue.
 
-    While the table waits for a new column's type, its schema file is read again and again.
+    While the table waits for a new column's type, its schema file is read repeatedly.
     """
     metrics = metrics_for(decided.metrics_namespace, f"{decided.table.database}.{decided.table.name}", log)
     with publishing(metrics), watched(spark, stop=stop, log=log, stop_file=decided.stop_file):

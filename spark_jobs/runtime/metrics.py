@@ -1,11 +1,11 @@
-"""Publishes what the commits did, and that the job is alive, to CloudWatch: once a minute, from a thread of its own.
+"""Publishes the commits' figures, and that the job is alive, to CloudWatch: once a minute, from its own thread.
 
 Per table, with the dimension `table`: Commits, Events, Upserts, Deletes, Quarantined, MissingOffsets, LateFiles and
-FailedAttempts (a minute without any says 0), CommitSeconds and LagSeconds (only with commits), and CommitAgeSeconds:
-the time since the job last knew that the table holds all that has landed, by a commit or by a look that found nothing
-new. An idle pipeline has an age of 0, a job that hangs or fails an age that grows, a dead one no data. For a table
-whose TRUNCATEs are ignored also IgnoredTruncates: 1 while rows of one may be in the lake, else 0. For one that is
-queried also HorizonAgeSeconds: how long one transaction of the source has been open, as long as the job looks.
+FailedAttempts (0 in a minute without any), CommitSeconds and LagSeconds (only with commits), and CommitAgeSeconds: the
+time since the job last knew that the table holds all that has landed, from a commit or a look that found nothing new.
+An idle pipeline has an age of 0, a hanging or failing job a growing age, a dead one no data. For a table whose
+TRUNCATEs are ignored also IgnoredTruncates: 1 while rows of one may be in the lake, else 0. For a queried table also
+HorizonAgeSeconds: how long one transaction of the source has been open, as long as the job looks.
 """
 
 import threading
@@ -52,7 +52,7 @@ class _Statistics:
         self.total += value
 
     def minus(self, sent: "_Statistics") -> "_Statistics":
-        """Return what came in after `sent` was taken; its extremes are those of all, which only widens them."""
+        """Return the values since `sent` was taken; its extremes are those of all, which only widens them."""
         left = self.count - sent.count
         return _Statistics(left, self.total - sent.total, self.low, self.high) if left else _Statistics()
 
@@ -61,7 +61,7 @@ class _Statistics:
 
 
 class Metrics:
-    """Collects one table's figures; `client` is boto3's CloudWatch client. No failure of it reaches the job."""
+    """Collects one table's figures; `client` is boto3's CloudWatch client. Its failures never reach the job."""
 
     def __init__(
         self, client: Any, *, namespace: str, table: str, log: Log, clock: Callable[[], float] = time.monotonic
@@ -74,14 +74,14 @@ class Metrics:
         self._lock = threading.Lock()
         self._statistics: dict[str, _Statistics] = {}
         self._current_at = clock()
-        # What is as it is, however often it is told.
+        # Values that stay as they are, however often they are set.
         self._states: dict[str, float] = {}
         self._failures = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
 
     def start(self) -> None:
-        """Publish from now on, at once and then every minute."""
+        """Publish from now on, immediately and then every minute."""
         self._thread.start()
 
     def committed(self, report: CommitReport) -> None:
@@ -93,28 +93,28 @@ class Metrics:
                     self._statistics.setdefault(name, _Statistics()).add(value)
 
     def idle(self) -> None:
-        """Note that a look found nothing new."""
+        """Note a look that found nothing new."""
         with self._lock:
             self._current_at = self._clock()
 
     def state(self, name: str, value: float | None) -> None:
-        """Note what stays so until it is told again; None for what the table isn't asked."""
+        """Note a value that holds until it is set again; None where the table has none."""
         if value is not None:
             with self._lock:
                 self._states[name] = value
 
     def failed(self) -> None:
-        """Note an attempt that has failed and is made again."""
+        """Note a failed attempt that will be retried."""
         with self._lock:
             self._statistics.setdefault(names.FAILED_ATTEMPTS, _Statistics()).add(1)
 
     def finish(self) -> None:
-        """Publish what is left, for half a minute at most."""
+        """Publish the rest, for half a minute at most."""
         self._ended.set()
         self._thread.join(FINISH_S)
 
     def publish(self) -> None:
-        """Send the figures since the last success; they are kept for the next attempt when this one fails."""
+        """Send the figures since the last success; after a failure they are kept for the next attempt."""
         with self._lock:
             taken = {name: _Statistics(**vars(statistics)) for name, statistics in self._statistics.items()}
             age, states = self._clock() - self._current_at, dict(self._states)
@@ -134,7 +134,7 @@ class Metrics:
         self.publish()
         while not self._ended.wait(INTERVAL_S):
             self.publish()
-        # Whatever was counted while the last one was under way.
+        # Figures that came in while the last publication ran.
         self.publish()
 
     def _data(self, taken: dict[str, _Statistics], age: float, states: Mapping[str, float]) -> Iterator[dict[str, Any]]:

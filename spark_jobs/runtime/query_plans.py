@@ -1,6 +1,6 @@
 """Saves Spark planning: a cached frame as one node, and a query's plan reused for one frame after another.
 
-Both use Spark's internal API, and go the ordinary way where EMR's own build of Spark has another one.
+Both use Spark's internal API, and fall back to the ordinary way where EMR's build of Spark differs.
 """
 
 from collections.abc import Callable
@@ -17,16 +17,16 @@ _strange: set[str] = set()
 
 
 def with_fallback(what: str, inner: Callable[[], Made], ordinary: Callable[[], Made]) -> Made:
-    """Return what `inner` makes; from the first time on that a class or method isn't there, what `ordinary` makes.
+    """Return the result of `inner`; once a class or method is missing, that of `ordinary`, for good.
 
-    One line says so. What fails in Java for another reason is raised: it would fail the ordinary way, too.
+    The first time a line reports it. Other failures in Java are raised: the ordinary way would fail, too.
     """
     if what not in _strange:
         try:
             return inner()
         except (Py4JJavaError, Py4JNetworkError):
             raise
-        except (Py4JError, TypeError) as error:  # py4j: no such method; a class that isn't there can't be called
+        except (Py4JError, TypeError) as error:  # py4j: no such method; a missing class can't be called
             _strange.add(what)
             said = " ".join(str(error).split())  # py4j names the method in a second line
             log(f"{what} is slower: this Spark lacks an internal API: {said:.300}")
@@ -35,7 +35,7 @@ def with_fallback(what: str, inner: Callable[[], Made], ordinary: Callable[[], M
 
 @dataclass(frozen=True)
 class CachedFrame:
-    """A cached frame, and the plan that Spark knows its rows by."""
+    """A cached frame, and the plan by which Spark knows its rows."""
 
     frame: DataFrame
     _planned: DataFrame
@@ -46,10 +46,10 @@ class CachedFrame:
 
 
 def cached(planned: DataFrame) -> CachedFrame:
-    """Cache a frame, on disk too where memory lacks, once something is asked of it.
+    """Cache a frame, on disk too if memory is short, at its first use.
 
-    `persist` alone leaves the plan as it was: each query of a batch then analyses, compares and prints the decoding
-    of all columns again, only to find in the end that its rows are cached.
+    `persist` alone leaves the plan unchanged: each query of a batch then analyses, compares and prints the decoding of
+    all columns again, only to find in the end that its rows are cached.
     """
     planned.persist()
     try:
@@ -65,14 +65,14 @@ def _one_node(planned: DataFrame) -> DataFrame:
     return DataFrame(spark._jvm.org.apache.spark.sql.Dataset.ofRows(spark._jsparkSession, relation), spark)
 
 
-# What decides about a plan, besides query and columns: whether it is compiled (session.py).
+# A plan depends on query, columns, and whether it is compiled (session.py).
 _COMPILED = ("spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode")
 
 
 class ReusedPlan:
-    """A query that treats each row by itself: its plan is kept, and each frame's rows are put below it.
+    """A query that treats each row separately: its plan is kept, and each frame's rows are put below it.
 
-    To plan 1,600 columns takes seconds, and so does each frame on the way there that has them.
+    Planning 1,600 columns takes seconds, and so does each intermediate frame that has them.
     """
 
     def __init__(self, query: Callable[[DataFrame], DataFrame]) -> None:
@@ -80,13 +80,13 @@ class ReusedPlan:
         self._plans: dict[tuple[object, ...], tuple[Any, Any]] = {}
 
     def __call__(self, frame: DataFrame) -> DataFrame:
-        """Return what the query makes of a frame."""
+        """Return the query's result for a frame."""
         return with_fallback("planning", lambda: self._planned(frame), lambda: self._query(frame))
 
     def _planned(self, frame: DataFrame) -> DataFrame:
         spark = frame.sparkSession
         jvm: Any = spark._jvm
-        # Each step of a plan is one of the session that is active in its thread as it is made.
+        # Each step of a plan belongs to the session that is active in its thread at creation.
         jvm.SparkSession.setActiveSession(spark._jsparkSession)
         below, columns = frame._jdf.queryExecution().executedPlan(), frame._jdf.schema()
         rows = below.execute()
@@ -97,7 +97,7 @@ class ReusedPlan:
             answer = _of_rows(spark, plan.execute(), made.schema()).queryExecution().logical()
             self._plans[kind] = plan, answer
         plan, answer = self._plans[kind]
-        # What is in one task needs no shuffle later on.
+        # Rows in one task need no later shuffle.
         is_one_task = below.outputPartitioning().toString() == "SinglePartition"
         parts = below.outputPartitioning() if is_one_task else answer.outputPartitioning()
         return _answered(spark, answer, _above(spark, plan, rows).execute(), parts)
@@ -108,7 +108,7 @@ def _of_rows(spark: SparkSession, rows: Any, columns: Any) -> Any:
 
 
 def _answered(spark: SparkSession, like: Any, rows: Any, parts: Any) -> DataFrame:
-    """Return rows as a frame, partitioned by `parts`; all else is `like` another one's logical plan."""
+    """Return rows as a frame, partitioned by `parts`; the rest as in the logical plan `like`."""
     jvm: Any = spark._jvm
     none, session = jvm.scala.Option.empty(), spark._jsparkSession
     plan = like.copy(like.output(), rows, parts, like.outputOrdering(), False, session, none, none)
@@ -116,7 +116,7 @@ def _answered(spark: SparkSession, like: Any, rows: Any, parts: Any) -> DataFram
 
 
 def _above(spark: SparkSession, plan: Any, rows: Any) -> Any:
-    """Return a plan, steps one above the other, above other rows than it was made for."""
+    """Return a plan, steps one above the other, above other rows than its original ones."""
     jvm: Any = spark._jvm
     children = plan.children()
     if children.isEmpty():

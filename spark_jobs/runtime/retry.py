@@ -1,4 +1,4 @@
-"""Tells outages, which are waited for, from other failures, and waits between two attempts, longer each time."""
+"""Distinguishes outages, which are waited for, from other failures; waits between attempts, longer each time."""
 
 import threading
 import time
@@ -10,8 +10,8 @@ from py4j.protocol import Py4JNetworkError
 
 from spark_jobs.errors import JobError, Log, user_message
 
-# Of exception classes in the JVM and in boto3, and of those that they extend: what a service or a network that is gone,
-# slow or overloaded makes. Not IOException or OSError as such: a broken file is one, too.
+# Exception classes in the JVM and in boto3, and their base classes, for a service or a network that is gone, slow or
+# overloaded. Not IOException or OSError as such: a broken file is one, too.
 _PASSING = (
     "java.net.SocketException",
     "java.net.UnknownHostException",
@@ -36,9 +36,10 @@ _PASSING = (
     "builtins.TimeoutError",
     "socket.gaierror",
 )
-# What Java makes of a value: by zero, too large, no number, nested too deep. Files and networks make IOException.
+# Java's exceptions for a value: division by zero, too large, no number, nested too deep. Files and networks raise
+# IOException.
 _OF_VALUES = ("java.lang.RuntimeException", "java.lang.StackOverflowError")
-# What Kafka's client makes of a name server that is gone; of a misspelt host, too.
+# Kafka's client raises it for an unreachable name server; for a misspelt host, too.
 _UNRESOLVED = "No resolvable bootstrap urls"
 # S3's and AWS's error codes, where the class says only that the service refused.
 _PASSING_CODES = frozenset(
@@ -48,20 +49,20 @@ _PASSING_CODES = frozenset(
         *("ExpiredToken", "ExpiredTokenException", "RequestExpired"),
     }
 )
-# PostgreSQL's answers (SQLSTATE, or how it begins): a connection that is gone or can't be had, too little of something,
-# a server that starts or stops, a standby that needed to go on, a lock that somebody else has.
+# PostgreSQL's answers (SQLSTATE, or its prefix): a connection that is lost or unavailable, too few resources, a server
+# that starts or stops, a standby that needed to continue, a lock held by another session.
 _PASSING_STATES = ("08", "53", "57P", "40", "55P03", "58")
 _TOO_MANY_REQUESTS, _SERVER_ERROR = 429, 500
 _DEPTH = 20
 
 
 def is_outage(error: BaseException) -> bool:
-    """Tell whether waiting may cure an error: what caused it counts, in Python and in the JVM."""
+    """Check whether waiting may cure an error, going by its causes in Python and in the JVM."""
     return any(_passes(cause) for cause in _causes(error))
 
 
 def may_be_a_value(error: BaseException) -> bool:
-    """Tell whether a value may have caused an error: no outage, no lack of memory and no refused access does so."""
+    """Check whether a value may have caused an error; outages, lack of memory and denied access are excluded."""
     last = list(_causes(error))[-1]
     known = not isinstance(last, BaseException) and not is_outage(error)
     return known and any(name in _OF_VALUES for name in _class_names(last))
@@ -77,7 +78,7 @@ def _passes(cause: Any) -> bool:
 
 
 def _causes(error: BaseException) -> Iterator[Any]:
-    """Yield an exception and what it came from; of one that came through py4j the JVM's own, too."""
+    """Yield an exception and its causes; for one that came through py4j the JVM's own, too."""
     python: BaseException | None = error
     for _ in range(_DEPTH):
         if python is None:
@@ -103,7 +104,7 @@ def _class_names(cause: Any) -> Iterator[str]:
 
 
 def _status(cause: Any) -> int | None:
-    """Return the HTTP status of AWS's answer; None when there was none."""
+    """Return the HTTP status of AWS's answer; None without one."""
     if isinstance(cause, BaseException):
         response = getattr(cause, "response", None)
         found = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
@@ -130,15 +131,15 @@ def _code(cause: Any) -> str:
 
 T = TypeVar("T")
 _FIRST_PAUSE_S = 1.0
-# Between two lines of the log while an outage lasts.
+# Between two log lines while an outage lasts.
 LINE_S = 600.0
 
 
 @dataclass(eq=False, kw_only=True)
 class Backoff:
-    """Waits between attempts, 1, 2, 4 … s up to `longest_seconds`; says so at first, every 10 minutes, and in the end.
+    """Waits between attempts, 1, 2, 4 … s up to `longest_seconds`; logs at first, every 10 minutes, and at the end.
 
-    `stop` ends a pause at once.
+    `stop` ends a pause immediately.
     """
 
     stop: threading.Event
@@ -150,7 +151,7 @@ class Backoff:
     _last_line: float = field(default=0.0, init=False)
 
     def wait(self, error: Exception) -> None:
-        """Pause after an attempt that `error` ended."""
+        """Pause after an attempt that failed with `error`."""
         now = self.clock()
         self._began = self._began if self.attempts else now
         pause = min(_FIRST_PAUSE_S * 2.0 ** min(self.attempts, 30), self.longest_seconds)
@@ -163,14 +164,14 @@ class Backoff:
         self.stop.wait(pause)
 
     def over(self) -> None:
-        """Note an attempt that succeeded."""
+        """Note a successful attempt."""
         if self.attempts:
             self.log(f"works again, after {self.attempts} failed attempts in {self.clock() - self._began:.0f} s")
         self.attempts = 0
 
 
 def retry_outages(do: Callable[[], T], *, backoff: Backoff, stop: threading.Event) -> T | None:
-    """Do what an outage may keep from happening until it has happened; None when told to stop meanwhile."""
+    """Run an action, retrying through outages until it succeeds; None when told to stop meanwhile."""
     while not stop.is_set():
         try:
             done = do()

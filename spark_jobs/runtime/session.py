@@ -1,4 +1,4 @@
-"""The Spark session: settings that suit one small table, each of them left alone where spark-submit gives another."""
+"""The Spark session: settings for one small table, each left alone where spark-submit gives another."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,25 +10,25 @@ from pyspark.sql import SparkSession
 _DEFAULTS = {
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
-    # Landing objects are small: reading many of them must not make many tasks.
+    # Landing objects are small: reading many of them must not create many tasks.
     "spark.sql.files.openCostInBytes": "65536",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "256",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
-    # Each table has queries of its own, and what 20 tables compile doesn't fit into Spark's 100.
+    # Each table has its own queries, and the compiled code of 20 tables doesn't fit into Spark's 100 entries.
     "spark.sql.codegen.cache.maxEntries": "1000",
-    # An event's row is a struct in memory, and nothing is read less by telling which fields are needed. With 1,600
-    # of them that takes a third of the planning.
+    # An event's row is a struct in memory, so pruning its fields saves no reading. With 1,600 of them it takes a third
+    # of the planning.
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
 }
-# Without these, values would change on their way; nobody may choose otherwise.
+# Without these, values would change on their way; they can't be overridden.
 _FIXED = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "false",
     "spark.sql.caseSensitive": "true",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.json.enablePartialResults": "true",
-    # Days and times are of today's calendar, before 1582 and 1900 too; Spark would refuse to write or read those.
+    # Days and times are in today's calendar, before 1582 and 1900 too; Spark would refuse to write or read those.
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
@@ -36,9 +36,9 @@ _FIXED = {
     "spark.sql.avro.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
 }
-# py4j looks a class up at each use of `F.col` and its like, and each look-up searches every jar on the class path:
-# 0.9 ms here, 350 times per batch, and for `org.apache.hadoop` thrice, as each part might be a class. Kept in the view
-# of the JVM, they are found at once.
+# py4j looks a class up at each use of `F.col` and the like, and each look-up searches every jar on the class path: 0.9
+# ms here, 350 times per batch, and for `org.apache.hadoop` thrice, as each part might be a class. Kept in the view of
+# the JVM, they are found immediately.
 _USED_OFTEN = (
     "functions",
     "Column",
@@ -60,17 +60,18 @@ _USED_OFTEN = (
 )
 
 
-# Spark writes, compiles and loads a class for most steps of each query. For a few rows that takes longer than the rows.
+# Spark generates, compiles and loads a class for most steps of each query. For a few rows that takes longer than the
+# rows.
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
-# What an integer can't hold is an error in Athena, too, and `${name}` in a text stays what it is.
+# Integer overflow is an error in Athena, too, and `${name}` in a text stays unchanged.
 _AS_IN_ATHENA = {"spark.sql.ansi.enabled": "true", "spark.sql.variable.substitute": "false"}
 
 
 @contextmanager
 def as_in_athena(spark: SparkSession) -> Iterator[None]:
-    """Plan the queries of a block as Athena means them. The settings are the session's, and the plans keep them."""
+    """Plan a block's queries with Athena's semantics. The settings are the session's, and the plans keep them."""
     given = {key: str(spark.conf.get(key)) for key in _AS_IN_ATHENA}
     try:
         for key, value in _AS_IN_ATHENA.items():
@@ -84,7 +85,7 @@ def as_in_athena(spark: SparkSession) -> Iterator[None]:
 class CodegenSwitch:
     """Decides whether a session's queries are compiled or interpreted; the results are the same.
 
-    The setting is the session's: jobs that run side by side have one each.
+    The setting is the session's: concurrent jobs have one each.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -93,7 +94,7 @@ class CodegenSwitch:
 
     @contextmanager
     def unless(self, small: bool) -> Iterator[None]:
-        """Interpret the queries of a block that is about few rows."""
+        """Interpret the queries of a block that has few rows."""
         if not small:
             yield
             return
@@ -104,7 +105,7 @@ class CodegenSwitch:
             self.resume()
 
     def resume(self) -> None:
-        """Compile the queries that begin from now on, if the session was told so at its start."""
+        """Compile later queries, if the session was configured so at its start."""
         self._use(self._given)
 
     def _use(self, values: Mapping[str, str]) -> None:
@@ -113,7 +114,7 @@ class CodegenSwitch:
 
 
 def start(app_name: str, master: str | None, *, fair: bool = False) -> SparkSession:
-    """Return the running session, or start one; `fair` for one that several threads give their jobs."""
+    """Return the running session, or start one; `fair` for one whose jobs come from several threads."""
     builder = SparkSession.builder.appName(app_name)
     if master:
         builder = builder.master(master)
@@ -131,7 +132,7 @@ def start(app_name: str, master: str | None, *, fair: bool = False) -> SparkSess
 
 
 def slots(spark: SparkSession) -> int:
-    """Return how many tasks run at a time on the executors that are there."""
+    """Return how many tasks run at a time on the present executors."""
     context = spark._jsc.sc()
     return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
 

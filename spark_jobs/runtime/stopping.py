@@ -1,7 +1,7 @@
-"""Ends the job between two commits: by SIGTERM and SIGINT, or by a file for those who can't send a signal.
+"""Ends the job between two commits: on SIGTERM and SIGINT, or on a file for users who can't send a signal.
 
-Under spark-submit in client mode a signal reaches the JVM, whose own handling stops the SparkContext at once. So the
-JVM gets a handler that calls back into Python; Python's own handlers are for signals that reach this process.
+Under spark-submit in client mode a signal reaches the JVM, whose own handling stops the SparkContext immediately. So
+the JVM gets a handler that calls back into Python; Python's own handlers are for signals that reach this process.
 """
 
 import signal
@@ -27,11 +27,11 @@ class _JvmHandler:
         self._stop = stop
 
     def handle(self, _signal: Any) -> None:
-        """Called by the JVM, once for each signal."""
+        """Runs in Python, called by the JVM for each signal."""
         self._stop.set()
 
     class Java:
-        """What py4j needs to know."""
+        """The interface that py4j needs."""
 
         implements = ("sun.misc.SignalHandler",)
 
@@ -53,7 +53,7 @@ _LOOK_SECONDS = 10.0
 
 @dataclass(eq=False)
 class StopFile:
-    """Sets `stop` once the file at `path` is there; looks every 10 s at most."""
+    """Sets `stop` once the file at `path` exists; checks every 10 s at most."""
 
     path: str
     _: KW_ONLY
@@ -65,7 +65,7 @@ class StopFile:
     _failing: bool = field(default=False, init=False)
 
     def look(self) -> None:
-        """Look when it is time; a failure is logged once, and the job goes on."""
+        """Check when it is due; a failure is logged once, and the job continues."""
         if self.clock() < self._next_look:
             return
         self._next_look = self.clock() + _LOOK_SECONDS

@@ -1,1 +1,1 @@
-"""Where events come from: files, Kafka, and databases that are queried."""
+"""Sources of events: files, Kafka, and queried databases."""

@@ -1,4 +1,4 @@
-"""Where events come from: each source knows what is new, and how far the table's progress has come."""
+"""Sources of events: each knows what is new, and how far the table's progress has come."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -11,16 +11,16 @@ from pyspark.sql import functions as F
 
 from spark_jobs.options import keys
 
-# Up to here a batch is small: to share it among tasks and to compile its queries costs more than the work itself.
+# Up to this size a batch is small: sharing it among tasks and compiling its queries cost more than the work itself.
 SMALL_BYTES = 1 << 20
 SMALL_EVENTS = 1000
 _SHOWN = 1000
 
 
 def bounded(line: Column, most: int) -> Column:
-    """Return a line; of one beyond `most` bytes its beginning and its size, which is no JSON, so that it is set aside.
+    """Return a line; for one beyond `most` bytes its beginning and its size, which isn't JSON, so it is quarantined.
 
-    Nothing that decodes could take it: it needs its size in memory several times over.
+    A line that long can't be decoded: it needs its size in memory several times over.
     """
     size = F.octet_length(line)
     note = F.format_string(f"… (%d bytes, more than {keys.LINE_BYTES}={most})", size)
@@ -29,7 +29,7 @@ def bounded(line: Column, most: int) -> Column:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a source noticed about a batch: offsets that are missing, and files that came late or again."""
+    """A source's findings about a batch: missing offsets, and files that came late or again."""
 
     missing_offsets: int = 0
     late_files: int = 0
@@ -37,9 +37,9 @@ class Findings:
 
 
 class Batch(ABC):
-    """Some new events, and the progress that holds when they are committed; all of it can be read, as a rule."""
+    """New events, and the progress that holds once they are committed; normally all of it can be read."""
 
-    # Name → reason of what can't be read, or not all of it: `lines` are without, a copy goes to quarantine.
+    # Name → reason, for what can't be fully read: `lines` omit it, a copy goes to quarantine.
     unreadable: Mapping[str, str] = MappingProxyType({})
 
     @property
@@ -50,7 +50,7 @@ class Batch(ABC):
     @property
     @abstractmethod
     def files(self) -> int:
-        """How many files (or topic partitions, or parts) the batch comes from."""
+        """Number of files (or topic partitions, or parts) in the batch."""
 
     @property
     @abstractmethod
@@ -68,35 +68,35 @@ class Batch(ABC):
 
     @property
     def has_passed(self) -> bool:
-        """Whether some of it lies below what was read before: it comes late, or again."""
+        """Whether some of it is below what was already read: late, or repeated."""
         return False
 
     def without_unreadable(self) -> "Batch | None":
-        """Return the batch without what can't be read, after reading it has failed; None when all of it can."""
+        """Return the batch without its unreadable parts, after reading it has failed; None when there are none."""
         return None
 
     def copy(self, name: str, folder: str) -> str:
-        """Copy what can't be read below a folder, as it is; return the copy's path."""
+        """Copy unreadable content unchanged to a folder; return the copy's path."""
         raise NotImplementedError(f"{name} in {folder}")
 
     def name_of(self, origin: str) -> str:
-        """Return what an origin is called relative to its source."""
+        """Return an origin's name relative to its source."""
         return origin
 
     def content_of(self, origin: str) -> str:
-        """Return a name for an origin and its present content: another one when a file was written again."""
+        """Return a name for an origin and its present content: a rewritten file gets another one."""
         return origin
 
     def check(self, lines_of_origin: Mapping[str, int]) -> Findings:  # noqa: ARG002  (by default nothing is lacking)
-        """Compare how many lines each origin had with how many its name or range says."""
+        """Compare each origin's number of lines with the number that its name or range implies."""
         return Findings()
 
 
 class Source(Protocol):
-    """A source of batches; `checkpoint` is the progress of the table, None for a table without any."""
+    """A source of batches; `checkpoint` is the table's progress, None for a table without any."""
 
     def next_batch(self, checkpoint: str | None) -> Batch | None:
-        """Return the next batch after `checkpoint`; None when there is nothing new now."""
+        """Return the next batch after `checkpoint`; None when nothing is new."""
 
     def reset(self) -> None:
-        """Forget what was listed but not committed, after a failure."""
+        """Forget listed but uncommitted files, after a failure."""

@@ -1,10 +1,9 @@
-"""Which files have been consumed: bounded, without ever skipping one whose time equals the checkpoint's.
+"""Tracks consumed files: bounded, without ever skipping one whose time equals the checkpoint's.
 
 Progress is a horizon (a change time in ms) and a memory of consumed files (name, size and ETag or modification time, as
 8-byte digests). A file is new unless it is in the memory or changed before the horizon. The memory keeps the newest
-`remembered` files, and all that were consumed since the last full listing; the horizon is the time of the oldest one
-kept, 0 while all are. Watermarks, the last name consumed per topic partition, serve only to list less and to see
-missing offsets.
+`remembered` files, and all consumed since the last full listing; the horizon is the time of the oldest one kept, 0
+while all are. Watermarks, the last name consumed per topic partition, only shorten listings and reveal missing offsets.
 """
 
 import base64
@@ -37,7 +36,7 @@ class SourceFile:
 
     @property
     def digest(self) -> bytes:
-        """Identify the file and its content."""
+        """A digest of the file and its content."""
         identity = f"{self.name}\n{self.size}\n{self.mark}"
         return hashlib.blake2b(identity.encode(), digest_size=_DIGEST_BYTES).digest()
 
@@ -58,7 +57,7 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class FileCheckpoint:
-    """What has been consumed under `root`; immutable, `after` gives the progress with more files consumed."""
+    """What has been consumed under `root`; immutable, `after` returns the progress with more files consumed."""
 
     root: str
     horizon_ms: int = 0
@@ -66,22 +65,22 @@ class FileCheckpoint:
     watermarks: Mapping[str, str] = field(default_factory=dict)
 
     def is_new(self, file: SourceFile) -> bool:
-        """Tell whether a listed file, with its present content, still has to be consumed."""
+        """Check whether a listed file, with its present content, still has to be consumed."""
         return file.changed_ms >= self.horizon_ms and file.digest not in self.memory
 
     def is_late(self, file: SourceFile) -> bool:
-        """Tell whether a new file lies below its partition's watermark: late, or written again."""
+        """Check whether a new file is below its partition's watermark: late, or rewritten."""
         return file.folder is not None and file.name <= self.watermarks.get(file.folder, "")
 
     def was_passed(self, file: SourceFile) -> bool:
-        """Tell whether a late file's events were sent before the watermark's: not in a topic that was made again."""
+        """Check whether a late file's events were sent before the watermark's: not so in a recreated topic."""
         return self.is_late(file) and _sent_ms(file.name) <= _sent_ms(self.watermarks[str(file.folder)])
 
     def ceiling(self, listed: Iterable[SourceFile], *, remembered: int) -> int:
-        """Return how far the horizon may go until the next full listing, `listed` being all files there are now.
+        """Return how far the horizon may go until the next full listing; `listed`: all files at present.
 
-        What has appeared since can lie below a watermark, where only a full listing finds it. So its time must not fall
-        behind the horizon before: nothing consumed after this listing moves it.
+        A later file can lie below a watermark, where only a full listing finds it. So its time must not fall before the
+        horizon: nothing consumed after this listing moves it.
         """
         times = dict(self.memory) | {file.digest: file.changed_ms for file in listed}
         newest = sorted(times.values(), reverse=True)
@@ -104,7 +103,7 @@ class FileCheckpoint:
         horizon = self.horizon_ms
         if len(memory) > remembered:
             times = sorted(memory.values(), reverse=True)
-            # Files of the very time of the horizon stay in memory: their time alone can't tell them apart.
+            # Files with exactly the horizon's time stay in memory: their time alone can't tell them apart.
             oldest_kept = times[max(remembered, 1) - 1]
             horizon = max(horizon, min([oldest_kept, ceiling_ms, *(file.changed_ms for file in waiting)]))
             memory = {digest: changed for digest, changed in memory.items() if changed >= horizon}
@@ -120,7 +119,7 @@ class FileCheckpoint:
             folder = file.folder
             if folder and (folder not in first_waiting or file.name < first_waiting[folder]):
                 before = watermarks.get(folder, "")
-                # A topic that was made again begins below: its files would wait for a full listing each.
+                # A recreated topic starts below: its files would each wait for a full listing.
                 if file.name > before or _sent_ms(file.name) > _sent_ms(before):
                     watermarks[folder] = file.name
         return watermarks
@@ -128,10 +127,10 @@ class FileCheckpoint:
     def missing_offsets(
         self, consumed: Iterable[SourceFile], lines_of_name: Mapping[str, int], *, uncounted: Collection[str] = ()
     ) -> dict[str, int]:
-        """Return, per topic partition, how many offsets are in no file between the watermark and `consumed`.
+        """Return, per topic partition, how many offsets between the watermark and `consumed` are in no file.
 
-        A file's name tells its last offset, its number of lines the first. Files `uncounted` couldn't be read: where
-        they begin nobody knows.
+        A file's name has its last offset; its number of lines gives the first. Files `uncounted` couldn't be read, so
+        their first offset is unknown.
         """
         missing: dict[str, int] = {}
         last_of = {folder: SourceFile("", name, 0, 0, "").last_offset for folder, name in self.watermarks.items()}
@@ -164,7 +163,7 @@ def _sent_ms(name: str) -> int:
 
 
 def read_file_checkpoint(text: str | None, root: str) -> FileCheckpoint:
-    """Return the progress that a checkpoint says; all is new under another root.
+    """Return the progress in a checkpoint; under another root all files are new.
 
     A plain number, HoodieStreamer's own checkpoint, is a modification time in ms: files of that time or later are new.
     Raises SettingsError for anything else.

@@ -19,10 +19,10 @@ from spark_jobs.sources.batches import SMALL_BYTES, Batch, Findings, bounded
 from spark_jobs.sources.file_progress import FileCheckpoint, SourceFile, read_file_checkpoint
 from spark_jobs.sources.listing import Lister
 
-# One listing request returns this many objects: below it a full listing is cheaper than one by partition.
+# One listing request returns this many objects: with fewer, a full listing is cheaper than one by partition.
 _PAGE = 1000
-# The sink's names end in the last event's offset: `topic(0_000000000055).json` or `000000000055_<ms>_<ms>.json`.
-# Folder names like `customer_id=[missing]` are neither patterns nor partitions, and nothing is skipped in silence.
+# The sink's names end in the last event's offset: `topic(0_000000000055).json` or `000000000055_<ms>_<ms>.json`. Folder
+# names like `customer_id=[missing]` are neither patterns nor partitions, and nothing is skipped silently.
 _READ = {
     "recursiveFileLookup": "true",
     "__globPaths__": "false",
@@ -32,19 +32,19 @@ _READ = {
     "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "fs.file.impl.disable.cache": "true",
 }
-# Spark must not even try these: plain text called .bz2 has no lines for it, and under the other names text is taken for
-# the length of a block, for which the JVM runs out of memory and ends.
+# Spark must not even try these: it reads no lines from plain text called .bz2, and under the other names takes text for
+# the length of a block, so that the JVM runs out of memory and ends.
 _DANGEROUS = (".bz2", ".snappy", ".lz4", ".lzo")
 _COMPRESSED = (*_DANGEROUS, ".gz", ".deflate", ".zst")
 _GLOB = "*?[{"
-# Of a name with a digest behind it and what Hadoop adds for its own files, of which most file systems take 255 bytes.
+# Maximum for a name, before a digest and Hadoop's additions for its own files; most file systems allow 255 bytes.
 _LONGEST_NAME, _LONGEST_SUFFIX = 200, 16
 _OFFSET_IN_NAME = r"(\d{12,})(?:_\d+_\d+|\))\.json$"
 _SENT_IN_NAME = r"\d{12,}_\d+_(\d+)\.json$"
 
 
 def normalised_root(root: str) -> str:
-    """Return a root without scheme, absolute: the same folder however it is written."""
+    """Return a root without scheme, absolute: the same text for every spelling of the folder."""
     without_scheme = re.sub(r"^[A-Za-z][A-Za-z0-9+.-]*:/+", "/", root)
     return Path(without_scheme).absolute().as_posix().strip("/")
 
@@ -59,7 +59,7 @@ class FileBatch(Batch):
     progress: FileCheckpoint
     line_bytes: int
     unreadable: Mapping[str, str] = field(default_factory=dict)
-    # Those of the unreadable that are read all the same, without their longest lines.
+    # Unreadable files that are still read, without their longest lines.
     with_long_lines: frozenset[str] = frozenset()
 
     @property
@@ -72,7 +72,7 @@ class FileBatch(Batch):
 
     @property
     def is_small(self) -> bool:
-        """Whether the files have SMALL_BYTES at most, as they are: compressed ones hold more."""
+        """Whether the files have SMALL_BYTES at most, as stored: compressed ones hold more."""
         return sum(file.size for file in self.consumed) <= SMALL_BYTES
 
     @property
@@ -84,7 +84,7 @@ class FileBatch(Batch):
         return self.progress.to_text()
 
     def lines(self) -> DataFrame:
-        """Return the lines, `number` counting them within a block of their file."""
+        """Return the lines; `number` counts them within a block of their file."""
         whole = [file.path for file in self.consumed if file.size and file.name not in self.unreadable]
         cut = [file.path for file in self.consumed if file.name in self.with_long_lines]
         if not whole and not cut:
@@ -92,7 +92,7 @@ class FileBatch(Batch):
             return self.spark.range(0).selectExpr("'' AS line", "'' AS origin", "0L AS block", "id AS number", tie)
         parts = [self._lines(self.spark.read, whole)] if whole else []
         if cut:
-            # In one piece: at a piece's end Hadoop's reader takes the rest of a line that it passes by for a line.
+            # In one piece: at a piece's end Hadoop's reader takes the rest of a skipped line for a line.
             session = self.spark.newSession()
             for name, value in (("maxPartitionBytes", 2**62), ("minPartitionNum", 1)):
                 session.conf.set(f"spark.sql.files.{name}", str(value))
@@ -103,7 +103,7 @@ class FileBatch(Batch):
         text = reader.options(**_READ).text(list(paths))
         path = F.col("_metadata.file_path")
         offset, sent_ms = (F.regexp_extract(path, mark, 1).cast("long") for mark in (_OFFSET_IN_NAME, _SENT_IN_NAME))
-        # Of a name the partition and the file tell enough, and are never encoded.
+        # Partition and file suffice in a name, and are never encoded.
         late = ["/".join(file.name.split("/")[-2:]) for file in self.consumed if self.before.was_passed(file)]
         is_late = F.concat_ws("/", F.slice(F.split(path, "/"), -2, 2)).isin(late) if late else F.lit(False)
         time = F.col("_metadata.file_modification_time").alias("time")
@@ -117,17 +117,18 @@ class FileBatch(Batch):
 
     @property
     def _cutting(self) -> Mapping[str, str]:
-        """What makes Hadoop's reader pass by lines that are too long, without keeping them in memory.
+        """Options that make Hadoop's reader skip too long lines, without keeping them in memory.
 
-        It counts a line's end, too, of two characters at most, and passes by what has as many bytes as it is told.
+        Its length includes the line's end, of two characters at most, and it skips lines that reach the given number of
+        bytes.
         """
         return {"mapreduce.input.linerecordreader.line.maxlength": str(self.line_bytes + 3)}
 
     def without_long_lines(self) -> "FileBatch":
-        """Return the batch without the lines beyond the bound, whose files go to quarantine besides.
+        """Return the batch without the lines beyond the bound; their files also go to quarantine.
 
-        Only a file that is larger than a line may be has such lines. It is read once more here, and what its lines lack
-        of its size tells. What is compressed isn't looked at: its lines are cut as they come.
+        Only a file larger than the maximum line can have such lines. It is read once more here, and the difference
+        between its size and its lines' shows them. Compressed files are skipped: their lines are cut as they come.
         """
         large = [file for file in self.consumed if file.size > self.line_bytes and not file.name.endswith(_COMPRESSED)]
         if not large:
@@ -138,7 +139,7 @@ class FileBatch(Batch):
         long = set()
         for file in large:
             lines, size = found.get(file.name, (0, 0))
-            # A line ends in one character or two, and a file may begin with a mark of three.
+            # A line ends in one character or two, and a file may begin with a byte order mark of three.
             if file.size - size - lines > min(lines + 3, self.line_bytes):
                 long.add(file.name)
         if not long:
@@ -177,7 +178,7 @@ class FileBatch(Batch):
     def _content_of(self, of: str) -> str:
         name = PurePosixPath(of)
         [digest] = [file.digest.hex() for file in self.consumed if file.name == str(name)]
-        # Hadoop's own paths can't have a colon, and the name must have room for more.
+        # Hadoop's own paths can't have a colon, and the name must have room for additions.
         stem = name.stem.encode()[:_LONGEST_NAME].decode(errors="ignore")
         suffix = name.suffix if len(name.suffix) < _LONGEST_SUFFIX else ""
         return str(name.with_name(f"{stem}-{digest}{suffix}")).replace(":", "_")
@@ -214,7 +215,7 @@ class JsonFiles:
         self._waiting: list[SourceFile] = []
         self._swept_at: float | None = None
         self._ceiling_ms = 0
-        # Whether what waits comes from a sweep, and how many files were consumed that don't.
+        # Whether the waiting files come from a sweep, and how many others were consumed.
         self._is_sweeping = True
         self._since_sweep = 0
         self._can_list_after = False
@@ -260,7 +261,7 @@ class JsonFiles:
         return files
 
     def _notice_missing(self, progress: FileCheckpoint) -> None:
-        """Say once that the root isn't there; raise SettingsError where waiting for it makes no sense."""
+        """Log once that the root is missing; raise SettingsError where waiting for it makes no sense."""
         if self._said_missing:
             return
         reason = self._lister.missing(read_before=bool(progress.memory))

@@ -17,14 +17,14 @@ from spark_jobs.sources.batches import SMALL_EVENTS, Batch, Findings, bounded
 Offsets = dict[int, int]
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 _CALL_TIMEOUT_MS = "20000"
-# A whole event in one fetch; what the job was given counts more.
+# A whole event in one fetch; the job's own settings take precedence.
 _SIZES = SizeLimits().consumer
-# Whatever the job was given: a misspelt topic is missing, and no broker makes it for us.
+# Always, regardless of the job's settings: a misspelt topic is missing, and no broker creates it.
 _FIXED = {"allow.auto.create.topics": "false"}
 
 
 def read_offsets(text: str, topic: str) -> Offsets:
-    """Return the next offset per partition of a checkpoint text; SettingsError when it isn't one of this topic."""
+    """Return the next offset per partition from a checkpoint text; SettingsError when it isn't one of this topic."""
     name, *parts = text.split(",")
     try:
         offsets = {int(partition): int(offset) for partition, offset in (part.split(":") for part in parts)}
@@ -44,7 +44,7 @@ def write_offsets(topic: str, offsets: Mapping[int, int]) -> str:
 
 
 def limited(start: Mapping[int, int], end: Mapping[int, int], max_events: int) -> Offsets:
-    """Return the offsets to stop before, `max_events` shared among the partitions as evenly as their backlogs allow."""
+    """Return the exclusive end offsets, sharing `max_events` among partitions as evenly as their backlogs allow."""
     stop = dict(start)
     left = max_events
     while left > 0:
@@ -103,7 +103,7 @@ class KafkaBatch(Batch):
         )
 
     def check(self, lines_of_origin: Mapping[str, int]) -> Findings:  # noqa: ARG002  (offsets of a topic may have holes)
-        """Report what the topic had lost before it was read."""
+        """Report offsets that the topic lost before they were read."""
         notes = [
             f"{count} offsets of partition {p} had left the topic unread" for p, count in sorted(self.lost.items())
         ]
@@ -146,7 +146,7 @@ class JsonKafka:
             self._consumer = None
 
     def _from_now_on(self, end: Offsets) -> Offsets:
-        """Return where the topic ended when this job first saw it: what came since is to be read, nothing before."""
+        """Return the topic's end when this job first saw it: later events are read, earlier ones aren't."""
         if self._latest is None:
             self._latest = dict(end)
             self._log(
@@ -172,7 +172,7 @@ class JsonKafka:
                     f"topic {self._settings.topic} ends at {end.get(partition)} in partition {partition}, progress is "
                     f"at {offset}: it was created anew; start over with --ignore-checkpoint"
                 )
-        # Partitions that were added since start at their beginning.
+        # Partitions added since start at their beginning.
         return {partition: known.get(partition, earliest[partition]) for partition in end}
 
     def _bounds(self) -> tuple[Offsets, Offsets]:

@@ -1,4 +1,4 @@
-"""Lists the files under a folder: local, on S3 by its own API, or through Hadoop for everything else."""
+"""Lists the files under a folder: local, on S3 through its own API, or through Hadoop for everything else."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from spark_jobs.sources.file_progress import SourceFile
 
 
 class Lister(ABC):
-    """Lists SourceFiles under its root, bookkeeping left out; a root that isn't there yet has none."""
+    """Lists SourceFiles under its root, without bookkeeping; a root that doesn't exist yet has none."""
 
     # In full: scheme, authority and all folders.
     root: str
@@ -24,7 +24,7 @@ class Lister(ABC):
     def missing(self, *, read_before: bool) -> str | None:
         """Return what is wrong with a root that has no files; None when it is only empty.
 
-        `read_before` says that files have been there.
+        `read_before`: it had files earlier.
         """
 
     @abstractmethod
@@ -36,13 +36,13 @@ class Lister(ABC):
         return self.all()
 
 
-# S3Proxy lists an object while it is still being written, as `<name>-<UUID>`. Read, it would end in half a line and, as
-# the watermark, hide the complete object, whose name sorts before it.
+# S3Proxy lists an object while it is still being written, as `<name>-<UUID>`. It would be read with half a line at its
+# end and, as the watermark, hide the complete object, whose name sorts before it.
 _UNFINISHED = re.compile(r"\.json-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
 
 def is_bookkeeping(name: str) -> bool:
-    """Tell whether a path isn't data: a part starts with `.` or `_` (`.indexes/`, `_SUCCESS`), or it isn't finished."""
+    """Check whether a path isn't data: unfinished, or a part starts with `.` or `_` (`.indexes/`, `_SUCCESS`)."""
     return _UNFINISHED.search(name) is not None or any(part.startswith((".", "_")) for part in name.split("/"))
 
 
@@ -82,7 +82,9 @@ class LocalLister(Lister):
 
 
 class S3Lister(Lister):
-    """Objects under `scheme://bucket/prefix`, by boto3's list_objects_v2; `after` is a walk's (shared_listing.py)."""
+    """Objects under `scheme://bucket/prefix`, through boto3's list_objects_v2; `after` comes from a walk
+    (shared_listing.py).
+    """
 
     def __init__(self, root: str, client: Any) -> None:
         self._client = client
@@ -101,7 +103,7 @@ class S3Lister(Lister):
         return [file for file in found if file is not None]
 
     def missing(self, *, read_before: bool) -> str | None:
-        """Return what is wrong with a root that has no files. S3 has no folders: one goes with its last object."""
+        """Return what is wrong with a root that has no files. S3 has no folders: one vanishes with its last object."""
         try:
             found = self._client.list_objects_v2(Bucket=self._bucket, Prefix=self._prefix, MaxKeys=1)
         except self._client.exceptions.NoSuchBucket:
@@ -110,7 +112,7 @@ class S3Lister(Lister):
 
 
 def source_file(entry: Mapping[str, Any], scheme: str, bucket: str, prefix: str) -> SourceFile | None:
-    """Return an object of list_objects_v2's answer; None for a folder or bookkeeping."""
+    """Return an object from list_objects_v2's answer; None for a folder or bookkeeping."""
     name = entry["Key"].removeprefix(prefix)
     if not name or name.endswith("/") or is_bookkeeping(name):
         return None
@@ -147,12 +149,12 @@ def _below(path: str, root: str) -> str:
 
 
 def lister_for(root: str, hadoop: Hadoop, s3_lister: Callable[[str, Any], Lister]) -> tuple[Lister, str | None]:
-    """Return the lister for a root, and a line to log when it isn't the best one that there could be.
+    """Return the lister for a root, and a line to log when a better one would be possible.
 
-    `s3_lister` makes one of a root on S3 and boto3's client.
+    `s3_lister` creates one from a root on S3 and boto3's client.
 
-    A root without a scheme is what Hadoop takes it for: a local folder, or one on the cluster's HDFS. Raises
-    SettingsError for a root that nothing can understand.
+    A root without a scheme is resolved by Hadoop: a local folder, or one on the cluster's HDFS. Raises SettingsError
+    for a root that can't be parsed.
     """
     qualified = hadoop.qualified(root)
     local = local_path(qualified)

@@ -1,8 +1,8 @@
-"""Lists the landing folders of many tables by one walk: 100 idle tables cost as few requests as one.
+"""Lists the landing folders of many tables in one walk: 100 idle tables cost as few requests as one.
 
 S3 answers a listing with 1,000 objects in the order of their names. The walk goes from the first table's folder to the
-last one's and jumps over what is consumed: to the watermark of each topic partition. What is short enough to fit into
-one answer costs no request of its own.
+last one's and jumps over consumed objects: to the watermark of each topic partition. Whatever fits into one answer
+costs no request of its own.
 """
 
 import threading
@@ -15,15 +15,12 @@ from spark_jobs.sources.file_progress import SourceFile
 from spark_jobs.sources.listing import S3Lister, source_file
 
 Watermarks = Mapping[str, str]
-# Partitions are numbers: nothing of a topic sorts before this one.
+# Partitions are numbers: nothing in a topic sorts before this one.
 _FIRST_PARTITION = "0"
 
 
 class SharedListing:
-    """Makes the listers of tables; `max_age_seconds` is how old an answer may be: the time between two looks.
-
-    0 is for one table alone, which shares with nobody.
-    """
+    """Creates the tables' listers; `max_age_seconds`: maximum age of an answer, the time between two looks."""
 
     def __init__(self, *, max_age_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._max_age = max_age_seconds
@@ -34,7 +31,8 @@ class SharedListing:
     def lister(self, root: str, client: Any) -> "SharedLister":
         """Return the lister of `scheme://bucket/prefix`; it walks with the others of its parent folder.
 
-        A table alone, and a folder in the bucket's root, walk within their own folder: the job's role may list no more.
+        A single table, and a folder in the bucket's root, walk within their own folder: the job's role may list no
+        more.
         """
         scheme, _, rest = root.partition("://")
         bucket, _, prefix = rest.partition("/")
@@ -60,7 +58,7 @@ class SharedLister(S3Lister):
 
 
 class Walk:
-    """What one walk over the folders below one found; the next is made when the answer is too old."""
+    """One walk's findings over the folders below one; the next walk starts when the answer is too old."""
 
     def __init__(
         self, client: Any, scheme: str, bucket: str, below: str, max_age: float, clock: Callable[[], float]
@@ -72,15 +70,15 @@ class Walk:
         self._max_age = max_age
         self._clock = clock
         self._lock = threading.Lock()
-        # Of the listers that are still used: a table's job that begins again has another one.
+        # Of the listers still in use: a table's restarted job has another one.
         self._asked: WeakKeyDictionary[SharedLister, Watermarks] = WeakKeyDictionary()
         self._found: dict[str, list[SourceFile]] = {}
         self._began = float("-inf")
 
     def after(self, lister: SharedLister, watermarks: Watermarks) -> list[SourceFile]:
-        """Return what has a name after its folder's watermark, below the lister's prefix.
+        """Return the objects named after their folder's watermark, below the lister's prefix.
 
-        Raises what the client raises.
+        Raises the client's errors.
         """
         with self._lock:
             is_known = lister in self._asked
@@ -95,7 +93,7 @@ class Walk:
             return list(self._found.get(lister.prefix, []))
 
     def _watermarks(self) -> dict[str, Watermarks]:
-        """Return, per prefix, the lowest watermark of each folder: several tables may be made of one folder."""
+        """Return, per prefix, the lowest watermark of each folder: several tables may read one folder."""
         lowest: dict[str, dict[str, str]] = {}
         for lister, watermarks in self._asked.items():
             others = lowest.get(lister.prefix)
@@ -120,21 +118,21 @@ class Walk:
     def _take(
         self, entry: Mapping[str, Any], asked: Mapping[str, Watermarks], found: dict[str, list[SourceFile]]
     ) -> None:
-        # Either the walk is one folder's alone, or all prefixes are folders of one parent: a name has one at the most.
+        # Either the walk covers one folder, or all prefixes are folders of one parent: a name has at most one.
         folder = self._below + entry["Key"].removeprefix(self._below).partition("/")[0] + "/"
         prefix = self._below if self._below in asked else folder
         if prefix not in asked:
             return
         name = entry["Key"].removeprefix(prefix)
         if name <= asked[prefix].get(name.rpartition("/")[0], ""):
-            return  # consumed, or late: a full listing finds that
+            return  # consumed, or late: a full listing finds late ones
         file = source_file(entry, self._scheme, self._bucket, prefix)
         if file is not None:
             found[prefix].append(file)
 
 
 def _next(after: str, asked: Mapping[str, Watermarks]) -> str | None:
-    """Return where a walk goes on after a name: behind what nobody asks for, and behind what is consumed.
+    """Return where a walk continues after a name: past unrequested and consumed objects.
 
     `asked` has the prefixes in the order of their names; None when all of them are behind.
     """
