@@ -1,4 +1,4 @@
-"""Puts one table's job together, and runs it: source, table, quarantine, claim, and what hears of its batches."""
+"""Assembles and runs one table's job: source, table, quarantine, claim, and listeners."""
 
 import threading
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ class SharedParts:
 def build_ingest(
     spark: SparkSession, decided: Settings, columns: Sequence[Column], shared: SharedParts, claim: Claim | None = None
 ) -> Ingest:
-    """Return what brings the source's events into the table; without a `claim` the caller sees that it is alone."""
+    """Return the ingestion of the source's events; without a `claim` the caller must guarantee a single writer."""
     hadoop, log = Hadoop(spark), shared.log
     stores = [decided.table.base_path, *([decided.source.root] if isinstance(decided.source, FileSettings) else [])]
     table = HudiTable(spark, decided.table, look_anew=remembering(hadoop, stores, log))
@@ -83,23 +83,23 @@ def build_ingest(
 def build_made(
     spark: SparkSession, decided: Settings, shared: SharedParts, claim: Claim | None = None, **more: Any
 ) -> MadeTable:
-    """Return what keeps a table that is made of others; without a `claim` the caller sees that it is alone."""
+    """Return the job of a computed table; without a `claim` the caller must guarantee a single writer."""
     table = HudiTable(spark, decided.table, look_anew=remembering(Hadoop(spark), [decided.table.base_path], shared.log))
     kind = HistoryTable if isinstance(decided.source, HistorySettings) else DerivedTable
     return kind(spark, decided, table=table, log=shared.log, claim=claim, turns=shared.turns, **more)
 
 
 def columns_of(decided: Settings, spark: SparkSession) -> Sequence[Column]:
-    """Read the columns that events are declared to have; where none come, there are none. Raises SettingsError."""
+    """Read the declared columns of events; none for a table without events. Raises SettingsError."""
     if isinstance(decided.source, SqlSettings | HistorySettings):
         return ()
     return schema.parse(read_text(decided.schema_file, spark), decided.schema_file)
 
 
 def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], shared: SharedParts) -> None:
-    """Bring the source's events into the table, and the table into the catalogue, until all is read or told to stop.
+    """Bring the source's events into the table, and the table into the catalog, until all is read or told to stop.
 
-    Raises JobError when the job can't go on.
+    Raises JobError when the job can't continue.
     """
     stop, log, given = shared.stop, shared.log, decided.options
     claim = Claim(claim_store(decided.claim_path, Hadoop(spark)), decided.table.base_path, log=log, stop=stop)
@@ -139,7 +139,7 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], share
 def _source(
     spark: SparkSession, decided: Settings, columns: Sequence[Column], table: HudiTable, shared: SharedParts
 ) -> Source:
-    """Return the source that the settings name, of what is brought into `table`."""
+    """Return the settings' source for `table`."""
     log = shared.log
     if isinstance(decided.source, JdbcSettings):
         database = (shared.databases or Databases(spark, log=log)).of(decided.source.server)

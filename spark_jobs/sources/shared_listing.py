@@ -20,7 +20,10 @@ _FIRST_PARTITION = "0"
 
 
 class SharedListing:
-    """Creates the tables' listers; `max_age_seconds`: maximum age of an answer, the time between two looks."""
+    """Creates the tables' listers; `max_age_seconds`: maximum age of an answer, the time between two looks.
+
+    With 0 a single table walks alone.
+    """
 
     def __init__(self, *, max_age_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._max_age = max_age_seconds

@@ -1,1 +1,1 @@
-"""The Hudi table: commits, progress, the claim, repairs, quarantine and the catalogue."""
+"""The Hudi table: commits, progress, the claim, repairs, quarantine and the catalog."""

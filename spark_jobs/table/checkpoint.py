@@ -1,4 +1,4 @@
-"""The progress that each Hudi commit carries in its metadata, under HoodieStreamer's own keys."""
+"""The progress in each Hudi commit's metadata, under HoodieStreamer's own keys."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -16,21 +16,20 @@ PREFIX = keys.PROGRESS_PREFIX
 SOURCE_KEY = keys.PROGRESS
 RESET_KEY = f"{PREFIX}.reset_key"
 IGNORE_KEY = f"{PREFIX}.ignore_key"
-# The whole register of deletes, or a commit's own deletes, to be added to what the commits before it say; tables have
-# them under these names since the first version.
+# The whole register of deletes, or a commit's own deletes, which extend the earlier commits' register; tables have used
+# these names since the first version.
 DELETES_KEY = f"{PREFIX}.tombstones"
 ADDED_DELETES_KEY = f"{PREFIX}.tombstones.added"
-# Commits between two that carry the whole register: fewer than Hudi's active timeline keeps (20 at least).
+# Commits between two with the whole register: fewer than Hudi's active timeline keeps (20 at least).
 FULL_EVERY = 10
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """How far the source has been read, and the deletes remembered; the two `--checkpoint` values applied last.
+    """How far the source has been read, and the remembered deletes; the two `--checkpoint` values applied last.
 
-    `columns` are those that came with events, or after the table's first commit.
-    `added` are the deletes of this commit alone, and `since_full` how many commits go back to the whole register;
-    `complete` is False where the commit that carried it is gone.
+    `columns` are those that came with events, or after the table's first commit. `added`: this commit's own deletes;
+    `since_full`: how many commits back the whole register is; `complete` is False where the commit with it is gone.
     """
 
     source: str | None = None
@@ -51,7 +50,7 @@ class Checkpoint:
     def following(
         self, source: str, deletes: Mapping[str, Delete], *, limit: int, truncates: Truncates | None = None
     ) -> tuple["Checkpoint", int]:
-        """Return the next commit's checkpoint, and how many deletes are no longer remembered for lack of room."""
+        """Return the next commit's checkpoint, and how many deletes were forgotten for lack of room."""
         deleted, dropped = self.deleted, 0
         if deletes:
             deleted, dropped = deletes_register.merge(self.deleted, deletes, limit=limit)
@@ -60,7 +59,7 @@ class Checkpoint:
         return (replace(following, truncates=truncates) if truncates else following), dropped
 
     def to_metadata(self) -> dict[str, str]:
-        """Return the metadata entries of a commit; empty values are left out, as Hudi doesn't store them."""
+        """Return a commit's metadata entries, without empty values, which Hudi doesn't store."""
         entries = {SOURCE_KEY: self.source, RESET_KEY: self.reset, IGNORE_KEY: self.ignored}
         if self.since_full:
             entries[ADDED_DELETES_KEY] = deletes_register.encode(self.added)
@@ -72,9 +71,9 @@ class Checkpoint:
 
 
 def from_commits(commits: Iterable[Mapping[str, str]]) -> Checkpoint:
-    """Return the checkpoint of the newest of some commits' metadata, newest first; an empty one without any.
+    """Return the checkpoint from commits' metadata, newest first; an empty one without any.
 
-    Only as many are read as it takes to find the whole register of deletes.
+    Reads only as many as needed to find the whole register of deletes.
     """
     newest: Mapping[str, str] | None = None
     added: list[Mapping[str, Delete]] = []
@@ -96,7 +95,7 @@ def from_commits(commits: Iterable[Mapping[str, str]]) -> Checkpoint:
         ignored=newest.get(IGNORE_KEY),
         deleted=register,
         columns=added_columns.decode(newest.get(keys.ADDED_COLUMNS)),
-        # Without its beginning the register is written whole again.
+        # If its beginning is missing, the register is written whole again.
         since_full=len(added) if complete else FULL_EVERY - 1,
         complete=complete,
         truncates=truncates.from_metadata(newest),

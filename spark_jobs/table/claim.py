@@ -1,9 +1,9 @@
 """One job per table: each claims it before it writes, and a second one is refused.
 
-A claim is a small object next to the table, `_claims/<table>/<number>.json`. The highest number holds; numbers are
-taken by create-if-absent only, so two jobs never get the same one. The holder renews its claim; who finds one that
-hasn't been renewed for a lease takes the next number. On the holder's own machine nobody waits for that: the holder
-also keeps a file locked there, and the kernel unlocks it when it dies.
+A claim is a small object next to the table, `_claims/<table>/<number>.json`. The highest number holds; numbers are only
+taken by create-if-absent, so two jobs never get the same one. The holder renews its claim; a job that finds one not
+renewed for a lease takes the next number. On the holder's own machine there is no wait: the holder also keeps a file
+locked there, and the kernel unlocks it when it dies.
 """
 
 import contextlib
@@ -23,13 +23,13 @@ from spark_jobs.errors import ConcurrentWriterError, Log, first_line
 from spark_jobs.table.claim_store import ClaimStore
 
 LEASE_SECONDS = 60.0
-# A job that was killed a moment ago may still be ending.
+# A job that was just killed may still be ending.
 _GRACE_SECONDS = 10.0
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Claim:
-    """The right to write a table: taken once, renewed in a thread of its own, looked at before each write."""
+    """The right to write a table: taken once, renewed in its own thread, checked before each write."""
 
     def __init__(
         self,
@@ -59,8 +59,8 @@ class Claim:
     def acquire(self) -> None:
         """Take the claim if it isn't held already.
 
-        Raises ConcurrentWriterError when another job lives that holds it; waits up to a lease to find out whether it
-        does. Raises InterruptedError when the job is told to stop meanwhile.
+        Raises ConcurrentWriterError when a live job holds it; waits up to a lease to find out. Raises InterruptedError
+        when the job is told to stop meanwhile.
         """
         if self._number:
             self.check()
@@ -73,17 +73,17 @@ class Claim:
         self._thread.start()
 
     def check(self) -> None:
-        """Raise ConcurrentWriterError when another job has taken the claim over; asks only when a renewal is late."""
+        """Raise ConcurrentWriterError when another job has taken the claim; queries only when a renewal is late."""
         if self._number and self._clock() - self._renewed > self._lease / 2:
             self._renew()
 
     def release(self) -> None:
-        """Let the next job go on at once."""
+        """Let the next job continue immediately."""
         self._ended.set()
         if self._thread:
             self._thread.join(self._lease)
         if self._number:
-            # Whatever fails here: the next job finds out for itself that this one is gone.
+            # Errors here don't matter: the next job detects by itself that this one is gone.
             with contextlib.suppress(Exception):
                 if self._highest() == self._number:
                     self._store.write(_name(self._number), self._text(released=True))
@@ -103,7 +103,7 @@ class Claim:
         if not self._store.create(_name(newest + 1), self._text()):
             return False
         if self._highest() != newest + 1:
-            # This job was frozen here: others have held the number before, and given it up.
+            # This job was frozen here: others have held the number before, and released it.
             self._store.delete(_name(newest + 1))
             return False
         self._number, self._renewed = newest + 1, started
@@ -118,7 +118,7 @@ class Claim:
         return max(self._numbers(), default=0)
 
     def _is_free(self, number: int) -> bool:
-        """Wait until it is clear whether a claim's job is gone; False when the number is no longer there.
+        """Wait until it is clear whether a claim's job is gone; False when the number no longer exists.
 
         Raises ConcurrentWriterError when the job lives.
         """
@@ -150,7 +150,7 @@ class Claim:
             try:
                 self._renew()
             except ConcurrentWriterError:
-                return  # the next check says so
+                return  # the next check reports it
             except Exception as error:  # noqa: BLE001  (S3, HDFS and Hadoop each raise their own)
                 if not self._failing:
                     self._log(f"{self._table}: the claim can't be renewed: {first_line(error)}")
@@ -158,7 +158,7 @@ class Claim:
 
     def _renew(self) -> None:
         started = self._clock()
-        # The highest, not the next one: the next job may have ended, and another one holds the claim by now.
+        # The highest, not the next one: the next job may have ended, and another one may hold the claim now.
         if self._highest() != self._number:
             self._renewed = float("-inf")
             raise ConcurrentWriterError(f"{self._table}: another job has taken over; run one job per table")
@@ -183,7 +183,7 @@ def _name(number: int) -> str:
 
 
 def _parsed(text: str | None) -> dict[str, Any]:
-    """Return a claim's entries; none for one that isn't whole (on a local disk a crash can leave half of it)."""
+    """Return a claim's entries; none for an incomplete one (on a local disk a crash can leave half of it)."""
     try:
         found = json.loads(text or "{}")
     except ValueError:
@@ -203,7 +203,7 @@ def _locked_file(name: str) -> IO[str]:
 
 
 def _is_unlocked(path: str) -> bool:
-    """Tell whether nobody holds a lock file of this machine; one that can't be opened may be held."""
+    """Check whether a lock file of this machine is unlocked; one that can't be opened may be locked."""
     try:
         with Path(path).open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

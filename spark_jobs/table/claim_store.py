@@ -1,4 +1,4 @@
-"""Where claims are kept: folders on a local disk, on S3 and wherever Hadoop reaches, each with create-if-absent."""
+"""Storage for claims: folders on a local disk, on S3 and through Hadoop, each with create-if-absent."""
 
 import contextlib
 import os
@@ -19,19 +19,19 @@ class ClaimStore(Protocol):
     """A folder of small texts."""
 
     def names(self) -> list[str]:
-        """Return what is there."""
+        """Return the names of the stored texts."""
 
     def create(self, name: str, text: str) -> bool:
-        """Write a text that isn't there; False when it is. Of several writers one gets True."""
+        """Create a text; False if it exists. Of several writers one gets True."""
 
     def write(self, name: str, text: str) -> None:
-        """Write a text, replacing what is there."""
+        """Write a text, replacing an existing one."""
 
     def read(self, name: str) -> str | None:
-        """Return a text; None when it isn't there."""
+        """Return a text; None when it doesn't exist."""
 
     def delete(self, name: str) -> None:
-        """Remove a text; nothing happens when it isn't there."""
+        """Remove a text, if it exists."""
 
 
 @dataclass(eq=False)
@@ -44,7 +44,7 @@ class LocalClaims:
         return [path.name for path in self.folder.glob("[0-9]*.json")]
 
     def create(self, name: str, text: str) -> bool:
-        """Write a text that isn't there: a link to a whole file, which fails where one is."""
+        """Create a text as a link to a whole file, which fails if one exists."""
         part = self._part(text)
         try:
             os.link(part, self.folder / name)
@@ -87,11 +87,11 @@ class S3Claims:
         return [name for name in names if name[:1].isdigit() and name.endswith(".json")]
 
     def create(self, name: str, text: str) -> bool:
-        """Write a text that isn't there: `If-None-Match: *`."""
+        """Create a text with `If-None-Match: *`."""
         try:
             self._put(name, text, IfNoneMatch="*")
         except self.client.exceptions.ClientError as error:
-            # 409: another writer of the same key was faster by a moment.
+            # Status 409: another writer of the same key was faster by a moment.
             if error.response["ResponseMetadata"]["HTTPStatusCode"] in (409, 412):
                 return False
             raise
@@ -117,8 +117,8 @@ class S3Claims:
 
 @dataclass(eq=False)
 class HadoopClaims:
-    """Files of a file system that only Hadoop reaches. HDFS creates atomically; where an object store doesn't, the
-    last of two writers within a moment holds.
+    """Files of a file system that only Hadoop reaches. HDFS creates atomically; on an object store that doesn't, the
+    last of two simultaneous writers wins.
     """
 
     hadoop: Hadoop

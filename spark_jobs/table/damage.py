@@ -1,4 +1,4 @@
-"""Finds what a table has lost: its timeline, a commit, or data files. Hudi would write on, with wrong rows."""
+"""Finds a table's losses: its timeline, a commit, or data files. Hudi would continue to write, with wrong rows."""
 
 import json
 import re
@@ -16,7 +16,7 @@ _INSTANT = re.compile(r"/\.hoodie/(\d+)\.[^/]+")
 
 @dataclass(frozen=True)
 class _Found:
-    """What lies below a table's path: the instant of each data file by its name, and the timeline's instants."""
+    """The content of a table's path: the instant of each data file by its name, and the timeline's instants."""
 
     files: dict[str, str] = field(default_factory=dict)
     instants: set[str] = field(default_factory=set)
@@ -29,15 +29,15 @@ def refuse_data_without_timeline(hadoop: Hadoop, path: str) -> None:
 
 
 def refuse_damage(timeline: Timeline, hadoop: Hadoop, path: str) -> None:
-    """Raise JobError when the table lacks a commit that its files are of, or a file that its commits name.
+    """Raise JobError when the table lacks a commit of its files, or a file of its commits.
 
-    Files of archived commits alone are not looked for: the timeline doesn't name them.
+    Files that only archived commits name are not checked.
     """
     found = _found(hadoop.files_in(path))
     commits = [(instant, json.loads(details)) for instant, details in timeline.active()]
     first = min((instant for instant, _ in commits), default="")
     lost = {instant for instant in found.files.values() if instant >= first} - found.instants
-    # A task that outlives its commit may write a file after that was rolled back.
+    # A task that outlives its commit may write a file after the rollback.
     if lost and (lost := lost - timeline.rolled_back()):
         raise damaged(path, f"commit {min(lost)} isn't in its timeline, data files of it are there")
     seen: set[str] = set()
@@ -66,7 +66,7 @@ def _name(path: str) -> str:
 
 
 def damaged(path: str, what: str) -> JobError:
-    """Return the error that names what a table lacks, and the way out."""
+    """Return the error with a table's losses, and the remedy."""
     return JobError(
         f"{path} is damaged: {what}; nothing was written. Move the folder away, then `./lake resnapshot` fills a new"
         " one "

@@ -1,4 +1,4 @@
-"""Decides when the Glue catalogue is synced, next to the ingestion and never in its way."""
+"""Decides when the Glue catalog is synced, alongside the ingestion and without blocking it."""
 
 import threading
 import time
@@ -14,11 +14,11 @@ _RETRY_SECONDS = 30.0
 
 @dataclass(eq=False)
 class GlueSync:
-    """Decides when a sync is due and runs it in a thread of its own, so that a slow Glue holds nothing up.
+    """Decides when a sync is due and runs it in its own thread, so that a slow Glue delays nothing.
 
     A sync is pending from the start (the last run may have ended before its own), after each commit with a new schema
-    or partition, and until one has succeeded that began after the last such commit. `sync` runs one; it returns False
-    when there is no table yet.
+    or partition, and until one succeeds that began after the last such commit. `sync` runs one; it returns False when
+    there is no table yet.
     """
 
     settings: SyncSettings
@@ -42,7 +42,7 @@ class GlueSync:
         self.run_if_due()
 
     def run_if_due(self) -> None:
-        """Take note of a finished sync, and start one that is pending and due."""
+        """Note a finished sync, and start one that is pending and due."""
         if not self._finished() or not self._pending or self.clock() < self._not_before:
             return
         self._pending = False

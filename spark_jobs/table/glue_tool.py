@@ -1,4 +1,4 @@
-"""Runs Hudi's sync tool for Glue, with what it lacks: decoded partition values, and updates one after the other."""
+"""Runs Hudi's sync tool for Glue, adding what it lacks: decoded partition values, and awaited updates."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,14 +14,14 @@ from spark_jobs.runtime.hadoop import Hadoop
 _EXTRACTORS = "org.apache.hudi.hive."
 _EXTRACTOR = "hoodie.datasource.hive_sync.partition_extractor_class"
 _MULTI_PART = f"{_EXTRACTORS}MultiPartKeysValueExtractor"
-# Without it Athena reads the table by the old connector, which doesn't know Hudi 0.15.
+# Without it Athena reads the table with the old connector, which doesn't know Hudi 0.15.
 _ATHENA = "athena_enable_native_hudi_connector_implementation"
-# Without it Glue's type of an instant is bigint, and that is what Athena and Trino answer: microseconds as a number.
+# Without it Glue's type of an instant is bigint, and Athena and Trino return microseconds as a number.
 _TIMESTAMPS = "hoodie.datasource.hive_sync.support_timestamp"
 
 
 def sync_properties(settings: SyncSettings, table: TableSettings) -> Mapping[str, str]:
-    """Return the sync tool's properties; those of the settings win but for what identifies table and catalogue."""
+    """Return the sync tool's properties; the settings' win, except those that identify table and catalog."""
     extractor = "MultiPartKeysValueExtractor" if settings.partition_fields else "NonPartitionedExtractor"
     given = dict(settings.properties)
     table_properties = given.pop("hoodie.datasource.hive_sync.table_properties", "")
@@ -39,10 +39,10 @@ def sync_properties(settings: SyncSettings, table: TableSettings) -> Mapping[str
 
 
 class _Awaiting:
-    """A Glue client (java.lang.reflect.InvocationHandler) whose UpdateTable has ended when the call returns.
+    """A Glue client (java.lang.reflect.InvocationHandler) whose UpdateTable has finished when the call returns.
 
     The tool doesn't wait for its own, and its next step reads the table, changes something else and writes it back:
-    Glue then lost the new columns until the next change of the schema. Hudi 0.15.0; HUDI-8006 and HUDI-8016 mend it.
+    Glue then lost the new columns until the next change of the schema. Hudi 0.15.0; fixed by HUDI-8006 and HUDI-8016.
     """
 
     class Java:
@@ -54,7 +54,7 @@ class _Awaiting:
         self._client = client
 
     def invoke(self, _proxy: Any, method: Any, arguments: Any) -> Any:
-        """Call the client's own method; of UpdateTable await the answer. Raises what it failed with."""
+        """Call the client's own method; for UpdateTable await the answer. Raises the method's error."""
         answer = method.invoke(self._client, arguments)
         if method.getName() == "updateTable":
             answer.join()
@@ -62,7 +62,7 @@ class _Awaiting:
 
 
 def _await_updates(spark: SparkSession, tool: Any) -> None:
-    """Give the tool a client whose updates follow one another, by reflection: it makes its own."""
+    """Give the tool, by reflection, a client that awaits each update: it creates its own otherwise."""
     jvm: Any = spark._jvm
     sync_client = _field(tool.getClass(), "syncClient").get(tool)
     field = _field(sync_client.getClass(), "awsGlue")
@@ -74,13 +74,13 @@ def _await_updates(spark: SparkSession, tool: Any) -> None:
 
 
 def _give_instants_their_type(spark: SparkSession, tool: Any, table: str) -> None:
-    """Make instants of an existing table timestamps, where they are bigint, as they once were for all.
+    """Change an existing table's instants from bigint, once the type for all tables, to timestamps.
 
-    The tool itself takes that for a change of type that isn't allowed, and would fail at each sync.
+    The tool itself rejects that as a forbidden change of type, and would fail at each sync.
     """
     jvm: Any = spark._jvm
     client = _field(tool.getClass(), "syncClient").get(tool)
-    # Of a merge-on-read table there are three.
+    # A merge-on-read table has three.
     for name in (name for name in (table, f"{table}_ro", f"{table}_rt") if client.tableExists(name)):
         known = {str(column).lower(): str(kind).lower() for column, kind in client.getMetastoreSchema(name).items()}
         schema = client.getStorageSchema()
@@ -91,7 +91,7 @@ def _give_instants_their_type(spark: SparkSession, tool: Any, table: str) -> Non
 
 
 class _Decoding:
-    """Hudi's PartitionValueExtractor for encoded folders: its own give Glue the encoded text, which Athena returns."""
+    """Hudi's PartitionValueExtractor for encoded folders: its own gives Glue the encoded text, which Athena returns."""
 
     class Java:
         """The interface that the JVM sees."""
@@ -110,7 +110,7 @@ class _Decoding:
 
 
 def _decode_partitions(spark: SparkSession, tool: Any) -> None:
-    """Let a sync tool use `_Decoding`, by reflection: it takes extractors by the name of a Java class only."""
+    """Make a sync tool use `_Decoding`, by reflection: it accepts extractors only by the name of a Java class."""
     client = _field(tool.getClass(), "syncClient").get(tool)
     _field(client.getClass(), "partitionValueExtractor").set(client, _Decoding(spark._jvm))
 

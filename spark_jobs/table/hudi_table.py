@@ -15,7 +15,7 @@ from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.table import checkpoint, damage, index_layout, repair
 from spark_jobs.table.timeline import TABLE_VERSION, Timeline
 
-# Rows that tell whether keys are in the buckets where the settings look for them.
+# Number of rows that are checked for the settings' buckets.
 _SAMPLE = 1_000
 
 
@@ -44,15 +44,14 @@ class HudiTable(Timeline):
         super().__init__(Hadoop(spark), settings.base_path, look_anew=look_anew)
         self._spark = spark
         self._settings = settings
-        # Whether partition values are encoded; `check_layout` learns it from the table.
+        # Whether partition values are encoded; `check_layout` reads it from the table.
         self.url_encodes = settings.url_encode is not False
 
     def recover(self, log: Log) -> bool:
-        """Bring the table into a state that Hudi can write to, and tell whether it exists: at a start, after a failure.
+        """Repair the table so that Hudi can write to it, and return whether it exists: at a start, after a failure.
 
-        `log` gets a line for each repair. Events of commits that were taken back are read again, as each commit has the
-        progress of its own data. Raises SettingsError for other settings than the table's, JobError for a table that is
-        damaged.
+        `log` gets a line for each repair. Events of rolled-back commits are read again, as each commit has the progress
+        of its own data. Raises SettingsError for other settings than the table's, JobError for a damaged table.
         """
         repair.await_failed_tasks(self._spark)
         for path in repair.remove_torn_files(self._hadoop, self._path):
@@ -95,14 +94,14 @@ class HudiTable(Timeline):
         return self._spark.read.format("hudi").load(self._path)
 
     def newest(self) -> int | None:
-        """Return the highest ordering value, a whole number, of the table's rows; None where there are none."""
+        """Return the highest ordering value, a whole number, of the table's rows; None without any."""
         found = None if self.schema() is None else self.rows().agg({self._settings.ordering_field: "max"}).first()
         return None if found is None or found[0] is None else int(found[0])
 
     def write(self, rows: DataFrame, metadata: Mapping[str, str], *, operation: str) -> Commit:
         """Write rows, deletes flagged by `_hoodie_is_deleted`, and `metadata` (progress) as one commit.
 
-        Raises JobError when Hudi reports success but no commit with this progress is there.
+        Raises JobError when Hudi reports success but no commit has this progress.
         """
         layout = {keys.INDEX_LAYOUT: index_layout.layout_of(self._settings)}
         options = {**self.write_options(operation), **metadata, **layout}
@@ -118,7 +117,7 @@ class HudiTable(Timeline):
         raise JobError(f"{self._path}: the commit isn't in the timeline though Hudi reported success")
 
     def write_options(self, operation: str) -> dict[str, str]:
-        """Return the options of a write; what the properties say passes, what keeps the promises is fixed."""
+        """Return a write's options: the properties pass through, except those that the job's guarantees depend on."""
         settings = self._settings
         defaults = {
             "hoodie.combine.before.upsert": "false",
@@ -153,7 +152,7 @@ class HudiTable(Timeline):
         return repair.write_client(self._spark, self._path, self._settings.name, given)
 
     def _check_index(self) -> None:
-        """Refuse an index that wouldn't find the table's rows where they are."""
+        """Refuse an index that wouldn't find the table's rows in their files."""
         newest = next((json.loads(details) for _, details in self.active()), None)
         if newest is None:
             return
@@ -172,12 +171,12 @@ class HudiTable(Timeline):
             )
 
     def _misplaced_key(self) -> str | None:
-        """Return the key of a row, of some, that isn't in the bucket where the settings look for it."""
+        """Return the key of a sampled row that is outside its bucket by the settings."""
         rows = self.rows().select("_hoodie_record_key", "_hoodie_file_name").limit(_SAMPLE).collect()
         return index_layout.misplaced(self._hadoop.jvm, dict(map(tuple, rows)), self._settings)
 
     def _check_folders(self, stored: Any) -> None:
-        """Refuse another style of folders than the table's; what the settings leave open is as the table has it."""
+        """Refuse another style of folders than the table's; undefined settings follow the table."""
         wanted = {keys.HIVE_STYLE: self._settings.hive_style, keys.URL_ENCODE: self._settings.url_encode}
         found = {key: stored.getProperty(key) == "true" for key in wanted}
         for key, value in wanted.items():

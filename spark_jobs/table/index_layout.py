@@ -1,7 +1,7 @@
-"""How a table's index spreads keys over files: a table keeps the way that it was written with.
+"""How a table's index spreads keys over files: a table keeps its first index layout.
 
-An index finds a stored row by rules of its own. With another one, or another number of buckets, it doesn't find the
-rows that are there, and writes each of them a second time.
+An index finds a stored row by its own rules. With another index, or another number of buckets, Hudi doesn't find the
+existing rows, and writes each of them a second time.
 """
 
 import re
@@ -12,12 +12,12 @@ from spark_jobs.options import keys
 from spark_jobs.options.table_settings import TableSettings
 
 BUCKET = "BUCKET"
-# Each has a store of its own, which another index doesn't fill.
+# Each has its own store, which another index doesn't fill.
 _APART = ("HBASE", "INMEMORY")
 # Hudi's own default.
 _BUCKETS = "256"
 _BUCKET_FILE = re.compile(r"(\d{8})-")
-# A random file id may begin with eight digits, too, but hardly with so low a number.
+# A random file id may also begin with eight digits, but hardly with so low a number.
 _MOST_BUCKETS = 1 << 16
 
 
@@ -27,7 +27,7 @@ def is_bucketed(settings: TableSettings) -> bool:
 
 
 def layout_of(settings: TableSettings) -> str:
-    """Return how the settings spread keys over files, as a text that the commits carry."""
+    """Return how the settings spread keys over files, as a text for the commits."""
     options, kind = settings.write_options, settings.write_options.get(keys.INDEX_TYPE, "SIMPLE").upper()
     if is_bucketed(settings):
         engine = options.get("hoodie.index.bucket.engine", "SIMPLE").upper()
@@ -42,7 +42,7 @@ def buckets(settings: TableSettings) -> int:
 
 
 def layout_of_files(file_ids: Iterable[str], settings: TableSettings) -> str:
-    """Return how a table of an older job, whose commits don't say it, was written, as far as its file ids tell."""
+    """Return how an older job's table was written, from its file ids, since its commits don't record it."""
     numbers = [int(found[1]) if (found := _BUCKET_FILE.match(file_id)) else _MOST_BUCKETS for file_id in file_ids]
     wanted = layout_of(settings)
     if not numbers:
@@ -55,7 +55,7 @@ def layout_of_files(file_ids: Iterable[str], settings: TableSettings) -> str:
 
 
 def misplaced(jvm: Any, files_of_keys: Mapping[str, str], settings: TableSettings) -> str | None:
-    """Return a record key that the settings look for in another bucket than the one it is in; None without any.
+    """Return a record key outside the bucket that the settings compute; None without any.
 
     `files_of_keys`: names of files by Hudi's record key.
     """

@@ -1,4 +1,4 @@
-"""A table that a job keeps: its claim, its newest commit, and what is told of it besides its commits."""
+"""A table that a job keeps: its claim, its newest commit, and what is reported besides its commits."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from spark_jobs.table.hudi_table import Commit, HudiTable
 
 
 class KeptTable(ABC):
-    """Brings what is new into a Hudi table, one commit after the other; holds the progress between two of them."""
+    """Brings new data into a Hudi table, one commit after the other; holds the progress between commits."""
 
     def __init__(
         self,
@@ -37,28 +37,30 @@ class KeptTable(ABC):
         self._log = log
         self._claim = claim
         self._turns = turns
-        # What the timeline said last: its newest instant, and the progress in the newest commit that has one.
+        # The timeline's last state: its newest instant, and the progress in the newest commit that has one.
         self._last_instant: str | None = None
         self._progress: str | None = None
         self.last_commit: Commit | None = None
 
     @property
     def ignored_truncates(self) -> int | None:
-        """1 while rows of an ignored TRUNCATE may be in the table, 0 while not; None where none is ignored."""
+        """One while rows of an ignored TRUNCATE may be in the table, 0 otherwise; None where none is ignored."""
         return None
 
     @property
     def horizon_age_seconds(self) -> float | None:
-        """How long a transaction has kept a queried source's horizon where it is; None for another source."""
+        """How long a transaction has held back a queried source's horizon; None for another source."""
         return None
 
     @property
     def looked_ms(self) -> int | None:
-        """When the last look at all rows began that the table has all of; None for another source than a database."""
+        """Start of the last look at all rows whose result the table has completely; None unless the source is a
+        database.
+        """
         return None
 
     def load(self) -> None:
-        """Read where the table stands: at the start, and after a failure, when a commit may be there.
+        """Read where the table stands: at the start, and after a failure, when a commit may exist.
 
         Raises JobError for a table that can't be written to, or another kind of table's progress.
         """
@@ -68,30 +70,30 @@ class KeptTable(ABC):
 
     @abstractmethod
     def _begin(self, *, exists: bool) -> None:
-        """Take in the progress of the newest commit; `exists` says whether there is a table."""
+        """Take the progress from the newest commit; `exists`: whether there is a table."""
 
     @abstractmethod
     def run_batch(self) -> CommitReport | None:
-        """Commit what is new; None when nothing is."""
+        """Commit new data; None without any."""
 
     def close(self) -> None:  # noqa: B027  (as a rule nothing is open between two batches)
-        """End what is open."""
+        """Close open resources."""
 
     def _written(self, rows: DataFrame, metadata: Mapping[str, str], *, operation: str) -> Commit:
-        """Write rows as one commit with `metadata`, and know it for our own."""
+        """Write rows as one commit with `metadata`, and remember it as our own."""
         commit = self._table.write(rows, metadata, operation=operation)
         self._last_instant, self._progress = commit.newest, metadata[checkpoint.SOURCE_KEY]
         self.last_commit = commit
         return commit
 
     def _refuse_others_commits(self) -> None:
-        """Raise ConcurrentWriterError when somebody else's progress is in the table."""
+        """Raise ConcurrentWriterError when the table has another job's progress."""
         if self._claim:
             self._claim.check()
         found = self._table.last_instant()
         if found == self._last_instant:
             return
-        # A compaction or clustering by another program, or a correction by hand, leaves the progress as it is.
+        # A compaction or clustering by another program, or a manual correction, leaves the progress unchanged.
         if self._table.progress().get(checkpoint.SOURCE_KEY) != self._progress:
             raise ConcurrentWriterError(
                 f"{self._settings.table.base_path}: another writer committed {found} after {self._last_instant}, "

@@ -1,4 +1,4 @@
-"""Keeps the events that don't fit: JSON lines with reason and origin, under names that a rerun writes again."""
+"""Stores the events that don't fit: JSON lines with reason and origin, under names that a rerun overwrites."""
 
 import datetime as dt
 import json
@@ -16,7 +16,7 @@ COLUMNS = ("origin", "block", "number", "reason", "line")
 
 @dataclass(frozen=True)
 class OriginLines:
-    """Where an origin's lines begin: number of the first, and how many lines come before, per block of the file."""
+    """Where an origin's lines begin: number of the first, and how many lines precede it, per block of the file."""
 
     first: Mapping[int, int]
     before: Mapping[int, int]
@@ -28,7 +28,7 @@ class OriginLines:
 
 @dataclass(eq=False)
 class Quarantine:
-    """A folder with one file per origin: the same bad lines always go to the same name, so a rerun adds nothing."""
+    """A folder with one file per origin: the same bad lines always get the same name, so a rerun adds nothing."""
 
     hadoop: Hadoop
     path: str
@@ -49,7 +49,7 @@ class Quarantine:
                 self.hadoop.write_text(f"{self.path}/{content}", text)
 
     def write_unreadable(self, batch: Batch) -> None:
-        """Copy what a batch couldn't read, each with an entry that says why."""
+        """Copy a batch's unreadable content, each with an entry that gives the reason."""
         now = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
         for name, reason in sorted(batch.unreadable.items()):
             copy = batch.copy(name, self.path)

@@ -1,6 +1,6 @@
-"""Mends what a crash, or two jobs at once, have left of a table that Hudi can't get over by itself.
+"""Repairs damage from a crash, or from two jobs at once, that Hudi can't recover from.
 
-A bucket with two file groups Hudi 0.15 can never write to again. Two writers that put the first rows into a bucket at
+Hudi 0.15 can never again write to a bucket with two file groups. Two writers that put the first rows into a bucket at
 the same moment leave such a pair; so does a second bulk insert.
 """
 
@@ -21,9 +21,9 @@ from spark_jobs.table.timeline import Timeline
 
 
 def doubled(jvm: Any, client: Any, partitions: Iterable[str]) -> list[str]:
-    """Return the buckets, as `partition/number`, of which these partitions of a table have more than one file group.
+    """Return the buckets, as `partition/number`, with more than one file group in these partitions of a table.
 
-    `client` is the table's HoodieTableMetaClient. Raises what the file system raises.
+    `client` is the table's HoodieTableMetaClient. Raises the file system's errors.
     """
     context = jvm.org.apache.hudi.common.engine.HoodieLocalEngineContext(client.getStorageConf())
     views = jvm.org.apache.hudi.common.table.view.FileSystemViewManager
@@ -41,19 +41,19 @@ def doubled(jvm: Any, client: Any, partitions: Iterable[str]) -> list[str]:
     return sorted(bucket for bucket, count in found.items() if count > 1)
 
 
-# Makes a write client with these options.
+# Creates a write client with these options.
 Client = Callable[..., AbstractContextManager[Any]]
-# Two jobs that cross leave one commit too many, or a few.
+# Two overlapping jobs leave one commit too many, or a few.
 _MOST_TAKEN_BACK = 5
-# How long tasks that outlive their failed write are waited for, and how often is asked.
+# Maximum wait for tasks that outlive their failed write, and pause between checks.
 _TASKS_S, _ASK_S = 60.0, 0.1
-# Finds the files of a write by their names, without its markers.
+# Finds a write's files by name, without its markers.
 _LISTED = {"hoodie.rollback.using.markers": "false"}
 _COMPLETED = re.compile(r"\d+\.(commit|deltacommit|replacecommit|rollback|clean)")
 
 
 def remove_torn_files(hadoop: Hadoop, path: str) -> list[str]:
-    """Remove what a crash has left half written and Hudi can't get over; returns what that was.
+    """Remove a crash's half-written files that Hudi can't recover from; returns their description.
 
     `path` is the table's. Only a local disk shows half a file: S3 has an object whole or not at all, and HDFS renames
     it into place.
@@ -66,7 +66,7 @@ def remove_torn_files(hadoop: Hadoop, path: str) -> list[str]:
         # No instant yet: this table has never held a row.
         hadoop.delete(timeline)
         return [timeline]
-    # A completed instant that can't be read isn't completed: without its last file Hudi rolls it back.
+    # An unreadable completed instant isn't completed: without its last file Hudi rolls it back.
     completed = sorted(name for name in sizes if _COMPLETED.fullmatch(name))
     torn = [name for name in completed if not sizes[name]]
     commits = [name for name in completed if name.endswith("commit") and name not in torn]
@@ -79,7 +79,7 @@ def remove_torn_files(hadoop: Hadoop, path: str) -> list[str]:
 
 @contextmanager
 def write_client(spark: Any, path: str, name: str, options: Mapping[str, str]) -> Iterator[Any]:
-    """Yield Hudi's write client for a table, closed in the end."""
+    """Yield Hudi's write client for a table, and close it afterwards."""
     given = spark._jvm.java.util.HashMap()
     for key, value in options.items():
         given.put(key, value)
@@ -93,8 +93,8 @@ def write_client(spark: Any, path: str, name: str, options: Mapping[str, str]) -
 def await_failed_tasks(spark: Any) -> None:
     """Wait until no task of a failed Spark job runs. Raises RuntimeError after a minute.
 
-    Spark doesn't interrupt them. One that writes its file after the rollback adds a second file group to a bucket, with
-    rows of no commit: Hudi takes files that are older than the timeline for committed ones.
+    Spark doesn't interrupt them. A task that writes its file after the rollback adds a second file group to a bucket,
+    with rows of no commit: Hudi takes files older than the timeline for committed ones.
     """
     jvm, none = spark._jvm, spark.sparkContext._gateway.new_array(spark._jvm.double, 0)
     failed = jvm.java.util.List.of(jvm.org.apache.spark.status.api.v1.StageStatus.FAILED)
@@ -109,18 +109,18 @@ def await_failed_tasks(spark: Any) -> None:
 
 
 def roll_back_failed(timeline: Timeline, hadoop: Hadoop, path: str, client: Client) -> list[str]:
-    """Take back the writes that began and didn't end; returns what was done, a line each.
+    """Roll back unfinished writes; returns a line for each action.
 
-    A write does so itself, but chooses its own instant first: of a merge-on-read table the rollback is the later one
-    then, and readers of the log stop there, before the write's rows. Raises JobError for a write that can't be taken
-    back, since a later one has ended.
+    A write does so itself, but chooses its own instant first: on a merge-on-read table the rollback is then the later
+    one, and readers of the log stop there, before the write's rows. Raises JobError for a write that can't be rolled
+    back, since a later one has finished.
     """
     if not (failed := timeline.failed()):
         return []
     newest = timeline.last_instant()
     if newest is not None and failed[-1] < newest:
         raise damaged(path, f"commit {failed[-1]} has not ended, later ones have")
-    # Markers name the files of a write, until it ends: one that a crash has made unreadable has none any more.
+    # Markers name a write's files until it ends; a write that a crash made unreadable has none left.
     marked = all(hadoop.exists(f"{path}/.hoodie/.temp/{instant}") for instant in failed)
     with client(**_LISTED if not marked else {}) as writing:
         writing.rollbackFailedWrites()
@@ -130,9 +130,9 @@ def roll_back_failed(timeline: Timeline, hadoop: Hadoop, path: str, client: Clie
 
 
 def take_back_doubled_buckets(timeline: Timeline, jvm: Any, path: str, client: Client) -> list[str]:
-    """Take back the newest commits until no bucket of the table at `path` has two file groups.
+    """Roll back the newest commits until no bucket of the table at `path` has two file groups.
 
-    Returns what was done, a line each. Raises JobError when taking back the newest commits doesn't help.
+    Returns a line for each action. Raises JobError when rolling back the newest commits doesn't help.
     """
     done: list[str] = []
     while broken := _doubled_buckets(timeline, jvm):
@@ -161,7 +161,7 @@ def _is_created(hadoop: Hadoop, timeline: str, names: Collection[str]) -> bool:
 
 
 def _is_commit(details: bytes) -> bool:
-    """Tell whether an instant wrote events, and no compaction or clustering did."""
+    """Check whether an instant wrote events, unlike a compaction or clustering."""
     return checkpoint.SOURCE_KEY in (json.loads(details).get("extraMetadata") or {})
 
 

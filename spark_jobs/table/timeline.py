@@ -1,4 +1,4 @@
-"""What a Hudi table's timeline says. Works with Hudi 0.15 and 1.0 on table version 6."""
+"""Reads a Hudi table's timeline. Works with Hudi 0.15 and 1.0 on table version 6."""
 
 import itertools
 import json
@@ -13,13 +13,13 @@ from spark_jobs.errors import SettingsError
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.table import checkpoint
 
-# Athena reads up to this table version; Hudi 1.x would write a newer one.
+# The highest table version that Athena reads; Hudi 1.x would write a newer one.
 TABLE_VERSION = 6
 
 
 @dataclass(frozen=True)
 class Carried:
-    """A completed write that carries progress, by its time, and the time of the one before it that does."""
+    """A completed write with progress: its time, and the time of the previous one with progress."""
 
     instant: str
     progress: str
@@ -30,7 +30,7 @@ class Timeline:
     """The timeline of the table at `path`, which may not exist yet; each answer is read again."""
 
     def __init__(self, hadoop: Hadoop, path: str, *, look_anew: Callable[[], None] = lambda: None) -> None:
-        """`look_anew` is called before each look at the table: what is remembered of it may be another's by now."""
+        """Calls `look_anew` before each look at the table: another writer may have changed what is remembered."""
         self._hadoop = hadoop
         self._path = path
         self._look_anew = look_anew
@@ -42,7 +42,7 @@ class Timeline:
 
     @property
     def writes_newer_versions(self) -> bool:
-        """Tell whether this Hudi would write a newer table version than Athena reads."""
+        """Check whether this Hudi would write a newer table version than Athena reads."""
         return self._newest_version > TABLE_VERSION
 
     def last_instant(self) -> str | None:
@@ -54,21 +54,20 @@ class Timeline:
         return self._time_of(last.get()) if last.isPresent() else None
 
     def instants_after(self, instant: str) -> list[str]:
-        """Return the times of the completed writes after one, or after all time for an empty text, oldest first."""
+        """Return the times of the completed writes after an instant, or all for an empty text, oldest first."""
         if not self.exists():
             return []
         timeline = self.meta_client().getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
         return sorted(time for each in timeline.getInstants() if (time := self._time_of(each)) > instant)
 
     def progress(self) -> dict[str, str]:
-        """Return the metadata of the newest commit that has a checkpoint; empty when none has."""
+        """Return the metadata of the newest commit with a checkpoint; empty without any."""
         return next(self.commits_with_progress(), {})
 
     def commits_with_progress(self) -> Iterator[dict[str, str]]:
-        """Yield the metadata of the commits that have a checkpoint, newest first.
+        """Yield the metadata of the commits with a checkpoint, newest first.
 
-        Commits without (compactions, other writers) are passed over, and the archived timeline is read after the
-        active one.
+        Skips commits without (compactions, other writers), and reads the archived timeline after the active one.
         """
         if not self.exists():
             return
@@ -78,7 +77,7 @@ class Timeline:
                 yield entries
 
     def carried(self, after: str, to: str) -> list[Carried]:
-        """Return the completed writes behind `after` up to `to` that carry progress, oldest first; `to` in any case."""
+        """Return the completed writes with progress after `after` up to `to`, oldest first; `to` in any case."""
         found: list[tuple[str, str]] = []
         for time, metadata in self._newest_first(self.meta_client()):
             progress = (metadata.get("extraMetadata") or {}).get(checkpoint.SOURCE_KEY)
@@ -97,23 +96,23 @@ class Timeline:
         return self.instants(self.meta_client().getActiveTimeline())
 
     def failed(self) -> list[str]:
-        """Return the times of the writes that have begun and not ended, newest first; table services aren't writes."""
+        """Return the times of unfinished writes, newest first; table services aren't writes."""
         pending = self.meta_client().getActiveTimeline().filterInflightsAndRequested().getInstants()
         writes = (instant for instant in pending if instant.getAction() in ("commit", "deltacommit"))
         return sorted({self._time_of(instant) for instant in writes}, reverse=True)
 
     def rolled_back(self) -> set[str]:
-        """Return the times of the writes that the active timeline's rollbacks have taken back."""
+        """Return the times of the writes that the active timeline's rollbacks undid."""
         timeline = self.meta_client().getActiveTimeline()
         completed = timeline.getRollbackTimeline().filterCompletedInstants()
         read = self._hadoop.jvm.org.apache.hudi.common.table.timeline.TimelineMetadataUtils
         details = (timeline.getInstantDetails(instant).get() for instant in completed.getInstants())
-        # As text: py4j can't go through Avro's lists.
+        # As text: py4j can't iterate Avro's lists.
         found = (str(read.deserializeHoodieRollbackMetadata(each).getCommitsRollback().toString()) for each in details)
         return {instant for text in found for instant in re.findall(r"\d+", text)}
 
     def ordering_field(self) -> str:
-        """Return the column that says which of two rows of a key is the newer one."""
+        """Return the column that decides which of two rows of a key is newer."""
         return str(self.meta_client().getTableConfig().getProps().getProperty("hoodie.table.precombine.field"))
 
     def schema(self) -> T.StructType | None:
@@ -144,7 +143,7 @@ class Timeline:
         versions = self._hadoop.jvm.org.apache.hudi.common.table.HoodieTableVersion
         try:
             return int(versions.current().versionCode())
-        except TypeError as error:  # py4j's answer for a class that isn't there
+        except TypeError as error:  # py4j's answer for a missing class
             raise SettingsError("Hudi isn't on Spark's class path: give its bundle with --jars") from error
 
     def _newest_first(self, client: Any) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,1 +1,1 @@
-"""Tables that are captured by queries: what is looked at, and how a row becomes an event."""
+"""Tables captured by queries: which rows are read, and how a row becomes an event."""

@@ -14,13 +14,13 @@ from spark_jobs.runtime.hadoop import read_text
 from spark_jobs.sources.postgres.event_sql import SESSION_SETTINGS, literal
 from spark_jobs.sources.postgres.login import connection_properties, unverified
 
-# A lock that somebody's DDL waits for makes everybody wait; the next look finds out.
+# Waiting for a lock queued behind DDL would block other sessions; the next look retries.
 _LOCK_TIMEOUT = "10s"
-# SQLSTATEs of what no waiting cures: what a statement names isn't there or not allowed, and a wrong database. Not that
-# of a wrong password (28), which may just be changing.
+# SQLSTATEs that waiting doesn't cure: a name in a statement is missing or not allowed, or the database is wrong. Not a
+# wrong password's (28), which may just be changing.
 _MISTAKES = ("42", "3D", "0A", "22")
-# Whatever a look has read it holds a lock on, so that it stays as it is; pg_class is as the snapshot has it, a function
-# as it is now. The files are others after TRUNCATE, VACUUM FULL and most that ALTER TABLE does.
+# A look holds a lock on everything it has read, so that it stays as it is; pg_class is as of the snapshot, a function's
+# result is current. TRUNCATE, VACUUM FULL and most of ALTER TABLE's changes replace the files.
 _OUTRUN = """SELECT (EXISTS (SELECT FROM pg_locks l LEFT JOIN pg_class c ON c.oid = l.relation
     WHERE l.locktype = 'relation' AND l.pid = pg_backend_pid()
     AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
@@ -30,7 +30,7 @@ _OUTRUN = """SELECT (EXISTS (SELECT FROM pg_locks l LEFT JOIN pg_class c ON c.oi
 class Look:
     """A read-only transaction, all of whose statements see the same snapshot; `close` ends it.
 
-    `before` is what a query of one text found before that snapshot was taken.
+    `before`: the result of a one-text query from before that snapshot was taken.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Look:
         self._statement.execute(self.beginning())
 
     def beginning(self, snapshot: str | None = None) -> str:
-        """Return the statements by which the transaction begins, or another connection's that has its snapshot."""
+        """Return the statements that begin the transaction, or another connection's transaction with its snapshot."""
         limits = {"statement_timeout": f"{int(self._timeout_seconds * 1000)}", "lock_timeout": _LOCK_TIMEOUT}
         lines = ["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"]
         lines += [f"SET TRANSACTION SNAPSHOT {literal(snapshot)}"] if snapshot else []
@@ -56,18 +56,18 @@ class Look:
         return "; ".join(lines)
 
     def text(self, query: str) -> str | None:
-        """Return the text that a query of one text finds: each value more would be a call more into the JVM.
+        """Return the text that a query returns: each further value would cost another call into the JVM.
 
-        Raises JobError for what the settings have wrong, and Py4JJavaError for anything else.
+        Raises JobError for wrong settings, and Py4JJavaError for anything else.
         """
         with self._asked(query) as found:
             text = found.getString(1) if found.next() else None
         return None if text is None else str(text)
 
     def columns(self, query: str) -> list[tuple[str, int, int]]:
-        """Return the columns that a query would have: names, and precision and scale where they are numbers.
+        """Return a query's columns: names, and precision and scale where they are numbers.
 
-        Raises JobError for what is wrong with the query.
+        Raises JobError for an invalid query.
         """
         with self._asked(f"{query} LIMIT 0") as found:
             meta = found.getMetaData()
@@ -86,15 +86,15 @@ class Look:
             raise
 
     def is_outrun(self) -> bool:
-        """Tell whether what it has read is by now another table, or rewritten, than its snapshot knows."""
+        """Check whether a table that it has read has since been replaced or rewritten, compared with its snapshot."""
         return self.text(_OUTRUN) == "true"
 
     def export(self) -> str:
-        """Return a name by which other connections get the same snapshot, as long as this look lasts."""
+        """Return a name with which other connections get the same snapshot, as long as this look lasts."""
         return str(self.text("SELECT pg_export_snapshot()"))
 
     def close(self, *, broken: bool = False) -> None:
-        """End the transaction and give the connection back; `broken` says that nobody should use it again."""
+        """End the transaction and return the connection; `broken`: it must not be used again."""
         if self._give_back is None:
             return
         try:
@@ -109,7 +109,7 @@ class Look:
 
 
 class Database:
-    """A database whose connections tables share: at most the settings' number for looks, made when needed."""
+    """A database whose connections tables share: at most the settings' number for looks, created when needed."""
 
     def __init__(self, spark: SparkSession, server: Server, *, log: Log) -> None:
         self._spark = spark
@@ -121,9 +121,9 @@ class Database:
             log(line)
 
     def look(self, first: str | None = None) -> Look:
-        """Begin a look, waiting until one of the connections is free; a connection that was left idle may be dead.
+        """Begin a look, waiting until a connection is free; a connection that was left idle may be dead.
 
-        `first` is asked before the look's snapshot is taken.
+        `first` is queried before the look's snapshot is taken.
         """
         self._free.acquire()
         connection = None
@@ -147,11 +147,11 @@ class Database:
         return self._server.url
 
     def reader_properties(self) -> dict[str, str]:
-        """Return what a reader of a large batch connects by, the password included."""
+        """Return the connection properties for a reader of a large batch, the password included."""
         return connection_properties(self._server, lambda path: read_text(path, self._spark))
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the unused connections."""
         while self._idle:
             self._discard(self._idle.pop())
 
@@ -172,7 +172,7 @@ class Database:
             properties.setProperty(name, value)
         try:
             driver = jvm.org.postgresql.Driver()
-        except TypeError as error:  # py4j's answer for a class that isn't there
+        except TypeError as error:  # py4j's answer for a missing class
             raise JobError("PostgreSQL's JDBC driver isn't on Spark's class path: give its jar with --jars") from error
         return driver.connect(self._server.url, properties)
 
@@ -182,7 +182,7 @@ class Database:
 
 
 class Databases:
-    """The databases of one application, each known once."""
+    """The databases of one application, each held once."""
 
     def __init__(self, spark: SparkSession, *, log: Log) -> None:
         self._spark = spark
@@ -191,7 +191,7 @@ class Databases:
         self._known: dict[Server, Database] = {}
 
     def of(self, server: Server) -> Database:
-        """Return the database that settings name; tables that name it alike share its connections."""
+        """Return the settings' database; tables with the same settings share its connections."""
         with self._lock:
             if server not in self._known:
                 self._known[server] = Database(self._spark, server, log=self._log)

@@ -1,4 +1,4 @@
-"""Rows of a look, as lines of JSON, and the keys that are there, to be brought into the lake in one commit."""
+"""Rows of a look, as lines of JSON, and the existing keys, for one commit to the lake."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from spark_jobs.sources.postgres.progress import Progress
 from spark_jobs.sources.postgres.relation import ALL, Key, Relation
 from spark_jobs.sources.postgres.typed_rows import typed_keys, typed_rows
 
-# Keys that come to the driver as one text; more are read by Spark, in parts.
+# Maximum keys that come to the driver as one text; Spark reads more, in parts.
 _KEYS_AT_ONCE = 20_000
 
 
@@ -31,10 +31,10 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class JdbcBatch(Batch):
-    """Rows that changed, of one snapshot: `count` of them, of `size` bytes, those that fulfil `condition`.
+    """Changed rows of one snapshot: `count` of them, of `size` bytes, those that meet `condition`.
 
-    `complete` says that nothing is left of what this look found: what the lake has and the source hasn't is deleted
-    then. `rows` is how many there are in the source (None: not counted); `settled` hears how many the lake has of them.
+    `complete`: nothing is left of this look's result, so rows that only the lake has are deleted. `rows`: how many the
+    source has (None: not counted); `settled` receives how many of them the lake has.
     """
 
     spark: SparkSession
@@ -48,7 +48,7 @@ class JdbcBatch(Batch):
     progress: Progress
     complete: bool
     rows: int | None
-    # Rows in the lake, when its keys are known to be the source's as the last look found them.
+    # Rows in the lake, if its keys are known to be the source's at the last look.
     lake_rows: int | None
     settled: Callable[[int | None, int], None] = field(repr=False)
 
@@ -63,7 +63,7 @@ class JdbcBatch(Batch):
 
     @property
     def is_small(self) -> bool:
-        """Whether it is read by the look's own connection."""
+        """Whether the look's own connection reads it."""
         return self.count <= SMALL_EVENTS and self.size <= SMALL_BYTES
 
     @property
@@ -79,9 +79,9 @@ class JdbcBatch(Batch):
         return self._as_lines(self._read(self._row_lines, self.parts))
 
     def rows_of(self, columns: Sequence[Column]) -> DataFrame | None:
-        """Return the rows as decoded events of the lake's columns; None where only lines of them tell what they are.
+        """Return the rows as decoded events of the lake's columns; None where only lines can be decoded.
 
-        An event that has a `reason` says that the lines have to be read after all.
+        An event with a `reason` means that the lines have to be read after all.
         """
         if self.is_small or not self.count:
             return None
@@ -94,7 +94,8 @@ class JdbcBatch(Batch):
         return typed.of(found, relation.settings.name)
 
     def keys_of(self, columns: Mapping[str, Column]) -> DataFrame | None:
-        """Return the source's keys by the lake's names and types; None where only lines tell them, or they are few.
+        """Return the source's keys with the lake's names and types; None for few keys, or where only lines can be
+        decoded.
 
         `columns` are the lake's, by the source's names.
         """
@@ -105,7 +106,7 @@ class JdbcBatch(Batch):
         return self._read(lambda part: self.relation.select(select, part), self._parts_of_all()).select(*found)
 
     def key_lines(self) -> DataFrame:
-        """Return a line for each key that is in the source."""
+        """Return a line for each key in the source."""
         if (self.rows or 0) <= _KEYS_AT_ONCE:
             return self._as_lines(self._of_text(self.look.text(_together(self.relation.key_lines(ALL))) or ""))
         return self._as_lines(self._read(self.relation.key_lines, self._parts_of_all()))
@@ -115,7 +116,7 @@ class JdbcBatch(Batch):
         return f"{origin}/{self.read_ms}.json"
 
     def close(self) -> None:
-        """End the look: nothing is read any more."""
+        """End the look: nothing more is read."""
         self.look.close()
 
     @property
@@ -149,7 +150,7 @@ class JdbcBatch(Batch):
         return self.spark.range(1, numPartitions=1).select(F.explode(F.split(F.lit(text), "\n")).alias("line"))
 
     def _read(self, query: Callable[[str], str], parts: Sequence[Part]) -> DataFrame:
-        """Read what a query of a condition finds in each part, by connections that see the look's snapshot."""
+        """Read a query's result for a condition in each part, through connections that see the look's snapshot."""
         reader = self.spark.read.format("jdbc").options(
             **self.database.reader_properties(),
             url=self.database.url,

@@ -1,4 +1,4 @@
-"""The control query, what a look sees and of which cluster, and by the catalogue what is looked at."""
+"""The control query: what a look sees and of which cluster; and the catalog's description of the table."""
 
 # ruff: noqa: S608  # names and texts are quoted
 
@@ -25,28 +25,28 @@ from spark_jobs.sources.postgres.event_sql import (
 )
 from spark_jobs.sources.postgres.relation import Relation, source_of
 
-# Which cluster it is, and how often it was restored or taken over: transaction numbers begin again then, somewhere in
-# the past. A standby knows its timeline from its last restartpoint only. Which database, since one that is made of
-# another (CREATE DATABASE … TEMPLATE) has its tables' numbers, and its rows those of the same transactions.
+# Which cluster it is, and how often it was restored or taken over: transaction numbers begin again then, at an earlier
+# point. A standby knows its timeline from its last restartpoint only. Which database, since a copy of another (CREATE
+# DATABASE … TEMPLATE) has the same table numbers, and its rows the same transactions.
 _DATABASE = "(SELECT concat('database ', d.oid) FROM pg_database d WHERE d.datname = current_database())"
 _IDENTITY = f"""concat_ws('/', (SELECT system_identifier FROM pg_control_system()), CASE
     WHEN pg_is_in_recovery() THEN (SELECT timeline_id::text FROM pg_control_checkpoint())
     ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int::text END, {_DATABASE})"""
-# The last where a service keeps the others to itself.
+# The last is used where a service hides the others.
 IDENTITIES = (_IDENTITY, _DATABASE)
-# Since when a server runs: one that was stopped may be a cold copy by now, whose transactions have the numbers that
-# others had. And since when a primary has statistics: it forgets them when it crashes, which isn't a start. The end of
-# its log, which it loses then, may have been seen, too; no function tells that it has crashed.
+# Since when a server runs: a server that was stopped may be a cold copy by now, whose transactions reuse numbers
+# already seen. And since when a primary has statistics: it loses them in a crash, which isn't a start. It then also
+# loses the end of its log, which may have been seen; no function reports a crash.
 _SINCE = """(SELECT concat_ws('/', extract(epoch FROM pg_postmaster_start_time()),
     CASE WHEN NOT pg_is_in_recovery() THEN stats_reset END) FROM pg_stat_archiver)"""
-# Before the snapshot of a look: what began later can't have been running then. Without the right to see others'
-# transactions it is null.
+# Before the snapshot of a look: a later transaction can't have been running then. Null without the right to see other
+# users' transactions.
 OLDEST = """SELECT CASE WHEN pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') THEN (
     SELECT (extract(epoch FROM least(clock_timestamp(), min(a.xact_start))) * 1000000)::bigint::text
     FROM pg_stat_activity a WHERE a.datname = current_database() AND a.pid <> pg_backend_pid()) END"""
 _FIRST_OWN = 16384  # PostgreSQL's own types have lower numbers
-# A table, and whatever is part of it: partitions, and those that inherit. And the types of its columns with what they
-# are made of: an array's elements, a domain's base, a range's bounds, the fields of a composite type.
+# A table with its parts: partitions and inheriting tables. And the types of its columns with their components: an
+# array's elements, a domain's base, a range's bounds, the fields of a composite type.
 _TREE = f"""WITH RECURSIVE tree (oid, relkind, reltuples) AS (
     SELECT c.oid, c.relkind, c.reltuples FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = {{schema}} AND c.relname = {{table}}
@@ -63,7 +63,7 @@ _TREE = f"""WITH RECURSIVE tree (oid, relkind, reltuples) AS (
         UNION ALL SELECT atttypid FROM pg_attribute WHERE attrelid = y.typrelid AND attnum > 0 AND NOT attisdropped
     ) AS made (of) WHERE made.of >= {_FIRST_OWN}
 )"""
-# A value of an enum, or of a type with fields, is read by what the type is like now: no transaction's number is another
+# A value of an enum, or of a composite type, is read with the type's present definition: no transaction number changes
 # when an enum's value is renamed.
 _TYPE_PARTS = """(SELECT string_agg(concat_ws(' ', p.oid,
     (SELECT string_agg(e.enumlabel, ',' ORDER BY e.oid) FROM pg_enum e WHERE e.enumtypid = p.oid),
@@ -102,9 +102,8 @@ TABLES = ("r", "p")
 class Control:
     """What a look sees: transactions below `horizon` are finished, none from `next_transaction` on is.
 
-    `since` is another text once the server was started again or has crashed.
-    `kind` is pg_class.relkind, `q` for a query. `members` are the table and its partitions, `indexes` the table's, by
-    oid; `shape` is another text once columns are others.
+    `since` changes when the server restarts or has crashed. `kind` is pg_class.relkind, `q` for a query. `members` are
+    the table and its partitions, `indexes` the table's, by oid; `shape` changes with the columns.
     """
 
     horizon: int
@@ -121,22 +120,22 @@ class Control:
 
     @property
     def has_xmin(self) -> bool:
-        """Whether each row says which transaction wrote it."""
+        """Whether each row has the number of the transaction that wrote it."""
         return self.kind in TABLES and not self.foreign
 
     @property
     def has_unique_keys(self) -> bool:
-        """Whether a unique index is about all rows: it isn't about those of tables that inherit."""
+        """Whether a unique index covers all rows: it doesn't cover those of inheriting tables."""
         return self.kind == "p" or (self.kind == "r" and len(self.members) == 1)
 
 
 def read_control(look: Look, settings: JdbcSettings, identity: str) -> Control:
-    """Ask what a look sees; the first statement of each. Raises JobError where there is no such table."""
+    """Query what a look sees, in its first statement. Raises JobError for a missing table."""
     names = {"schema": literal(settings.schema), "table": literal(settings.table)}
     if settings.query is None:
         tree, facts = _TREE.format(**names), _FACTS
     else:
-        # Its columns are known when it is read; another text is another query.
+        # A query's columns are known when it is read; another text is another query.
         tree, facts = "", _FACTS_OF_QUERY.format(query=literal(settings.query))
     text = look.text(
         f"{tree} SELECT json_build_object('horizon', pg_snapshot_xmin(s)::text, 'next', pg_snapshot_xmax(s)::text,"
@@ -165,8 +164,8 @@ def read_control(look: Look, settings: JdbcSettings, identity: str) -> Control:
 def described(look: Look, control: Control, settings: JdbcSettings, key: Sequence[str], log: Log) -> Relation:
     """Return a table, view or query with its columns; `key` are the key's, by the source's names.
 
-    `log` gets a line for each column that can't be carried. Raises JobError or SettingsError for a key that isn't one,
-    and for columns that aren't there.
+    `log` gets a line for each column that can't be carried. Raises JobError or SettingsError for an invalid key, and
+    for missing columns.
     """
     if settings.query is None:
         columns = read_table_columns(look, settings)
@@ -197,15 +196,15 @@ def described(look: Look, control: Control, settings: JdbcSettings, key: Sequenc
 
 
 def read_table_columns(look: Look, settings: JdbcSettings) -> tuple[SourceColumn, ...]:
-    """Return the columns of a table or view as the catalogue describes them."""
+    """Return a table's or view's columns as the catalog describes them."""
     return read_columns(str(look.text(catalogue_sql(settings.schema, settings.table))))
 
 
 def _query_columns(look: Look, source: str) -> tuple[SourceColumn, ...]:
-    """Return the columns of a query; `source` is what stands behind FROM, as t."""
+    """Return the columns of a query; `source` follows FROM, as t."""
     named = look.columns(f"SELECT * FROM {source}")
     types = ", ".join(f"pg_typeof(t.{quoted(name)})::oid::bigint" for name, _, _ in named)
-    # No row of the query is read: its columns are NULLs, which have their types all the same.
+    # No row of the query is read: its columns are NULLs, which still have their types.
     oids = json.loads(
         str(look.text(f"SELECT array_to_json(ARRAY[{types}])::text FROM (SELECT) AS d LEFT JOIN {source} ON FALSE"))
     )
@@ -217,7 +216,7 @@ def _query_columns(look: Look, source: str) -> tuple[SourceColumn, ...]:
 
 
 def _refuse_other_keys(look: Look, settings: JdbcSettings, key: Sequence[str]) -> None:
-    """Raise JobError unless the `key` columns tell a table's rows apart: there is a unique index of just these."""
+    """Raise JobError unless the `key` columns identify a table's rows: it has a unique index of exactly these."""
     names = ", ".join(literal(name) for name in sorted(key))
     wrong = look.text(_of_table(_UNIQUE, settings, key=f"ARRAY[{names}]::text[]"))
     if wrong == "true":

@@ -1,4 +1,4 @@
-"""How the rows that changed since an earlier look are told from the others: by xmin, or by digests of a view's rows."""
+"""Detects rows that changed since an earlier look: by xmin, or by digests of a view's rows."""
 
 from dataclasses import dataclass
 
@@ -10,16 +10,16 @@ from spark_jobs.sources.postgres.control import Control, is_indexed
 from spark_jobs.sources.postgres.progress import Mark, Progress
 from spark_jobs.sources.postgres.relation import ALL, Relation, Seen, other_shares, written_since
 
-# By 32 bits, which is what rows have, a transaction can't be told from one 2^31 later; others begin while a look lasts.
+# Rows have 32-bit numbers, so a transaction looks like one 2^31 later; others begin while a look lasts.
 _WRAPPED = 2**31 - 2**20
 _INSTANTS = ("timestamptz", "timestamp")
-# As many as Aurora's reader endpoint may stand for.
+# As many standbys as Aurora's reader endpoint may have.
 _STANDBYS = 15
 
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """The rows that changed since a mark, by an SQL condition, and the mark that holds once they are in the lake."""
+    """The rows that changed since a mark, as an SQL condition, and the mark that holds once they are in the lake."""
 
     condition: str
     seen: Seen
@@ -27,7 +27,7 @@ class Found:
 
 
 def decided(settings: JdbcSettings, control: Control) -> Detection:
-    """Return the detection for what is looked at, XMIN or HASH. Raises JobError where the settings' isn't possible."""
+    """Return the detection to use, XMIN or HASH. Raises JobError where the settings' choice isn't possible."""
     wanted = settings.detection
     if wanted is Detection.HASH or (wanted is Detection.AUTO and not control.has_xmin):
         return Detection.HASH
@@ -40,9 +40,9 @@ def decided(settings: JdbcSettings, control: Control) -> Detection:
 
 
 def usable_column(look: Look, relation: Relation, control: Control, log: Log) -> str | None:
-    """Return the column to look by between sweeps; None, with a line to `log`, where that could lose rows or is slow.
+    """Return the column for looks between sweeps; None, with a line to `log`, where that could lose rows or is slow.
 
-    Raises JobError instead of the line where the settings want nothing else.
+    Raises JobError instead of the line if the settings require the column.
     """
     settings = relation.settings
     if settings.column is None or settings.detection not in (Detection.AUTO, Detection.COLUMN):
@@ -74,7 +74,7 @@ def _why_unusable(look: Look, relation: Relation, control: Control, name: str) -
 
 
 def why_anew(mark: Mark | None, control: Control, detection: Detection) -> str | None:
-    """Return why what changed since a mark can't be told, so that all rows are read; None where it can."""
+    """Return why changes since a mark can't be detected, so that all rows are read; None where they can."""
     if mark is None:
         return "the table has no progress"
     if mark.system != control.system:
@@ -94,13 +94,13 @@ def why_anew(mark: Mark | None, control: Control, detection: Detection) -> str |
 
 
 def all_rows(look: Look, relation: Relation, control: Control, detection: Detection, before: Mark | None) -> Mark:
-    """Return the mark that holds once all rows that there are now are in the lake; `before` is the one that held."""
+    """Return the mark that holds once all present rows are in the lake; `before` is the previous mark."""
     digests = None if detection is Detection.XMIN else relation.digests(look)[0]
     return _mark(control, digests, before)
 
 
 def changes(look: Look, relation: Relation, control: Control, before: Mark) -> Found:
-    """Look for what changed since a mark."""
+    """Query what changed since a mark."""
     if before.digests is None:
         target = _mark(control, None, before)
         condition = _written(before, target)
@@ -117,7 +117,7 @@ def changes(look: Look, relation: Relation, control: Control, before: Mark) -> F
 
 
 def condition_of(progress: Progress, relation: Relation) -> str:
-    """Return the condition of what is being read in parts."""
+    """Return the condition of the rows being read in parts."""
     if progress.whole or progress.mark is None or progress.target is None:
         return ALL
     if progress.mark.digests is None or progress.target.digests is None:
@@ -126,14 +126,14 @@ def condition_of(progress: Progress, relation: Relation) -> str:
 
 
 def _written(before: Mark, target: Mark) -> str:
-    """Write the condition of rows that were written since a mark, or whose partition, or table, is another."""
+    """Write the condition of rows written since a mark, or in a new partition or table."""
     return written_since(before.horizon, new_members=sorted({*target.members} - {*before.members}))
 
 
 def _mark(control: Control, digests: str | None, before: Mark | None) -> Mark:
     since = [control.since]
-    # Behind one name there may be several standbys, of which each look may have another. None that runs has gone back,
-    # and all have one primary's numbers; what was restored was started.
+    # One name may stand for several standbys, and each look may reach another one. No running one has gone back, and
+    # all have one primary's numbers; a restored server was started.
     if control.standby and before is not None and before.system == control.system:
         since += [server for server in before.since if server != control.since][: _STANDBYS - 1]
     return Mark(

@@ -1,8 +1,8 @@
-"""The SQL by which PostgreSQL writes a row as the line of JSON that Debezium's flattened event of it would be.
+"""SQL with which PostgreSQL writes a row as the JSON line of Debezium's flattened event.
 
-It asks the catalogue for the columns' types (`catalogue_sql`, `read_columns`) and writes an expression of type text
-from them (`row_sql`), which holds in a session with `SESSION_SETTINGS`: the spelling of values follows those. How each
-type travels is in wire_sql.py, what a type is in contract/column_types/.
+It queries the catalog for the columns' types (`catalogue_sql`, `read_columns`) and writes an expression of type text
+from them (`row_sql`), valid in a session with `SESSION_SETTINGS`: values are spelled accordingly. wire_sql.py has each
+type's encoding, contract/column_types/ the types.
 """
 
 # ruff: noqa: S608  # names and texts are quoted
@@ -17,8 +17,8 @@ from contract.column_types.catalogue import TYPES, ColumnType, column_types
 from contract.column_types.types import carried
 from spark_jobs.sources.postgres.wire_sql import wire_sql
 
-# Besides what the spelling of values needs: a row that a policy hides is an error, no deleted row; and a backslash is
-# itself.
+# Besides the settings for values' spelling: a row that a policy hides is an error, not a deleted row; and a backslash
+# is itself.
 SESSION_SETTINGS = {**SOURCE_SETTINGS, "row_security": "off", "standard_conforming_strings": "on"}
 
 
@@ -32,14 +32,14 @@ class SourceColumn:
 
     @property
     def carried(self) -> Carried | LeftOut:
-        """What becomes of it, or why nothing can."""
+        """How it is carried, or why it can't be."""
         return carried(self.type, self.modifier)
 
 
 def catalogue_sql(schema: str, table: str) -> str:
-    """Write the query of one text, for `read_columns`: what the columns of a table or view are.
+    """Write the query that returns a table's or view's columns in one text, for `read_columns`.
 
-    The text has no columns when there is no such table, or the role may not read any column of it.
+    The text has no columns when the table is missing, or the role may not read any column of it.
     """
     return _catalogue(
         "SELECT a.attnum, a.attname::text, a.atttypid, a.atttypmod"
@@ -68,7 +68,7 @@ def _catalogue(columns: str) -> str:
 
 
 def read_columns(text: str) -> tuple[SourceColumn, ...]:
-    """Return the columns that the catalogue's text describes, in their order."""
+    """Return the columns in the catalog's text, in their order."""
     found = json.loads(text)
     types = column_types(found["types"] or ())
     return tuple(
@@ -77,12 +77,12 @@ def read_columns(text: str) -> tuple[SourceColumn, ...]:
 
 
 def sent(columns: Sequence[SourceColumn], *, leave_out: Collection[str] = ()) -> tuple[SourceColumn, ...]:
-    """Return the columns that events have: those that aren't left out and can be carried."""
+    """Return the columns that events have: those that aren't excluded and can be carried."""
     return tuple(c for c in columns if c.name not in leave_out and isinstance(c.carried, Carried))
 
 
 def not_sent(columns: Sequence[SourceColumn], *, leave_out: Collection[str] = ()) -> dict[str, str]:
-    """Return why columns that nobody left out aren't in events, by their names."""
+    """Return why columns that aren't excluded are missing from events, by their names."""
     kinds = {c.name: c.carried for c in columns if c.name not in leave_out}
     return {name: kind.reason for name, kind in kinds.items() if isinstance(kind, LeftOut)}
 
@@ -92,7 +92,7 @@ def row_sql(
 ) -> str:
     """Write the expression of one row's line: a JSON object in one line, its columns first and then `metadata`.
 
-    `alias` is the table's in the query. A column that can't be carried isn't in it (`sent`).
+    `alias` is the table's in the query. Columns that can't be carried are omitted (`sent`).
     """
     prefix = f"{quoted(alias)}." if alias else ""
     fields = [
@@ -101,17 +101,17 @@ def row_sql(
         if isinstance(kind := column.carried, Carried)
     ]
     fields += [literal(f"{_json(name)}:{_json(value)}") for name, value in (metadata or {}).items()]
-    # An array, since functions take 100 arguments at most.
+    # An array, since functions accept 100 arguments at most.
     return f"concat('{{', array_to_string(ARRAY[{', '.join(fields)}]::text[], ','), '}}')"
 
 
 def quoted(name: str) -> str:
-    """Return a name as SQL has it, whatever is in it."""
+    """Quote any name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """Return a text as SQL has it, in a session that takes backslashes for themselves."""
+    """Quote a text for SQL, in a session where a backslash is itself."""
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -1,4 +1,4 @@
-"""How a connection is made: as whom, by which password, and how the server shows who it is."""
+"""How to connect: user, password, and verification of the server."""
 
 import ipaddress
 import json
@@ -13,7 +13,7 @@ from spark_jobs.options.jdbc_settings import Password, Server
 from spark_jobs.runtime import aws
 
 ReadText = Callable[[str], str]
-# Of the driver: seconds until a connection is there, and until an answer is; it has no limit itself.
+# The driver's timeouts, in seconds, for a connection and for an answer; its default is no limit.
 _CONNECT_S, _BEYOND_STATEMENT_S = 10, 30
 _ONE_CERTIFICATE = "org.postgresql.ssl.SingleCertValidatingFactory"
 _JAVAS_OWN = "org.postgresql.ssl.DefaultJavaSSLFactory"
@@ -23,9 +23,9 @@ _FILES = frozenset(("sslrootcert", "sslcert", "sslkey"))
 
 
 def connection_properties(server: Server, read_text: ReadText) -> dict[str, str]:
-    """Return the driver's properties of a new connection; each reads its secrets again.
+    """Return the driver's properties for a new connection; each reads its secrets again.
 
-    Raises SettingsError for a file or secret that doesn't hold what it should, and what boto3 raises.
+    Raises SettingsError for a file or secret with invalid content, and boto3's errors.
     """
     user, password = _credentials(server, read_text)
     own = {
@@ -44,8 +44,8 @@ def connection_properties(server: Server, read_text: ReadText) -> dict[str, str]
 def tls_properties(server: Server, read_text: ReadText) -> dict[str, str]:
     """Return how the server is verified: in full, by its name and its certificate, unless it is on this machine.
 
-    `sslmode` of the URL or of the driver's own settings counts in its place. Those that name files (`sslrootcert`,
-    `sslcert`, `sslkey`) leave the driver's own way of reading them as it is.
+    `sslmode` in the URL or the driver's own settings takes precedence. Settings that name files (`sslrootcert`,
+    `sslcert`, `sslkey`) keep the driver's own way of reading them.
     """
     given = server.ssl
     wanted = server.ca_file is not None or "sslrootcert" in given
@@ -72,7 +72,7 @@ def _trusted(server: Server, read_text: ReadText) -> dict[str, str]:
 
 
 def unverified(server: Server) -> str | None:
-    """Return a line for the log when the settings let the server be another one, or be read by others."""
+    """Return a log line if the settings allow another server to pose as this one, or others to read the traffic."""
     given = server.ssl.get("sslmode", _STRICT)
     if given.lower() == _STRICT or all(map(is_loopback, server.hosts)):
         return None
@@ -93,7 +93,7 @@ def _root(text: str, path: str) -> dict[str, str]:
     found = _CERTIFICATE.findall(text)
     if not found:
         raise SettingsError(f"{keys.JDBC_CA_FILE}={path}: no certificate (PEM) is in it")
-    if len(found) == 1:  # travels to wherever rows are read, where the file need not be
+    if len(found) == 1:  # sent to the machines that read rows, which may lack the file
         return {"sslfactory": _ONE_CERTIFICATE, "sslfactoryarg": found[0]}
     return {"sslrootcert": path.removeprefix("file://")}
 
@@ -117,9 +117,9 @@ def _password(given: Password, read_text: ReadText) -> str | None:
 
 
 def _of_secret(name: str) -> tuple[str | None, str]:
-    """Return user, where the secret names one, and password: JSON as RDS writes it, or the password alone."""
+    """Return user, if the secret has one, and password: JSON as RDS writes it, or the password alone."""
     try:
-        # An ARN says in which region it is.
+        # An ARN contains its region.
         is_arn = name.startswith("arn:")
         client = (
             aws.client("secretsmanager", region_name=name.split(":")[3]) if is_arn else aws.client("secretsmanager")

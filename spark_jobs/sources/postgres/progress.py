@@ -1,4 +1,4 @@
-"""How far a table has been looked at: the text that its commits carry, JSON as the files' progress is."""
+"""How far a table has been read: the text in its commits, JSON like the files' progress."""
 
 import json
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ _SOURCE = "jdbc"
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What a look saw: what is above it, or differs from it, has changed since.
+    """What a look saw: anything above it, or different from it, has changed since.
 
     `horizon`: transactions below this number were finished. `members`: the table and its partitions, by oid. `digests`:
-    of a view, a text for each share of its keys. `since`: the server that runs; of standbys those that were looked at,
-    the last one first. `low`: microseconds since 1970 from which on the column's values may not have been seen.
+    for a view, a text for each share of its keys. `since`: the running server; for standbys those that were read, the
+    last one first. `low`: microseconds since 1970 from which on the column's values may not have been seen.
     """
 
     system: str
@@ -33,9 +33,9 @@ class Mark:
 class Progress:
     """Where a table's job stands: `mark` is None before the first look at all rows has been completed.
 
-    `target` is the mark that holds when what is being read in parts has been read, up to the key with the digest
-    `after` so far: commits show no values of a key, which may be people's addresses. `read_ms` is the ordering value of
-    the newest commit, `swept_ms` when all rows were looked at last, `rows` how many there were.
+    `target`: the mark that holds once the rows read in parts are complete; so far they are read up to the key with the
+    digest `after`: commits contain no values of a key, which may be people's addresses. `read_ms`: the ordering value
+    of the newest commit; `swept_ms`: when all rows were last read; `rows`: how many there were.
     """
 
     table: str
@@ -56,7 +56,7 @@ class Progress:
 
 
 def read_progress(text: str | None, table: str) -> Progress:
-    """Return the progress of a text; a new one for None.
+    """Return the progress in a text; a new one for None.
 
     Raises SettingsError for a text that isn't this job's, or another table's.
     """
@@ -89,7 +89,7 @@ def read_progress(text: str | None, table: str) -> Progress:
 
 
 def _after(found: str | list[str] | None) -> str | None:
-    # An earlier release's are values, of no row that this release would find: it begins again.
+    # An earlier release stored values, which match no row in this release: it begins again.
     return found if found is None or isinstance(found, str) else ""
 
 
@@ -97,6 +97,6 @@ def _mark(entries: Mapping[str, Any] | None) -> Mark | None:
     if entries is None:
         return None
     since = entries.get("since", ())
-    # An earlier release's is a text, of no server that still runs: all rows are read once.
+    # An earlier release stored a text, which matches no running server: all rows are read once.
     known = (since,) if isinstance(since, str) else tuple(since)
     return Mark(**{**entries, "members": tuple(entries["members"]), "since": known})

@@ -1,4 +1,4 @@
-"""SQL for the rows of one table, view or query: which of them changed, in which parts, what their keys are."""
+"""SQL for the rows of one table, view or query: which of them changed, in which parts, and their keys."""
 
 # ruff: noqa: S608  # names and texts are quoted
 
@@ -10,7 +10,7 @@ from spark_jobs.options.jdbc_settings import JdbcSettings
 from spark_jobs.sources.postgres.access import Look
 from spark_jobs.sources.postgres.event_sql import SourceColumn, literal, quoted, row_sql
 
-# The shares of a view's keys, each of which has a digest, in so many hexadecimal digits.
+# Hexadecimal digits that identify a share of a view's keys; each share has a digest.
 SHARES, DIGITS = 256, 16
 _NO_ROWS = "-" * DIGITS
 ALL = "true"
@@ -19,7 +19,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Seen:
-    """What a look at the rows found: how many there are, how many changed, their size, and a digest of those."""
+    """A look's result: how many rows there are, how many changed, their size, and a digest of those."""
 
     rows: int | None
     changed: int
@@ -29,7 +29,7 @@ class Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class Relation:
-    """What is looked at: the columns that events have of it, and those of its key, which may be known to be one."""
+    """A table, view or query: the columns in its events, and those of its key, which may be known to be unique."""
 
     settings: JdbcSettings
     columns: tuple[SourceColumn, ...]
@@ -45,15 +45,15 @@ class Relation:
         return f"SELECT {row_sql(self.columns, metadata, alias='t')} AS line FROM {self.source} WHERE {condition}"
 
     def select(self, expressions: str, condition: str) -> str:
-        """Write the query of expressions of the rows, whose columns are those of `t`."""
+        """Write the query of expressions over the rows, whose columns are those of `t`."""
         return f"SELECT {expressions} FROM {self.source} WHERE {condition}"
 
     def key_lines(self, condition: str) -> str:
-        """Write the query of lines of the rows' keys, with nothing else in them."""
+        """Write the query of lines with only the rows' keys."""
         return f"SELECT {row_sql(self.key, alias='t')} AS line FROM {self.source} WHERE {condition}"
 
     def seen(self, look: Look, condition: str, rows: int | None = None) -> Seen:
-        """Look at the rows that fulfil a condition; `rows` is how many there are at all."""
+        """Summarize the rows that meet a condition; `rows` is the total number."""
         found = look.text(
             "SELECT json_build_array(count(*), coalesce(sum(octet_length(r)), 0),"
             " coalesce(sum(hashtextextended(r, 0)), 0)::text)::text"
@@ -63,7 +63,7 @@ class Relation:
         return Seen(rows, int(changed), int(size), digest)
 
     def counted(self, look: Look, condition: str) -> tuple[int, int]:
-        """Return how many rows there are, and how many fulfil a condition: a third of what a digest of them takes."""
+        """Return the total number of rows, and how many meet a condition: a third of a digest's cost."""
         found = look.text(
             f"SELECT json_build_array(count(*), count(*) FILTER (WHERE {condition}))::text FROM {self.source}"
         )
@@ -74,7 +74,7 @@ class Relation:
         return int(str(look.text(f"SELECT count(*)::text FROM {self.source}")))
 
     def digests(self, look: Look) -> tuple[str, int]:
-        """Return the digests of all shares of the keys, one after the other, and how many rows there are."""
+        """Return the digests of all shares of the keys, in order, and the number of rows."""
         text = look.text(
             f"WITH found AS (SELECT share, count(*) AS n, left(md5(concat_ws(' ', count(*), sum(h))), {DIGITS}) AS d"
             f" FROM (SELECT {self._share()} AS share, hashtextextended({self._row()}, 0) AS h FROM {self.source}) AS q"
@@ -92,8 +92,8 @@ class Relation:
     def parts(self, look: Look, condition: str, after: Key | None, *, most: int, readers: int) -> tuple[int, list[Key]]:
         """Divide the next `most` rows behind a key among readers.
 
-        Returns how many rows these are, and the last key of each part but the last; of that, too, when there are
-        `most`, since more may follow. A row of a view whose key is null comes after no key, and is in no part.
+        Returns the number of these rows, and the last key of each part but the last; the last part's, too, when there
+        are `most`, since more may follow. A row of a view whose key is null comes after no key, and is in no part.
         """
         step = max(-(-most // readers), 1)
         order = ", ".join(map(_of, self.key))
@@ -110,11 +110,11 @@ class Relation:
         return int(count), [tuple(bound) for bound in bounds or ()]
 
     def digest(self, look: Look, key: Key) -> str:
-        """Return what progress calls a key."""
+        """Return a key's name in the progress."""
         return str(look.text(f"SELECT hashtextextended(ROW({self._values(key)})::text, 0)::text"))
 
     def key_of(self, look: Look, digest: str) -> Key | None:
-        """Return the first key with a digest, by a look at all of them; None where no row has it."""
+        """Return the first key with a digest, by scanning all keys; None if no row has it."""
         texts = ", ".join(f"concat({_of(column)})" for column in self.key)
         text = look.text(
             f"SELECT json_build_array({texts})::text FROM {self.source}"
@@ -146,25 +146,26 @@ class Relation:
 
 
 def source_of(settings: JdbcSettings) -> str:
-    """Write what stands behind FROM: a table, a view or a query."""
+    """Write the FROM clause's source: a table, a view or a query."""
     if settings.query is not None:
         return f"({settings.query.rstrip().rstrip(';')}\n) AS t"
     return f"{quoted(settings.schema)}.{quoted(settings.table)} AS t"
 
 
 def written_since(horizon: int, *, new_members: Sequence[int] = ()) -> str:
-    """Write the condition of rows that a transaction wrote which an earlier look's snapshot couldn't see.
+    """Write the condition of rows written by a transaction that an earlier look's snapshot couldn't see.
 
-    What commits after that look has a number from its horizon on, subtransactions included. PostgreSQL's own way to ask
-    for that, pg_visible_in_snapshot(xmin, …), doesn't know the numbers of subtransactions (docs/decisions/0090).
+    Transactions that commit after that look have numbers from its horizon on, subtransactions included. PostgreSQL's
+    own function for this, pg_visible_in_snapshot(xmin, …), doesn't know the numbers of subtransactions
+    (docs/decisions/0090).
     """
     written = f"age(t.xmin) <= age('{horizon % 2**32}'::xid)"
-    # What a partition was filled with before it was attached, or a table before it was given its name.
+    # Rows of a partition from before it was attached, or of a table from before it was renamed.
     return f"({written} OR t.tableoid IN ({', '.join(map(str, new_members))}))" if new_members else written
 
 
 def stamped_since(column: str, micros: int) -> str:
-    """Write the condition of rows whose column is not before an instant, in microseconds since 1970."""
+    """Write the condition of rows whose column isn't before an instant, in microseconds since 1970."""
     return f"t.{quoted(column)} >= TIMESTAMPTZ 'epoch' + {micros} * INTERVAL '1 microsecond'"
 
 

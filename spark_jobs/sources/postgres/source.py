@@ -18,17 +18,17 @@ from spark_jobs.sources.postgres.control import IDENTITIES, OLDEST, Control, des
 from spark_jobs.sources.postgres.progress import Progress, read_progress
 from spark_jobs.sources.postgres.relation import ALL, Key, Relation, Seen, stamped_since
 
-# A sweep takes no more than this share of the time: a large table is looked at less often.
+# A sweep takes no more than this share of the time: larger tables are scanned less often.
 _SHARE = 0.1
-# Rows that one reader takes as fast as several would.
+# Below this many rows, one reader is as fast as several.
 _FOR_ONE = 20_000
-# What a service answers that keeps to itself which cluster it is.
+# The answer of a service that hides its cluster's identity.
 _KEPT_BACK = ("42", "0A", "55")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Sight:
-    """What a look is at, and how far the lake's table has come."""
+    """A look's subject, and how far the lake's table has come."""
 
     look: Look
     relation: Relation
@@ -38,7 +38,7 @@ class _Sight:
 
 
 class Jdbc:
-    """Looks for what changed in one table; between two commits it knows more than the lake's progress says."""
+    """Finds changes in one table; between two commits it knows more than the lake's progress says."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Jdbc:
         clock: Callable[[], float] = time.time,
         elapsed: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`key` are the key's columns by the source's names, `newest_ms` says the highest __read_ms in the lake."""
+        """`key` are the key's columns by the source's names, `newest_ms` returns the highest __read_ms in the lake."""
         self._spark = spark
         self._settings = settings
         self._database = database
@@ -73,14 +73,14 @@ class Jdbc:
         self._anew: str | None = None
         self._horizon = (-1, 0.0)
         self._next_sweep = 0.0
-        # When the last look at all rows began that the lake has all of, by the clock in milliseconds.
+        # Start of the last look at all rows whose result the lake has completely, by the clock in milliseconds.
         self.looked_ms: int | None = None
-        # The progress of what a look at all rows has brought, and when that look began.
+        # The progress after a look at all rows, and when that look began.
         self._brought: tuple[str, int] | None = None
         self._forget()
 
     def next_batch(self, checkpoint: str | None) -> JdbcBatch | None:
-        """Return what changed since `checkpoint`; None when nothing did, or no look is due."""
+        """Return the changes since `checkpoint`; None when there are none, or no look is due."""
         self._close()
         self._take_in(checkpoint)
         progress = self._known(checkpoint)
@@ -97,17 +97,17 @@ class Jdbc:
             self._close()
             self.looked_ms = began_ms if sweeps else self.looked_ms
         elif batch.complete and progress.after is None:
-            # Where it is the last of several parts, what changed in the others since they were read is still to come.
+            # After the last of several parts, changes in the others since they were read are still to come.
             self._brought = (batch.checkpoint, began_ms)
         return batch
 
     def _look(
         self, checkpoint: str | None, progress: Progress, *, sweeps: bool, again: bool = False
     ) -> tuple[float, int, JdbcBatch | None]:
-        """Return when a look began and what it found; `again` says that the one before came upon a table's change.
+        """Return when a look began and what it found; `again`: the previous one hit a change of the table.
 
-        What it reads may wait for a lock and be another table then: one that ALTER TABLE rewrote has no rows for
-        older snapshots, and a column that the catalogue had is gone.
+        A look may wait for a lock and then read a changed table: one that ALTER TABLE rewrote has no rows for older
+        snapshots, and a column in the catalog's description may be gone.
         """
         self._open = look = self._database.look(OLDEST if self._settings.column else None)
         # Don't count the wait for a connection.
@@ -125,7 +125,7 @@ class Jdbc:
         return self._look(checkpoint, progress, sweeps=sweeps, again=True)
 
     def _take_in(self, checkpoint: str | None) -> None:
-        """Note that the lake has all of the look before, when its progress is the lake's."""
+        """Note that the lake has the previous look completely, if its progress is the lake's."""
         if self._brought is not None and self._brought[0] == checkpoint:
             self.looked_ms = self._brought[1]
         self._brought = None
@@ -136,7 +136,7 @@ class Jdbc:
 
     @property
     def horizon_age_seconds(self) -> float:
-        """How long one transaction has kept the horizon where it is: what is written since is read at each sweep."""
+        """How long one transaction has held the horizon back: rows written since then are read at each sweep."""
         return self._elapsed() - self._horizon[1] if self._horizon[1] else 0.0
 
     def _forget(self) -> None:
@@ -145,7 +145,7 @@ class Jdbc:
         self._next_sweep = 0.0
         self._swept: tuple[str, Seen] | None = None
         self._stamped: Seen | None = None
-        # Rows in the lake, while its keys are known to be the source's.
+        # Rows in the lake, as long as its keys are known to be the source's.
         self._lake_rows: int | None = None
 
     def _close(self, *, broken: bool = False) -> None:
@@ -157,11 +157,11 @@ class Jdbc:
         if self._ahead is not None and self._ahead[0] == checkpoint:
             return self._ahead[1]
         progress = read_progress(checkpoint, self._settings.name)
-        # Without progress, as when it is ignored, the clock may be behind that by which the lake's rows were read.
+        # Without progress, as when it is ignored, the clock may be behind the read times of the lake's rows.
         return progress if checkpoint is not None else replace(progress, read_ms=self._newest_ms() or 0)
 
     def _identified(self) -> str:
-        """Return the SQL by which the database says which cluster it is."""
+        """Return the SQL for the cluster's identity."""
         first, otherwise = IDENTITIES
         try:
             self._database.look(f"SELECT {first}").close()
@@ -206,7 +206,7 @@ class Jdbc:
         return self._batch(at, found.condition, seen, self._completed(progress, seen.rows), complete=True)
 
     def _by_column(self, at: _Sight) -> JdbcBatch | None:
-        """Look at the rows whose column says that they changed; whatever it misses the next sweep finds."""
+        """Find the rows that changed according to their column; the next sweep finds those that it misses."""
         mark, low = at.progress.mark, at.control.oldest_micros
         if self._column is None or mark is None or mark.low is None or low is None:
             return None
@@ -218,7 +218,7 @@ class Jdbc:
         if not seen.changed or seen == self._stamped or seen.changed > self._settings.max_rows:
             self._ahead = (at.checkpoint, following)
             return None
-        # What this brings and the next sweep doesn't see any more must not pass for nothing.
+        # Rows that this brings and the next sweep no longer sees must not be ignored.
         following = replace(following, read_ms=self._read_ms(at.progress), rows=None)
         return self._batch(at, condition, seen, following, complete=False)
 
@@ -244,7 +244,7 @@ class Jdbc:
         return self._batch(at, condition, Seen(rows, count, size, ""), following, parts=parts, complete=count < most)
 
     def _reached(self, look: Look, relation: Relation, progress: Progress) -> Key | None:
-        """Return the key up to which all has been read; None at the beginning, or where nobody knows any more."""
+        """Return the key up to which all has been read; None at the beginning, or where it is no longer known."""
         if progress.after is None or progress.after == self._last[0]:
             return self._last[1] if progress.after else None
         found = relation.key_of(look, progress.after)
@@ -279,7 +279,7 @@ class Jdbc:
         )
 
     def _parts(self, at: _Sight, condition: str, count: int) -> Sequence[Part]:
-        """Divide the rows of a condition among readers, where there are enough of them."""
+        """Divide the rows of a condition among readers, if there are enough."""
         if count <= _FOR_ONE:
             return [Part()]
         bounds = at.relation.parts(at.look, condition, None, most=count, readers=self._settings.readers)[1]
@@ -288,12 +288,12 @@ class Jdbc:
     def _settled(
         self, found: tuple[str, Seen], lake_rows: int | None, missing: int, *, complete: bool, whole: bool
     ) -> None:
-        """Take in what has become of a batch: how many rows the lake has, and of the source's how many it lacks."""
+        """Note a batch's outcome: how many rows the lake has, and how many of the source's it lacks."""
         self._lake_rows = lake_rows
         if not complete:
             self._stamped, self._swept = found[1], None
             return
-        # What outgrew its count is looked at again.
+        # A table that outgrew its count is checked again.
         self._swept = found if missing >= 0 else None
         if missing != self._missing:
             self._explain(missing, whole=whole)
@@ -303,7 +303,7 @@ class Jdbc:
         name = self._settings.name
         if missing < 0:
             self._log(f"{name}: {-missing} rows came while others were read: a foreign table or a function is in it")
-        # What all rows were just read of can't be missing for any other reason than that it didn't fit.
+        # Right after all rows were read, missing rows can only be ones that don't fit.
         elif missing and whole:
             self._log(f"{name}: {missing} of its rows don't fit, or have no key, and aren't in the lake")
         elif missing:
@@ -323,7 +323,7 @@ class Jdbc:
         )
 
     def _described(self, look: Look, control: Control) -> Relation:
-        """Return what is looked at, asking the catalogue again when it is another than at the last look."""
+        """Return the table's description, querying the catalog again when the table differs from the last look."""
         known = (control.shape, control.kind, control.foreign, control.standby, control.members, control.indexes)
         if self._relation is not None and self._described_as == known:
             return self._relation
@@ -335,7 +335,7 @@ class Jdbc:
         return relation
 
     def _watch(self, control: Control) -> None:
-        """Note since when one transaction has kept the horizon where it is."""
+        """Note since when one transaction has held the horizon back."""
         if control.horizon >= control.next_transaction:
             self._horizon = (control.horizon, 0.0)
         elif not self._horizon[1] or control.horizon != self._horizon[0]:

@@ -15,18 +15,18 @@ from spark_jobs.sources.postgres.event_sql import SourceColumn, catalogue_sql, r
 
 
 class SourceTypes:
-    """Knows what becomes of a source's columns: by a batch that was queried, or by asking the catalogue."""
+    """Knows the lake's types of a source's columns: from a queried batch, or by querying the catalog."""
 
     def __init__(self, spark: SparkSession, settings: Settings, databases: Databases | None, *, log: Log) -> None:
-        """`databases` are those of the application; without any there is one for this table."""
+        """`databases` are the application's; without any this table has its own."""
         self._settings = settings
         self._databases = databases or Databases(spark, log=log)
         self._log = log
 
     def of(self, batch: Batch, fields: Collection[str]) -> Mapping[str, Carried]:
-        """Return what becomes of a batch's new `fields`, without those whose types have to be guessed.
+        """Return the lake's types for a batch's new `fields`, without those whose types have to be guessed.
 
-        Raises UndescribedError where neither may be: the schema file has to describe them first.
+        Raises UndescribedError where neither is allowed: the schema file has to describe them first.
         """
         if isinstance(batch, JdbcBatch):
             columns: Sequence[SourceColumn] = batch.relation.columns

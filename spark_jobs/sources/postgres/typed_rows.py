@@ -1,7 +1,7 @@
-"""Rows whose columns are of simple types, read as such: a large batch needn't be written as JSON and parsed again.
+"""Rows whose columns have simple types, read as such: a large batch needn't be written as JSON and parsed again.
 
-What becomes of a value is the same either way. Values that few rows have, and that need a closer look, are told from
-the others in the database (`odd`): a batch with one of them is read as lines, all of it.
+The values come out the same either way. The database marks rare values that need a closer look (`odd`): a batch with
+one of them is read entirely as lines.
 """
 
 import json
@@ -23,13 +23,13 @@ from spark_jobs.decoding.schema import Column
 from spark_jobs.sources.postgres.event_sql import SourceColumn, literal, quoted
 
 ODD = "odd"
-# What has an era, more than four digits in its year, or is infinite is odd.
+# A value with an era, more than four digits in its year, or infinity is odd.
 _FIRST_DAY, _BEYOND = "0001-01-01", "10000-01-01"
 
 
 @dataclass(frozen=True)
 class ColumnTransfer:
-    """How values travel: SQL for the database, what makes the lake's of it, and SQL that tells what is odd."""
+    """How values travel: SQL for the database, the conversion to the lake's value, and SQL that marks odd values."""
 
     sql: str
     convert: Callable[[Expression, T.DataType], Expression]
@@ -56,7 +56,7 @@ _INSTANT = ColumnTransfer(f"CASE WHEN {_WITHIN} THEN {canonical.MICROS}::bigint 
 _WAYS: Mapping[str, ColumnTransfer] = {
     **dict.fromkeys(("int2", "int4", "int8", "float4", "float8", "bool"), _AS_IT_IS),
     **dict.fromkeys(("text", "varchar"), _TEXT),
-    # A cast to text would take its padding away.
+    # A cast to text would remove its padding.
     "bpchar": ColumnTransfer("CASE WHEN {c} IS NOT NULL THEN concat({c}) END", _cast, _TEXT.odd),
     "uuid": ColumnTransfer("{c}::text", _cast),
     "numeric": ColumnTransfer("{c}::text", _cast, "{c} = 'NaN'"),
@@ -64,7 +64,7 @@ _WAYS: Mapping[str, ColumnTransfer] = {
     "timestamp": _INSTANT,
     "timestamptz": _INSTANT,
 }
-# Keys in which nothing is odd that a row in the lake could have.
+# Key types without odd values that a row in the lake could have.
 _PLAIN_KEYS = ("int2", "int4", "int8", "bool", "text", "varchar", "bpchar", "uuid")
 
 
@@ -76,7 +76,7 @@ class TypedRows:
     row: Expression
 
     def of(self, frame: DataFrame, origin: str) -> DataFrame:
-        """Return decoded events (decode.Decoder) of what `select` found; `reason` says where one is odd."""
+        """Return decoded events (decode.Decoder) from the result of `select`; `reason` marks an odd one."""
         nothing = wire.no_names()
         return frame.select(
             F.lit(origin).alias("origin"),
@@ -98,7 +98,7 @@ def typed_rows(
 ) -> TypedRows | None:
     """Return how rows of `sent` columns become rows of the lake's `columns`; None where they have to be lines.
 
-    `key` are the source's names of its key, `metadata` the fields that each event has besides.
+    `key`: the source's names of its key; `metadata`: the fields that each event has besides.
     """
     lake = {column.source: column for column in columns}
     ways = {column.name: _way(column, lake.get(column.name)) for column in sent}
@@ -113,7 +113,7 @@ def typed_rows(
         select.append(f"{way.sql.replace('{c}', name)} AS v{len(select)}")
         odd += [way.odd.replace("{c}", name)] if way.odd else []
         odd += [f"{name} IS NULL", f"concat({name}) = ''"] if column.name in key else []
-    # All of a row's columns may be null, as those of a line may.
+    # All of a row's columns may be null, like those of a line.
     values |= {name: F.when(~F.col(ODD), F.lit(value)) for name, value in metadata.items()}
     row = F.struct(*(values.get(c.source, F.lit(None)).cast(c.stored).alias(c.name) for c in columns))
     is_odd = f"coalesce({' OR '.join(odd)}, false)" if odd else "false"
@@ -121,7 +121,7 @@ def typed_rows(
 
 
 def typed_keys(columns: Mapping[str, Column], key: Sequence[SourceColumn]) -> tuple[str, list[Expression]] | None:
-    """Return SQL for a key's columns, and what makes the lake's of them; None where they have to be lines.
+    """Return SQL for a key's columns, and their conversion to the lake's; None where they have to be lines.
 
     `columns` are the lake's, by the source's names.
     """
@@ -138,7 +138,7 @@ def typed_keys(columns: Mapping[str, Column], key: Sequence[SourceColumn]) -> tu
 
 
 def _way(column: SourceColumn, lake: Column | None) -> ColumnTransfer | None:
-    """Return how a column travels; None when it has no such way, or the lake's isn't what its type becomes."""
+    """Return how a column travels; None when it can't travel typed, or the lake's type differs from its own."""
     kind = column.carried
     is_known = column.type.schema == "pg_catalog" and column.type.name in _WAYS
     if lake is None or not is_known or not isinstance(kind, Carried) or lake.name == SPECIALS_COLUMN:

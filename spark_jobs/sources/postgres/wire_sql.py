@@ -1,7 +1,7 @@
-"""PostgreSQL's expression for each type's JSON, as Debezium's events have it (docs/reference/types.md, "In events").
+"""PostgreSQL's expression for each type's JSON, as in Debezium's events (docs/reference/types.md, "In events").
 
-Where Debezium is wrong and the lake's type can hold what is right, it is right here: a date BC keeps its era, a timetz
-with seconds in its offset and an interval of any length are taken. A timetz is in UTC, as ever: the lake's column is.
+Where Debezium is wrong and the lake's type can hold the right value, this is right: a date BC keeps its era; a timetz
+with seconds in its offset and an interval of any length are accepted. A timetz is in UTC, like the lake's column.
 """
 
 # ruff: noqa: S608  # put together from expressions that stand here and in contract/
@@ -16,13 +16,13 @@ from contract.column_types.carried import AvroType, Carried
 from contract.special_values import INFINITE_DAYS, INFINITE_MICROS, NOT_NUMBERS
 
 NULL = "null"
-# What the decoder takes for an array that isn't one of one dimension: it says so, and sets the event aside.
+# The decoder rejects this as an array that hasn't one dimension, and sets the event aside.
 _SPOILED = '["[[Several@0"]'
 
 
 def wire_sql(type_: Carried, column: str) -> str:
-    """Write the JSON of a column (its SQL), never NULL; it holds in a session with canonical.SOURCE_SETTINGS."""
-    # `IS NOT NULL` would ask about each field of a composite.
+    """Write the JSON of a column (its SQL), never NULL; valid in a session with canonical.SOURCE_SETTINGS."""
+    # `IS NOT NULL` would check each field of a composite.
     return f"CASE WHEN {column} IS DISTINCT FROM NULL THEN {_value(type_.avro, type_.spelling, column)} ELSE 'null' END"
 
 
@@ -30,7 +30,7 @@ def _value(avro: AvroType, spelling: Spelling, value: str) -> str:
     """Write the JSON of a value that isn't NULL."""
     attributes: Mapping[str, Any] = avro if isinstance(avro, Mapping) else {"type": avro}
     if attributes["type"] == "array":
-        # Extensions' vectors, which aren't arrays to PostgreSQL, have a name.
+        # Extensions' vectors, which aren't arrays to PostgreSQL, are known by name.
         return _array(attributes["items"][1], f"{value}::real[]" if "connect.name" in attributes else value)
     if attributes.get("logicalType") == "decimal":
         return _number(f"{value}::numeric::text")
@@ -65,7 +65,7 @@ def _text(expression: str) -> str:
 
 
 def _as_text(value: str) -> str:
-    # concat() writes a value by its type's own output function; a cast to text may differ (inet).
+    # concat() writes a value with its type's own output function; a cast to text may differ (inet).
     return _text(f"concat({value})")
 
 
@@ -79,13 +79,13 @@ def _base64(expression: str) -> str:
 
 
 def _number(text: str) -> str:
-    """Write a numeric's text as a JSON text, with Debezium's names of what is no number."""
+    """Write a numeric's text as a JSON text, with Debezium's names for values that are no number."""
     cases = " ".join(f"WHEN '{meant}' THEN '{sent}'" for sent, meant in NOT_NUMBERS.items())
     return _quoted(f"CASE {text} {cases} ELSE {text} END")
 
 
 def _float(text: str) -> str:
-    """Write a float: a whole number with a fraction, for JSON's -0 is 0, and what is no number as a text."""
+    """Write a float: a whole number with a fraction, since JSON's -0 is 0; a value that is no number as a text."""
     return (
         f"CASE WHEN {text} ~ '^-?[0-9]+$' THEN {text} || '.0' WHEN {text} ~ '[fN]' THEN {_quoted(text)} ELSE {text} END"
     )
@@ -109,7 +109,7 @@ def _millis(value: str) -> str:
 
 
 def _zoned_timestamp(value: str) -> str:
-    """Write an instant in UTC as ISO 8601 does: the year before 1 is 0, and years of five digits have a sign."""
+    """Write an instant in UTC in ISO 8601: the year before 1 is 0, and years of five digits have a sign."""
     year = f"extract(year FROM {value})"
     number = (
         f"CASE WHEN {year} > 9999 THEN '+' || {year} WHEN {year} > 0 THEN lpad({year}::text, 4, '0')"
@@ -162,10 +162,10 @@ def _circle(value: str) -> str:
 
 
 def _array(items: AvroType, value: str) -> str:
-    """Write an array element by element, each as a column of its type would be."""
+    """Write an array element by element, each like a column of its type."""
     element = _value(items, canonical.INTEGER, "e")
     elements = f"string_agg(CASE WHEN e IS DISTINCT FROM NULL THEN {element} ELSE 'null' END, ',' ORDER BY n)"
-    # Within FROM, unnest would take composites apart.
+    # Within FROM, unnest would split composites.
     rows = f"(SELECT unnest({value}) AS e, generate_subscripts({value}, 1) AS n) AS u"
     return (
         f"CASE WHEN array_ndims({value}) > 1 THEN '{_SPOILED}' ELSE"
@@ -174,7 +174,7 @@ def _array(items: AvroType, value: str) -> str:
 
 
 _BITS = "io.debezium.data.Bits"
-# Events have these as the canonical spelling has them.
+# Events have these in their canonical spelling.
 _SPELLED = ("io.debezium.time.Interval", HSTORE)
 _WKB = ("io.debezium.data.geometry.Point", "io.debezium.data.geometry.Geometry")
 _BY_MEANING: Mapping[str, Callable[[str], str]] = {
