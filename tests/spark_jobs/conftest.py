@@ -1,4 +1,4 @@
-"""One Spark session with Hudi for all integration tests of the job, and what they start from."""
+"""One Spark session with Hudi for all integration tests of the job, and their starting points."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ from tests.spark_jobs.programs import JobRun
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """pyspark leaves the closing of the socket that `collect` reads from to the garbage collector."""
+    """pyspark leaves closing the socket that `collect` reads from to the garbage collector."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
@@ -40,7 +40,7 @@ def glue_endpoint() -> Iterator[str]:
 
 @pytest.fixture
 def empty_glue(glue_endpoint: str) -> str:
-    """The same Glue without the lake's database, whichever test has made it before."""
+    """The same Glue without the lake's database, which an earlier test may have created."""
     client = glue_client(glue_endpoint)
     with contextlib.suppress(client.exceptions.EntityNotFoundException):
         client.delete_database(Name="datalake")
@@ -48,9 +48,9 @@ def empty_glue(glue_endpoint: str) -> str:
 
 
 class SharedDecoders:
-    """Makes decoders, each once: a decoder is what it is made of, and most tests' tables have the same columns.
+    """Creates each decoder once: it depends only on its arguments, and most tests' tables have the same columns.
 
-    To build one's expressions takes Python and the JVM a sixth of the CPU of a small batch.
+    Building a decoder's expressions takes Python and the JVM a sixth of the CPU of a small batch.
     """
 
     def __init__(self) -> None:
@@ -68,9 +68,9 @@ class SharedDecoders:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory, glue_endpoint: str) -> Iterator[SparkSession]:
-    """A session on two cores, set up as the job sets up its own."""
+    """A session on two cores, set up like the job's own."""
     scratch = tmp_path_factory.mktemp("spark")
-    # Room for what a batch leaves behind: in the heap that Java begins with it collects every other batch.
+    # Room for a batch's garbage: with Java's initial heap it collects every other batch.
     heap = ["-Xms1g", "-Xmn512m"]
     flags = " ".join([*spark_flags(), *class_archive.flags(), *heap, f"-Dderby.system.home={scratch}"])
     submit = {
@@ -107,7 +107,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, glue_endpoint: str) -> Itera
 
 @pytest.fixture(scope="session")
 def java_options(tmp_path_factory: pytest.TempPathFactory, glue_endpoint: str) -> list[str]:
-    """What a job's JVM starts faster by: the archive of its classes, made first where none fits."""
+    """Options for a faster start of a job's JVM: the archive of its classes, created first if none fits."""
     programs.make_class_archive(tmp_path_factory.mktemp("classes"), glue_endpoint)
     return class_archive.flags()
 

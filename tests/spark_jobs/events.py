@@ -1,4 +1,4 @@
-"""Events as Debezium sends them, where the project's files are, and AWS as moto stands in for it."""
+"""Events in Debezium's form, the project's files, and AWS as moto simulates it."""
 
 import json
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ CONF = ROOT / "spark_jobs" / "conf"
 SCHEMA = ROOT / "pipelines" / "orders" / "cdc_events.avsc"
 EVENTS = ROOT / "tests" / "events"
 TOPIC = "demo.datalake.cdc_events"
-# What the jobs of tables without partitions have in common: two buckets, and as few files as can be.
+# Settings of tables without partitions: two buckets, and as few files as possible.
 SHARED = dict(properties.load(str(CONF / "cdc_events.properties"), lambda path: Path(path).read_text()))
 
 Event = dict[str, Any]
 
 
 def event(order_id: int, lsn: int, op: str = "u", **fields: Any) -> Event:
-    """A change event of the shape that Debezium gives it (tests/events)."""
+    """A change event in Debezium's form (tests/events)."""
     return {
         "order_id": order_id,
         "customer_id": "VINET",
@@ -50,7 +50,7 @@ def event(order_id: int, lsn: int, op: str = "u", **fields: Any) -> Event:
 
 
 def captured(case: str) -> list[str]:
-    """The values of a captured case, as they were on the topic."""
+    """The values of a captured case, as on the topic."""
     return (EVENTS / f"{case}.jsonl").read_text().splitlines()
 
 
@@ -66,7 +66,7 @@ def frame_of(spark: SparkSession, texts: Sequence[str]) -> DataFrame:
 
 
 def aws_environment(glue_endpoint: str) -> dict[str, str]:
-    """What AWS's clients need to talk to moto."""
+    """The environment with which AWS's clients use moto."""
     keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true"}
     return keys | {"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL_GLUE": glue_endpoint}
 
@@ -78,7 +78,7 @@ def glue_client(endpoint: str) -> "GlueClient":
 
 
 def glue_table(endpoint: str) -> dict[str, Any]:
-    """The lake's table as Glue has it, with its partitions' values."""
+    """The lake's table in Glue, with its partitions' values."""
     client = glue_client(endpoint)
     table: dict[str, Any] = dict(client.get_table(DatabaseName="datalake", Name="cdc_events")["Table"])
     pages = client.get_paginator("get_partitions").paginate(DatabaseName="datalake", TableName="cdc_events")

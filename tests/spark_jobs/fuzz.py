@@ -1,6 +1,6 @@
-"""Random histories, new ones in each run: a few, or as many as end in FUZZ_MINUTES (`./lake dev test fuzz`).
+"""Random histories, new ones in each run: a few, or as many as fit in FUZZ_MINUTES (`./lake dev test fuzz`).
 
-A failure's output has the number that brings the same ones again as FUZZ_SEED.
+A failure's output has the number that repeats it as FUZZ_SEED.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from spark_jobs.table.hudi_table import HudiTable
 from tests.cases import chance
 
 MINUTES = float(os.environ.get("FUZZ_MINUTES", "0"))
-# How many tests share the minutes.
+# Number of tests that share the minutes.
 CASES = 6
 # Hudi runs it between the last data file and the commit's own.
 _REFUSING_VALIDATOR = {
@@ -41,7 +41,7 @@ def failing_commits() -> Iterator[None]:
 
 @contextmanager
 def interrupted(spark: SparkSession, after_s: float) -> Iterator[None]:
-    """Fail whatever Spark does from a moment on, as a kill leaves it: what of a write is done then stays."""
+    """Fail every call of Spark from a moment on, like a kill: work already done stays."""
     over = threading.Event()
 
     def cancel() -> None:
@@ -62,7 +62,7 @@ def interrupted(spark: SparkSession, after_s: float) -> Iterator[None]:
 def try_histories(
     histories: st.SearchStrategy[T], run: Callable[[T], None], title: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Run histories, each of which must end as it should; what fails is printed as small as Hypothesis can make it.
+    """Run histories, each of which must succeed; prints a failing one as small as Hypothesis can make it.
 
     `./lake dev test fuzz` shows how many there were.
     """
@@ -81,7 +81,7 @@ def try_histories(
     def ends_as_it_should(history: T) -> None:
         nonlocal histories_run, examples
         examples += 1
-        # The first that Hypothesis draws is the simplest there is.
+        # Hypothesis draws the simplest one first.
         if examples > 1 and not (MINUTES and time.monotonic() > until):
             run(history)
             histories_run += 1

@@ -25,7 +25,7 @@ def without_hudis(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rows_of(table_path: Path) -> list[dict[str, Any]]:
-    """A table's rows as hudi-rs reads them, for a tenth of what Spark takes; without Hudi's own columns."""
+    """A table's rows as hudi-rs reads them, at a tenth of Spark's cost; without Hudi's own columns."""
     batches = HudiTableBuilder.from_base_uri(str(table_path)).build().read()
     # Files from before a column came lack it.
     tables = [pyarrow.Table.from_batches([batch]) for batch in batches]
@@ -41,7 +41,7 @@ def has_cached(spark: SparkSession) -> bool:
 
 @dataclass
 class IngestedTable:
-    """A table and the job's settings, which keeps it in the test's own session; `extra` are further properties."""
+    """A table and its job's settings, run in the test's own session; `extra` are further properties."""
 
     NAME: ClassVar[str] = "cdc_events"
     OWN: ClassVar[Sequence[str]] = ()
@@ -77,14 +77,14 @@ class IngestedTable:
         return job
 
     def stored(self, *, by_spark: bool = False) -> list[dict[str, Any]]:
-        """The table's rows without Hudi's own columns; by Spark where it is asked for, or logs have to be merged."""
+        """The table's rows without Hudi's own columns; read by Spark on request, or if logs have to be merged."""
         if not by_spark and "MERGE_ON_READ" not in self.arguments:
             return rows_of(self.table_path)
         found = self.spark.read.format("hudi").load(str(self.table_path)).collect()
         return [without_hudis(row.asDict()) for row in found]
 
     def commits(self) -> int:
-        """How many completed commits the timeline has."""
+        """Number of completed commits in the timeline."""
         names = [path.name for path in (self.table_path / ".hoodie").glob("[0-9]*")]
         return sum(name.endswith((".commit", ".deltacommit")) for name in names)
 

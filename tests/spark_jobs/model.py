@@ -1,6 +1,6 @@
-"""What a table must hold, in plain Python: the job's promises without Spark, Hudi or any of the job's code.
+"""A table's required content, in plain Python: the job's promises without Spark, Hudi or any of the job's code.
 
-An event is an `Entry`; a model takes in what one commit takes in, in the source's order.
+An event is an `Entry`; a model applies one commit's entries in the source's order.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class Entry:
 
 @dataclass
 class Model:
-    """A table's rows by key, each with its `lsn`, the remembered deletes, and how many lines were set aside."""
+    """A table's rows by key, each with its `lsn`, the remembered deletes, and the number of quarantined lines."""
 
     remembered: int
     max_new_columns: int
@@ -39,7 +39,7 @@ class Model:
     quarantined: int = 0
 
     def commit(self, entries: Sequence[Entry]) -> None:
-        """Take in the lines of one commit, in the order of their positions in the source."""
+        """Apply the lines of one commit, in the order of their positions in the source."""
         fitting = self._fitting(entries)
         deleted = {}
         for key in {entry.key for entry in fitting}:
@@ -55,7 +55,7 @@ class Model:
         self.deletes = dict(newest_first[: self.remembered])
 
     def _fitting(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Grow the columns by the new fields' usable names and set aside what has others."""
+        """Add columns for the new fields' usable names; quarantine entries with others."""
         good = [entry for entry in entries if entry.bad is None]
         sets = {tuple(sorted(map(str.swapcase, {*entry.added} - {*self.columns}))) for entry in good}
         for swapped in sorted(sets):
@@ -68,12 +68,12 @@ class Model:
         return fitting
 
     def _usable(self, names: Sequence[str]) -> bool:
-        """Tell whether the names can all become columns: the lake may call none of them as it calls another."""
+        """Check whether all names can become columns: no two may have the same lake name."""
         taken = [lake_name(name) for name in (*VARIED, "order_id", *self.columns, *names)]
         return len(set(taken)) == len(taken)
 
     def _newest(self, key: int, events: list[Entry]) -> Entry | None:
-        """Return the newest event that can be written, its placeholders filled; set aside what is newer and can't."""
+        """Return the newest event that can be written, its placeholders filled; quarantine newer ones that can't."""
         stored = self.rows.get(key)
         known: dict[str, Any] = {}
         pending = stored

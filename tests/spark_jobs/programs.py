@@ -1,4 +1,4 @@
-"""The job's programs by spark-submit: one table's, and that of many tables, with the folder in which they run."""
+"""The job's programs through spark-submit: one table's, and many tables', with their working folder."""
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ class Submitted:
     """One spark-submit process, its output in files."""
 
     def __init__(self, folder: Path, argv: Sequence[str], environment: Mapping[str, str]) -> None:
-        # Spark's launcher sends what Python writes to standard error to standard output.
+        # Spark's launcher sends Python's standard error to standard output.
         self.output = folder / f"out{time.monotonic_ns()}"
         with self.output.open("w") as out:
             self.process = subprocess.Popen(
@@ -46,7 +46,7 @@ class Submitted:
         return [commit for commit in commits if table is None or commit["table"] == f"datalake.{table}"]
 
     def states(self, table: str) -> list[str]:
-        """The states that a table of an application went through."""
+        """The states of an application's table, in order."""
         return re.findall(rf"^table=datalake\.{table} state=(\w+)", self.text(), re.MULTILINE)
 
     def wait_for(self, reached: Callable[[], object], what: str) -> None:
@@ -57,7 +57,7 @@ class Submitted:
                 return
             if self.process.poll() is not None or asked > deadline:
                 pytest.fail(f"no {what}: exit {self.process.poll()}, {self.text()[-2000:]}")
-            # A stage may be over soon, but what takes long to ask takes the job's CPU.
+            # A stage may be short, but slow checks take the job's CPU.
             time.sleep(max(0.005, 4 * (time.monotonic() - asked)))
 
     def kill(self) -> None:
@@ -107,7 +107,7 @@ class Job(Submitted):
 
 @dataclass
 class JobRun:
-    """A folder with landed files, settings and a lake, and the jobs that were started there."""
+    """A folder with landed files, settings and a lake, and the jobs started there."""
 
     folder: Path
     glue_endpoint: str
@@ -125,7 +125,7 @@ class JobRun:
         self.offsets[table] += len(lines)
         path = self.landing(table) / "0" / f"{self.offsets[table] - 1:012d}_1_2.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        # As on S3, an object is there whole or not at all.
+        # As on S3, an object exists whole or not at all.
         part = path.with_name(".part")
         part.write_text(as_lines(lines))
         part.rename(path)
@@ -147,13 +147,13 @@ class JobRun:
     def start(
         self, table: submit.TableJob | None = None, *further: str, without: Sequence[str] = (), **program: Any
     ) -> Job:
-        """Start a table's own job: with further arguments, and `without` some that every job has."""
+        """Start a table's own job, with further arguments, and `without` some default ones."""
         return self.submit(self.arguments(table or self.table(), *further, without=without), **program)
 
     def start_all(
         self, tables: Sequence[submit.TableJob], *, queried: bool = False, without: Sequence[str] = ()
     ) -> Job:
-        """Start one application for the tables, which puts nothing into the catalogue."""
+        """Start one application for the tables, without catalog sync."""
         conf = self.folder / "conf"
         conf.mkdir(exist_ok=True)
         files = {table.name: conf / f"{table.table}.properties" for table in tables}
@@ -180,7 +180,7 @@ class JobRun:
         return {path.name for path in (self.path(table) / ".hoodie").glob(f"[0-9]*.{suffix}")}
 
     def read(self, columns: Sequence[str], table: str = TABLE) -> list[dict[str, Any]]:
-        """Rows of a table, none where there isn't one yet."""
+        """Rows of a table, none before it exists."""
         reader = TableReader(base_uri=str(self.path(table)))
         if not reader.exists():
             return []
@@ -205,7 +205,7 @@ class JobRun:
 
 
 def make_class_archive(folder: Path, glue_endpoint: str) -> None:
-    """Make the archive of the classes that a job loads, where none fits and this Java can."""
+    """Create the archive of a job's classes, if none fits and this Java can."""
     archive = class_archive.archive()
     if archive.is_file() or not class_archive.can_be_made():
         return

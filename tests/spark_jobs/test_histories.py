@@ -1,4 +1,4 @@
-"""Random histories of changes, delivered in random pieces, against what `model` says that the table must hold."""
+"""Random histories of changes, delivered in random pieces, compared with the table that `model` requires."""
 
 import dataclasses
 import datetime as dt
@@ -39,7 +39,7 @@ BAD = (
     json.dumps(event(1, 10**6) | {"note": "\ud800"}),
     '["no object"]',
 )
-# New fields by name; of those that the lake calls alike only one can become a column.
+# New fields by name; of those with the same lake name only one can become a column.
 NEW: dict[str, tuple[Any, ...]] = {
     "note": ("a", "", "{}"),
     "Note": ("b",),
@@ -59,7 +59,7 @@ PARTITIONED = {
 
 @dataclasses.dataclass(frozen=True)
 class History:
-    """The lines of each batch's files, whether the job is started again before a batch, and its `--source-limit`.
+    """The lines of each batch's files, whether the job restarts before a batch, and its `--source-limit`.
 
     `failures`: whether a batch's first commit fails.
     """
@@ -169,7 +169,7 @@ def _compare(lake: Lake, model: Model) -> None:
 
 
 def _stored(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return a row's compared columns: days as dates, what isn't text in a column of text as JSON."""
+    """Return a row's compared columns: days as dates, non-text values in a text column as JSON."""
     values = {name: row.get(name) for name in names}
     if isinstance(days := values["order_date"], int):
         values["order_date"] = dt.date(1970, 1, 1) + dt.timedelta(days)

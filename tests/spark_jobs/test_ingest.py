@@ -41,13 +41,13 @@ def test_the_newest_event_of_each_key_wins_in_a_batch_and_over_batches(lake: Lak
     assert report.upserts == 3
     assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "NEWEST", 2: "EQUAL", 3: "VINET"}
 
-    # Debezium sends again what it had sent, of a deleted row too; an older event comes late; a row is deleted.
+    # Debezium repeats events, of a deleted row too; an older event comes late; a row is deleted.
     again = [event(1, 10, "c", customer_id="FIRST"), event(2, 29, customer_id="OLD"), event(4, 60, "c")]
     report = lake.run(*again, event(3, 70, "d"))
     assert (report.upserts, report.deletes, report.folded) == (0, 1, 3)
     assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "NEWEST", 2: "EQUAL"}
 
-    # A deleted row comes back by a newer event only.
+    # Only a newer event brings a deleted row back.
     assert lake.run(event(3, 50, "c"), event(4, 59), event(5, 40)).upserts == 1
     assert lake.lsns() == {1: 40, 2: 30, 5: 40}
     lake.run(event(3, 80, "c"))
@@ -61,7 +61,7 @@ def test_real_events_end_as_the_newest_row(lake: Lake) -> None:
     newest = json.loads(by_statement[-1])
     assert json.loads(rows[newest["order_id"]]["order_items"]) == json.loads(newest["order_items"])
     assert len(json.loads(newest["order_items"])) == 3
-    # What TOAST kept back is the value of the event before it.
+    # A value that TOAST omits is the previous event's.
     row = rows[json.loads(unavailable)["order_id"]]
     assert row["products"] == json.loads(whole)["products"]
     assert row["__lsn"] == json.loads(unavailable)["__lsn"]
@@ -98,12 +98,12 @@ def test_what_does_not_fit_is_set_aside_up_to_a_limit_and_the_rest_commits(lake:
     assert json.loads(entries[1]["text"]) == bad
     assert entries[0]["quarantined_at"].endswith("+00:00")
 
-    # The same file once more, as after a crash before the commit: the same entries, not more.
+    # The same file again, as after a crash before the commit: the same entries, not more.
     shutil.rmtree(lake.table_path)
     lake.run()
     assert len(lake.quarantined()) == 3
 
-    # A batch that has nothing but bad lines still moves on.
+    # A batch with only bad lines still advances.
     assert lake.run("{").quarantined == 1
     assert lake.job().run_batch() is None
     assert len(lake.rows()) == 1
@@ -142,7 +142,7 @@ ODD_DAY = 20_666
 
 @pytest.fixture
 def odd_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A date that no check foresees: its conversion fails, whatever else is in the batch."""
+    """A date that no check foresees: its conversion fails, in any batch."""
     stored = values.stored
 
     def fails_at_one(value: Column, column: schema.Column) -> Column:
@@ -151,7 +151,7 @@ def odd_day(monkeypatch: pytest.MonkeyPatch) -> None:
         return F.when(value == ODD_DAY, F.raise_error(F.lit("long overflow"))).otherwise(stored(value, column))
 
     monkeypatch.setattr(values, "stored", fails_at_one)
-    monkeypatch.setattr(batch_decoder, "Decoder", Decoder)  # the tests' shared ones have the conversion as it is
+    monkeypatch.setattr(batch_decoder, "Decoder", Decoder)  # the tests' shared ones have the normal conversion
 
 
 @pytest.mark.usefixtures("odd_day")
@@ -269,7 +269,7 @@ def test_an_older_delete_leaves_a_newer_row_alone(lake: Lake, conf: str) -> None
 @pytest.mark.long
 def test_a_fraction_may_follow_a_whole_number(lake: Lake) -> None:
     lake.run(event(1, 10, n=9, big=2**53 + 1))
-    assert lake.run(event(2, 20, n=9.8), event(3, 30, n=2**53 + 1)).quarantined == 1  # which no double is
+    assert lake.run(event(2, 20, n=9.8), event(3, 30, n=2**53 + 1)).quarantined == 1  # no double represents it exactly
     assert {key: (row["n"], row["big"]) for key, row in lake.rows().items()} == {1: (9, 2**53 + 1), 2: (9.8, None)}
 
 
@@ -328,7 +328,7 @@ def test_the_partitioned_layout_moves_and_deletes_rows(lake: Lake) -> None:
     report = lake.run(event(1, 20, customer_id="B"), event(2, 30, "d", customer_id="A"), event(3, 5, customer_id="OLD"))
     assert report.quarantined == 0
     assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "B", 3: "B"}
-    # ComplexKeyGenerator's encoding of a single key field differs by Hudi version: 0.14.1 to 1.0 write the value alone.
+    # ComplexKeyGenerator's encoding of a single key field differs by Hudi version: 0.14.1 to 1.0 write only the value.
     table = lake.spark.read.format("hudi").load(str(lake.table_path))
     keys = {(row["_hoodie_record_key"], row["_hoodie_partition_path"]) for row in table.collect()}
     assert keys == {("1", "customer_id=B/order_id=1"), ("3", "customer_id=B/order_id=3")}
@@ -373,7 +373,7 @@ def test_a_second_writer_is_noticed_before_anything_is_written(lake: Lake) -> No
     with pytest.raises(ConcurrentWriterError, match="another writer committed"):
         job.run_batch()
     assert lake.commits() == 1
-    # A correction by hand, without progress, is no rival.
+    # A manual correction, without progress, is no rival.
     job = lake.job()
     options = {k: v for k, v in lake.table().write_options("upsert").items() if "commitmeta" not in k}
     row = lake.spark.read.format("hudi").load(str(lake.table_path)).withColumn("customer_id", F.lit("HAND"))
@@ -429,7 +429,7 @@ def test_what_a_crash_left_half_written_on_a_local_disk_is_removed(existing: Lak
     (lake.table_path / ".hoodie" / "hoodie.properties").write_text("")
     lake.run(event(1, 10, "c"))
     assert lake.lsns() == {1: 10}
-    # A commit of which only a part got onto the disk never happened: its events are read again.
+    # A commit with only a part on the disk never happened: its events are read again.
     lake.run(event(2, 20, "c"))
     last = max((lake.table_path / ".hoodie").glob("*.commit"))
     last.write_text('{"partitionToWriteStats"')

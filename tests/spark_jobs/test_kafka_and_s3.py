@@ -1,4 +1,4 @@
-"""The two ways from the outside into the job on real servers: a Kafka topic, and objects on S3."""
+"""The job's two inputs on real servers: a Kafka topic, and objects on S3."""
 
 import re
 from collections.abc import Iterator
@@ -80,7 +80,7 @@ def test_a_topic_is_read_from_where_the_table_is(lake: Lake, services: Services)
     lake.extra = {
         "hoodie.deltastreamer.source.kafka.topic": topic,
         "bootstrap.servers": services.kafka.bootstrap_servers,
-        # As one who may read, and no more.
+        # With read permission only.
         **services.kafka.users.java_login(READER),
         "auto.offset.reset": "earliest",
     }
@@ -102,7 +102,7 @@ def test_a_topic_is_read_from_where_the_table_is(lake: Lake, services: Services)
     assert (entry["origin"], entry["offset"], entry["text"]) == (f"{topic}/0", 2, "{broken")
     assert job.run_batch() is None
 
-    # A restart goes on from the commit; --source-limit counts events.
+    # A restart continues from the commit; --source-limit counts events.
     services.produce(topic, event(3, 40, "c"), event(3, 50), event(1, 60, "d"), event(3, 70, products="x" * 3000))
     lake.arguments = (*lake.arguments, "--source-limit", "3")
     lake.extra |= {keys.LINE_BYTES: "3000"}
@@ -112,7 +112,7 @@ def test_a_topic_is_read_from_where_the_table_is(lake: Lake, services: Services)
     assert lake.lsns() == {2: 20, 3: 50}
     assert re.search(r"xxx… \(\d{4} bytes, more than .*=3000\)$", lake.quarantined()[-1]["text"])
 
-    # A progress beyond the topic's end is another topic's: going on would skip events.
+    # Progress beyond the topic's end belongs to another topic: continuing would skip events.
     lake.arguments = (*lake.arguments, "--checkpoint", f"{topic},0:100")
     with pytest.raises(JobError, match="it was created anew; start over with --ignore-checkpoint"):
         lake.job().run_batch()

@@ -1,4 +1,4 @@
-"""What runs beside the batches: when the catalogue is synced, and the file that says how far a queried table is."""
+"""What runs next to the batches: catalog sync times, and the file with a queried table's progress."""
 
 import threading
 from pathlib import Path
@@ -23,7 +23,7 @@ def commit(schema: str = "a", *partitions: str) -> Commit:
 
 
 class Glue:
-    """A sync whose outcome the test sets, under a clock of the test's."""
+    """A sync with a result and a clock that the test sets."""
 
     def __init__(self) -> None:
         self.syncs = 0

@@ -1,4 +1,4 @@
-"""The loop, its pauses and its turns: what is tried again, what ends the job, who may work; the report's line."""
+"""The loop, its pauses and its turns: retries, ends, the order of tables; the report's line."""
 
 import functools
 import itertools
@@ -183,7 +183,7 @@ def test_the_interval_is_from_the_begin_of_one_round_to_the_next_with_and_withou
         clock=lambda: now,
     )
     loop.run(continuous=True, poll_seconds=1)
-    # HoodieStreamer sleeps minSyncIntervalSeconds minus the round's time; a longer round is followed at once.
+    # HoodieStreamer sleeps minSyncIntervalSeconds minus the round's time; a longer round is followed immediately.
     assert [later - earlier for earlier, later in itertools.pairwise(begun)] == [5, 7, 5, 5]
 
 

@@ -1,4 +1,4 @@
-"""Many tables in one Spark application, by spark-submit: captured and derived ones, each with its own fate."""
+"""Many tables in one Spark application, through spark-submit: captured and derived, each independent of the others."""
 
 import re
 import signal
@@ -50,7 +50,7 @@ def test_without_continuous_all_is_read_and_a_failed_table_is_told(job_run: JobR
     same_place = job_run.table("third", table_path=str(job_run.path("first")))
     job = job_run.start_all([job_run.table("first"), strict, same_place], without=["--continuous"])
     assert job.process.wait(PATIENCE_S) == 1
-    # Of the two tables of one base path the first to come has it.
+    # Of two tables with one base path the first to start gets it.
     failed = r"datalake\.(first, datalake\.second|second, datalake\.third)"
     assert re.search(rf"^error: 2 of 3 tables failed: {failed}$", job.text(), re.MULTILINE)
     assert "datalake.second: error: 3 of 3 events don't fit, such as" in job.text()
@@ -67,7 +67,7 @@ def test_a_stop_file_ends_all_tables(job_run: JobRun) -> None:
 
 
 def made(job_run: JobRun, name: str, ordering_field: str, configuration: dict[str, str]) -> submit.TableJob:
-    """A table that is made of others."""
+    """A table derived from others."""
     return job_run.table(
         name,
         landing=None,
@@ -84,7 +84,7 @@ def derived(job_run: JobRun, name: str, query: str) -> submit.TableJob:
 
 
 def versions(job_run: JobRun, name: str) -> list[tuple[int, str | None, bool]]:
-    """Key and customer of each version, those of a key in their order, and whether it is the end of the row."""
+    """Key and customer of each version, a key's in order, and whether it ends the row."""
     found = job_run.read(["order_id", "customer_id", ENDED, COMMIT, VERSION], f"{name}{SUFFIX}")
     in_order = sorted(found, key=lambda row: (row["order_id"], row[COMMIT], row[VERSION]))
     return [(row["order_id"], row["customer_id"], row[ENDED]) for row in in_order]

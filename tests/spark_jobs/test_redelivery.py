@@ -1,6 +1,6 @@
-"""A topic's events that come again, cut anywhere, with deletes, TRUNCATEs and snapshots among them.
+"""A topic's events delivered repeatedly, cut anywhere, with deletes, TRUNCATEs and snapshots among them.
 
-A small database is played: what it holds is what the table must hold, however often files of its topic come again.
+A small database is simulated: the table must equal it, however often files of its topic come again.
 """
 
 import itertools
@@ -30,10 +30,10 @@ OPERATIONS = ["write"] * 4 + ["lost write and read", "delete", "delete", "read",
 
 @dataclass(frozen=True)
 class Delivery:
-    """A stretch of the topic, cut into files before these offsets, that comes in one batch.
+    """A stretch of the topic, cut into files before these offsets, delivered in one batch.
 
-    `fails`: the first commit fails. `interrupted_s`: after that time the first attempt is. `restarts`: the job is
-    started again before; `from_scratch`: without its progress.
+    `fails`: the first commit fails. `interrupted_s`: seconds until the first attempt is interrupted. `restarts`: the
+    job restarts before; `from_scratch`: without its progress.
     """
 
     first: int
@@ -47,14 +47,14 @@ class Delivery:
 
 @dataclass(frozen=True)
 class History:
-    """What happens in the database, (operation, key) by (operation, key), and how its topic is delivered."""
+    """The database's events, (operation, key) by (operation, key), and the deliveries of its topic."""
 
     operations: Sequence[tuple[str, int]]
     deliveries: Sequence[Delivery]
 
 
 class Database:
-    """What the source holds after each of its topic's events."""
+    """The source's content after each of its topic's events."""
 
     def __init__(self, operations: Sequence[tuple[str, int]]) -> None:
         self.topic: list[Event] = []
@@ -86,7 +86,7 @@ class Database:
 
 @st.composite
 def histories(draw: st.DrawFn) -> History:
-    """Draw a database's changes, and deliveries that bring the whole topic in the end."""
+    """Draw a database's changes, and deliveries that cover the whole topic in the end."""
     steps = st.tuples(st.sampled_from(OPERATIONS), st.integers(1, KEYS))
     operations = draw(st.lists(steps, min_size=6, max_size=24))
     sent, done = len(Database(operations).topic), 0
@@ -141,7 +141,7 @@ def _run(spark: SparkSession, history: History, table_type: str, folder: Path) -
     assert lake.quarantined() == []
 
 
-# The attack that found it, and the same with a TRUNCATE: read again whole, cut in two, or from scratch.
+# The sequence that found the bug, and the same with a TRUNCATE: read again whole, cut in two, or from scratch.
 STEPS = [("write", 1), ("read", 1), ("delete", 1), ("write", 2)]
 REPAIRED = [("write", 1), ("lost write and read", 1), ("write", 2), ("write", 3)]
 EMPTIED = [("write", 1), ("read", 1), ("truncate", 1), ("write", 2)]
@@ -155,7 +155,7 @@ AGAIN: dict[str, list[Delivery]] = {
 }
 
 
-# Those of each way that leave the other ways to `./lake dev test long`.
+# One delivery of each kind; `./lake dev test long` runs the others.
 SHORT = {("delete", "cut behind the row"), ("lost change", "cut behind the row"), ("truncate", "from scratch")}
 WAYS = {"delete": STEPS, "lost change": REPAIRED, "truncate": EMPTIED}
 

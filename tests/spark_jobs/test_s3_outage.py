@@ -1,4 +1,4 @@
-"""A real job outlives an outage of S3, by spark-submit."""
+"""A real job survives an S3 outage, through spark-submit."""
 
 import signal
 import time
@@ -17,7 +17,7 @@ START_S = 180
 
 
 class Storage:
-    """An S3 endpoint that can be taken away and given back."""
+    """An S3 endpoint that can be stopped and started."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -55,7 +55,7 @@ def test_a_job_waits_for_s3_at_its_start_and_at_work(job_run: JobRun, storage: S
     table = job_run.table(
         landing="s3a://landing/cdc", table_path="s3a://lake/t", schema_file="s3a://lake/conf/schema.avsc"
     )
-    # Not one attempt may be counted, and none be long in coming.
+    # No attempt may be counted, and none may be late.
     soon = ("--max-retry-count", "0", "--retry-interval-seconds", "1")
     job = job_run.start(table, *soon, without=["--enable-sync"], s3_endpoint=storage.s3.endpoint)
     job.wait_for(lambda: "attempt 1 failed" in job.text(), "failed attempt at the start")

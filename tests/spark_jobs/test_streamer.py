@@ -1,4 +1,4 @@
-"""The job as a program, by spark-submit: HoodieDeltaStreamer's command line, signals, and kill -9 at every stage."""
+"""The job through spark-submit: HoodieDeltaStreamer's command line, signals, and kill -9 at every stage."""
 
 import contextlib
 import gzip
@@ -69,7 +69,7 @@ def test_kills_and_signals_at_every_stage(job_run: JobRun, table_type: str) -> N
     job.wait_for(lambda: job_run.instants(completed), "commit")
     job.kill()  # before any sync, and perhaps before the whole commit is on the disk
 
-    # The quarantine is written before the commit: killed between the two, both must be there once in the end.
+    # The quarantine is written before the commit: after a kill between the two, both must exist once in the end.
     job_run.land(event(1, 200), "{broken", event(2, 201, "d"))
     job = job_run.start(table)
     job.wait_for(job_run.quarantine_files, "quarantined line")
@@ -84,7 +84,7 @@ def test_kills_and_signals_at_every_stage(job_run: JobRun, table_type: str) -> N
     [path] = job_run.quarantine_files()
     assert [json.loads(line)["text"] for line in path.read_text().splitlines()] == ["{broken"]
 
-    # A signal in the middle of a commit: it is finished, a second one changes nothing, and the catalogue is synced.
+    # A signal in the middle of a commit: it is finished, a second one changes nothing, and the catalog is synced.
     job_run.land(event(3, 300), event(2, 150), event(4, 310, products=PLACEHOLDER), event(5, 320, "d"))
     known = job_run.instants("inflight")
     job.wait_for(lambda: job_run.instants("inflight") - known, "commit in flight")
@@ -113,7 +113,7 @@ def test_of_two_jobs_that_start_together_one_is_refused_and_the_table_is_whole(j
     [line] = [line for line in second.text().splitlines() if line.startswith("error: ")]
     assert f"{job_run.path()} is being written by another job (process " in line
     first.wait_for(first.commits, "commit")
-    # Killed, it doesn't hold up the next one.
+    # A killed job doesn't block the next one.
     first.kill()
     job_run.land(event(1, 200))
     third = job_run.start()
@@ -139,12 +139,12 @@ def test_a_signal_while_it_waits_for_the_claim_ends_it_with_0(job_run: JobRun) -
 @pytest.mark.integration
 def test_long_lines_do_not_end_a_jvm_of_one_gigabyte(job_run: JobRun) -> None:
     def around(first: int, megabytes: int) -> list[Event | str]:
-        """A long line, and events before and behind it."""
+        """A long line, with events before and after it."""
         long = as_lines([event(first, 2, "c", products="x" * megabytes * 1_000_000)]).rstrip("\n")
         return [event(first, 1, "c"), long, event(first + 1, 3, "c")]
 
     job_run.land(*around(1, 150))
-    # Decompressed it comes whole, and is cut at once.
+    # Decompressed, it arrives whole, and is cut immediately.
     with gzip.open(job_run.landing() / "0" / "packed.json.gz", "wt", compresslevel=1) as packed:
         packed.write(as_lines(around(3, 100)))
     job = job_run.start(without=["--continuous"])
@@ -212,7 +212,7 @@ def test_a_real_job_ends_by_its_stop_file_and_publishes(job_run: JobRun, monkeyp
 
 
 def published_events(job_run: JobRun) -> float:
-    """The sum of Events that moto has got, by its list of metrics and their statistics."""
+    """The sum of Events in moto, from its list of metrics and their statistics."""
     environment = aws_environment(job_run.glue_endpoint)
     client = boto3.client(
         "cloudwatch",

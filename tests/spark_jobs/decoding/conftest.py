@@ -1,4 +1,4 @@
-"""What decodes events into rows, compiled and interpreted."""
+"""Decodes events into rows, compiled and interpreted."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""Tables without a key: every event is a row, and what is sent again adds none."""
+"""Tables without a key: every event is a row, and a repeated event adds none."""
 
 import json
 from typing import Any
@@ -49,7 +49,7 @@ def test_what_is_sent_again_adds_no_row(log_table: Lake) -> None:
     log_table.run(*events)
     before = [row[EVENT_ID] for row in rows(log_table)]
     assert len(set(before)) == 4
-    log_table.run(*events)  # in a batch of its own
+    log_table.run(*events)  # in a separate batch
     log_table.run(*events, *events, event(2, 40, "c"))  # and twice in one
     assert [row[EVENT_ID] for row in rows(log_table)][:4] == before
     assert len(rows(log_table)) == 5
@@ -57,7 +57,7 @@ def test_what_is_sent_again_adds_no_row(log_table: Lake) -> None:
 
 @pytest.mark.long
 def test_equal_rows_of_one_copy_are_all_kept(log_table: Lake) -> None:
-    # One record of PostgreSQL's log, so one position, and rows that are equal in all columns.
+    # One record of PostgreSQL's log, so one position, and rows with equal columns.
     copied = [event(7, 10, "c")] * 3 + [event(8, 10, "c")]
     log_table.run(*copied)
     assert len(rows(log_table)) == 4

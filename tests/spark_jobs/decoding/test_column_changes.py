@@ -1,4 +1,4 @@
-"""Columns that change while a table is kept: nothing is lost, and what can't be is refused before it is written."""
+"""Columns that change while a table is kept: nothing is lost, and impossible changes are refused before a write."""
 
 import json
 from datetime import date
@@ -91,7 +91,7 @@ def test_a_new_column_has_a_lake_name_and_a_job_that_starts_again_knows_the_even
     for name in odd.values():
         assert {key: float(value) for key, value in column(stock, name).items()} == {1: 6, 2: 5}
     assert [line for line in stock.log if "new column mixed_case string (the events' Mixed Case)" in line]
-    # Another field that the lake would call the same doesn't get into that column.
+    # Another field with the same lake name doesn't get into that column.
     report = stock.run(event(1, 3, mixed_case="d"))
     assert (report.quarantined, column(stock, "mixed_case")) == (1, {1: "c", 2: "a"})
 
@@ -132,7 +132,7 @@ MADE = {"at": "timestamp", "born": "date", "unit_cost": "decimal(10,2)", "nr": "
 
 
 def asking(database: ConnectionParameters) -> dict[str, str]:
-    """What the job is told so that it asks a database for the types of new columns."""
+    """Settings that make the job query a database for the types of new columns."""
     return {
         keys.NEW_COLUMN_TYPES: keys.TYPES_OF_SOURCE,
         keys.JDBC_URL: f"jdbc:postgresql://{database['host']}:{database['port']}/{database['dbname']}",
@@ -149,7 +149,7 @@ def test_a_new_column_has_the_type_that_the_sources_catalogue_says(
     monkeypatch.setenv("CDC_TEST_PASSWORD", str(database["password"]))
     stock.extra = {**stock.extra, **asking(database)}
     assert stock.run(event(2, 2, **NEW)).quarantined == 0
-    # The next job knows how events have them, whatever becomes of the database.
+    # The next job knows how events have them, even without the database.
     stock.extra = {**stock.extra, keys.JDBC_URL: "jdbc:postgresql://127.0.0.1:1/none"}
     assert stock.run(event(1, 2, **NEW | {"Unit Cost": "1.50"})).quarantined == 0
     rows = stock.spark.read.format("hudi").load(str(stock.table_path))

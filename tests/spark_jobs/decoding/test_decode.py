@@ -1,4 +1,4 @@
-"""Lines become typed rows or a reason: nothing is nulled, cut or dropped on the way."""
+"""Lines become typed rows or a reason: no value is nulled, cut or dropped on the way."""
 
 import datetime as dt
 import json
@@ -27,7 +27,7 @@ def test_real_events_fit_the_schema(decode: Decode) -> None:
 
 
 def test_events_are_read_by_the_contracts_names(decode: Decode, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it would be if Debezium were told others, so that none of them stands in the job itself."""
+    """Debezium could be configured with other names, so the job must not hard-code any of them."""
     for name, other in (("OPERATION", "_x_op"), ("DELETED", "_x_gone"), ("PLACEHOLDER", "_x_unchanged")):
         monkeypatch.setattr(events, name, other)
     fields = [{"name": name, "type": ["null", "string"]} for name in ("_x_op", "_x_gone", "products", "__op")]
@@ -68,7 +68,7 @@ def test_timestamps_keep_their_microseconds(decode: Decode, spark: SparkSession)
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
-# As Debezium 3.7.0 sends what PostgreSQL has, and the number that is stored: days or microseconds since 1970.
+# Debezium 3.7.0's values for PostgreSQL's, and the stored number: days or microseconds since 1970.
 FAR_TIMES: list[tuple[str, str | int, int]] = [
     ("order_date", 2_146_033_979, 2_146_033_979),  # infinity
     ("order_date", -2_147_472_691, -2_147_472_691),  # -infinity
@@ -119,7 +119,7 @@ _NOT_ISO = "value: updated_at (not ISO 8601 text with an offset)"
 
 
 def _and(more: str) -> str:
-    """An event with more fields behind its own, as text."""
+    """An event with more fields after its own, as text."""
     return f"{json.dumps(event(10248, 1))[:-1]}, {more}}}"
 
 
@@ -246,7 +246,7 @@ def test_unavailable_values_are_named(decode: Decode) -> None:
 def test_new_fields_are_named_unless_null(decode: Decode) -> None:
     rows = decode(event(1, 1, discount=0.5, note=None), *captured("new_column"))
     assert [row["unknown"] for row in rows] == [["discount"], ["sales_channel"]]
-    # What doesn't fit has no say in the table's columns.
+    # Events that don't fit don't affect the table's columns.
     misfits = decode(event(1, 1, foreign=1, order_date="x"), '{"foreign":1}')
     assert [(row["unknown"], row["reason"] is None) for row in misfits] == [([], False)] * 2
 
@@ -279,7 +279,7 @@ def test_numbers_and_json_of_other_schemas(decode: Decode) -> None:
     assert rows[0]["row"]["micros"].astimezone(dt.UTC) == dt.datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=dt.UTC)
 
 
-# Of a table with columns `tags` (text), `weight` (double) and `size` (float): a line's end, and why it doesn't fit.
+# For a table with columns `tags` (text), `weight` (double) and `size` (float): a line's end, and why it doesn't fit.
 OWN: list[tuple[str, str | None]] = [
     ('"tags": [1, 2], "weight": 0.30000000000000004', None),
     ('"tags": [1, 2], "customer_id": "3.14159265358979323"', None),
@@ -308,7 +308,7 @@ def test_a_field_is_judged_by_its_own_text(decode: Decode) -> None:
     tags = T.StructType([T.StructField("tags", T.StringType())])
     rows = decode(*(f'{{"order_id": 1, {end}}}' for end, _ in OWN), by=extend(columns, tags))
     assert [row["reason"] for row in rows] == [reason for _, reason in OWN]
-    # Too long for a regular expression that works by recursion.
+    # Too long for a recursive regular expression.
     [long] = decode(f'{{"order_id": 1, "tags": [{"1.5, " * 100_000} 3.14159265358979323]}}', by=extend(columns, tags))
     assert long["reason"] == "value: tags (a number in it would change)"
 
@@ -377,7 +377,7 @@ def test_decimals_are_taken_as_text_and_as_numbers_and_never_rounded(decode: Dec
         ("true", unfit),
         ('{"scale": 2}', unfit),
         ('"/+8="', unfit),  # `decimal.handling.mode=precise`
-        # A double, which it would go through, is another number.
+        # As a double, it would become another number.
         ("123456789012345.67", changed),
     ]
     rows = decode(*(f'{{"order_id": 1, "price": {sent}}}' for sent, _ in cases), by=columns)

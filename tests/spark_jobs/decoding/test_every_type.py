@@ -1,7 +1,7 @@
-"""A column of every type, with the values that are hard to carry: events as Debezium sent them, against PostgreSQL.
+"""A column of every type, with values that are hard to carry: Debezium's events compared with PostgreSQL.
 
 The events were recorded (`./lake dev generate typed-events`) from the database of tests/events/every_type.sql, which
-the tests make once more; what the job has written is read by hudi-rs, DuckDB and Spark, and each value compared.
+the tests create again; hudi-rs, DuckDB and Spark read the job's result, and each value is compared.
 """
 
 import contextlib
@@ -76,7 +76,7 @@ def _load(spark: SparkSession, source: ConnectionParameters, table: Table, folde
         "hoodie.streamer.schemaprovider.source.schema.file": str(schema),
     }
     lake = Lake(spark, folder, settings)
-    # What a snapshot read, and then what the log said: the second batch finds the first one's rows in the table.
+    # First a snapshot's rows, then the log's: the second batch finds the first one's rows in the table.
     for of_snapshot in (True, False):
         parsed = {line: json.loads(line) for line in RECORDED}
         ours = {line: event for line, event in parsed.items() if event["__table"] == table.name.name}

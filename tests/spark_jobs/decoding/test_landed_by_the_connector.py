@@ -1,4 +1,4 @@
-"""The real sink reads each event and writes it anew: nothing may depend on what that leaves open."""
+"""The real sink reads and rewrites each event: the job must not depend on details that may change."""
 
 import json
 from typing import Any

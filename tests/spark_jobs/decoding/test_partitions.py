@@ -1,4 +1,4 @@
-"""Partition values and the folders made of them: none outside the table, none that a reader takes for another value."""
+"""Partition values and their folders: none outside the table, none that a reader takes for another value."""
 
 import pytest
 from pyspark.sql import functions as F
@@ -42,7 +42,7 @@ def test_any_text_is_one_folder_within_the_table_and_reads_as_itself(lake: Lake,
     unplaceable = [event(8, 10, "c", customer_id=DEFAULT), event(9, 10, "c", customer_id="%" * 100)]
     report = lake.run(*events, *unplaceable)
     assert (report.upserts, report.quarantined) == (7, 2)
-    # A reader by folders, as Athena is, takes the value from there.
+    # A reader that uses folders, like Athena, takes the value from there.
     rows = {key: row["customer_id"] for key, row in lake.rows(by_spark=True).items()}
     assert rows == dict(enumerate([*texts, None, None]))
     assert {path.name for path in lake.folder.iterdir()} == {"landing", "lake"}
@@ -55,7 +55,7 @@ def test_any_text_is_one_folder_within_the_table_and_reads_as_itself(lake: Lake,
     assert [row["order_id"] for row in table.filter(F.col("customer_id") == "a:b").collect()] == [1]
     assert lake.quarantined()[0]["reason"] == f"partition: customer_id can't be a folder's name: {DEFAULT}"
 
-    # Athena takes the values from Glue: the text itself there, the folder in the location.
+    # Athena takes the values from Glue: the plain text there, the folder in the location.
     decided = lake.settings()
     assert decided.sync is not None
     for _ in range(2):
@@ -63,7 +63,7 @@ def test_any_text_is_one_folder_within_the_table_and_reads_as_itself(lake: Lake,
     listed = [(text, str(number)) for number, text in enumerate([*texts, DEFAULT, DEFAULT])]
     assert glue_table(empty_glue)["partitions"] == sorted(listed)
 
-    # A delete with nothing but the key finds its row by the global index.
+    # A delete with only the key finds its row through the global index.
     assert lake.run(key_only_delete(1, 20)).quarantined == 0
     assert sorted(lake.lsns()) == [0, 2, 3, 4, 5, 6]
 

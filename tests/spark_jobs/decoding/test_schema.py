@@ -1,4 +1,4 @@
-"""The Avro file: what its types mean, that the committed one is the outbox table's, and which fields become columns."""
+"""The Avro file: its types' meaning, its match with the outbox table, and which fields become columns."""
 
 import itertools
 import json

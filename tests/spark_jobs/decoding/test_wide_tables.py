@@ -1,4 +1,4 @@
-"""A table of as many columns as PostgreSQL allows goes through: catalogue, Avro schema, job, lake, comparison."""
+"""A table with PostgreSQL's maximum of columns works: catalog, Avro schema, job, lake, comparison."""
 
 import contextlib
 import json
@@ -26,7 +26,7 @@ from tests.spark_jobs.lake import Lake
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 MOST_COLUMNS = 1600
-# A type, a value of it, and that as Debezium sends it.
+# A type, a value of it, and Debezium's form of it.
 KINDS = [
     ("int", "-7", -7),
     ("bigint", "1099511627776", 1 << 40),
@@ -54,7 +54,7 @@ WIDE = CapturedTableSettings.model_validate({"source": "public.wide", "how": "lo
 
 
 def values(place: int) -> dict[str, int]:
-    """The columns that a row has values in, by their kind: a page of PostgreSQL's hasn't room for all 1,600."""
+    """The columns with values in a row, by their kind: a page of PostgreSQL's can't hold values for all 1,600."""
     chosen = range(place, len(NAMES), 3)
     return {NAMES[number]: number % len(KINDS) for number in chosen}
 

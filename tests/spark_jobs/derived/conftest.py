@@ -1,4 +1,4 @@
-"""Steps that fail."""
+"""Failing steps."""
 
 import pytest
 

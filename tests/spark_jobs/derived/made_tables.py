@@ -1,4 +1,4 @@
-"""Tables of the lake that Hudi alone has written, and jobs of tables that are made of them."""
+"""Tables of the lake written by Hudi alone, and jobs of tables derived from them."""
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 @dataclass
 class HudiTables:
-    """Tables of a folder, written by Hudi alone."""
+    """A folder's tables, written by Hudi alone."""
 
     spark: SparkSession
     folder: Path
@@ -57,7 +57,7 @@ class HudiTables:
 
 @dataclass(kw_only=True)
 class MadeTable:
-    """A table that a job makes of others."""
+    """A table that a job derives from others."""
 
     spark: SparkSession
     path: Path
@@ -81,7 +81,7 @@ class MadeTable:
 
 @dataclass(kw_only=True)
 class History(MadeTable):
-    """The history of a table, by a job of its own."""
+    """The history of a table, kept by its own job."""
 
     of: Path
     key: str
@@ -96,7 +96,7 @@ class History(MadeTable):
         return job
 
     def follow(self, job: HistoryTable | None = None) -> int:
-        """Bring all there is; return how many commits that took."""
+        """Apply all pending commits; return how many commits that took."""
         job, commits = job or self.job(), 0
         while job.run_batch() is not None:
             commits += 1
@@ -104,7 +104,7 @@ class History(MadeTable):
 
 
 class Failing:
-    """Has a write of a table fail, before or behind what it writes, or another step."""
+    """Makes a table's write fail, before or after it writes, or another step."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self._patch = patch
@@ -112,7 +112,7 @@ class Failing:
     def __call__(
         self, run: Callable[[], object], *, committed: bool, always: bool = True, step: tuple[Any, str] | None = None
     ) -> None:
-        """Run it; `always` says that it has something to write."""
+        """Run it; `always`: it has something to write."""
         owner, name = step or (HudiTable, "write")
         write = getattr(owner, name)
 

@@ -1,4 +1,4 @@
-"""Spark answers each case as Trino does, as derived tables are computed, or it is refused as the pipeline is read."""
+"""Spark answers each case as Trino does, or the pipeline file is refused."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -47,7 +47,7 @@ def _answers(session: SparkSession) -> dict[str, str]:
 
 
 def _of_one_row(session: SparkSession, cases: Sequence[Case]) -> dict[str, str]:
-    """Ask for many expressions at once, and one by one where an unexpected one fails."""
+    """Query many expressions at once, and one by one where an unexpected one fails."""
     columns = ", ".join(f"{case.text} AS c{number}" for number, case in enumerate(cases))
     try:
         (row,) = session.sql(derived_query(f"SELECT {columns} FROM v").sql).collect()

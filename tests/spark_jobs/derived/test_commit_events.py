@@ -1,4 +1,4 @@
-"""Histories of tables by a log: every version, those too that a commit passes over, once, whatever fails in between."""
+"""Histories of tables captured from a log: every version once, even skipped ones, despite failures in between."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ Version = tuple[int, str | None]
 
 @dataclass(kw_only=True)
 class Kept(History):
-    """A table by its log, and its history."""
+    """A table captured from a log, and its history."""
 
     lake: Lake
 
@@ -40,14 +40,14 @@ class Kept(History):
         return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
     def versions(self, *, key: int | None = None) -> list[Version]:
-        """Each key's versions in their order: what it was called, None where it ended."""
+        """Each key's versions in order: its name, None where it ended."""
         found = self.rows().orderBy("order_id", COMMIT, VERSION).collect()
         assert all(row["customer_id"] is None and row["__lsn"] is None for row in found if row[ENDED])
         named = [(row["order_id"], row["customer_id"]) for row in found]
         return [version for version in named if key in (None, version[0])]
 
     def queried(self) -> list[tuple[str, int, int | None]]:
-        """What the named query gives: what each version was called, and from and until which second it held."""
+        """The named query's result: each version's name, and from and until which second it held."""
         [query] = [each for each in QUERIES if each.name == "versions"]
         self.rows().createOrReplaceTempView("history")
         text = query.text.replace("datalake.cdc_events_history", "history")
@@ -121,7 +121,7 @@ def test_what_the_history_has_is_put_away_no_longer(kept: Kept) -> None:
         kept.lake.run(change(1, 10 + 2 * number, "x"), change(1, 11 + 2 * number, "y"))
     assert len(kept.put_away()) == 3
     assert kept.follow() == 3
-    # That of the newest commit is there until another one follows.
+    # The newest commit's events stay until another commit follows.
     kept.lake.run(change(1, 30, "z"))
     assert kept.follow() == 1
     assert kept.put_away() == []
@@ -175,7 +175,7 @@ def test_each_version_is_there_once_after_crashes_before_and_behind_either_commi
     assert kept.put_away() == [left]
     kept.lake.land(change(1, 12, "c"), change(1, 13, "d"))
     fails(lambda: kept.lake.job().run_batch(), committed=False)
-    # The batch is another one when it comes again.
+    # The repeated batch differs.
     kept.lake.land(change(1, 14, "e"))
     fails(lambda: kept.lake.job().run_batch(), committed=True)
     assert kept.lake.job().run_batch() is None
@@ -189,7 +189,7 @@ def test_each_version_is_there_once_after_crashes_before_and_behind_either_commi
     assert kept.follow() == 1
     assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", "c", "d", "e")]
 
-    # What the history has, and what a crash left, is put away no longer; without a history nothing is.
+    # Events that the history has, and a crash's leftovers, are removed; without a history none are stored.
     kept.lake.run(change(1, 15, "f"))
     kept.follow()
     assert kept.put_away() == []
@@ -231,7 +231,7 @@ def test_any_log_in_any_batches_gives_the_versions_that_it_has(kept: Kept, fails
 
 
 def versions_of(log: Sequence[tuple[int, str | None]]) -> list[Version]:
-    """All versions that a log has, each key's in their order; what changes nothing is none."""
+    """All versions in a log, each key's in order; a change without effect is none."""
     found: list[Version] = []
     for wanted in sorted({key for key, _ in log}):
         now: str | None = None

@@ -1,4 +1,4 @@
-"""Real Hudi tables, as the job writes them, are read in batches and compared: each table type, layout and history."""
+"""Real Hudi tables from the job are read in batches and compared: each table type, layout and history."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -52,7 +52,7 @@ def things(spark: SparkSession, condition: str = "true", **changed: str) -> Data
 
 
 def writer(spark: SparkSession, path: Path, table_type: str, *given: str) -> Write:
-    """What writes commits to one table with the job's own options."""
+    """Writes commits to one table with the job's own options."""
     arguments = ["--table-type", table_type, "--target-base-path", str(path), "--target-table", "datalake.things"]
     parsed = command_line.parse([*arguments, "--source-ordering-field", "__lsn", "--disable-compaction"])
     overrides = {
@@ -128,7 +128,7 @@ def test_a_table_with_folders(spark: SparkSession, source: ConnectionParameters,
 def test_files_older_than_a_column_have_nulls_there(
     table_type: str, spark: SparkSession, source: ConnectionParameters, tmp_path: Path
 ) -> None:
-    """One row is written with the new column, so the other bucket's file stays as it was."""
+    """The new column is in one row only, so the other bucket's file stays unchanged."""
     write = writer(spark, tmp_path / "things", table_type)
     write(things(spark))
     write(things(spark, "id = 7", __lsn="2L", note="nullif('new', '')"))

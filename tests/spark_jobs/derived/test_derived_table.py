@@ -1,4 +1,4 @@
-"""Derived tables by Spark and Hudi themselves: whatever their inputs go through, they are what their query gives."""
+"""Derived tables with Spark and Hudi: they equal their query's result after any change of their inputs."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ TABLES = {
 
 @dataclass(kw_only=True)
 class Shop(MadeTable):
-    """Two tables of the lake, and one that is derived from them."""
+    """Two tables of the lake, and one derived from them."""
 
     tables: HudiTables
     query: str = PLACES
@@ -57,12 +57,12 @@ class Shop(MadeTable):
         return self.job().run_batch()
 
     def found(self) -> list[Row]:
-        """The table's rows without what the job adds, in an order of their own."""
+        """The table's rows without the job's columns, sorted."""
         rows = [{k: v for k, v in row.items() if not k.startswith("_")} for row in rows_of(self.path)]
         return sorted(rows, key=str)
 
     def computed(self) -> list[Row]:
-        """What the query gives of the tables as they are."""
+        """The query's result for the present tables."""
         session = self.spark.newSession()
         for name in TABLES:
             session.read.format("hudi").load(str(self.tables.path(name))).createOrReplaceTempView(name)
@@ -98,7 +98,7 @@ def shop(spark: SparkSession, tmp_path: Path) -> Shop:
 
 @pytest.fixture(scope="module")
 def refusing(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Shop:
-    """Whose derived table never comes about."""
+    """Its derived table is never created."""
     return filled(spark, tmp_path_factory.mktemp("refusing"))
 
 

@@ -1,4 +1,4 @@
-"""Histories by Spark and Hudi themselves: a version for each state that a commit of the table has had, once."""
+"""Histories with Spark and Hudi: one version for each state after a commit of the table, once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Street(History):
     fields: str = FIELDS
 
     def set(self, **streets: str) -> None:
-        """Commit addresses `a1`, `a2`, …, read at a second of their own."""
+        """Commit addresses `a1`, `a2`, …, each with its own second as read time."""
         self.tables.order += 1
         self.put(*(self.row(int(name[1:]), street) for name, street in streets.items()))
 
@@ -66,13 +66,13 @@ def test_each_commit_gives_versions_of_what_changed_and_ends_what_is_gone(street
     job = street.job()
     assert street.follow(job) == 1
     street.set(a1="uno", a3="three")
-    # The same values, read again, are no version.
+    # Reading the same values again makes no version.
     street.set(a3="three")
     street.set(a1="eins")
     street.put(gone=[2])
     before = datetime.now(UTC)
     assert street.follow(job) == 3
-    # A version holds from when its row was read, and its end from the commit.
+    # A version holds from its row's read time, and ends at the commit's.
     at = {(row["address_id"], row["street"]): row[VALID_FROM].astimezone(UTC) for row in street.rows().collect()}
     assert at[1, "one"] == START + timedelta(seconds=1)
     assert timedelta(0) <= before - at[2, None] < timedelta(minutes=2)
@@ -129,7 +129,7 @@ def test_of_each_commit_the_versions_are_the_table_as_it_was(street: Street, rou
 
 def test_a_new_column_of_the_table_comes_and_one_that_goes_is_null(street: Street) -> None:
     street.follow()
-    # Two are called as columns of the history, one as it calls the second.
+    # Two have the name of a history column, one the second's new name.
     new = dict.fromkeys(("zip", "ended", "valid_from", "valid_from_"), "07")
     street.fields = FIELDS.replace("street string,", f"street string, {' string, '.join(new)} string,")
     street.set(a1="one")

@@ -1,4 +1,4 @@
-"""Tables that the job has written, asked in Athena's SQL: each type, now, as of an instant and since one."""
+"""Athena's SQL on the job's tables: each type, now, as of an instant and since one."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ TYPES = {
     "COPY_ON_WRITE": (),
     "MERGE_ON_READ": ("hoodie.compact.inline=true", "hoodie.compact.inline.max.delta.commits=3"),
 }
-# What cleans and archives within a few commits.
+# Settings that clean and archive within a few commits.
 CLEANED = (
     *("hoodie.clean.max.commits=1", "hoodie.cleaner.commits.retained=3"),
     *("hoodie.keep.min.commits=5", "hoodie.keep.max.commits=7"),
@@ -48,7 +48,7 @@ def rows(lake: QueriedLake, sql: str, **period: str) -> list[dict[str, Any]]:
 
 
 def order_rows(spark: SparkSession, orders: str) -> DataFrame:
-    """Orders as the job decodes those of the outbox, as far as the named queries look at them."""
+    """Orders as the job decodes the outbox's, with the columns that the named queries use."""
     return spark.sql(orders).select(
         "id",
         F.lit("kind").alias("kind"),
@@ -110,7 +110,7 @@ def test_what_is_still_whole_is_answered_and_the_rest_refused(
             continue
         answers[number] = (row["n"], row["price"])
     assert answers == {number: (ROWS, float(number)) for number in answers}
-    # Some of each: those that were cleaned, and the newest.
+    # Some of each: cleaned ones, and the newest.
     assert 2 <= len(answers) < COMMITS - 4
     assert max(answers) == COMMITS - 1
     with pytest.raises(InstantError, match="the cleaner may have removed"):

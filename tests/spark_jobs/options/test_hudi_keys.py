@@ -1,4 +1,4 @@
-"""The list of Hudi's keys says what is in the jars that the job runs with."""
+"""The list of Hudi's keys matches the job's jars."""
 
 import re
 import struct

@@ -18,7 +18,7 @@ from tests.spark_jobs.events import ROOT
 from tests.spark_jobs.test_loop import REPORT
 
 NEEDED = ["--table-type", "COPY_ON_WRITE", "--target-base-path", "s3://lake/t", "--target-table", "datalake.t"]
-# HoodieDeltaStreamer's command line on EMR, with only the class and the jar exchanged for this job.
+# A HoodieDeltaStreamer command line on EMR, with only the class and the jar replaced by this job's.
 DELTASTREAMER_LINE = [
     *("--table-type", "COPY_ON_WRITE"),
     *("--source-ordering-field", "__source_ts_ms"),
@@ -206,7 +206,7 @@ TABLES: list[dict[str, Declared]] = [
 
 
 def default_of(declared: Declared) -> str:
-    """What the page says of a default."""
+    """A default as on the page."""
     is_option = declared.key.startswith("--")
     if declared.needed_by and is_option:
         return "needed"
@@ -218,7 +218,7 @@ def default_of(declared: Declared) -> str:
 
 
 def row(line: str, declared: Declared) -> str:
-    """A table's line as it should be; the page alone says what it means and why there is no default."""
+    """A table's expected line; only the page has its meaning and the reason for no default."""
     names, default, meaning = line.strip("| ").split(" | ", 2)
     is_option = declared.key.startswith("--")
     names = ", ".join(f"`{name}`" for name in declared.names) if is_option else names

@@ -1,4 +1,4 @@
-"""What options and properties mean together: nothing unknown, nothing contradictory, nothing ignored in silence."""
+"""Options and properties together: unknown and contradictory ones are refused, none is ignored silently."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,7 +37,7 @@ LEAST = {keys.RECORD_KEY: "order_id", keys.FILES_ROOT: "s3://landing/x/", keys.S
 
 
 def decide(arguments: Sequence[str] | None = None, /, **changed: Any) -> tuple[Settings, list[str]]:
-    """Decide from the least settings; keys are given with `__` for `.`."""
+    """Decide from the minimal settings; keys have `__` for `.`."""
     given = dict(LEAST) | {key.replace("__", "."): str(value) for key, value in changed.items()}
     warnings: list[str] = []
     return settings.decide(command_line.parse([*NEEDED, *(arguments or [])]), given, warnings.append), warnings

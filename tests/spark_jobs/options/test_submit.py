@@ -1,4 +1,4 @@
-"""What starts the job: its command lines, its archive, and the boto3 that travels in it."""
+"""Starting the job: its command lines, its archive, and the boto3 in it."""
 
 import itertools
 import subprocess
@@ -73,15 +73,15 @@ def test_on_yarn_the_driver_runs_where_the_step_does() -> None:
         "spark.executor.instances=3",
         "spark.authenticate=true",
         "spark.network.crypto.enabled=true",
-        # Few failures in a job's whole life don't end it.
+        # Few failures over a job's whole life don't end it.
         "spark.executor.failuresValidityInterval=1h",
         "spark.yarn.am.attemptFailuresValidityInterval=1h",
-        # Containers are as large as the rule of memory has it (settings/rules/processing.py).
+        # Containers have the size in the memory rule (settings/rules/processing.py).
         "spark.yarn.am.memory=512m",
         "spark.executor.memoryOverheadFactor=0.1",
         "spark.yarn.executor.memoryOverheadFactor=0.1",
         "spark.driver.memoryOverheadFactor=0.1",
-        # Nothing grows as long as the job runs.
+        # Nothing grows while the job runs.
         "spark.eventLog.enabled=false",
         "spark.log.level=WARN",
         f"spark.driver.extraJavaOptions={FLAGS}",
@@ -124,7 +124,7 @@ def test_the_archive_has_every_module_and_no_other_file(tmp_path: Path) -> None:
 
 
 def test_a_python_without_boto3_takes_it_from_the_archive(tmp_path: Path) -> None:
-    """In isolation: no site packages, as on EMR, where the archive lies on the path of `--py-files`."""
+    """In isolation: no site packages, as on EMR, where the archive is on the path of `--py-files`."""
     archive.build_archive(tmp_path / "a.zip", libraries=True)
     program = f"""
 import sys

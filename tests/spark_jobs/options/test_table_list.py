@@ -1,4 +1,4 @@
-"""HoodieMultiTableStreamer's options and properties: which tables they name, and what each table's job is told."""
+"""HoodieMultiTableStreamer's options and properties: the tables that they name, and each table's settings."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ hoodie.deltastreamer.schemaprovider.source.schema.file=s3://conf/orders.avsc
 
 
 def listed(files: Mapping[str, str], *arguments: str) -> TableList:
-    """The list of tables that some files make."""
+    """The list of tables from some files."""
     folder = {"list.properties": "", **files}
 
     def read_text(path: str) -> str:

@@ -26,7 +26,7 @@ def _events(spark: SparkSession, *changes: tuple[str, int, str | None]) -> DataF
     return spark.createDataFrame(rows, EVENTS).coalesce(1)
 
 
-# Per key: what the table has, the batch, what is restored (lsn and t of the newest), and what is set aside.
+# Per key: the table's row, the batch, the restored event (lsn and t of the newest), and the quarantined ones.
 CASES: dict[
     str, tuple[tuple[int, str] | None, list[tuple[int, str | None]], tuple[int, str | None] | None, list[int]]
 ] = {
@@ -53,7 +53,7 @@ def test_a_placeholder_takes_the_value_before_it_in_the_order_of_changes(spark: 
     restored, lacking = changes.restore_placeholders(_events(spark, *made), rows, ["t"], ordering="lsn")
     newest = {row[changes.KEY]: tuple(row["row"]) for row in changes.keep_newest(restored, ordering="lsn").collect()}
     set_aside = [(row[changes.KEY], row["row"]["lsn"]) for row in lacking.collect()]
-    # What is older than the stored row has no place in this table: Hudi drops it.
+    # Events older than the stored row have no place in this table: Hudi drops them.
     assert newest == {case: expected for case, (_, _, expected, _) in CASES.items() if expected}
     assert sorted(set_aside) == sorted((case, lsn) for case, (*_, aside) in CASES.items() for lsn in aside)
 

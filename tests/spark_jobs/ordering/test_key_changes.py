@@ -1,4 +1,4 @@
-"""Rows whose key was changed while a large value of theirs was left alone (TOAST)."""
+"""Rows whose key changed in an update that left a large value alone (TOAST)."""
 
 import pytest
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.integration
 
 
 def moved(old: int, new: int, lsn: int) -> tuple[Event, Event]:
-    """What Debezium sends of an update that changes a key."""
+    """Debezium's events for an update that changes a key."""
     return event(old, lsn, "d", products=None), event(new, lsn, "c", products=PLACEHOLDER)
 
 
@@ -31,7 +31,7 @@ def test_the_old_keys_row_or_its_changes_in_the_same_batch_have_the_value_and_la
     expected = {11: '["a"]', 2: '["b"]', 13: '["b"]', 3: '["c"]'}
     assert products(lake) == expected
     assert lake.rows()[13]["customer_id"] == "LATER"
-    # The connector was killed, and sends both again.
+    # After a kill the connector sends both again.
     assert lake.run(*moved(1, 11, 20)).quarantined == 0
     assert products(lake) == expected
 
@@ -39,7 +39,7 @@ def test_the_old_keys_row_or_its_changes_in_the_same_batch_have_the_value_and_la
 @pytest.mark.long
 def test_what_no_key_tells_goes_to_quarantine(lake: Lake) -> None:
     lake.run(event(1, 10, "c", products='["a"]'))
-    # A delete of another position, and one of a row that nobody knows.
+    # A delete of another position, and one of an unknown row.
     report = lake.run(event(1, 20, "d"), event(11, 21, "c", products=PLACEHOLDER), *moved(2, 12, 30))
     assert report.quarantined == 2
     assert {entry["reason"] for entry in lake.quarantined()} == {"placeholder: no earlier value of products"}

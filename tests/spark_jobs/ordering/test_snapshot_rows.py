@@ -1,6 +1,6 @@
-"""Snapshot rows against changes that the snapshot didn't see, in the orders that Debezium 3.7 was seen to send.
+"""Snapshot rows against changes that the snapshot didn't see, in orders observed with Debezium 3.7.
 
-Each story is one key's; all of them are told to one table, in the same three commits.
+Each story has one key; one table gets all of them, in the same three commits.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ def delete(lsn: int) -> Entry:
 
 @dataclass(frozen=True)
 class Story:
-    """What comes of one key in each commit, and which customer its row has after each (None: there is no row)."""
+    """One key's events in each commit, and its row's customer after each (None: no row)."""
 
     name: str
     commits: Sequence[Sequence[Entry]]
@@ -137,7 +137,7 @@ STORIES = (
 
 @dataclass(frozen=True)
 class Told:
-    """What a table held after each commit, by the story's place in STORIES, and why lines were set aside."""
+    """A table's content after each commit, by the story's place in STORIES, and the reasons for quarantined lines."""
 
     customers: Sequence[dict[int, str]]
     reasons: Sequence[str]
@@ -145,14 +145,14 @@ class Told:
 
 @pytest.fixture(scope="module", params=["COPY_ON_WRITE", long("MERGE_ON_READ")])
 def told(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Told:
-    """All stories, told to one table of each type."""
+    """All stories in one table of each type."""
     folder: Path = tmp_path_factory.mktemp("stories")
     limit = {"hoodie.streamer.quarantine.max.records": "1"}
     lake = Lake(spark, folder, extra=limit, arguments=["--table-type", request.param])
     customers = []
     for number in range(COMMITS):
         entries = [entry(key) for key, story in enumerate(STORIES) for entry in story.commits[number]]
-        # A row that no story is about: no commit consists of snapshot rows alone, as none does on a table in use.
+        # A row outside all stories: no commit consists of snapshot rows alone, as on a table in use.
         lake.run(*entries, event(len(STORIES), 5_000 + 8 * number))
         rows: dict[int, dict[str, Any]] = lake.rows()
         customers.append({key: row["customer_id"] for key, row in rows.items()})

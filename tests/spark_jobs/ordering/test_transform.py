@@ -1,4 +1,4 @@
-"""HoodieStreamer's SqlQueryBasedTransformer: what a query may change on the way into the table, and what it may not."""
+"""HoodieStreamer's SqlQueryBasedTransformer: changes that a query may make on the way into the table, and may not."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_a_query_adds_a_column_that_the_target_schema_has_and_deletes_pass(lake:
     transformed(lake, query, added={"shouted": "string"})
     lake.run(event(1, 10, "c", customer_id="abc"), event(3, 10, "c"))
     assert lake.rows()[1]["shouted"] == "ABC!"
-    # The table has the column now, the events still haven't.
+    # The table has the column now, the events still lack it.
     report = lake.run(event(1, 20, customer_id="def"), event(2, 20, "c", note="new"), event(3, 20, "d"))
     assert report.deletes == 1
     assert lake.run(event(3, 15)).folded == 1
@@ -68,7 +68,7 @@ def test_a_placeholder_takes_the_tables_value_only_where_the_query_left_it_as_it
     report = lake.run(event(1, 20, products=UNAVAILABLE, employee="[]"), event(2, 20, employee=UNAVAILABLE))
     assert lake.rows()[1]["products"] == "[1]"
     assert lake.rows()[1]["employee"] == "[[]]"
-    # The table's value is the query's, not the source's: taking it would apply the query twice.
+    # The table's value comes from the query, not the source: using it would apply the query twice.
     assert report.quarantined == 1
     assert lake.rows()[2]["__lsn"] == 10
 

@@ -1,6 +1,6 @@
-"""A TRUNCATE's event against changes, repeated and late ones and snapshot rows, in tables of both types and layouts.
+"""TRUNCATE events with changes, repeated and late events and snapshot rows, in tables of both types and layouts.
 
-Stories run one after the other in a table, each with keys of its own; a TRUNCATE is everybody's, so it comes last.
+Stories run one after the other in a table, each with its own keys; a TRUNCATE affects all, so it comes last.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ FOLDERS = "cdc_events_partitioned.properties"
 
 
 def truncate(lsn: int, operation: str = TRUNCATE) -> Event:
-    """A TRUNCATE's event, as it lands: no row's columns."""
+    """A TRUNCATE's event, as it lands: without a row's columns."""
     return {OPERATION: operation, "__db": "devdb", "__table": "t", "__schema": "s", LSN: lsn, "__source_ts_ms": 1}
 
 
@@ -48,12 +48,12 @@ def test_a_truncate_removes_what_isnt_newer_and_nothing_brings_it_back(
     report = lake.run(event(5, 104, "c"), event(1, 112, "d"), truncate(160), event(2, 168, "c"), event(6, 176, "c"))
     assert lake.lsns() == {2: 168, 4: 240, 6: 176}
     assert report.quarantined == 0
-    # Late, repeated and beyond it, after a restart of the job.
+    # Late, repeated and after it, after a restart of the job.
     lake.run(event(1, 80, "c"), event(7, 152), event(3, 120, "d"), truncate(160), event(8, 184, "c"), read(9))
     assert lake.lsns() == {2: 168, 4: 240, 6: 176, 8: 184, 9: 161}
     lake.run(event(9, 192), event(10, 128, "c"))
     assert lake.lsns() == {2: 168, 4: 240, 6: 176, 8: 184, 9: 192}
-    # A snapshot's rows on both sides of a second one, whose batch has nothing else that is newer.
+    # A snapshot's rows on both sides of a second one, whose batch has no other newer event.
     lake.run(read(11), read(6), truncate(320), read(12), read(8))
     assert lake.lsns() == {8: 321, 12: 321}
     lake.run(truncate(400))
@@ -76,10 +76,10 @@ def test_an_ignored_truncate_leaves_the_rows_and_is_told_until_it_is_settled(
     assert lake.lsns() == {1: 80, 2: 168}
     assert lake.table().progress()[IGNORED_TRUNCATE] == "160"
     assert lake.job().ignored_truncates == 1
-    # What `./lake status` reads it by.
+    # The value that `./lake status` reads.
     status = LakeLook(base_uri=lake.table_path.as_uri())
     assert status.has_ignored_truncate()
-    # What was settled before says nothing of it, and a commit without either keeps it.
+    # An earlier settled position doesn't cover it, and a commit without either keeps it.
     lake.run(truncate(152, SETTLED), event(3, 176, "c"))
     assert lake.table().progress()[IGNORED_TRUNCATE] == "160"
     lake.run(truncate(200, SETTLED), truncate(160))

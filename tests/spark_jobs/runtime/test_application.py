@@ -1,4 +1,4 @@
-"""What the watch hears of Spark's application: that it has ended, has no executors, or is told to stop."""
+"""The watch on Spark's application detects its end, a lack of executors, and a request to stop."""
 
 import threading
 
@@ -35,7 +35,7 @@ class Application(SparkApplication):
 
 
 class Watched:
-    """A watch on a clock of its own."""
+    """A watch with its own clock."""
 
     def __init__(self, executors: int | None) -> None:
         self.application = Application(executors)

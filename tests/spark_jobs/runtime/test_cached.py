@@ -1,4 +1,4 @@
-"""A cached frame: its plan is of one node, its rows are computed once, and its memory is freed."""
+"""A cached frame: its plan has one node, its rows are computed once, and its memory is freed."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def test_what_is_asked_of_a_cached_frame_is_planned_without_what_made_it(spark: 
     kept = cached(made)
     first, second = (kept.frame.filter("id > 1").collect() for _ in range(2))
     assert [row["double"] for row in first] == [4, 6, 8]
-    assert first == second  # a random value is made once
+    assert first == second  # a random value is computed once
     plan: Any = kept.frame._jdf.queryExecution().analyzed()
     assert str(plan.nodeName()) == "InMemoryRelation"
     assert plan.children().isEmpty()

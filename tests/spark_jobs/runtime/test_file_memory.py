@@ -1,4 +1,4 @@
-"""What a commit asks S3 for stays within bounds and doesn't grow, and nothing that has changed is remembered."""
+"""A commit's requests to S3 stay within bounds and don't grow, and no stale answer is remembered."""
 
 import statistics
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from tests.cases import long
 from tests.spark_jobs.events import TOPIC, as_lines, event
 from tests.spark_jobs.lake import Lake
 
-# A commit of two events took 192 to 240 and, with 20 folders, some 500 when Hudi's own looks all went to S3.
+# A commit of two events took 192 to 240 requests and, with 20 folders, some 500, when all of Hudi's own went to S3.
 MOST = {"cdc_events.properties": 98, "cdc_events_partitioned.properties": 290}
 # Spark's jobs and tasks for a commit of two events in the default layout: 5 and 15 when each of them was shuffled.
 MOST_WORK = (5, 10)
@@ -32,13 +32,13 @@ def s3(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterato
     server = CountedS3(folder, port=choose(["s3"], earlier={})["s3"])
     processes = Processes(folder, folder / "logs")
     hadoop = Hadoop(spark)
-    # Buckets of other names than the other tests': Hadoop keeps one FileSystem per bucket.
+    # Bucket names that no other test uses: Hadoop keeps one FileSystem per bucket.
     for bucket in ("counted-lake", "counted-landing"):
         for key, value in s3a_settings(server.endpoint).items():
             name = key.removeprefix("spark.hadoop.fs.s3a.")
             if not name.startswith("spark."):
                 hadoop.configuration.set(f"fs.s3a.bucket.{bucket}.{name}", value)
-    # By this one boto3's client is told, too.
+    # boto3's client reads it, too.
     endpoint = hadoop.configuration.get("fs.s3a.endpoint")
     hadoop.configuration.set("fs.s3a.endpoint", server.endpoint)
     try:
@@ -56,7 +56,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterato
 
 
 def tasks_by_job(spark: SparkSession) -> dict[int, int]:
-    """The newest of Spark's jobs, each with the tasks that it has run."""
+    """The newest of Spark's jobs, each with its number of tasks."""
     context: Any = spark._jsc.sc()
     context.listenerBus().waitUntilEmpty()
     found = context.statusStore().jobsList(None)
@@ -98,7 +98,7 @@ def test_requests_per_commit(spark: SparkSession, s3: CountedS3, tmp_path: Path,
     assert lake.log == []
     totals = [sum(count.values()) for count in counts]
     assert statistics.median(totals) <= MOST[conf], totals
-    # Flat, but for each tenth commit, which removes old files.
+    # Flat, except every tenth commit, which removes old files.
     assert statistics.median(totals[-3:]) <= max(totals[:3]) + 10, totals
     if conf == "cdc_events.properties":
         assert statistics.median_low(work) <= MOST_WORK, work
@@ -126,14 +126,14 @@ def test_what_has_changed_is_not_remembered(spark: SparkSession, s3: CountedS3) 
     hadoop.delete(table)
     assert not hadoop.exists(f"{table}/hoodie.properties")
     assert not hadoop.exists(table)
-    # An instant that is gone, and one that was cut short: a rollback, and the repair of a torn one.
+    # A missing instant, and a truncated one: a rollback, and the repair of a torn one.
     instant = f"{table}/20261121023013007.commit"
     hadoop.write_text(instant, "{}")
     assert hadoop.read_text(instant) == "{}"
     hadoop.delete(instant)
     with pytest.raises(Exception, match="FileNotFound"):
         hadoop.read_text(instant)
-    # An object that was written again between two batches has its new size.
+    # An object rewritten between two batches has its new size.
     client.put_object(Bucket="counted-landing", Key="changing/a.json", Body=b"{}\n")
     remembering(hadoop, ["s3a://counted-landing/changing"], log.append)
     assert spark.read.text("s3a://counted-landing/changing/a.json").count() == 1

@@ -1,4 +1,4 @@
-"""Where Spark's inner side is another one, the ordinary way gives the same rows."""
+"""Where Spark's internal API differs, the ordinary way gives the same rows."""
 
 from typing import Any
 

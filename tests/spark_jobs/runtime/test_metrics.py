@@ -1,4 +1,4 @@
-"""Metrics on moto's CloudWatch: what is published, when nothing happens, and when CloudWatch is gone."""
+"""Metrics on moto's CloudWatch: the published figures, idle times, and outages of CloudWatch."""
 
 import threading
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class Clock:
 
 
 class Broken:
-    """A CloudWatch that fails as often as it is told to."""
+    """A CloudWatch that fails a set number of times."""
 
     def __init__(self, client: Any, failures: int) -> None:
         self.client = client

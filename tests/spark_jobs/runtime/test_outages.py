@@ -1,4 +1,4 @@
-"""What counts as an outage, by the real clients' errors."""
+"""What counts as an outage, with the real clients' errors."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ _ANONYMOUS = "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"
 
 @pytest.fixture(scope="module")
 def closed_port() -> Iterator[int]:
-    """A port of loopback that nothing listens on, and nothing else takes."""
+    """A loopback port without a listener, which no other process takes."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield held.getsockname()[1]

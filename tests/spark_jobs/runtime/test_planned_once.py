@@ -1,4 +1,4 @@
-"""A query's plan is made for the first frame, and answers about each frame's own rows."""
+"""A query's plan comes from the first frame, and answers for each frame's own rows."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""The session's own economy."""
+"""The session saves work."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def test_tasks_carry_settings_without_where_each_is_from(spark: SparkSession) ->
     hadoop.forget_sources()
     assert configuration.getValByRegex(".").equals(before)
     assert [configuration.getPropertySources(name) for name in (key, "io.file.buffer.size")] == [None, None]
-    # S3A names the source of a bucket's own setting as it takes it over.
+    # S3A names a bucket's own setting as the source when it copies it.
     of_bucket = hadoop.jvm.org.apache.hadoop.fs.s3a.S3AUtils.propagateBucketOptions(configuration, "any")
     assert of_bucket.get("fs.s3a.endpoint") == "of one bucket"
 

@@ -1,4 +1,4 @@
-"""The stop file: when it is looked for, and what a look that fails does."""
+"""The stop file: when it is checked, and the effect of a failing check."""
 
 import threading
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from spark_jobs.runtime.stopping import StopFile
 
 
 class Watched:
-    """A stop file on a clock of its own; `answer` says whether it is there."""
+    """A stop file with its own clock; `answer`: whether it exists."""
 
     def __init__(self, answer: Callable[[], bool]) -> None:
         self.seconds = 0.0

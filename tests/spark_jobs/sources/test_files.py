@@ -1,4 +1,4 @@
-"""Which files are consumed when: none skipped, none late unnoticed, progress bounded."""
+"""When files are consumed: none is skipped, late ones are noticed, progress is bounded."""
 
 import itertools
 import os
@@ -51,7 +51,7 @@ class Listing(Lister):
 
 
 class Reader:
-    """Consumes batches and keeps their progress, as the job does with each commit."""
+    """Consumes batches and keeps their progress, like the job after each commit."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ def test_the_memory_is_bounded_and_ties_at_the_horizon_stay_known() -> None:
     assert len(reader.names()) == 30
     progress = reader.progress()
     assert progress.horizon_ms == 1006
-    assert len(progress.memory) == 12  # 10 and the rest of the ms that the tenth has
+    assert len(progress.memory) == 12  # 10 and the rest of the tenth's millisecond
     reader.restart()
     assert reader.names() == []
     reader.listing.files.append(file("late, of the horizon's very time", 1006))
@@ -131,7 +131,7 @@ def test_the_memory_is_bounded_and_ties_at_the_horizon_stay_known() -> None:
 
 
 def test_the_horizon_never_passes_a_file_that_still_waits() -> None:
-    # In one partition offsets go before times, so an old file may wait while newer ones are consumed.
+    # In one partition offsets come before times, so an old file may wait while newer ones are consumed.
     files = [ordered(1, 9000), ordered(2, 9000), ordered(3, 100)]
     reader = Reader(*files, remembered=1, max_bytes=10)
     assert [reader.names() for _ in range(4)] == [[f.name] for f in files] + [[]]
@@ -184,7 +184,7 @@ def test_missing_offsets_are_counted_per_partition() -> None:
     later = reader.batch()
     assert later is not None
     assert later.check({f"s3a://landing/{ordered(29).name}": 9}).missing_offsets == 1
-    # More lines than offsets: the sink repeated some, nothing is missing.
+    # More lines than offsets: the sink repeated some, none are missing.
     assert later.check({f"s3a://landing/{ordered(29).name}": 15}).missing_offsets == 0
 
 
@@ -262,7 +262,7 @@ def test_another_root_starts_over_and_a_hoodie_streamer_checkpoint_is_a_time() -
 def test_a_missing_root_is_said_once_by_a_job_that_waits_and_ends_one_that_does_not() -> None:
     waiting, ending, pattern = Reader(), Reader(must_exist=True), Reader(root="s3a://landing/cdc-*")
     for reader in (waiting, ending, pattern):
-        assert reader.names() == []  # an empty folder is no mistake
+        assert reader.names() == []  # an empty folder is not an error
         reader.listing.wrong = "no such folder"
     key = "hoodie.streamer.source.dfs.root=s3a://landing"
     assert [waiting.names(), waiting.names()] == [[], []]
@@ -321,7 +321,7 @@ def test_local_files_are_listed_by_their_change_time(tmp_path: Path) -> None:
     assert (no_folder.all(), no_folder.missing(read_before=False)) == ([], "not a folder")
     assert LocalLister(str(tmp_path / "a")).missing(read_before=False) is None
     assert (found.name, found.size, found.path) == ("a/old.json", 1, f"file://{tmp_path}/a/old.json")
-    # A file that was moved here keeps its modification time; it must not count as consumed long ago.
+    # A file moved here keeps its modification time; it must not count as consumed long ago.
     assert found.changed_ms > 1_000_000_000_000
 
 
@@ -332,7 +332,7 @@ def test_a_prefix_or_bucket_that_is_not_there_is_missing_on_s3() -> None:
         for _ in range(2):
             stub.add_response("list_objects_v2", {"IsTruncated": False})
         assert lister.missing(read_before=False) == "no object's name begins so"
-        assert lister.missing(read_before=True) is None  # a prefix goes with its last object
+        assert lister.missing(read_before=True) is None  # a prefix vanishes with its last object
         for _ in range(2):
             stub.add_client_error("list_objects_v2", "NoSuchBucket")
         assert (lister.all(), lister.missing(read_before=True)) == ([], "no such bucket")

@@ -1,4 +1,4 @@
-"""Many tables' landing folders are listed by one walk: nothing is missed, and idle tables cost next to nothing."""
+"""One walk lists many tables' landing folders: nothing is missed, and idle tables cost next to nothing."""
 
 import datetime as dt
 import random
@@ -12,7 +12,7 @@ CHANGED = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
 
 
 class Bucket:
-    """A bucket with boto3's list_objects_v2, in pages as S3's."""
+    """A bucket with boto3's list_objects_v2, in pages like S3's."""
 
     class exceptions:  # noqa: N801  (boto3's name)
         class NoSuchBucket(Exception):  # noqa: N818

@@ -1,4 +1,4 @@
-"""Roots, unreadable files and odd field names through a real job: nothing silent, nothing that stops it for good."""
+"""Roots, unreadable files and odd field names through a real job: it reports each, and none stops it for good."""
 
 import bz2
 import gzip
@@ -16,7 +16,7 @@ from tests.spark_jobs.lake import Lake
 
 pytestmark = pytest.mark.integration
 ROOT = "hoodie.streamer.source.dfs.root"
-# Names of the columns that the job adds on its way, and of those that Spark would.
+# Names of columns that the job adds internally, and of columns that Spark would add.
 OURS = (
     *("line", "origin", "block", "number", "tie", "blank", "reason", "unknown", "placeholders", "deleted", "row"),
     *("_wire", "_text", "_others", "_whole", "_corrupt_line", "_corrupt_record", "_event_key", "_rank", "_stored"),
@@ -70,7 +70,7 @@ def test_a_file_that_cannot_be_read_goes_to_quarantine_whole(lake: Lake) -> None
         f"{TOPIC}/0/text.json.gz goes to quarantine whole: unreadable: java.io.IOException: not a gzip file" in lake.log
     )
 
-    # Nothing but an unreadable file makes a commit, too, and counts towards the limit.
+    # An unreadable file alone makes a commit, too, and counts towards the limit.
     name = f"{TOPIC}/0/{500:012d}_1_2.json.gz"
     (lake.landing / name).write_bytes(b"no gzip")
     lake.extra = {"hoodie.streamer.quarantine.max.records": "0"}
@@ -82,7 +82,7 @@ def test_a_file_that_cannot_be_read_goes_to_quarantine_whole(lake: Lake) -> None
 
 
 def sized(number: int, size: int) -> str:
-    """A valid event of so many bytes."""
+    """A valid event of this many bytes."""
     text = json.dumps(event(number, 10, "c", customer_id=""))
     return text.replace('"customer_id": ""', f'"customer_id": "{"x" * (size - len(text))}"')
 
@@ -112,7 +112,7 @@ def test_a_line_beyond_the_bound_goes_to_quarantine_and_the_others_are_read(lake
         assert entry["reason"] == f"a line has more than 2000 bytes ({keys.LINE_BYTES}); the other lines are read"
     origins = {Path(entry["origin"]).name for entry in whole}
     assert origins - {"one beyond.json"} == {"far beyond.json", "only.json"}
-    # A file whose long lines weren't read counts as one; the lines of the others are cut, one by one.
+    # A file whose long lines weren't read counts as one; the others' lines are cut, one by one.
     files = [path for path in lake.quarantine.rglob("*-*") if path.suffix in (".json", ".gz") and path.name[0] != "."]
     entries = [json.loads(line) for path in files for line in path.read_text().splitlines()]
     texts = sorted(entry["text"] for entry in entries if "text" in entry)

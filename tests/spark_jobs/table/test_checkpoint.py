@@ -131,7 +131,7 @@ def test_a_full_register_stays_small() -> None:
     assert deletes_register.decode(None) == {}
 
 
-# The newest positions that a batch has: of a TRUNCATE, and of what settles ignored ones.
+# A batch's newest positions: of a TRUNCATE, and of an event that settles ignored ones.
 Batch = tuple[int | None, int | None]
 
 

@@ -1,4 +1,4 @@
-"""One job per table: who gets the claim, who is refused, and how the next one goes on after a death."""
+"""One job per table: who gets the claim, who is refused, and how the next one continues after a death."""
 
 import fcntl
 import json
@@ -18,7 +18,7 @@ from spark_jobs.table.claim_store import LocalClaims, S3Claims
 
 
 class Jobs:
-    """Claims of one table on a clock that runs as fast as they wait."""
+    """Claims of one table with a clock that advances as they wait."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -58,7 +58,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
 
 
 def dies(job: Claim) -> None:
-    """End a job as kill -9 does: the kernel unlocks its file, nothing else happens."""
+    """End a job like kill -9: the kernel unlocks its file, nothing else happens."""
     job._ended.set()
     assert job._lock is not None
     fcntl.flock(job._lock, fcntl.LOCK_UN)

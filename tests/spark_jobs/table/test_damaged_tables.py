@@ -1,4 +1,4 @@
-"""Tables that failed commits, a power loss or a hand have left in another state than a commit does."""
+"""Tables that failed commits, a power loss or manual changes have left in an invalid state."""
 
 import json
 import shutil
@@ -86,7 +86,7 @@ def test_rows_that_spark_alone_does_not_see_are_told(
     lake.land(event(1, 16), event(3, 16, "c"))
     with failing_commits(), pytest.raises(Exception, match="Failed to upsert"):
         job.run_batch()
-    # As jobs were until they rolled back before a write.
+    # Like jobs before they rolled back before a write.
     monkeypatch.setattr(repair, "roll_back_failed", lambda *_: [])
     job.load()
     assert job.run_batch() is not None
@@ -187,7 +187,7 @@ PER_KEY = {INDEX: "SIMPLE", "hoodie.storage.layout.type": "DEFAULT"}
 
 
 def _as_of_an_older_job(lake: Lake) -> None:
-    """Take out of the newest commit what jobs say of the index since they refuse another."""
+    """Remove the newest commit's entry about the index, as in jobs before they refused another."""
     newest = _newest_commit(lake)
     details = json.loads(newest.read_text())
     del details["extraMetadata"][keys.INDEX_LAYOUT]

@@ -1,4 +1,4 @@
-"""What Hudi's sync tool writes into Glue (moto)."""
+"""The result of Hudi's sync tool in Glue (moto)."""
 
 import time
 from typing import Any
@@ -14,7 +14,7 @@ from tests.spark_jobs.lake import Lake
 
 @pytest.fixture(name="slow_updates")
 def _slow_updates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Glue that takes its time for UpdateTable: one that isn't awaited loses to the next."""
+    """A Glue with a slow UpdateTable: an update that isn't awaited loses to the next."""
     update = GlueResponse.update_table
 
     def slow(response: GlueResponse) -> Any:

@@ -1,4 +1,4 @@
-"""A table in PostgreSQL and the lake's table that JdbcSource keeps of it, with the job's own settings."""
+"""A table in PostgreSQL and the lake's table from JdbcSource, with the job's own settings."""
 
 import contextlib
 import json
@@ -37,7 +37,7 @@ Rows = dict[Any, dict[str, Any]]
 
 @dataclass
 class Queried(IngestedTable):
-    """A source's table, and the one that the job makes of it."""
+    """A source's table, and the job's table for it."""
 
     NAME = "address"
     OWN = ("--source-class", "JdbcSource")
@@ -53,7 +53,7 @@ class Queried(IngestedTable):
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Any]:
-        """A cursor in a transaction that is open as long as the block."""
+        """A cursor in a transaction that stays open during the block."""
         with contextlib.closing(psycopg2.connect(**self.parameters)) as connection, connection.cursor() as cursor:
             yield cursor
 
@@ -73,11 +73,11 @@ class Queried(IngestedTable):
             keys.JDBC_SWEEP: "0",
             **self.extra,
         }
-        # An empty one takes a property away.
+        # An empty one removes a property.
         return {key: value for key, value in given.items() if value or key == keys.JDBC_LEFT_OUT}
 
     def run(self, job: Ingest | None = None) -> list[CommitReport]:
-        """Commit all that there is, by a new job or a given one."""
+        """Commit everything pending, with a new job or a given one."""
         running = job or self.job()
         reports = []
         while report := running.run_batch():
@@ -87,14 +87,14 @@ class Queried(IngestedTable):
         return reports
 
     def lake(self) -> Rows:
-        """The lake's rows by key, without what only says how they travelled."""
+        """The lake's rows by key, without columns about how they travelled."""
         found = self.stored()
         rows = {row[self.key]: {name: _naive(row[name]) for name in self.fields} for row in found}
         assert len(rows) == len(found), "a key is in the table twice"
         return rows
 
     def source(self) -> Rows:
-        """The source's rows by key, instants as Spark gives them: in UTC, without saying so."""
+        """The source's rows by key, instants as Spark gives them: in UTC, without a time zone."""
         with self.transaction() as cursor:
             cursor.execute(f"SET TimeZone = 'UTC'; SELECT {', '.join(self.fields)} FROM {self.table_name}")
             names = list(self.fields)
@@ -102,7 +102,7 @@ class Queried(IngestedTable):
         return {row[self.key]: row for row in rows}
 
     def operations(self) -> dict[Any, str]:
-        """What each row's event was to the lake."""
+        """Each row's operation in the lake."""
         return {row[self.key]: row["__op"] for row in self.stored()}
 
     def progress(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _naive(value: Any) -> Any:
 
 @pytest.fixture
 def queried(spark: SparkSession, database: ConnectionParameters, tmp_path: Path) -> Queried:
-    """A table of 603 addresses with one last_update, as Pagila's dump has them, and no lake yet."""
+    """A table of 603 addresses with one last_update, as in Pagila's dump, and no lake yet."""
     made = Queried(spark, tmp_path, parameters=database)
     made.execute(
         ADDRESS,
@@ -130,5 +130,5 @@ def queried(spark: SparkSession, database: ConnectionParameters, tmp_path: Path)
 
 @pytest.fixture(autouse=True)
 def sweeps_whenever_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test doesn't wait until a look at all rows is due again."""
+    """Tests don't wait until the next look at all rows is due."""
     monkeypatch.setattr(source, "_SHARE", 1e9)

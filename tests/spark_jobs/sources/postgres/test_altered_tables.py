@@ -1,4 +1,4 @@
-"""Tables that are altered, replaced or written anew while a job looks at them, between two looks and during one."""
+"""Tables that are altered, replaced or rewritten while a job reads them, between two looks and during one."""
 
 import base64
 import contextlib
@@ -102,7 +102,7 @@ def test_a_view_whose_table_was_written_anew_while_a_look_waited_keeps_its_rows(
     [
         ("ENUM ('ok', 'bad')", "own DEFAULT 'ok'", "string", "RENAME VALUE 'ok' TO 'fine'", "fine"),
         long(*("ENUM ('ok', 'bad')", "own[] DEFAULT '{ok}'", TEXTS, "RENAME VALUE 'ok' TO 'fine'", '["fine"]')),
-        # In events it is Base64.
+        # Events have it in Base64.
         long(*("(a int)", "own DEFAULT '(1)'", "string", "ADD ATTRIBUTE b int", base64.b64encode(b"(1,)").decode())),
     ],
     ids=["a value's name", "… in arrays", "one more field"],

@@ -1,4 +1,4 @@
-"""First loads of many rows, which are inserted in bulk: all arrive, and none twice, whatever comes between."""
+"""First loads of many rows, inserted in bulk: all arrive, and none twice, despite events in between."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ PARTS = ("--source-limit", "1500")
 
 @pytest.fixture
 def operations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The operations by which tables are written."""
+    """The operations that write tables."""
     found: list[str] = []
     write = HudiTable.write
 
@@ -45,7 +45,7 @@ def operations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     [
         (UNBUCKETED, "COPY_ON_WRITE", ["bulk_insert", "bulk_insert", "bulk_insert"]),
         (UNBUCKETED, "MERGE_ON_READ", ["bulk_insert", "bulk_insert", "bulk_insert"]),
-        # Its buckets can be filled in bulk once.
+        # Its buckets can only be filled in bulk once.
         (BUCKETED, "COPY_ON_WRITE", ["bulk_insert", "upsert", "upsert"]),
         (BUCKETED, "MERGE_ON_READ", ["bulk_insert", "upsert", "upsert"]),
         # Each task would have a file open in each folder.
@@ -79,7 +79,7 @@ def test_rows_that_are_there_are_compared_when_a_load_begins_anew(queried: Queri
     )
     queried.arguments = (*PARTS, "--ignore-checkpoint", "once")
     reports = queried.run()
-    # The keys before the first that is there are none of the table's.
+    # The keys before the first existing one aren't in the table.
     assert operations[1:] == ["bulk_insert", "bulk_insert", "upsert"]
     assert [report.upserts for report in reports] == [1500, 1500, 1]
     assert queried.lake() == queried.source()

@@ -1,4 +1,4 @@
-"""What the control query calls a table's shape: another text once a value may be read as another, however deep."""
+"""The control query's shape of a table: it changes once a value may be read differently, at any depth."""
 
 from types import SimpleNamespace
 from typing import Any

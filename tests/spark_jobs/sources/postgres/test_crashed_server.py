@@ -1,4 +1,4 @@
-"""A server that has crashed, or is a cold copy: what is lost was seen, and others are given the same numbers."""
+"""A server that has crashed, or is a cold copy: lost rows were seen, and others get the same numbers."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ from tests.spark_jobs.sources.postgres.conftest import ADDRESS, Queried
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 WAIT_S = 180
-# Commits don't wait until they are on disk; the test stops the process that would bring them there.
+# Commits don't wait until they are on disk; the test stops the process that would write them.
 LOSING = {"synchronous_commit": "off", "autovacuum": "off"}
 LOG_WRITER = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
 NEXT = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
@@ -31,7 +31,7 @@ def losing(tmp_path: Path) -> Iterator[ConnectionParameters]:
 
 
 def crash(queried: Queried) -> None:
-    """Kill a backend, so that the server ends all (a stopped one after 5 s) and starts again with what is on disk."""
+    """Kill a backend: the server ends all (a stopped one after 5 s) and starts again with the disk's content."""
     with queried.transaction() as cursor:
         os.kill(cursor.connection.get_backend_pid(), signal.SIGKILL)
         until = time.monotonic() + WAIT_S
@@ -102,5 +102,5 @@ def test_a_cold_copy_in_the_servers_place_is_compared_once_its_numbers_have_pass
         job.load()
         queried.run(job)
         job.close()
-    # At each of the two starts, and never again.
+    # At each of the two starts, and never after.
     assert (reads, sum("was started again" in line for line in queried.log)) == (2, 2)

@@ -1,4 +1,4 @@
-"""Looks by a column between sweeps, where that is safe and quick, and by digests where rows have no transaction."""
+"""Looks by a column between sweeps, where that is safe and fast, and by digests where rows have no transaction."""
 
 import re
 from decimal import Decimal
@@ -44,7 +44,7 @@ def test_what_the_column_shows_arrives_before_the_next_sweep(queried: Queried) -
 
 @pytest.mark.parametrize(("margin", "found"), [("2", True), long("0", False)])
 def test_a_look_by_the_column_goes_back_by_the_margin(queried: Queried, margin: str, found: bool) -> None:
-    """A backend fixes now() before others see since when its transaction is open."""
+    """A backend sets now() before others see the start of its transaction."""
     queried.execute(INDEX)
     queried.extra = COLUMN | {keys.JDBC_MARGIN: margin}
     job = queried.job()

@@ -1,4 +1,4 @@
-"""A row as PostgreSQL writes it for the job, against the event that Debezium sent of the same row (tests/events)."""
+"""Rows as PostgreSQL writes them for the job, compared with Debezium's events of the same rows (tests/events)."""
 
 import contextlib
 import json
@@ -31,7 +31,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Decoded:
-    """A table's rows by key as the decoder makes them of either side's lines, and the source's canonical texts."""
+    """A table's rows by key, decoded from either side's lines, and the source's canonical texts."""
 
     types: Mapping[str, Carried]
     queried: Mapping[int, Row]
@@ -50,7 +50,7 @@ def source(postgres: Postgres) -> Iterator[ConnectionParameters]:
 
 @contextlib.contextmanager
 def session(source: ConnectionParameters) -> Iterator[Any]:
-    """A cursor as the source's connection is, in a session that had other settings."""
+    """A cursor like the source's connection, in a session with other settings."""
     with contextlib.closing(psycopg2.connect(**source)) as connection, connection.cursor() as cursor:
         cursor.execute(
             "SET DateStyle = 'SQL, DMY'; SET IntervalStyle = sql_standard; SET TimeZone = 'Asia/Kolkata';"
@@ -92,7 +92,7 @@ def _decoded(spark: SparkSession, source: ConnectionParameters, table: str) -> D
 
 
 def _recorded(table: str) -> dict[int, Row]:
-    """Each row's last event, with the values that it doesn't repeat; none of a deleted row."""
+    """Each row's last event, with the values that it doesn't repeat; none for a deleted row."""
     found: dict[int, Row] = {}
     for line in (EVENTS / "every_type.jsonl").read_text(encoding="utf-8").strip().split("\n"):
         event = json.loads(line)
@@ -108,7 +108,7 @@ def _recorded(table: str) -> dict[int, Row]:
 
 
 def _rows(spark: SparkSession, columns: Sequence[schema.Column], lines: Sequence[str]) -> dict[int, Row]:
-    """Decode lines, all of which must fit; dates and instants as numbers, for Python's own have an end."""
+    """Decode lines, all of which must fit; dates and instants as numbers, since Python's have a limited range."""
     found = Decoder(columns, required=["id"])(frame_of(spark, lines))
     whole = {"date": F.unix_date, "timestamp": F.unix_micros}
     stored = [
@@ -123,7 +123,7 @@ def _rows(spark: SparkSession, columns: Sequence[schema.Column], lines: Sequence
 
 
 def _plain(value: Any) -> Any:
-    # A NaN is no other NaN's equal.
+    # NaNs aren't equal to each other.
     return repr(value) if isinstance(value, float) else bytes(value) if isinstance(value, bytearray) else value
 
 

@@ -1,6 +1,6 @@
-"""Random histories of transactions, looks, restarts and crashes: a plain lake that follows the looks is the source.
+"""Random histories of transactions, looks, restarts and crashes: a plain lake that follows the looks equals the source.
 
-What Spark and Hudi make of a batch is tried elsewhere; here only what a look finds counts, hundreds of times.
+Other tests cover Spark's and Hudi's part; these check only what a look finds, hundreds of times.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from tests.conftest import execute
 pytestmark = pytest.mark.integration
 
 STEPS, SESSIONS, HISTORIES = 60, 3, 12
-# Others in each run: a failing test's name has its seed, which brings the same history again as FUZZ_SEED.
+# Different in each run: a failing test's name has its seed, which repeats the history as FUZZ_SEED.
 SEEDS = [int(given)] if (given := os.environ.get("FUZZ_SEED")) else random.sample(range(10**9), HISTORIES)
 CREATE = """CREATE TABLE t (a int, b text, v int, last_update timestamptz DEFAULT now(), PRIMARY KEY (a, b));
     CREATE INDEX ON t (last_update); CREATE SEQUENCE s;
@@ -52,7 +52,7 @@ class PlainLake:
     checkpoint: str | None = None
 
     def take(self, batch: JdbcBatch) -> None:
-        """Do with a batch what the job does, by QueriedRows' rules."""
+        """Apply a batch as the job does, by QueriedRows' rules."""
         found = {key_of(row): row for part in batch.parts for row in lines(batch, part.after, part.until)}
         new = len(found.keys() - self.rows.keys())
         known = batch.lake_rows if self.rows else 0
@@ -95,7 +95,7 @@ class Sessions:
     chance: random.Random
 
     def step(self) -> None:
-        """Go on in one of them: a change, a savepoint, or the end of its transaction."""
+        """Continue in one of them: a change, a savepoint, or the end of its transaction."""
         connection = self.chance.choice(self.connections)
         ending = self.chance.random()
         if ending < 0.25:
@@ -103,7 +103,7 @@ class Sessions:
         elif ending < 0.3:
             connection.rollback()
         else:
-            # Some rows by the transaction's own number, some by that of a subtransaction.
+            # Some rows with the transaction's own number, some with a subtransaction's.
             with connection.cursor() as cursor, contextlib.suppress(psycopg2.errors.LockNotAvailable):
                 cursor.execute("SET LOCAL lock_timeout = '50ms'")
                 cursor.execute(self.chance.choice(CHANGES).format(n=self.chance.randint(1, 40)))
@@ -167,7 +167,7 @@ def test_a_random_history_ends_with_the_source_in_the_lake(
     for step in range(STEPS):
         what = chance.random()
         if step == STEPS // 2:
-            what = 0.9  # whatever is drawn, the job looks at least once while changes go on
+            what = 0.9  # the job looks at least once while changes continue
         if what < 0.75:
             writers.step()
             continue

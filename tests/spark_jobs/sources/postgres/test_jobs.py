@@ -1,4 +1,4 @@
-"""Tables that are queried, by spark-submit: kill -9 around the commit, many tables, and a database that goes away."""
+"""Queried tables through spark-submit: kill -9 around the commit, many tables, and a database outage."""
 
 import json
 import signal
@@ -61,11 +61,11 @@ class QueriedTables:
         )
 
     def start(self, name: str, *further: str) -> Job:
-        """Start a job of one table that goes on."""
+        """Start a continuous job of one table."""
         return self.run.start(self.table(name), "--retry-interval-seconds", "1", *further, without=["--enable-sync"])
 
     def is_equal(self, name: str) -> bool:
-        """Whether the lake has what the source has; not while a commit is half written, by a job that was killed."""
+        """Whether the lake equals the source; not while a commit is half written, by a job that was killed."""
         try:
             found = self.run.read(list(FIELDS), name)
         except LakeError:
@@ -83,7 +83,7 @@ def tables(job_run: JobRun, database: ConnectionParameters) -> QueriedTables:
 
 
 def role(password: str) -> list[str]:
-    """A role that may read all tables, by this password."""
+    """A role that may read all tables, with this password."""
     return [
         "DO $$ BEGIN CREATE ROLE hushed LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
         f"ALTER ROLE hushed PASSWORD '{password}'",
@@ -125,7 +125,7 @@ def test_a_first_load_that_is_killed_amid_its_parts_loses_and_doubles_nothing(ta
     execute(tables.parameters, "INSERT INTO address SELECT i, 'many' FROM generate_series(2001, 14000) AS i")
 
     def stage(committed: int) -> bool:
-        """Whether so many parts are there, and the next one is being written."""
+        """Whether this many parts are complete, and the next one is being written."""
         done = {name.partition(".")[0] for name in tables.run.instants("commit", "address")}
         begun = {name.partition(".")[0] for name in tables.run.instants("inflight", "address")}
         return len(done) >= committed and bool(begun - done)

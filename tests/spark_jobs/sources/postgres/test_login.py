@@ -1,4 +1,4 @@
-"""How a connection is made: TLS in full by default, a server really verified, and secrets from where they may be."""
+"""Connections: TLS in full by default, a server really verified, and secrets from their allowed places."""
 
 import dataclasses
 import json
@@ -75,7 +75,7 @@ JAVAS = {"sslmode": "verify-full", "sslfactory": "org.postgresql.ssl.DefaultJava
 @pytest.mark.parametrize(
     ("host", "query", "extra", "expected"),
     [
-        # Nothing but sslmode itself lets another server be taken for it.
+        # Only sslmode itself allows an unverified server.
         ("db", "?ssl=false", {}, JAVAS),
         ("db", "?sslResponseTimeout=9", {"ssl": "false", "sslNegotiation": "direct"}, JAVAS),
         ("db", "?sslMode=disable", {}, JAVAS),
@@ -86,7 +86,7 @@ JAVAS = {"sslmode": "verify-full", "sslfactory": "org.postgresql.ssl.DefaultJava
         ("db", "?sslmode=VERIFY-CA", {}, JAVAS | {"sslmode": "VERIFY-CA"}),
         ("db", "?sslmode=require", {}, {"sslmode": "require"}),
         ("db", "", {"sslmode": "require", "sslrootcert": "/ca.pem"}, {"sslmode": "require"}),
-        # The driver takes the URL's.
+        # The driver prefers the URL's.
         ("db", "?sslmode=require", {"sslmode": "verify-full"}, {"sslmode": "require"}),
         ("db", "?sslmode=verify-full", {"sslmode": "require"}, JAVAS),
         ("localhost", "?sslResponseTimeout=9", {}, {}),
@@ -122,7 +122,7 @@ def test_a_password_is_read_from_where_it_is(monkeypatch: pytest.MonkeyPatch) ->
 
 
 class Secrets:
-    """Stands for Secrets Manager; moto's is asked below."""
+    """Stands in for Secrets Manager; a test below uses moto's."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -1,4 +1,4 @@
-"""How far a look has come: what commits carry of it, how often a table is looked at, and what the lake has for sure."""
+"""How far a look has come: what commits carry of it, how often a table is read, and what the lake certainly has."""
 
 import json
 import re
@@ -62,7 +62,7 @@ def test_all_rows_are_read_where_32_bits_do_not_tell_what_is_older(begun: int, r
     ("standby", "servers", "all_rows_at"),
     [
         (False, "AABBA", "ABA"),
-        # A name that stands for several: each is compared once.
+        # A name for several servers: each is compared once.
         (True, "ABABACB", "ABC"),
     ],
 )
@@ -73,7 +73,7 @@ def test_all_rows_are_read_once_for_each_start_of_a_server(standby: bool, server
         if (reason := why_anew(mark, seen, Detection.XMIN)) is not None:
             assert "was started again" in reason
             anew += server
-        # No digests are asked for.
+        # No digests are queried.
         mark = all_rows(None, None, seen, Detection.XMIN, mark)  # type: ignore[arg-type]
     assert anew == all_rows_at
 
@@ -102,7 +102,7 @@ def control(since: str, begun: int, *, standby: bool = False) -> Control:
 
 
 class Database:
-    """Stands in for one whose connections are in use for a while; a look at it takes a while, too."""
+    """Stands in for a database whose connections are busy for a while; a look at it takes a while, too."""
 
     def __init__(self, *, waits: float, works: float) -> None:
         self.now, self.looks = 0.0, 0
@@ -148,7 +148,7 @@ def test_the_next_look_comes_after_ten_times_what_the_database_took(
 
 @dataclass
 class Batch:
-    """Stands in for what a look has found."""
+    """Stands in for the result of a look."""
 
     checkpoint: str
     complete: bool = True
@@ -161,13 +161,13 @@ def database() -> Database:
 
 @pytest.fixture
 def found() -> list[Batch | None]:
-    """What the next looks find, in their order."""
+    """The results of the next looks, in order."""
     return []
 
 
 @pytest.fixture
 def looking(monkeypatch: pytest.MonkeyPatch, database: Database, found: list[Batch | None]) -> Jdbc:
-    """Looks each time that it is asked, at the database's time, which is the clock, too."""
+    """Looks on each call, at the database's time, which is also the clock."""
     monkeypatch.setattr(Jdbc, "_identified", lambda _self: "")
     monkeypatch.setattr(Jdbc, "_looked", lambda _self, look, *_given, **_more: (look.text(), found.pop(0))[1])
     stands_in: Any = database
@@ -178,7 +178,7 @@ def looking(monkeypatch: pytest.MonkeyPatch, database: Database, found: list[Bat
 
 
 def after(part: str | None, read_ms: int) -> str:
-    """The progress of a commit, which is of a part of the keys where `part` is its last."""
+    """The progress of a commit, which covers a part of the keys where `part` is its last."""
     return Progress(table="public.address", after=part, read_ms=read_ms).to_text()
 
 
@@ -211,7 +211,7 @@ def test_what_was_not_committed_or_is_a_part_counts_for_nothing(found: list[Batc
     looking.next_batch(None)
     looking.next_batch(None)  # its commit has failed
     looking.reset()
-    looking.next_batch(first)  # nobody knows of the look before
+    looking.next_batch(first)  # the previous look is unknown
     looking.next_batch(part)
     looking.next_batch(last)  # rows of the first part may have changed since they were read
     assert looking.looked_ms is None

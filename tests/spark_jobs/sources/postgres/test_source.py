@@ -1,4 +1,4 @@
-"""What a look finds arrives in the lake, whatever a poll by a timestamp would lose of it."""
+"""Everything a look finds reaches the lake, including rows that a poll by a timestamp would lose."""
 
 import json
 import re
@@ -77,7 +77,7 @@ LOST_BY_POLLS = {
 @pytest.mark.parametrize(
     "statements",
     [
-        # Apart: where the number of rows has changed, all of them are compared.
+        # Separately: if the number of rows has changed, all of them are compared.
         pytest.param([LOST_BY_POLLS[name] for name in ("stamp goes back", "two values swapped")], id="same rows"),
         pytest.param([LOST_BY_POLLS[name] for name in ("old stamp inserted", "key changed")], id="other rows"),
         *(long([statement], id=name) for name, statement in LOST_BY_POLLS.items()),
@@ -174,7 +174,7 @@ def test_rows_that_are_read_again_unchanged_are_not_written_nor_kept_in_memory(q
         before = jobs_of(queried)
         assert queried.run(job) == []
         assert jobs_of(queried) == before, "a look that finds the same as the one before asks Spark for nothing"
-        # The job goes on looking, maybe for hours, and finds nothing.
+        # The job continues to look, maybe for hours, and finds nothing.
         assert stored(queried.spark) == in_memory
         job.close()
         assert queried.run() == []
@@ -188,7 +188,7 @@ def test_a_transaction_that_stays_open_is_seen_as_the_age_of_the_horizon(queried
         return not job.horizon_age_seconds
 
     job = queried.job()
-    # Autovacuum holds it, too, for a moment.
+    # Autovacuum also holds it for a moment.
     wait_until(nobody_holds_it)
     with queried.transaction() as open_for_long:
         open_for_long.execute("SELECT pg_current_xact_id()")
@@ -240,7 +240,7 @@ def test_a_new_column_has_the_type_that_the_catalogue_says_whatever_its_values_l
     for name, (kind, default, _, _) in ADDED.items():
         queried.execute(f"ALTER TABLE address ADD COLUMN {name} {kind} DEFAULT {default}")
     queried.run()
-    # A job that starts again knows how events have them, and what no decimal can be goes where it belongs.
+    # A restarted job knows how events have them, and values that can't be decimals go where they belong.
     queried.execute("UPDATE address SET address = 'again', cost = 1.5 WHERE address_id = 2")
     queried.run()
     lake = queried.spark.read.format("hudi").load(str(queried.table_path)).filter("address_id < 3")
@@ -249,7 +249,7 @@ def test_a_new_column_has_the_type_that_the_catalogue_says_whatever_its_values_l
         assert (name, lake.schema[name].dataType.simpleString(), rows[1][name]) == (name, stored_as, value)
     assert (rows[1]["__specials"], rows[2]["__specials"]) == ('{"cost":"NaN"}', None)
     assert (rows[2]["cost"], rows[2]["at"]) == (Decimal("1.50"), rows[1]["at"])
-    # What was wrong would be in quarantine.
+    # A wrong value would be in quarantine.
     assert not list(queried.folder.rglob("_quarantine/**/*.json"))
 
 
@@ -338,7 +338,7 @@ def test_rows_of_a_partition_that_was_filled_before_it_was_attached_arrive(queri
 
 @pytest.mark.long
 def test_rows_that_came_without_a_transaction_are_looked_for(queried: Queried) -> None:
-    """As an extension that writes pages, or pg_surgery, would do it: here the lake has lost them."""
+    """As after an extension that writes pages, or pg_surgery: here the lake has lost them."""
     queried.run()
     job = queried.job()
     queried.execute("UPDATE address SET address = 'x' WHERE address_id = 1")
@@ -449,7 +449,7 @@ def test_an_insert_is_an_upsert_where_rows_have_changed(queried: Queried) -> Non
 
 
 def jobs_of(queried: Queried) -> int:
-    """How many jobs Spark has run."""
+    """Number of Spark's jobs so far."""
     scheduler: Any = queried.spark.sparkContext._jsc.sc().dagScheduler()
     return int(scheduler.numTotalJobs())
 

@@ -1,4 +1,4 @@
-"""A hot standby is asked as its primary is, and nothing that commits late there is lost; a promotion is a new life."""
+"""A hot standby is queried like its primary, and late commits aren't lost there; a promotion starts a new timeline."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ class Pair:
     standby: Postgres
 
     def wait(self) -> None:
-        """Wait until the standby has replayed all that the primary has written."""
+        """Wait until the standby has replayed everything from the primary."""
         position = ask(self.primary.connection_parameters(), "SELECT pg_current_wal_lsn()")
         deadline = time.monotonic() + WAIT_S
         replayed = f"SELECT pg_last_wal_replay_lsn() >= '{position}'"
@@ -67,7 +67,7 @@ def copied(primary: Postgres, folder: Path) -> Postgres:
     standby = Postgres(
         folder / "data", port=choose(["standby"], earlier={})["standby"], superuser_password=own["password"]
     )
-    standby.cluster.create(own["password"])  # only for a folder that the server's account may be in
+    standby.cluster.create(own["password"])  # only for a folder that the server's account may use
     target = standby.cluster.data_dir
     shutil.rmtree(target)
     arguments = ["-h", HOST, "-p", str(primary.port), "-U", ROLE, "-D", str(target), "-R", "-X", "stream", "-c", "fast"]
@@ -104,7 +104,7 @@ def test_what_commits_late_on_the_primary_is_found_on_the_standby(
     queried.extra = {keys.JDBC_COLUMN: "last_update", keys.JDBC_DETECTION: "column"}
     with pytest.raises(JobError, match="a standby doesn't know the primary's running transactions"):
         queried.run()
-    # Its own life begins: all rows are compared, and only what differs is written.
+    # After the promotion all rows are compared, and only different ones are written.
     queried.extra = {}
     execute(pair.standby.connection_parameters(), "SELECT pg_promote()")
     queried.execute("UPDATE address SET address = 'promoted' WHERE address_id = 4")

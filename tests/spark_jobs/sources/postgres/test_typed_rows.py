@@ -1,4 +1,4 @@
-"""Large batches, read by their columns' types: the same rows as their lines, and lines wherever that isn't sure."""
+"""Large batches, read by their columns' types: the same rows as from lines, and lines wherever that isn't certain."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ CREATE = f"""CREATE TABLE typed (id int PRIMARY KEY, {", ".join(f'"{name}" {kind
     (random() * 1e12)::numeric(40,17), DATE '1900-01-01' + (random() * 2900000)::int,
     TIMESTAMP '1900-01-01' + random() * INTERVAL '8000 years', TIMESTAMP '1900-01-01' + random() * INTERVAL '99 years',
     TIMESTAMPTZ '1900-01-01' + random() * INTERVAL '8000 years' FROM generate_series(1, 1500) AS i"""
-# What is at an edge, and still as any other value.
+# Edge values that travel like any other.
 EDGES: Mapping[str, Sequence[str]] = {
     "small": ("-32768", "32767"),
     "whole": ("-2147483648", "2147483647", "0"),
@@ -88,7 +88,7 @@ INSTANT = "io.debezium.time.ZonedTimestamp"
 
 @pytest.fixture
 def table(spark: SparkSession, database: ConnectionParameters, queried: Queried) -> Iterator[Jdbc]:
-    """A source of the table `typed`, its rows as it is told later."""
+    """A source of the table `typed`; tests add its rows."""
     execute(database, CREATE)
     queried.table_name, queried.key = "public.typed", "id"
     settings: Any = queried.settings().source
@@ -108,7 +108,7 @@ def add(database: ConnectionParameters, values: Mapping[str, Sequence[str]]) -> 
 
 
 def columns_of(batch: JdbcBatch) -> tuple[Column, ...]:
-    """The lake's columns, as they are declared for the source's types."""
+    """The lake's columns, as declared for the source's types."""
     carried = {c.name: c.carried for c in batch.relation.columns if isinstance(c.carried, Carried)}
     fields = [avro_field(name, name, kind) for name, kind in carried.items()]
     fields += [{"name": name, "type": ["null", kind]} for name, kind in QUERIED_TYPES.items()]
@@ -154,7 +154,7 @@ def test_what_is_odd_is_told_and_its_batch_read_as_lines(
     queried.fields = {"id": "int", "words": "string", "instant": {"type": "string", "connect.name": INSTANT}}
     queried.extra = {"hoodie.streamer.jdbc.columns.left.out": ",".join(TYPES.keys() - queried.fields.keys())}
     [report] = queried.run()
-    # An instant of the year 294276 is more than the lake can hold.
+    # An instant in the year 294276 exceeds the lake's range.
     assert (report.upserts, report.quarantined) == (1500 + len(keys) - 1, 1)
 
 
@@ -163,7 +163,7 @@ def test_rows_that_were_inserted_in_bulk_stay_as_they_are_beside_an_upsert(
     table: Jdbc, database: ConnectionParameters, queried: Queried, further: str
 ) -> None:
     add(database, EDGES)
-    if further:  # no type that is read as such: the same by lines
+    if further:  # no type for typed reading: the same from lines
         execute(database, further)
     batch = looked(table)
     columns = columns_of(batch)

@@ -1,4 +1,4 @@
-"""Transaction numbers have 32 bits in rows: what is written around the end of them is found all the same."""
+"""Transaction numbers have 32 bits in rows: rows written around their wraparound are found all the same."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ SEGMENT, SEGMENT_BYTES = 2**20, 2**18
 
 @pytest.fixture
 def late(tmp_path: Path) -> Iterator[Postgres]:
-    """A server with some 200 transactions to go until their numbers in rows begin anew."""
+    """A server with some 200 transactions left until their numbers in rows wrap around."""
     port = choose([Postgres.name], earlier={})[Postgres.name]
     settings = {"max_prepared_transactions": "1", "autovacuum": "off"}
     server = Postgres(tmp_path / "data", port=port, superuser_password="superuser", settings=settings)
@@ -31,7 +31,7 @@ def late(tmp_path: Path) -> Iterator[Postgres]:
     try:
         processes.run(server)
         own = server.connection_parameters()
-        # Else what was written when the server was made would be in the future.
+        # Otherwise rows from the server's creation would be in the future.
         for name in ask(own, "SELECT json_agg(datname) FROM pg_database WHERE datallowconn"):
             execute({**own, "dbname": name}, "VACUUM (FREEZE)")
         processes.stop(server.name, grace_s=WAIT_S)
@@ -44,7 +44,7 @@ def late(tmp_path: Path) -> Iterator[Postgres]:
 
 
 def put_forward(server: Postgres) -> None:
-    """Let a stopped server's next transaction be one of the last."""
+    """Set a stopped server's next transaction to one of the last."""
     folder, account = server.cluster.data_dir, server.cluster.account
     segment = folder / "pg_xact" / f"{(LAST - 1) // SEGMENT:04X}"
     segment.write_bytes(bytes(SEGMENT_BYTES))
