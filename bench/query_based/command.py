@@ -1,6 +1,6 @@
-"""What each way to ask a database loses of a random load, and how long looks at a large table take.
+"""Compares ways to query a database under a random load, and times scans of a large table.
 
-`./lake dev bench query`: a server and a job of its own for each trial; with --rows also the seconds of looks.
+`./lake dev bench query`: a separate server and job for each trial; --rows also times scans.
 """
 
 import tempfile
