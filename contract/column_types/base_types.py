@@ -1,6 +1,6 @@
-"""What becomes of PostgreSQL's own types and of extensions', one by one, arrays apart.
+"""How PostgreSQL's own types and those of extensions are carried, one by one, except arrays.
 
-From what Debezium 3.7.0 was seen to send (docs/decisions/0070).
+Based on what Debezium 3.7.0 was observed to send (docs/decisions/0070).
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ def named(
     note_of_log: str = "",
     wire: str = "text",
 ) -> Carried:
-    """Carry what Debezium sends as text under a name of its own."""
+    """Carry a type that Debezium sends as text under a name of its own."""
     return Carried(
         wire=wire,
         avro=avro("string", meaning),
@@ -46,7 +46,7 @@ def _number(type_: str, lake: str, spelling: Spelling = canonical.INTEGER, *, wi
 
 
 def _decimal(precision: int, scale: int, *, spelling: Spelling | None = None, note: str = "") -> Carried:
-    """Carry a decimal; one with a `spelling` of its own is always a number."""
+    """Carry a decimal; one with its own `spelling` is always a number."""
     number = {"type": "string", "logicalType": "decimal", "precision": precision, "scale": scale}
     return Carried(
         wire="text",
@@ -87,7 +87,7 @@ def _is_millis(modifier: int) -> bool:
 
 
 def timestamp(modifier: int) -> Carried:
-    """Carry a timestamp without time zone, whose unit its modifier decides."""
+    """Carry a timestamp without time zone; its modifier decides the unit."""
     name = "io.debezium.time.Timestamp" if _is_millis(modifier) else "io.debezium.time.MicroTimestamp"
     unit = "milliseconds" if _is_millis(modifier) else "microseconds"
     return Carried(
