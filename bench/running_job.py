@@ -33,7 +33,6 @@ class RunningJob:
         return [dict(pair.split("=", 1) for pair in one.split()) for one in lines]
 
     def commits(self) -> int:
-        """Return the number of commits."""
         return len(self.reports())
 
     def upserts(self) -> int:
@@ -41,7 +40,6 @@ class RunningJob:
         return sum(int(report["upserts"]) for report in self.reports())
 
     def wait_for_commits(self, count: int) -> None:
-        """Wait for this many commits."""
         self.wait(lambda: self.commits() >= count, f"{count} commits")
 
     def wait(self, reached: Callable[[], bool], what: str) -> None:

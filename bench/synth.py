@@ -62,7 +62,7 @@ def main(
     env: Annotated[str, typer.Option("--env", "-e", help="The environment to synthesize.")] = "dev",
     rounds: Annotated[int, typer.Option(min=1, max=20, help="How often each runs.")] = 5,
 ) -> None:
-    """Print each one's median wall and CPU seconds, and how many times the empty app's time it takes."""
+    """Print each command's median wall and CPU seconds, and the time as a multiple of the empty app's."""
     figures: dict[str, list[tuple[float, float]]] = {name: [] for name in COMMANDS}
     for _ in range(rounds):
         for name, (arguments, by_cdk, _) in COMMANDS.items():

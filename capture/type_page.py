@@ -83,7 +83,6 @@ def _types() -> dict[str, tuple[ColumnType, int]]:
 
 
 def main() -> None:
-    """Write it."""
     PAGE.write_text(page(), encoding="utf-8")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 # The exit statuses of all commands; 0 is done, or equal.
 NO = 1  # the answer is no: something differs, is dead, or is forbidden
 USAGE = 2
-CANNOT = 3  # what was asked for can't be done: the line says why
+CANNOT = 3  # the request can't be fulfilled: the line says why
 INTERRUPTED = 130  # 128 and SIGINT's number, as shells say it
 
 # Prefix by which a derived table's query reports, at run time, a value that it can't compute as Athena does.

@@ -22,7 +22,6 @@ _ROOT = re.compile(
 
 
 def is_rds(host: str) -> bool:
-    """Tell whether a host's name is one of RDS's."""
     return _HOST.search(host) is not None
 
 

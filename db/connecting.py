@@ -69,7 +69,8 @@ def tls(parameters: Mapping[str, Any]) -> dict[str, str]:
     """Return libpq's `sslmode` and `sslrootcert` for a server: the one place that decides how it is verified.
 
     RDS's servers are always fully verified, with Amazon's certificate authority or the one in `sslrootcert` or
-    PGSSLROOTCERT. For other servers `sslmode` decides, else PGSSLMODE; the default is TLS, or no TLS on this machine.
+    PGSSLROOTCERT. For other servers `sslmode` decides, else a PGSSLMODE that verifies, else TLS is required; on this
+    machine it is optional.
     """
     hosts = hosts_of(parameters)
     address = str(parameters.get("hostaddr") or os.environ.get("PGHOSTADDR", ""))

@@ -41,7 +41,7 @@ def main(
     seconds: Annotated[int, typer.Option(min=10, help="For how long.")] = 300,
     singles: Annotated[int, typer.Option(min=1, help="Changes one by one before that.")] = 10,
 ) -> None:
-    """Measure freshness; exit 1 when it misses the goals, or what was changed doesn't arrive."""
+    """Measure freshness; exit 1 if it misses the goals, or changes don't arrive."""
     console = Console()
     with tempfile.TemporaryDirectory(prefix="bench-freshness-") as folder, _platform(Path(folder)) as platform:
         alone = measure(platform, lambda source: _one_by_one(platform, source, singles))

@@ -99,7 +99,7 @@ def run_pgbench(
     """
     target = server.connection_parameters(variant)
     load_options = ["--client", str(clients), "--jobs", str(min(clients, 2)), *length, "--no-vacuum"]
-    load_options += ["--protocol", "prepared"]  # as drivers do; else parsing the same text again would weigh in
+    load_options += ["--protocol", "prepared"]  # as drivers do; otherwise repeated parsing would distort the result
     done = subprocess.run(
         [server.program("pgbench"), *load_options, "--file", FOLDER / f"{workload}.sql"],
         env={
@@ -127,7 +127,6 @@ def transactions_per_second(returncode: int, output: str, errors: str) -> float:
 
 
 def median_tps(measured: list[Measurement], variant: str, workload: str) -> float:
-    """Return the median of the runs of one variant and workload."""
     return statistics.median(one.tps for one in measured if (one.variant, one.workload) == (variant, workload))
 
 

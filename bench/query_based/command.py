@@ -24,7 +24,7 @@ def main(
     poll: Annotated[float, typer.Option(min=0.1, help="Seconds between two polls.")] = 1,
     rows: Annotated[int, typer.Option(min=0, help="Rows of a table whose looks are timed; 0: none.")] = 0,
 ) -> None:
-    """Run trials; exit 1 when the job's lake isn't equal to the source in one of them."""
+    """Run trials; exit 1 if the job's lake differs from the source in one of them."""
     console = Console(width=110)
     equal = True
     with tempfile.TemporaryDirectory(prefix="bench-query-") as name:

@@ -41,7 +41,7 @@ ANALYZE big_{rows}
 def main(
     rows: Annotated[int, typer.Option(min=1, help="Rows of the large table; a tenth is measured, too.")] = 1_000_000,
 ) -> None:
-    """Fill both sides, compare them, print a line each; exit 1 when something differs or takes over a minute."""
+    """Fill both sides, compare them, print a line each; exit 1 on differences or after more than a minute."""
     with tempfile.TemporaryDirectory(prefix="bench-reconcile-") as name:
         folder = Path(name)
         with temporary_postgres(folder / "postgres", settings={"fsync": "off"}) as postgres:

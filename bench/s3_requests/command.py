@@ -33,7 +33,7 @@ def main(
     commits: Annotated[int, typer.Option(min=3, help="Commits per layout, the first load not counted.")] = 30,
     orders: Annotated[int, typer.Option(min=2, help="Orders in the table; as many folders where each has one.")] = 20,
 ) -> None:
-    """Print the requests per commit, in thirds of the run: a figure that grows shows there."""
+    """Print the requests per commit, in thirds of the run, to show growth."""
     table = Table(
         "layout", "commits", *(f"{verb}" for verb in VERBS), "all", title="S3 requests per commit, on average"
     )

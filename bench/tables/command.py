@@ -44,7 +44,7 @@ def main(
     tables: Annotated[int, typer.Option(min=2, help="Tables in the application.")] = 20,
     parallel: Annotated[int | None, typer.Option(min=1, help="Tables that commit at the same time.")] = None,
 ) -> None:
-    """Print what one and what many tables cost, then how long a change waits while others load."""
+    """Print the costs of one and of many tables, then how long a change waits while others load."""
     costs = [measure(count, parallel) for count in (1, tables)]
     console = Console()
     console.print(shown(costs))

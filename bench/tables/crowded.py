@@ -41,7 +41,7 @@ def main(
     idle: Annotated[int, typer.Option(min=1, help="Tables that get single changes.")] = 20,
     limit: Annotated[float, typer.Option(min=0, help="The longest p95 (s) of a change during the loads.")] = GOAL_S,
 ) -> None:
-    """Print how long single changes took, and the loads; exit 1 when p95 during the loads is above the limit."""
+    """Print how long single changes and the loads took; exit 1 if p95 during the loads exceeds the limit."""
     size = events // objects
     texts = [[_load(number, size, objects) for number in range(at, at + loads)] for at in (0, loads)]
     options = ["--source-limit", str(batch * max(_bytes(one) for text in texts[0] for one in text))]

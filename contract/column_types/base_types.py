@@ -74,7 +74,7 @@ def _numeric(modifier: int) -> Carried:
 def _bits(modifier: int) -> Carried:
     if modifier == 1:
         return Carried(wire="boolean", avro="boolean", lake="boolean", spelling=canonical.ONE_BIT)
-    if modifier < 1:  # computed by a view, which doesn't say how many there are
+    if modifier < 1:  # computed by a view, which doesn't give the number of bits
         return AS_TEXT
     parameters = {BITS_LENGTH: str(modifier)}
     bits = avro("bytes", "io.debezium.data.Bits", **{"connect.parameters": parameters})

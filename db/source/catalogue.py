@@ -89,7 +89,6 @@ class Column:
 
     @property
     def is_text(self) -> bool:
-        """Whether its values are text."""
         kind, _ = self.base_type
         return kind.schema == "pg_catalog" and kind.name in _TEXT_TYPES
 
