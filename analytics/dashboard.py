@@ -20,7 +20,7 @@ COLUMNS: Mapping[str, str] = {
     "quantity": "DECIMAL",
     "unit_price": "DECIMAL",
 }
-# A calculated field of the definition: the data set's own, in LogicalTableMap, are deprecated.
+# A calculated field of the definition: those of a data set, in its LogicalTableMap, are deprecated.
 REVENUE = "revenue"
 REVENUE_EXPRESSION = "{quantity} * {unit_price} * (1 - {discount})"
 

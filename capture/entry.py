@@ -210,7 +210,7 @@ def _is_long(column: Column) -> bool:
 
 
 def types_of(columns: list[Column], *, of_log: bool = True) -> Iterator[tuple[str, str]]:
-    """Yield columns whose values differ between the lake and PostgreSQL, with how; `of_log`: also due to the log."""
+    """Yield columns whose values differ between the lake and PostgreSQL, with how; `of_log`: including the log's."""
     for column in columns:
         kind = carried(column.type, column.modifier)
         if isinstance(kind, Carried):

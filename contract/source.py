@@ -1,7 +1,7 @@
 """The names of a pipeline's objects in its source database.
 
 The outbox's pipeline has its own names: the SQL of db/sql creates these objects (a test checks the names), and the
-source connector and everything that inspects the source uses them.
+source connector and everything that inspects the source use them.
 A pipeline of ordinary tables is named in its file (pipelines/). Its own schema holds two small published tables: the
 heartbeat, which the connector updates so that its slot advances while the captured tables are idle, and the signals,
 through which a running connector is asked for a snapshot.

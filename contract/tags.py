@@ -8,7 +8,7 @@ ALL_KEYS = "cdc-lake-*"
 OWNER = "cdc-lake-owner"
 # The former owner, while a deployment that takes it over isn't complete.
 FORMER_OWNER = "cdc-lake-former-owner"
-# The request that created a connector, and later requests and reports about it (stacks/handlers).
+# The request that created a connector, what was last asked of it, and what the service then showed (stacks/handlers).
 CREATED_BY = "cdc-lake-created-by"
 ASKED = "cdc-lake-asked"
 SHOWN = "cdc-lake-shown"
@@ -22,5 +22,5 @@ RESNAPSHOT = "cdc-lake-resnapshot"
 
 
 def prepared_by(pipeline: str) -> str:
-    """Return PREPARED_BY's counterpart for a pipeline of ordinary tables."""
+    """Return the prefix for a pipeline of ordinary tables; PREPARED_BY is the outbox's."""
     return f"cdc-lake-{pipeline}-prepared-by-"

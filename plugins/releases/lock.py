@@ -32,7 +32,7 @@ def main(
 def pin(text: str, table: str, found: Digest) -> str:
     """Write a file's size and SHA-256 into its table of a versions.toml, leaving every other line unchanged.
 
-    Raises ValueError if the table hasn't one line for each.
+    Raises ValueError unless the table has one line for each.
     """
     head, name, rest = text.partition(f"\n[{table}]\n")
     body, following, tail = rest.partition("\n[")
