@@ -64,7 +64,7 @@ class Watch:
     def initial_load(self, *, timeout_s: float, on_count: Callable[[str], None]) -> tuple[int, float]:
         """Wait until each table in the lake equals the source; return the rows and the seconds since the load.
 
-        Derived tables must be complete, too: they are no part of the first change. Raises NotArrivedError.
+        Derived tables must exist, too: they are no part of the first change. Raises NotArrivedError.
         """
         deadline = time.monotonic() + timeout_s
         services = self._platform.services

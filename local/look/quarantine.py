@@ -21,7 +21,7 @@ def prefix(table: str) -> str:
 
 
 def count_quarantined(client: "S3Client", table: str) -> int:
-    """Return the number of quarantined events of a lake table, plus a line per unreadable file."""
+    """Return the number of quarantined events of a lake table; an unreadable file counts as one."""
     return sum(map(len, _lines(client, table, BUCKET)))
 
 
