@@ -96,7 +96,7 @@ class Lake:
         return self.newest_of_job()[1].get(PROGRESS)
 
     def has_ignored_truncate(self) -> bool:
-        """Tell whether the lake may have rows removed by a TRUNCATE at the source. Raises LakeError as `progress` does."""
+        """Tell whether the lake may have rows that a TRUNCATE removed at the source. Raises LakeError."""
         return IGNORED_TRUNCATE in self.newest_of_job()[1]
 
     def newest_of_job(self) -> tuple[str, Mapping[str, str]]:

@@ -181,7 +181,7 @@ class Connectors:
         return f"; found in {found}" if found else ""
 
     def take_back(self, tables: Iterable[str]) -> list[str]:
-        """Capture and read what was set aside of these tables; name them. Raises PlatformError when one fails again."""
+        """Capture and read the set-aside ones of these tables; name them. Raises PlatformError when one fails again."""
         self.set_aside()  # if no supervisor has done so
         back = self.aside.take_back(tables)
         if back:

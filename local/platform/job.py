@@ -75,7 +75,7 @@ def job_arguments(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | 
 
 
 def multi_table_arguments(pipeline: Pipeline, folder: Path, where: JobPlaces = PLACES) -> list[str]:
-    """Write the tables' properties files into a folder, and return the options of the job that keeps them all."""
+    """Write the tables' properties files into a folder, and return the options of the job that maintains them."""
     folder.mkdir(parents=True, exist_ok=True)
     for former in folder.glob("*.properties"):
         former.unlink()

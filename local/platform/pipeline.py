@@ -192,13 +192,13 @@ class LocalPipeline:
         return self._services.topic.ends(table.topic.name for table in self.tables)
 
     def sink_offsets(self) -> dict[str, int]:
-        """Return each topic's offset at which the sink continues: all before it is in the landing bucket."""
+        """Return the offset at which the sink resumes in each topic: everything before it is in the landing bucket."""
         topics = [table.topic.name for table in self.tables]
         found = self._services.kafka.committed_offsets(sink_group(self.connectors.sink.name), topics)
         return {topic: offset or 0 for topic, offset in found.items()}
 
     def sink_offset(self) -> int:
-        """Return the offset at which the sink continues in the first table's topic."""
+        """Return the offset at which the sink resumes in the first table's topic."""
         return self.sink_offsets()[self._services.topic.name]
 
     def _delivery(self) -> Callable[[], bool]:

@@ -111,7 +111,7 @@ class ChangedTables:
 
 
 def _readable(table: CapturedTable) -> bool:
-    # Where every event is a row, a row needs a position, which snapshots don't have (docs/decisions/0078).
+    # Where every event is a row, a row read again can't be one: it has no position (docs/decisions/0078).
     return not table.append_only
 
 

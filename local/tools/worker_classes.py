@@ -1,5 +1,4 @@
-"""Compiles our classes on Connect's workers with the Janino that comes inside PySpark: `./lake dev generate
-worker-classes`."""
+"""Compiles our Connect worker classes with PySpark's Janino: `./lake dev generate worker-classes`."""
 
 import base64
 import tarfile
@@ -25,7 +24,7 @@ JAVA_VERSION = 8
 def compile_classes(sources: Sequence[Path]) -> dict[Path, bytes]:
     """Return each source's class, the same bytes each time; a source may need those before it.
 
-    The JVM has verified them: each was made once.
+    The JVM has verified them: each was instantiated once.
     """
     found: dict[Path, bytes] = {}
     with jvm() as gateway:
@@ -71,7 +70,7 @@ def java_gateway(class_path: str = "", flags: Sequence[str] = (UTF_8_FLAG,)) -> 
 
 
 def main() -> None:
-    """Write them as text, in which a plugin's files travel."""
+    """Write them as text, the form in which a plugin's files travel."""
     compiled = compile_classes([each.source for each in ALL])
     for each in ALL:
         each.compiled.write_bytes(base64.b64encode(compiled[each.source]) + b"\n")
