@@ -76,7 +76,7 @@ class Connect:
         return self._reference("connector", "password", password)
 
     def acting_as(self, user: str, login: Mapping[str, str]) -> dict[str, str]:
-        """Return settings that log a connector's clients in to Kafka as a user, whose password only the worker reads."""
+        """Return the login settings of a connector's clients for a Kafka user, whose password only the worker reads."""
         overrides = self._kept(user, login)
         return {f"{client}.override.{name}": value for client in CLIENTS for name, value in overrides.items()}
 

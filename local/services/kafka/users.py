@@ -52,7 +52,7 @@ class KafkaUsers:
         return self.folder / f"{user}.properties"
 
     def client_file(self, user: str, bootstrap_servers: str) -> Path:
-        """Write the settings with which librdkafka's clients connect as a user (also for `kcat -F`); return the file."""
+        """Write librdkafka clients' settings to connect as a user (`kcat -F` reads them, too); return the file."""
         path = self.client_path(user)
         properties = {"bootstrap.servers": bootstrap_servers, **self.login(user)}
         write_private(path, "".join(f"{name}={value}\n" for name, value in properties.items()))
