@@ -46,7 +46,7 @@ class Poller(Generic[Value]):
         try:
             self.value = self._ask()
             self.error = None
-        except Exception as error:  # noqa: BLE001  (whatever is wrong there, the next look may find it well again)
+        except Exception as error:  # noqa: BLE001  (any error may be gone at the next poll)
             self.error = (str(error) or type(error).__name__).splitlines()[0]
         self._ended = time.monotonic()
         self._took_s = self._ended - began

@@ -105,7 +105,7 @@ class Watcher:
         while not self._stop.wait(PICTURE_S):
             try:
                 self.picture = self.look()
-            except Exception as error:  # noqa: BLE001  (a page that stands still would go on saying that all is well)
+            except Exception as error:  # noqa: BLE001  (a frozen page would keep saying that all is well)
                 reason = f"the page can't look: {(str(error) or type(error).__name__).splitlines()[0]}"
                 self.picture = replace(self.picture, at=time.time(), state=State(word=Word.FAILING, reason=reason))
 

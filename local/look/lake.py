@@ -85,7 +85,7 @@ class Lake:
         """Return the time of the newest completed commit, `yyyyMMddHHmmssSSS`, or None while there is none."""
         try:
             return str(self._table().get_timeline().get_latest_commit_timestamp())
-        except Exception:  # noqa: BLE001  (hudi-rs raises bare exceptions for a table that isn't there)
+        except Exception:  # noqa: BLE001  (hudi-rs raises bare exceptions for a missing table)
             return None
 
     def progress(self) -> str | None:

@@ -16,7 +16,6 @@ OF_A_FILE = ".reason.json"
 
 
 def prefix(table: str) -> str:
-    """Return the quarantine prefix of a lake table."""
     return f"{QUARANTINE_FOLDER}/{table}/"
 
 

@@ -113,7 +113,7 @@ class Supervisor:
             action()
         except CancelledError:
             raise
-        except Exception as error:  # noqa: BLE001  (the other services need us, whatever happened)
+        except Exception as error:  # noqa: BLE001  (the other services still need us)
             self._log(f"{name}: {error}")
 
 

@@ -23,7 +23,7 @@ from local.resnapshot.deletes import as_event, delete_event
 LOOK_S = 0.5
 ASK_S = 5
 SETTLE_S = 60
-# A connector continues for a moment after it has been told to read tables alone.
+# A connector asked for a blocking snapshot keeps streaming for a moment.
 BEGIN_S = 2.0
 # Offsets have these while a snapshot runs (AbstractIncrementalSnapshotContext of Debezium 3.7).
 _RUNNING = "incremental_snapshot_collections"

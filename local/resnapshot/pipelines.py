@@ -132,7 +132,7 @@ def flowing(
 def settlement(
     parameters: Mapping[str, Any], pipeline: Pipeline, entries: Sequence[CapturedTableSettings], *, where: str | None
 ) -> Callable[[Writer], None]:
-    """Return a function that tells the job that no rows are left of these tables' earlier TRUNCATEs.
+    """Return a function that reports to the job that no rows are left of these tables' earlier TRUNCATEs.
 
     Call this before the tables are read again, and the result once they compare equal. It only covers tables whose
     TRUNCATEs are ignored, and none that was read by a condition alone. Raises PlatformError, LoadError.

@@ -50,7 +50,7 @@ def accepts_connections(port: int) -> bool:
 
 def _new(taken: set[int]) -> int:
     for _ in range(ATTEMPTS):
-        port = random.randint(LOWEST, HIGHEST)  # noqa: S311  (not a secret: two platforms shall not choose the same)
+        port = random.randint(LOWEST, HIGHEST)  # noqa: S311  (not a secret: two platforms must not choose the same)
         if port not in taken and is_free(port):
             return port
     raise PlatformError(f"no free port found on {HOST} between {LOWEST} and {HIGHEST}")

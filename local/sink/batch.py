@@ -73,5 +73,4 @@ class Batch:
 
 
 def partition_folder(rules: Kcql, number: int) -> str:
-    """Return the folder of a topic partition's objects."""
     return f"{rules.prefix}/{rules.topic}/{number}"

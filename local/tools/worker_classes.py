@@ -59,7 +59,6 @@ def jvm() -> Iterator[Any]:
 
 @contextmanager
 def java_gateway(class_path: str = "", flags: Sequence[str] = (UTF_8_FLAG,)) -> Iterator[Any]:
-    """Start a JVM to call from Python."""
     java = str(java_binary())
     port = launch_gateway(classpath=class_path, java_path=java, javaopts=list(flags), die_on_exit=True)
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))

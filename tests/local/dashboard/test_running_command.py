@@ -9,7 +9,7 @@ import pytest
 
 from local.dashboard.running_command import running_command
 
-# A process with such a command's arguments, which reports when it has them and waits until told to end.
+# A process with such a command's arguments: prints a line once it has them, and runs until its input ends.
 PROGRAM = "import sys; print(flush=True); sys.stdin.read()"
 
 

@@ -64,11 +64,9 @@ class Shop:
         return SimpleNamespace(name=NAME, source=SimpleNamespace(publication=SIGNALS.publication, role=SIGNALS.role))
 
     def connector(self, configuration: dict[str, str]) -> LocalConnector:
-        """The connector with a configuration."""
         return LocalConnector(self._api, [self.topic(ITEMS)], NAME, "cdc_shop", configuration)
 
     def release(self, connector: LocalConnector) -> None:
-        """Have the connector release its slot."""
         connector.release()
         active = "SELECT active FROM pg_replication_slots WHERE slot_name = 'cdc_shop'"
         wait_until(lambda: not ask(self.source, active))
@@ -98,14 +96,12 @@ class Shop:
         )
 
     def capture(self, *tables: CapturedTable) -> None:
-        """Give the connector its configuration."""
         users = self._platform.services.kafka.users
         # The pipeline's own role may not write these topics.
         login = self._platform.services.connect.acting_as(ADMIN, users.java_login(ADMIN))
         self._api.put_connector(NAME, {**source_connector(self.settings(*tables)), **login})
 
     def topic(self, table: CapturedTable) -> Topic:
-        """The topic of a table's events."""
         return Topic(connection=self._platform.services.kafka.client(), name=table.topic(NAME))
 
     def events(self, table: CapturedTable, after: int = 0) -> list[dict[str, Any]]:

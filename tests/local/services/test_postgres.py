@@ -164,7 +164,6 @@ def confining(tmp_path: Path) -> Iterator[Postgres]:
 
 
 def take_a_copy(server: Postgres, user: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """Run the real pg_basebackup."""
     program = str(server.program("pg_basebackup"))
     command = [program, "-h", "127.0.0.1", "-p", str(server.port), "-U", user, "-D", str(folder)]
     environment = {**os.environ, "PGPASSWORD": PASSWORD}
@@ -172,7 +171,6 @@ def take_a_copy(server: Postgres, user: str, folder: Path) -> "subprocess.Comple
 
 
 def as_streamer(server: Postgres, dbname: str, **more: Any) -> None:
-    """Log in as the role `streamer`."""
     settings: dict[str, Any] = {**server.connection_parameters(dbname), "user": "streamer", **more}
     psycopg2.connect(**settings).close()
 
