@@ -1,7 +1,7 @@
 """The table of quarantined events: JSON lines next to the lake's tables, which no job registers.
 
 An entry is a JSON object on its own line (docs/decisions/0023): the reason, the origin (the landing's object, or
-the topic and partition) with the line or offset in it, the time, and the original text. A file that couldn't be read at
+the topic and partition) with the line or offset in it, the time, and the text as is. A file that couldn't be read at
 all is copied whole, with an entry `<copy>.reason.json` next to it that has `file` in place of `text`; Athena's
 queries of that table's partition then fail at the copy until it is moved away.
 
