@@ -1,6 +1,4 @@
-"""The drawing of who reaches whom: in Graphviz's language, turned into SVG by Graphviz in WebAssembly, and in
-Mermaid's.
-"""
+"""The drawing of who reaches whom: in Graphviz's language, as SVG from Graphviz in WebAssembly, and in Mermaid's."""
 
 import json
 import re

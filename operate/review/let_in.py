@@ -1,5 +1,6 @@
-"""Access that a resource's own policy grants to services and accounts, callers of functions, and grants in QuickSight
-and Lake Formation, which no IAM policy shows.
+"""Access through resource policies (services, accounts, callers of functions), QuickSight and Lake Formation.
+
+No IAM policy shows what the latter two grant.
 """
 
 import re
