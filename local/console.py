@@ -4,16 +4,16 @@ import sys
 
 from rich.console import Console
 
-# In a pipe or a file nothing is wrapped or cut, so that two long names never look alike.
+# In a pipe or a file nothing is wrapped or cut, so that two long names stay distinguishable.
 console = Console(width=None if sys.stdout.isatty() else 1_000)
 BYTES_PER_MB = 1_000_000
 
 
 def megabytes(size: int | None, *, digits: int = 1, unknown: str = "-") -> str:
-    """Say a number of bytes in MB."""
+    """Format a number of bytes in MB."""
     return unknown if size is None else f"{size / BYTES_PER_MB:,.{digits}f} MB"
 
 
 def say(line: str) -> None:
-    """Show what was done, as it is."""
+    """Print a completed action without markup."""
     console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -1,8 +1,7 @@
-"""Where a construct says that it knows of a finding, and why that is as it should be.
+"""Accepts findings and rights on constructs, each with its reason.
 
-cdk-nag's findings are acknowledged by their ids. Rights are accepted by statement: what is noted here, beside the
-templates, is the statement itself, and `./lake aws review` (stacks/gate) refuses every right that isn't exactly one of
-them.
+cdk-nag findings are acknowledged by id. Rights are accepted by statement: the template's metadata holds each accepted
+statement, and `./lake aws review` (stacks/gate) refuses every right that doesn't match one exactly.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,19 +13,19 @@ from constructs import IConstruct
 
 from stacks.gate.template import written
 
-# The metadata's type under which a statement is noted; operate/synth.py reads it again.
+# Metadata type of an accepted statement; operate/synth.py reads it.
 ACCEPTED_STATEMENT = "cdc-lake:accepted-statement"
 
 
 def acknowledge(construct: IConstruct, *ids: str, reason: str) -> None:
-    """Acknowledge findings on `construct` and below it, each by its full id (`AwsSolutions-IAM5[Resource::*]`)."""
+    """Acknowledge findings on `construct` and its children by full id (`AwsSolutions-IAM5[Resource::*]`)."""
     Validations.of(construct).acknowledge(*(Acknowledgment(id=id_, reason=reason) for id_ in ids))
 
 
 def accept(holder: IConstruct, *statements: iam.PolicyStatement, reason: str) -> None:
     """Accept exactly these statements of a role, or of the policy of a bucket, key, topic or secret.
 
-    cdk-nag looks for wildcards in what roles may do, not in whom a resource's policy lets in.
+    cdk-nag checks roles' rights for wildcards, but not who a resource's policy admits.
     """
     for statement in statements:
         _note(holder, statement.to_statement_json(), reason)
@@ -37,7 +36,7 @@ def accept(holder: IConstruct, *statements: iam.PolicyStatement, reason: str) ->
 
 
 def acknowledge_versions(role: IConstruct, functions: Iterable[str], *, reason: str) -> None:
-    """Accept that a role calls functions, by logical id, in any version."""
+    """Accept that a role calls functions, given by logical id, in any version."""
     names = list(functions)
     arns = [{"Fn::Join": ["", [{"Fn::GetAtt": [name, "Arn"]}, ":*"]]} for name in names]
     _note(role, {"Effect": "Allow", "Action": "lambda:InvokeFunction", "Resource": arns}, reason)
@@ -45,7 +44,7 @@ def acknowledge_versions(role: IConstruct, functions: Iterable[str], *, reason: 
 
 
 def _note(holder: IConstruct, statement: Mapping[str, Any], reason: str) -> None:
-    """Write a statement down; CDK resolves its references when it synthesizes, as it does in the template."""
+    """Note a statement in the metadata; CDK resolves its references at synthesis, as in the template."""
     element = holder.node.default_child or holder
     if not isinstance(element, CfnRefElement):
         raise TypeError(f"{holder.node.path} carries no policy")

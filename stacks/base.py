@@ -1,4 +1,4 @@
-"""What all stacks share: rights and the names of what they are on, what outlives a stack, and open ports."""
+"""What all stacks share: rights and ARNs, retention, and open ports."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,9 +19,9 @@ from stacks.pipeline_names import source_parameter
 
 Conditions = Mapping[str, Mapping[str, Any]]
 HTTPS, POSTGRESQL = 443, 5432
-# Session Manager is the way into an instance for people with an IAM identity, without an open port. What its agent
-# needs; none of these actions knows resources (Systems Manager user guide, "Add Session Manager permissions to an
-# existing IAM role").
+# Session Manager lets people with an IAM identity into an instance without an open port. Its agent needs these
+# actions; none supports resources (Systems Manager user guide, "Add Session Manager permissions to an existing IAM
+# role").
 _SESSION_AGENT = (
     "ssm:UpdateInstanceInformation",
     "ssmmessages:CreateControlChannel",
@@ -29,7 +29,7 @@ _SESSION_AGENT = (
     "ssmmessages:OpenControlChannel",
     "ssmmessages:OpenDataChannel",
 )
-# CloudWatch Logs' names for the numbers of days that settings.section.LogRetention allows.
+# CloudWatch Logs' names for the day counts that settings.section.LogRetention allows.
 _RETENTION = {
     1: logs.RetentionDays.ONE_DAY,
     3: logs.RetentionDays.THREE_DAYS,
@@ -58,8 +58,8 @@ def keeps(environment: Environment) -> bool:
 def removal(environment: Environment) -> RemovalPolicy:
     """What happens to data when its stack is deleted.
 
-    What is kept isn't when the operation that created it is rolled back (`RetainExceptOnCreate`): nothing is in it yet,
-    and its name would block the next attempt.
+    Retained resources are still deleted if their creating operation is rolled back (`RetainExceptOnCreate`): they are
+    empty, and their names would block the next attempt.
     """
     return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if keeps(environment) else RemovalPolicy.DESTROY
 
@@ -67,7 +67,7 @@ def removal(environment: Environment) -> RemovalPolicy:
 def log_group(
     scope: Construct, id_: str, environment: Environment, days: int, *, name: str | None = None
 ) -> logs.LogGroup:
-    """Make a log of an environment; with a `name` one that a service would otherwise make itself, and keep for ever."""
+    """Create a log group; `name` is for one that a service would otherwise create itself, without expiry."""
     retention, policy = _RETENTION[days], removal(environment)
     return logs.LogGroup(scope, id_, log_group_name=name, retention=retention, removal_policy=policy)
 
@@ -77,20 +77,20 @@ def encryption_key(scope: Construct, id_: str, description: str, policy: Removal
 
 
 def source_value(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline, name: str) -> str:
-    """Read what the database's stack has written into a parameter, when `stack` is deployed: it may change."""
+    """Read, when `stack` is deployed, a parameter that the database's stack writes: its value may change."""
     parameter = source_parameter(environment, pipeline, name)
     value: str = ssm.StringParameter.value_for_string_parameter(stack, parameter)
     return value
 
 
 def add_paused_output(stack: Stack, paused: Paused) -> None:
-    """Write into a stack's outputs that, and how much of it, is left out."""
+    """Record in a stack's outputs what a pause leaves out."""
     if paused is not Paused.NOTHING:
         CfnOutput(stack, OUTPUT, value=paused.value)
 
 
 def arn(scope: IConstruct, service: str, resource: str) -> str:
-    """Name a resource of the stack's account and region, such as `connector/name/*` of kafkaconnect."""
+    """Return an ARN in the stack's account and region, for a resource such as `connector/name/*` of kafkaconnect."""
     stack = Stack.of(scope)
     return f"arn:{stack.partition}:{service}:{stack.region}:{stack.account}:{resource}"
 
@@ -100,7 +100,7 @@ def bucket_arn(scope: IConstruct, bucket: str) -> str:
 
 
 def statement(*actions: str, on: str | Sequence[str], when: Conditions | None = None) -> iam.PolicyStatement:
-    """Allow actions on resources, by their ARNs, under conditions."""
+    """Allow actions on resources, given by ARN, under conditions."""
     return iam.PolicyStatement(actions=[*actions], resources=[on] if isinstance(on, str) else [*on], conditions=when)
 
 
@@ -109,20 +109,19 @@ def of_service(service: str, names: Sequence[str]) -> list[str]:
 
 
 def allow(role: iam.IRole, *statements: iam.PolicyStatement, reason: str) -> None:
-    """Give a role these rights, and accept them."""
     for each in statements:
         role.add_to_principal_policy(each)
     accept(role, *statements, reason=reason)
 
 
 def serve_sessions(role: iam.IRole) -> None:
-    """Let the instances of a role serve Session Manager; who may start a session is a matter of people's own IAM."""
+    """Let a role's instances serve Session Manager; people's own IAM rights decide who may start a session."""
     reason = "Session Manager's agent: its actions know no resources. AWS's managed policy would add all of Parameter"
     allow(role, statement(*_SESSION_AGENT, on="*"), reason=f"{reason} Store.")
 
 
 def closed_group(scope: Construct, id_: str, vpc: ec2.IVpc, description: str) -> ec2.SecurityGroup:
-    """Make a group that nobody is let into or out of yet."""
+    """Create a group with no ingress and no egress yet."""
     return ec2.SecurityGroup(scope, id_, vpc=vpc, description=description, allow_all_outbound=False)
 
 
@@ -152,7 +151,7 @@ def let_out(
     group_id: str | None = None,
     cidr: str | None = None,
 ) -> None:
-    """Let the members of another stack's group out to a group or to addresses."""
+    """Allow egress from another stack's group to a group or to addresses."""
     ec2.CfnSecurityGroupEgress(
         scope,
         id_,

@@ -1,4 +1,4 @@
-"""The source database: Aurora PostgreSQL, prepared for change data capture before any connector is made."""
+"""The source database: Aurora PostgreSQL, prepared for change data capture before any connector is created."""
 
 import string
 from typing import Any
@@ -25,15 +25,15 @@ from stacks.restored_cluster import restored_cluster
 from stacks.source_preparation import SourcePreparation
 
 MASTER_USER = "postgres"
-# Passwords of letters and digits alone: they pass through URLs, configurations and connection strings.
+# Passwords have only letters and digits: they appear in URLs, configurations and connection strings.
 NOT_IN_PASSWORDS = string.punctuation
 
 
 class DatabaseStack(Stack):
-    """One writer, and readers where the environment wants them. Connectors come after their source's preparation.
+    """One writer, and readers if the environment has them. Connectors start after their source's preparation.
 
     `connector_secrets` are JSON with `username` and `password` of each pipeline's role, by pipeline; `salts` those of
-    pipelines that hash columns. Who wants in opens POSTGRESQL of `security_group` from its own stack.
+    pipelines that hash columns. Clients open POSTGRESQL of `security_group` from their own stacks.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class DatabaseStack(Stack):
         self._outputs()
 
     def _outside(self) -> dict[str, CustomResource]:
-        """Prepare what pipelines capture elsewhere, or look whether somebody has; by pipeline."""
+        """Prepare the external databases that pipelines capture, or check that they are prepared; by pipeline."""
         return {
             pipeline.name: outside_source(self._preparation, self._environment, pipeline, pipeline.database)
             for pipeline in self._environment.streamed
@@ -84,7 +84,7 @@ class DatabaseStack(Stack):
         }
 
     def _let_read(self) -> list[CustomResource]:
-        """Let the roles of queried pipelines read, here and elsewhere."""
+        """Let the roles of query-based pipelines read, in our own cluster and in external databases."""
         own = OwnCluster(cluster=self.cluster, master_secret=self._master_secret(), access=self._own.access)
         return [
             queried_source(
@@ -93,7 +93,7 @@ class DatabaseStack(Stack):
                 pipeline,
                 secret=self.connector_secrets[pipeline.name],
                 own=own,
-                # The loader may make what is queried.
+                # The loader may create the queried tables.
                 after=self._own.prepared.values(),
             )
             for pipeline in self._environment.queried
@@ -102,7 +102,7 @@ class DatabaseStack(Stack):
     def _security_group(self, vpn_access: ec2.ISecurityGroup) -> ec2.SecurityGroup:
         group = closed_group(self, "DatabaseAccess", self._vpc, "The source database")
         group.add_ingress_rule(vpn_access, ec2.Port.tcp(POSTGRESQL), "SQL clients on the VPN")
-        # A cluster that stays needs its group.
+        # A retained cluster needs its group.
         group.apply_removal_policy(removal(self._environment))
         return group
 
@@ -125,7 +125,7 @@ class DatabaseStack(Stack):
             "iam_authentication": True,
             "backup": rds.BackupProps(retention=Duration.days(self._settings.backup_retention_days)),
             "cloudwatch_logs_exports": ["postgresql"],
-            # On, it is the last step: stacks/handlers/database_protection.py says why.
+            # If on, it is switched on last: stacks/handlers/database_protection.py says why.
             "deletion_protection": None if self._settings.deletion_protection else False,
             "removal_policy": removal(self._environment),
         }
@@ -156,7 +156,7 @@ class DatabaseStack(Stack):
         )
 
     def _instances(self) -> list[rds.IClusterInstance]:
-        """The writer first. Minor versions are the environment file's to choose, so that it says what runs."""
+        """The writer first. The environment file chooses minor versions, so that it always states the running one."""
         names = ["Writer", *(f"Reader{number}" for number in range(1, self._settings.instances))]
         return [
             rds.ClusterInstance.provisioned(
@@ -164,7 +164,7 @@ class DatabaseStack(Stack):
                 instance_type=ec2.InstanceType(self._settings.instance_class),
                 auto_minor_version_upgrade=False,
                 publicly_accessible=False,
-                # Every client verifies it (contract/rds_ca.py): not whatever the account's default is by then.
+                # Clients verify it (contract/rds_ca.py), so don't rely on the account's default, which may change.
                 ca_certificate=rds.CaCertificate.of(rds_ca.IDENTIFIER),
             )
             for name in names
@@ -186,7 +186,7 @@ class DatabaseStack(Stack):
                 child.apply_removal_policy(removal(self._environment))
         cluster.node.add_dependency(self.log_group)
         if keeps(self._environment):
-            # CDK 2.275 hands only RETAIN on to these (aws-rds, helperRemovalPolicy).
+            # CDK 2.275 passes only RETAIN on to these (aws-rds, helperRemovalPolicy).
             for child in cluster.node.find_all():
                 if isinstance(child, rds.CfnDBInstance | rds.CfnDBSubnetGroup):
                     child.apply_removal_policy(removal(self._environment))
@@ -211,7 +211,7 @@ class DatabaseStack(Stack):
         )
 
     def _protect(self) -> None:
-        """Protect the cluster from deletion when nothing in this stack can fail any more."""
+        """Protect the cluster from deletion once nothing in this stack can fail any more."""
         protecting = statement("rds:DescribeDBClusters", "rds:ModifyDBCluster", on=self.cluster.cluster_arn)
         rights = {"It sets deletion protection on this cluster, and asks for nothing else.": [protecting]}
         provider = HandlerProvider(self, "Protection", module="database_protection", rights=rights)
@@ -225,7 +225,7 @@ class DatabaseStack(Stack):
         return secret
 
     def _parameters_for_others(self) -> None:
-        """What a restored cluster or a second life changes goes by parameters: an export couldn't change while used."""
+        """Publish changeable values as parameters, for restores and new generations: an export in use can't change."""
         restore = self._settings.restore
         self._parameter(self._environment.pipelines[0], "host", self.cluster.cluster_endpoint.hostname, "")
         for pipeline in self._environment.streamed:

@@ -1,4 +1,4 @@
-"""Where the data lies: what the sink lands, the lake's tables, what is deployed, and everyone's logs."""
+"""The buckets of landing objects, Hudi tables, artefacts, query results and logs, and the Glue database."""
 
 from typing import Any
 
@@ -15,20 +15,21 @@ from stacks.acceptances import accept
 from stacks.base import removal
 from stacks.provider import JOURNAL_KEYS
 
-# Longer than any upload takes: the landing's objects and the lake's files are a few hundred MB at most.
+# Longer than any upload takes: landing objects and the lake's files are a few hundred MB at most.
 ABORT_UPLOADS = Duration.days(2)
 
 
 def landed_filter(pipeline: EnvironmentPipeline) -> str:
-    """Name the filter of what a pipeline lands: a dimension of S3's request metrics."""
+    """Name the filter on a pipeline's landing objects: a dimension of S3's request metrics."""
     return "landed" if pipeline.is_first else f"landed-{pipeline.name}"
 
 
 class LakeStack(Stack):
     """Five buckets and the Glue database.
 
-    `landing` is what the S3 sinks write, each below its own prefix, `lake` the Hudi tables, `artefacts` the connectors'
-    plugins and the job's stop files, `results` what Athena answers, `logs` the other buckets' access logs and EMR's.
+    `landing` holds the S3 sinks' objects, each sink's below its own prefix, `lake` the Hudi tables, `artefacts` the
+    connectors' plugins and the job's stop files, `results` Athena's results, `logs` the other buckets' access logs and
+    EMR's.
     """
 
     def __init__(self, scope: Construct, id_: str, *, environment: Environment, **kwargs: Any) -> None:
@@ -43,7 +44,7 @@ class LakeStack(Stack):
             self._expire_landed_objects(landed_filter(pipeline), prefix)
         self.lake = self._logged_bucket("lake")
         self.artefacts = self._logged_bucket("artefacts")
-        # No request of a custom resource lives for longer than an hour.
+        # No custom resource's request lives longer than an hour.
         self.artefacts.add_lifecycle_rule(id="requests", prefix=JOURNAL_KEYS, expiration=Duration.days(1))
         self._results()
         self._database()
@@ -78,7 +79,7 @@ class LakeStack(Stack):
         return bucket
 
     def _accept_emptying(self, bucket: s3.Bucket) -> None:
-        """CDK's own function empties a bucket that goes with its stack."""
+        """CDK's own function empties a bucket that is deleted with its stack."""
         emptying = self.node.find_child("Custom::S3AutoDeleteObjectsCustomResourceProvider").node.find_child("Role")
         assert isinstance(emptying, CfnResource)  # noqa: S101  CDK's own type is looser
         statement = iam.PolicyStatement(
@@ -93,17 +94,17 @@ class LakeStack(Stack):
         return self._bucket(role, server_access_logs_bucket=self.logs, server_access_logs_prefix=f"access/{role}/")
 
     def _expire_landed_objects(self, id_: str, prefix: str) -> None:
-        """Expire what the job has read long ago, and nothing else.
+        """Expire landing objects long after the job has read them, and nothing else.
 
-        The sink's bookkeeping beside it (`.indexes/`, `.temp-upload/`) is what makes it exactly-once, however long it
-        has been idle: it goes on where `.indexes/` says, and may still need an upload that it hasn't moved yet.
+        The sink's bookkeeping next to them (`.indexes/`, `.temp-upload/`) makes it exactly-once, even after a long idle
+        time: it resumes where `.indexes/` says, and may still need an upload that it hasn't moved yet.
         """
         self.landing.add_lifecycle_rule(
             id=id_, prefix=prefix, expiration=Duration.days(self._settings.landing_expiry_days)
         )
 
     def _results(self) -> None:
-        """What queries answered: copies of the tables' rows, so that none is kept for longer than it is looked at."""
+        """Query results are copies of the tables' rows, so none is kept longer than people need it."""
         bucket = self._logged_bucket("results")
         bucket.add_lifecycle_rule(
             id="results",

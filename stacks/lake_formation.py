@@ -1,4 +1,4 @@
-"""Lake Formation's grants on one database and its tables, for accounts where it decides about them."""
+"""Lake Formation's grants on one database and its tables, for accounts that use it for access control."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ _Permissions = lakeformation.CfnPrincipalPermissions
 
 
 class TableGrants(Construct):
-    """What a role or user, by its ARN, may do with a database and with every table of it; nothing to hand on."""
+    """Rights of a role or user, by ARN, on a database and each of its tables, without grant option."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""What Lambda functions are given: the handlers with the packages that they import, and layers of wheels.
+"""The code of Lambda functions: the handlers with the packages they import, and layers of wheels.
 
-A layer has the wheels that requirements.txt pins, for Lambda's system whatever the developer's is. `make setup` fetches
-them; synthesizing only reads them.
+A layer has the wheels that requirements.txt pins, always for Lambda's system. `make setup` downloads them;
+synthesizing only reads them.
 """
 
 import ast
@@ -24,20 +24,20 @@ ROOT = Path(__file__).resolve().parents[1]
 STAGING = ROOT / "build" / "handlers"
 REQUIREMENTS = ROOT / "requirements.txt"
 CACHE = ROOT / ".cache" / "layers"
-# What belongs to a package besides its modules.
+# Files that belong to a package: its modules and their data.
 DATA_SUFFIXES = (".py", ".toml", ".sql", ".json", ".pem")
-# Lambda's own botocore may be older than ours and not know of UpdateConnector's newest members. The path is what
-# botocore looks for, in its own folder and in AWS_DATA_PATH.
+# Lambda's own botocore may be older than ours and lack UpdateConnector's newest members. botocore looks for this path
+# in its own folder and in AWS_DATA_PATH.
 API_MODEL = Path("kafkaconnect", "2021-09-14", "service-2.json.gz")
 MODELS = Path("models")
-# Where what is run in a database is written, or named.
+# Packages with the code, or the names, of what runs in a database.
 RUN_IN_DATABASES = ("contract", "db")
 
 
 def stage(*packages: str, staging: Path = STAGING) -> Path:
-    """Copy handlers, `contract`, `packages` and MSK Connect's API model into a folder, ready to be zipped; return it.
+    """Copy handlers, `contract`, `packages` and MSK Connect's API model to a folder, ready to be zipped; return it.
 
-    The same sources make the same files, so CDK's hash of the folder changes only with them.
+    The same sources give the same files, so CDK's hash of the folder changes only with them.
     """
     target = staging / "-".join(["handlers", *packages])
     sources = [ROOT / "stacks" / "__init__.py", *_files(ROOT / "stacks" / "handlers"), *_files(ROOT / "contract")]
@@ -58,16 +58,16 @@ def stage(*packages: str, staging: Path = STAGING) -> Path:
 
 @functools.cache
 def staged(*packages: str) -> str:
-    """Return the folder that `stage` has made, once in a process: its providers share it, and so do its syntheses."""
+    """Return the folder that `stage` creates, once per process: providers and syntheses share it."""
     return str(stage(*packages))
 
 
 @functools.cache
 def sql_hash(module: str, root: Path = ROOT) -> str:
-    """Hash what the handler `stacks/handlers/<module>.py` runs in a database, and with which names.
+    """Hash what the handler `stacks/handlers/<module>.py` runs in a database, with the names in it.
 
-    When it changes, a deployment has to call the handler again: the SQL, the code that writes SQL, and the names that
-    stand in it, which is all that the handler imports of `db` and `contract`. Comments and layout don't count.
+    When the hash changes, a deployment has to call the handler again. It covers the SQL, the code that writes SQL, and
+    the names in it: all that the handler imports of `db` and `contract`. Comments and layout don't count.
     """
     digest = hashlib.sha256()
     for path in sorted((root / "db" / "sql").rglob("*.sql")):
@@ -78,7 +78,7 @@ def sql_hash(module: str, root: Path = ROOT) -> str:
 
 
 def _imported(start: Path, root: Path) -> list[Path]:
-    """Return the files of RUN_IN_DATABASES that a module imports, and those that they import in turn."""
+    """Return the files of RUN_IN_DATABASES that a module imports, directly or indirectly."""
     found: set[Path] = set()
     ahead = [start]
     while ahead:
@@ -107,9 +107,9 @@ def _files(folder: Path) -> list[Path]:
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """Packages of one Lambda layer, without what they depend on, for a version of Python and a system (PEP 600).
+    """Packages of one Lambda layer, without dependencies, for a Python version and a system (PEP 600).
 
-    The functions that take it run on that version.
+    The functions that use it run on that version.
     """
 
     packages: tuple[str, ...]
@@ -121,10 +121,10 @@ class Layer:
         return " and ".join(self.packages)
 
 
-# The wheel wants glibc 2.17, and Lambda's Python 3.11 has 2.26 (Amazon Linux 2).
+# The wheel needs glibc 2.17; Lambda's Python 3.11 has 2.26 (Amazon Linux 2).
 PSYCOPG2 = Layer(packages=("psycopg2-binary",), python_version="3.11", platform="manylinux2014_x86_64")
-# Since 2.5.0 Kafka's wheel wants glibc 2.28 (confluent-kafka-python's issue 1779): Lambda has a newer one from Python
-# 3.12 on, 2.34 (Amazon Linux 2023). boto3, which the signer needs, is Lambda's own, and click is its command line's.
+# Since 2.5.0 Kafka's wheel needs glibc 2.28 (confluent-kafka-python's issue 1779): Lambda has 2.34 (Amazon Linux 2023)
+# from Python 3.12 on. boto3, which the signer needs, is Lambda's own; only the signer's command line needs click.
 KAFKA = Layer(
     packages=("confluent-kafka", "aws-msk-iam-sasl-signer-python"),
     python_version="3.12",
@@ -134,11 +134,11 @@ LAYERS = (PSYCOPG2, KAFKA)
 
 
 class WheelError(UserError):
-    """A wheel isn't there or can't be had. Its text is one line."""
+    """A wheel is missing or can't be downloaded. Its text is one line."""
 
 
 def layer_folder(layer: Layer, requirements: Path = REQUIREMENTS) -> Path:
-    """Return the folder of a layer. Raises WheelError when `make setup` hasn't made it yet."""
+    """Return the folder of a layer. Raises WheelError if `make setup` hasn't created it yet."""
     folder = _folder(layer, requirements)
     if not folder.is_dir():
         raise WheelError(f"{layer.name} for Lambda isn't in {CACHE.parent.name}/{CACHE.name}: run `make setup`")
@@ -146,7 +146,7 @@ def layer_folder(layer: Layer, requirements: Path = REQUIREMENTS) -> Path:
 
 
 def fetch(layer: Layer, requirements: Path = REQUIREMENTS) -> Path:
-    """Download the wheels, check their hashes, and unpack them as a layer, unless that is done; return its folder.
+    """Download the wheels, check their hashes, and unpack them as a layer, unless done already; return its folder.
 
     Raises WheelError with pip's own reason.
     """
@@ -154,7 +154,7 @@ def fetch(layer: Layer, requirements: Path = REQUIREMENTS) -> Path:
     if folder.is_dir():
         return folder
     CACHE.mkdir(parents=True, exist_ok=True)
-    # In the cache, so that the last step is one rename: a layer is there whole or not at all.
+    # In the cache, so that the last step is one rename: a layer exists completely or not at all.
     with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
         work = Path(temporary)
         unpacked = work / "layer"

@@ -1,4 +1,4 @@
-"""The network that everything else stands in: two zones, public and private subnets, and the way out."""
+"""The network: a VPC with public and private subnets in each zone, and the way out."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ NAT_VOLUME_GB = 8
 
 
 class NetworkStack(Stack):
-    """A VPC whose private subnets reach the internet, and whom only the VPN's group reaches from outside.
+    """A VPC whose private subnets reach the internet; only the VPN's group reaches them from outside.
 
     Every service opens its own ports to `vpn_access`; a rule here would make this stack depend on theirs.
     """
@@ -42,12 +42,12 @@ class NetworkStack(Stack):
         CfnOutput(self, "VpcCidr", value=self._settings.cidr)
 
     def _nat_provider(self) -> ec2.NatProvider:
-        """Gateways, or small instances: one costs a tenth, and is ours to patch."""
+        """Gateways, or small instances: an instance costs a tenth, but we have to patch it."""
         if self._settings.nat == "gateways":
             return ec2.NatProvider.gateway()
         return ec2.NatProvider.instance_v2(
             instance_type=ec2.InstanceType(self._settings.nat_instance_type),
-            # Its default lets the whole internet in.
+            # Its default admits the whole internet.
             default_allowed_traffic=ec2.NatTrafficDirection.OUTBOUND_ONLY,
             credit_specification=ec2.CpuCredits.STANDARD,
             associate_public_ip_address=True,
@@ -70,12 +70,12 @@ class NetworkStack(Stack):
             ],
         )
         self._accept_closing_the_default_group(vpc)
-        # S3 traffic stays in AWS's network, and costs nothing.
+        # Keeps S3 traffic in AWS's network, free of charge.
         vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
         return vpc
 
     def _accept_closing_the_default_group(self, vpc: ec2.Vpc) -> None:
-        """CDK's own function takes the rules out of the VPC's default group, which nothing wears."""
+        """CDK's own function removes the rules of the VPC's default group, which nothing uses."""
         provider = self.node.find_child("Custom::VpcRestrictDefaultSGCustomResourceProvider").node.find_child("Role")
         closing = statement(
             "ec2:AuthorizeSecurityGroupEgress",
@@ -87,7 +87,7 @@ class NetworkStack(Stack):
         accept(provider, closing, reason="CDK's function closes the VPC's default group, and puts it back at the end.")
 
     def _close_nat_instances(self) -> None:
-        """Let only the VPC through the NAT instances; ask for IMDSv2 and encryption, which CDK leaves open."""
+        """Admit only the VPC to the NAT instances; require IMDSv2 and encryption, which CDK leaves open."""
         if not isinstance(self._nat_gateways, ec2.NatInstanceProviderV2):
             return
         self._nat_gateways.security_group.add_ingress_rule(
@@ -112,7 +112,7 @@ class NetworkStack(Stack):
             )
 
     def _endpoints(self) -> None:
-        """Private ways to AWS services, where an environment wants them; everything else goes through NAT."""
+        """Private endpoints of AWS services, if the environment has any; everything else goes through NAT."""
         names = self._settings.interface_endpoints
         if not names:
             return
@@ -136,10 +136,10 @@ class NetworkStack(Stack):
         )
 
     def _vpn_access(self) -> ec2.SecurityGroup:
-        """The group that the bastion wears: VPN clients' traffic comes from it, into the VPC and nowhere else."""
+        """The bastion's group: VPN clients' traffic comes from it, and may go only into the VPC."""
         group = closed_group(self, "VpnAccess", self.vpc, "Where VPN clients come from")
         group.add_egress_rule(ec2.Peer.ipv4(self._settings.cidr), ec2.Port.all_traffic(), "VPN clients into the VPC")
-        # The bastion's own: packages, the SoftEther release, Secrets Manager and Systems Manager.
+        # For the bastion itself: packages, the SoftEther release, Secrets Manager and Systems Manager.
         group.add_egress_rule(ANYWHERE, ec2.Port.tcp(HTTPS), "HTTPS")
         return group
 

@@ -1,6 +1,6 @@
-"""Lets jsii run on the Node.js that requirements.txt pins. Import this before aws_cdk, which starts Node.js on import.
+"""Makes jsii use the Node.js that requirements.txt pins. Import this before aws_cdk, which starts Node.js on import.
 
-A JSII_NODE that is set already stays.
+An existing JSII_NODE takes precedence.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What a pipeline needs of a database that the stacks don't make: a way there, and its preparation or a look at it."""
+"""What a pipeline needs of an external database: a network path, and its preparation or a check of it."""
 
 import hashlib
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from stacks.preparation import Preparation, captured_objects, read_secrets
 
 @dataclass(frozen=True, kw_only=True)
 class Egress:
-    """Where an outside database is: addresses or a security group, and its port."""
+    """An external database's addresses or security group, and its port."""
 
     port: int
     cidr: str | None = None
@@ -24,7 +24,7 @@ class Egress:
 
     @property
     def id(self) -> str:
-        """The id of the rule that opens it: of what it says, since two that say the same can't be there at once."""
+        """The rule's id, from its content, since two rules with the same content can't coexist."""
         said = f"{self.cidr or self.security_group}:{self.port}"
         return f"ConnectorsToOutside{hashlib.sha256(said.encode()).hexdigest()[:8]}"
 
@@ -37,7 +37,7 @@ def _egress(database: OutsideDatabase) -> list[Egress]:
 
 
 def destinations(environment: Environment) -> list[Egress]:
-    """Return the connectors' ways to outside databases, each once: pipelines may share a server."""
+    """Return the connectors' paths to external databases, each once: pipelines may share a server."""
     found = [way for pipeline in environment.streamed if pipeline.database for way in _egress(pipeline.database)]
     return list(dict.fromkeys(found))
 
@@ -45,7 +45,7 @@ def destinations(environment: Environment) -> list[Egress]:
 def outside_source(
     preparation: Preparation, environment: Environment, pipeline: EnvironmentPipeline, database: OutsideDatabase
 ) -> CustomResource:
-    """Prepare one pipeline's database, or look whether somebody has: what connectors must wait for."""
+    """Prepare one pipeline's database, or check that it is prepared; connectors must wait for this."""
     record = source_parameter(environment, pipeline, "prepared-by")
     access = outside_access(preparation, pipeline, database)
     entries = arn(preparation.stack, "ssm", f"parameter{record}")
@@ -73,7 +73,7 @@ def outside_source(
 def outside_access(
     preparation: Preparation, pipeline: EnvironmentPipeline, database: OutsideDatabase
 ) -> ec2.SecurityGroup:
-    """Make the group of the function alone that looks at an outside database: it reaches that, and AWS's services."""
+    """Create the group of the function that checks an external database: it reaches only that and AWS's services."""
     group = closed_group(
         preparation.stack,
         construct_id(pipeline, "OutsideAccess"),

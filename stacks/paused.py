@@ -1,17 +1,17 @@
-"""How much of an environment is left out while it is paused: a choice at synthesis, as which environment it is.
+"""How much of an environment is omitted while it is paused: chosen at synthesis, like the environment itself.
 
-What is left out is deleted by the ordinary deployment of such templates and made anew by that of whole ones, so
-CloudFormation always knows what there is (docs/decisions/0067).
+An ordinary deployment of such templates deletes the omitted parts; a deployment of complete ones recreates them, so
+CloudFormation always knows what exists (docs/decisions/0067).
 """
 
 from enum import StrEnum
 
-# The output of a stack that has something left out; a whole one has none.
+# The output of a stack with omitted parts; a complete one doesn't have it.
 OUTPUT = "Paused"
 
 
 class Paused(StrEnum):
-    """What is left out, in the order of a pause: nothing, what reads the sources, all that isn't needed."""
+    """What is omitted, in the order of a pause: nothing, what reads the sources, everything that isn't needed."""
 
     NOTHING = "nothing"
     SOURCES = "sources"
@@ -19,10 +19,10 @@ class Paused(StrEnum):
 
     @property
     def leaves_out_sources(self) -> bool:
-        """Whether no source connector runs, so that what is under way comes to an end."""
+        """Whether no source connector runs, so that the events under way are used up."""
         return self is not Paused.NOTHING
 
     @property
     def leaves_out_all(self) -> bool:
-        """Whether neither connectors nor EMR's cluster are there."""
+        """Whether neither connectors nor EMR's cluster exist."""
         return self is Paused.ALL

@@ -1,11 +1,11 @@
-"""What a pipeline's resources are called in an environment's stacks."""
+"""Names of a pipeline's resources in an environment's stacks."""
 
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 
 
 def construct_id(pipeline: EnvironmentPipeline, id_: str) -> str:
-    """Return the id of a pipeline's construct: `NorthwindSinkConnector`; the first pipeline's are as ever."""
+    """Return the id of a pipeline's construct, such as `NorthwindSinkConnector`; the first pipeline's has no prefix."""
     return id_ if pipeline.is_first else f"{pipeline.name.capitalize()}{id_}"
 
 

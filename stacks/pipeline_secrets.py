@@ -1,4 +1,4 @@
-"""The secrets of a pipeline, with generated values: what its role logs in with, and the salt of its hashed columns."""
+"""A pipeline's secrets, with generated values: its role's login, and the salt of its hashed columns."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from stacks.base import removal
 from stacks.pipeline_names import construct_id
 
 SALT_CHARACTERS = 64
-# By whether the pipeline is queried.
+# By whether the pipeline is query-based.
 _WHO_READS = {
     False: "A connector reads it when it starts: a rotation would stop the stream at its next reconnection. The role "
     "can read every table's changes, as who replicates can.",
@@ -25,7 +25,7 @@ _UNSALTED = "Another salt is another hash of every value: no row of the lake wou
 
 
 def connector_secret(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline) -> secretsmanager.ISecret:
-    """Make the secret, JSON with `username` and `password`, or return the one that somebody else has made."""
+    """Create the secret, JSON with `username` and `password`, or return an external database's existing one."""
     id_, role = construct_id(pipeline, "ConnectorSecret"), pipeline.connector_role
     if pipeline.database is not None:
         return secretsmanager.Secret.from_secret_complete_arn(stack, id_, pipeline.database.secret)
@@ -41,9 +41,9 @@ def connector_secret(stack: Stack, environment: Environment, pipeline: Environme
 
 
 def hash_salt(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline) -> secretsmanager.Secret | None:
-    """Make the secret, JSON with SALT_KEY, which the connector's worker alone reads; None for who hashes nothing.
+    """Create the secret, JSON with SALT_KEY, which only the connector's worker reads; None if no column is hashed.
 
-    It stays as long as the lake's rows do: with another salt the same value has another hash.
+    It is kept as long as the lake's rows: another salt gives the same value another hash.
     """
     if not pipeline.hashes:
         return None
@@ -70,7 +70,7 @@ def _generated(
     not_rotated: str,
     characters: int | None = None,
 ) -> secretsmanager.Secret:
-    """Have Secrets Manager put a value of letters and digits under a key of `template`."""
+    """Have Secrets Manager generate a value of letters and digits under a key of `template`."""
     secret = secretsmanager.Secret(
         stack,
         id_,

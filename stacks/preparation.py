@@ -1,4 +1,4 @@
-"""What runs stacks/handlers/preparation.py, and what it is told of a pipeline."""
+"""The functions that run stacks/handlers/preparation.py, and their requests' description of a pipeline."""
 
 import hashlib
 from collections.abc import Sequence
@@ -24,17 +24,17 @@ from stacks.provider import HandlerProvider, Rights, layer_version
 MODULE = "preparation"
 # The longest that a sample of scale 1,000 may take; Lambda's own limit is 15 minutes.
 _TIMEOUT = Duration.minutes(14)
-# For a database that can't be reached, and for a slot whose reader won't let go.
+# For a database that can't be reached, and for a slot that its reader still holds.
 _PATIENCE = Duration.minutes(10)
 _MEMORY_MB = 1024
 Cluster = rds.DatabaseCluster | rds.DatabaseClusterFromSnapshot
 
 
 def table_requests(captured: Pipeline, folder: Path = PIPELINES) -> list[dict[str, object]]:
-    """What the handler is told of a pipeline's tables; `folder` has their Avro schemas.
+    """Describe a pipeline's tables for the handler; `folder` has their Avro schemas.
 
-    Where columns are left out, the others are published and granted by name. So a deployment with a new column in the
-    schema calls the handler again.
+    If columns are excluded, the others are published and granted by name. So a new column in the schema must make a
+    deployment call the handler again.
     """
     return [
         table_request(table)
@@ -81,7 +81,7 @@ class Preparation:
     psycopg2: lambda_.LayerVersion
 
     def provider(self, id_: str, access: ec2.ISecurityGroup, rights: Rights) -> HandlerProvider:
-        """Make the function; `access` is the group by which it reaches the database."""
+        """Create the function; it reaches the database through the group `access`."""
         return HandlerProvider(
             self.stack,
             id_,
@@ -99,7 +99,7 @@ class Preparation:
     def prepared(
         self, id_: str, type_: str, provider: HandlerProvider, request: dict[str, object], after: Sequence[IDependable]
     ) -> CustomResource:
-        """Make the custom resource; it is prepared again where code or SQL that runs in the database is newer."""
+        """Create the custom resource; newer code or SQL that runs in the database prepares it again."""
         request = request | {"sqlHash": sql_hash(MODULE)}
         return provider.resource(self.stack, id_, type_, request, after=after)
 

@@ -1,4 +1,4 @@
-"""The construct behind every custom resource: a handler in Lambda, and CDK's framework that calls it and waits."""
+"""The construct behind every custom resource: a Lambda handler, and CDK's framework that calls it and waits."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -28,18 +28,18 @@ def runtime_of(layer: Layer) -> lambda_.Runtime:
 
 # The version that the tests run on.
 RUNTIME = runtime_of(PSYCOPG2)
-# For packages that want a newer system (stacks/lambda_assets.py).
+# For packages that need a newer system (stacks/lambda_assets.py).
 NEWER_RUNTIME = runtime_of(KAFKA)
 VERSIONS = {
     RUNTIME.name: "Runs the Python version that the project's tests run on; Lambda supports it until June 2027.",
     NEWER_RUNTIME.name: "Runs the oldest Python whose system has what the function's packages want; "
     "Lambda supports it until October 2028.",
 }
-# Where requests write down what they have begun; stacks/handlers/journal.py reads the variable.
+# Where requests record what they have begun; stacks/handlers/journal.py reads the variable.
 JOURNAL_VARIABLE = "JOURNAL"
 JOURNAL_KEYS = "requests/"
 JOURNAL_REASON = "The requests of this stack's resources alone: their keys begin with its name."
-# boto3 looks there for a newer model of MSK Connect's API.
+# boto3 reads a newer model of MSK Connect's API there.
 MODELS = {"AWS_DATA_PATH": f"/var/task/{lambda_assets.MODELS}"}
 IN_A_VPC = "EC2's network interface actions that Lambda needs in a VPC have no resource before they exist."
 _INTERFACES = (
@@ -56,9 +56,9 @@ TOTAL_TIMEOUT = Duration.minutes(58)
 class HandlerProvider(Construct):
     """Runs `stacks/handlers/<module>.py`: its `on_event` and its `is_complete`.
 
-    `rights` are all that the handler may do besides writing its own log, by the reason why it may. `packages` are the
-    project's packages that it imports. `journal` is the bucket in which its requests write down what they have begun,
-    for a handler that has one (stacks/handlers/journal.py). `options` are the functions' own.
+    `rights` are all that the handler may do besides writing its own log, by reason. `packages` are the project's
+    packages that it imports. `journal` is the bucket in which its requests record what they have begun, for a handler
+    with a journal (stacks/handlers/journal.py). `options` are the functions' own.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class HandlerProvider(Construct):
         after: Iterable[IDependable] = (),
         **more: str,
     ) -> CustomResource:
-        """Make a resource of this handler's; what `more` says makes another request of it and is nobody's to read.
+        """Create one of this handler's resources; `more` properties only force an update, the handler ignores them.
 
         The whole request is one property: CloudFormation would turn its numbers into strings.
         """
@@ -127,7 +127,7 @@ class HandlerProvider(Construct):
         )
 
     def _acknowledge_framework(self) -> None:
-        """What CDK's own framework functions look like isn't ours to choose."""
+        """We can't choose what CDK's own framework functions look like."""
         acknowledge(
             self.provider,
             "AwsSolutions-SF1",
@@ -135,7 +135,7 @@ class HandlerProvider(Construct):
             "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole]",
             reason="CDK's provider framework: a small state machine that asks whether a resource is there yet.",
         )
-        # The framework's functions call the handler's, its state machine those of the framework that wait.
+        # The framework's functions call the handler's; its state machine calls the framework functions that wait.
         called = [_logical_id(function.node.default_child) for function in (self.on_event, self.is_complete)]
         framework = {
             child.node.path.rpartition("framework-")[2]: _logical_id(child)
@@ -153,9 +153,9 @@ class HandlerProvider(Construct):
 def scheduled_function(
     scope: Construct, id_: str, module: str, *, every: Duration, description: str, enabled: bool = True, **options: Any
 ) -> lambda_.Function:
-    """Run `handler` of `stacks/handlers/<module>.py` again and again, unless it rests; `options` as handler_function's.
+    """Run `handler` of `stacks/handlers/<module>.py` on a schedule if `enabled`; `options` as handler_function's.
 
-    The schedule is next to it, one for each scope.
+    The schedule is in the same scope, one per scope.
     """
     function = handler_function(scope, id_, f"{module}.handler", **options)
     events.Rule(
@@ -179,7 +179,7 @@ def handler_function(
     ids: str = "",
     **options: Any,
 ) -> lambda_.Function:
-    """Run `<module>.<function>` of stacks/handlers, with a role and a log of its own, whose ids begin with `ids`."""
+    """Run `<module>.<function>` of stacks/handlers, with its own role and log, whose ids begin with `ids`."""
     role = iam.Role(scope, f"{ids}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
     log_group = _log_group(scope, f"{ids}Log")
     log_group.grant_write(role)
@@ -202,7 +202,7 @@ def role_of(function: lambda_.Function) -> iam.IRole:
 
 
 def layer_version(scope: Construct, id_: str, layer: Layer, description: str) -> lambda_.LayerVersion:
-    """Make a layer of the packages that `make setup` has fetched."""
+    """Create a layer of the packages that `make setup` has downloaded."""
     return lambda_.LayerVersion(
         scope,
         id_,
@@ -224,7 +224,7 @@ def _logical_id(element: IConstruct | None) -> str:
 
 
 def _journal_rights(scope: Construct, bucket: str) -> list[iam.PolicyStatement]:
-    """Read, write and list what this stack's requests have written down."""
+    """Rights to read, write and list the entries of this stack's requests."""
     name, keys = bucket_arn(scope, bucket), f"{JOURNAL_KEYS}{Stack.of(scope).stack_name}/*"
     return [
         statement("s3:GetObject", "s3:PutObject", on=f"{name}/{keys}"),

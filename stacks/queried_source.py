@@ -1,4 +1,4 @@
-"""What a queried pipeline needs of its database: a role that may read it."""
+"""What a query-based pipeline needs of its database: a role that may read it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from stacks.preparation import Cluster, Preparation, read_secrets, table_request
 
 @dataclass(frozen=True, kw_only=True)
 class OwnCluster:
-    """The environment's cluster: its master's secret, and the group that functions reach it by."""
+    """The environment's cluster: its master's secret, and the group through which functions reach it."""
 
     cluster: Cluster
     master_secret: secretsmanager.ISecret
@@ -34,11 +34,11 @@ def queried_source(
     own: OwnCluster,
     after: Iterable[CustomResource],
 ) -> CustomResource:
-    """Let a pipeline's role read, or look whether it may, before the job does. `after` has made what it reads."""
+    """Let a pipeline's role read, or check that it may, before the job does. `after` creates what it reads."""
     outside = pipeline.database
     access = outside_access(preparation, pipeline, outside) if outside else own.access
     reader = outside.secret if outside else secret.secret_arn
-    # The secret of whoever may let the role read; empty where a DBA has done so.
+    # The secret of a user who may grant reading; empty if a DBA has done so.
     owner = (outside.owner_secret or "") if outside else own.master_secret.secret_arn
     rights = {"It logs in to this pipeline's database, and lets its role read.": [read_secrets(reader, owner)]}
     provider = preparation.provider(construct_id(pipeline, "ReadingPreparation"), access, rights)

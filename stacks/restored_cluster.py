@@ -1,8 +1,8 @@
-"""An Aurora cluster made of a snapshot, or of another cluster as it was at a point in time.
+"""An Aurora cluster restored from a snapshot, or from another cluster at a point in time.
 
-AWS::RDS::DBCluster takes user, password and encryption from what it is restored from: "If you specify the
+AWS::RDS::DBCluster inherits user, password and encryption from its origin: "If you specify the
 SourceDBClusterIdentifier, SnapshotIdentifier, or GlobalClusterIdentifier property, don't specify this property"
-(MasterUsername and MasterUserPassword in its reference). So the source preparation gives the master the password of the
+(MasterUsername and MasterUserPassword in its reference). So the source preparation sets the master's password from the
 new secret, which rotates from then on (stacks/handlers/preparation.py).
 """
 
@@ -18,7 +18,7 @@ from stacks.acceptances import acknowledge
 def restored_cluster(
     scope: Construct, id_: str, restore: Restore, *, username: str, not_in_passwords: str, **properties: Any
 ) -> rds.DatabaseClusterFromSnapshot:
-    """Make the cluster; its master's secret is a new one. `properties` are those that any cluster of ours has."""
+    """Create the cluster with a new master secret. `properties` are the same as for a new cluster."""
     cluster = rds.DatabaseClusterFromSnapshot(
         scope,
         id_,

@@ -1,4 +1,4 @@
-"""Prepares the databases of the environment's own cluster before any connector is made."""
+"""Prepares the databases of the environment's own cluster before any connector is created."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,10 +16,10 @@ from stacks.preparation import Cluster, Preparation, captured_objects, read_secr
 
 
 class SourcePreparation:
-    """Prepares the database of each pipeline of the environment's own cluster.
+    """Prepares each pipeline's database in the environment's own cluster.
 
-    `prepared` are the custom resources, by pipeline. The outbox's has its tables made by the loader; of others
-    everything is there but what a connector needs. `access` is the group by which functions reach the cluster.
+    `prepared` are the custom resources, by pipeline. The loader creates the outbox's tables; for other pipelines only
+    what the connector needs is created. `access` is the group through which functions reach the cluster.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class SourcePreparation:
         self.access = self._function_access()
         self.prepared: dict[str, CustomResource] = {}
         here = [pipeline for pipeline in environment.streamed if pipeline.database is None]
-        # First the loader, which may make what another pipeline captures.
+        # The loader runs first: it may create what another pipeline captures.
         self._prepare("Source", [pipeline for pipeline in here if pipeline.captured.outbox])
         self._prepare("Pipeline", [pipeline for pipeline in here if not pipeline.captured.outbox])
 
@@ -97,6 +97,6 @@ class SourcePreparation:
             ),
         ]
         if self._settings.restore and pipelines[0].captured.outbox:
-            # A restored cluster's master has the password of what it was restored from.
+            # A restored cluster's master still has its origin's password.
             statements.append(statement("rds:ModifyDBCluster", on=arn))
         return statements

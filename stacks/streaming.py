@@ -14,14 +14,14 @@ from settings.environment import Environment
 from stacks.base import HTTPS, closed_group, log_group, removal, statement
 from stacks.provider import HandlerProvider
 
-# MSK's port for IAM over TLS; with nothing else enabled there is no other.
+# MSK's port for IAM over TLS; nothing else is enabled, so it is the only one.
 IAM_PORT = 9098
 
 
 class StreamingStack(Stack):
-    """MSK with IAM as the only way in. `security_group` is the brokers' and the connectors'.
+    """MSK with IAM as the only login. Brokers and connectors share `security_group`.
 
-    `bootstrap_brokers` are `host:9098` addresses, separated by commas, of the brokers that the cluster began with.
+    `bootstrap_brokers` are the `host:9098` addresses, separated by commas, of the cluster's initial brokers.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class StreamingStack(Stack):
 
     def _security_group(self, vpn_access: ec2.ISecurityGroup) -> ec2.SecurityGroup:
         group = closed_group(self, "BrokerAccess", self._vpc, "Brokers and connectors")
-        # Everything among its members, as AWS asks for: Connect's workers also talk to one another.
+        # All ports among its members, as AWS requires: Connect's workers also talk to one another.
         group.add_ingress_rule(group, ec2.Port.all_traffic(), "Brokers and connectors among themselves")
         group.add_egress_rule(group, ec2.Port.all_traffic(), "Brokers and connectors among themselves")
         group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Connectors to S3, Secrets Manager and STS")
         group.add_ingress_rule(vpn_access, ec2.Port.tcp(IAM_PORT), "Kafka clients on the VPN")
-        # A cluster that stays needs its group.
+        # A retained cluster needs its group.
         group.apply_removal_policy(removal(self._environment))
         return group
 
@@ -82,14 +82,14 @@ class StreamingStack(Stack):
             broker_node_group_info=self._brokers(),
             client_authentication=_iam_only(),
             encryption_info=msk.CfnCluster.EncryptionInfoProperty(
-                # At rest with AWS's own key for MSK, which is the default.
+                # At rest, MSK encrypts with AWS's own key by default.
                 encryption_in_transit=msk.CfnCluster.EncryptionInTransitProperty(client_broker="TLS", in_cluster=True)
             ),
             configuration_info=msk.CfnCluster.ConfigurationInfoProperty(
                 arn=self.configuration.attr_arn,
                 revision=self.configuration.attr_latest_revision_revision,
             ),
-            # Free, and has the brokers' disks; the finer levels cost per metric.
+            # Free, and includes the brokers' disks; the finer levels cost per metric.
             enhanced_monitoring="DEFAULT",
             logging_info=msk.CfnCluster.LoggingInfoProperty(
                 broker_logs=msk.CfnCluster.BrokerLogsProperty(
@@ -115,8 +115,8 @@ class StreamingStack(Stack):
     def _bootstrap_brokers(self) -> str:
         """CloudFormation doesn't return the brokers' addresses, so a handler asks MSK, once in a cluster's life.
 
-        The request must hold nothing that a setting changes: other stacks import the answer, and CloudFormation refuses
-        to change what is imported. More brokers need no other addresses: clients learn of them from the first ones.
+        The request must not depend on any setting: other stacks import the answer, and CloudFormation refuses to change
+        an imported value. More brokers need no other addresses: clients learn of them from the first ones.
         """
         asking = statement("kafka:GetBootstrapBrokers", "kafka:DescribeClusterV2", on=self.cluster_arn)
         rights = {"It asks where this cluster's brokers are.": [asking]}
@@ -127,15 +127,15 @@ class StreamingStack(Stack):
 
 
 def server_properties(zones: int, largest_event_bytes: int = LARGEST_EVENT_BYTES) -> Mapping[str, str]:
-    """The brokers' configuration. One broker may be away, for patching or because it failed, and writing goes on.
+    """The brokers' configuration. Writing continues while one broker is away, for patching or after a failure.
 
-    A replica in each zone, however many brokers: MSK takes no other number of brokers and another configuration at once
-    (docs/decisions/0056), and spreads replicas over zones in any case.
+    One replica per zone, for any number of brokers: MSK can't change the number of brokers and the configuration at
+    once (docs/decisions/0056), and spreads replicas over zones in any case.
     """
     replicas = replicas_on(zones)
     in_sync = in_sync_of(replicas)
     return {
-        # Topics are made on purpose (docs/decisions/0042), never by a misspelt name or a client that comes too early.
+        # Topics are created on purpose (docs/decisions/0042), never by a misspelt name or an early client.
         "auto.create.topics.enable": "false",
         "delete.topic.enable": "true",
         "default.replication.factor": str(replicas),
@@ -143,7 +143,7 @@ def server_properties(zones: int, largest_event_bytes: int = LARGEST_EVENT_BYTES
         "offsets.topic.replication.factor": str(replicas),
         "transaction.state.log.replication.factor": str(replicas),
         "transaction.state.log.min.isr": str(in_sync),
-        # MSK's default is true: a replica that lags could become leader, and acknowledged events would be gone.
+        # MSK's default is true: a lagging replica could become leader, and acknowledged events would be lost.
         "unclean.leader.election.enable": "false",
         **SizeLimits(largest_event_bytes).broker,
     }

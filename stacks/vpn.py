@@ -29,12 +29,12 @@ MANAGEMENT_PORT = 443
 # Long enough for a slow download and the linker on the smallest instance.
 BOOT_TIMEOUT = Duration.minutes(15)
 VOLUME_GB = 8
-# As stacks/handlers/vpn_rotation.py makes them anew.
+# Same as in stacks/handlers/vpn_rotation.py.
 PASSWORD_LENGTH = 24
 
 
 class VpnStack(Stack):
-    """One small instance with SoftEther, the secrets that it reads, and who may connect. It keeps nothing."""
+    """One small instance with SoftEther, the secrets that it reads, and its user list. It keeps no data."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class VpnStack(Stack):
         super().__init__(scope, id_, **kwargs)
         self._environment = environment
         self._vpc = vpc
-        # The leading dot can't collide with a person's name.
+        # No user name begins with a dot, so this can't collide.
         key = environment.vpn_secret(".pre-shared-key")
         self.pre_shared_key = self._secret("PreSharedKey", "the IPsec pre-shared key", name=key)
         self.passwords = [self._password(user) for user in environment.vpn.users]
@@ -62,7 +62,7 @@ class VpnStack(Stack):
         self._outputs()
 
     def _password(self, user: str) -> secretsmanager.Secret:
-        """Make a person's own secret; its name and its tag let IAM allow it to her alone."""
+        """Create a person's own secret; IAM can allow it to that person only, by its name and tag."""
         secret = self._secret(f"Password-{user}", f"the password of {user}", name=self._environment.vpn_secret(user))
         Tags.of(secret).add("vpn-user", user)
         return secret
@@ -73,7 +73,7 @@ class VpnStack(Stack):
             id_,
             secret_name=name,
             description=f"VPN of {self._environment.prefix}: {what}",
-            # Letters and digits: SoftEther's command language has its own idea of the others.
+            # Letters and digits: SoftEther's command language treats others specially.
             generate_secret_string=secretsmanager.SecretStringGenerator(
                 exclude_punctuation=True, password_length=PASSWORD_LENGTH
             ),
@@ -94,7 +94,7 @@ class VpnStack(Stack):
             )
 
     def _edge(self) -> ec2.SecurityGroup:
-        """Who may knock: clients at IPsec; at the management port only the networks that the environment names."""
+        """Admit clients to IPsec; to the management port, only the networks that the environment names."""
         group = closed_group(self, "VpnServer", self._vpc, "Who reaches the VPN server")
         for cidr in self._environment.vpn.client_cidrs:
             for port in IPSEC_PORTS:
@@ -119,7 +119,7 @@ class VpnStack(Stack):
             vpc=self._vpc,
             vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC),
             security_group=vpn_access,
-            # Until the Elastic IP is there, which is after the first boot.
+            # Needed until the Elastic IP is attached, after the first boot.
             associate_public_ip_address=True,
             # SoftEther's NAT sends clients' traffic from the instance's own address.
             source_dest_check=True,
@@ -132,7 +132,7 @@ class VpnStack(Stack):
                     ),
                 )
             ],
-            # Changed settings make a new instance, which takes the address over once it has said that it is up.
+            # Changed settings create a new instance, which takes the address over after it has signalled that it is up.
             user_data_causes_replacement=True,
             resource_signal_timeout=BOOT_TIMEOUT,
         )
@@ -180,13 +180,13 @@ class VpnStack(Stack):
         role = self.instance.role
         reading = statement("secretsmanager:GetSecretValue", on=[secret.secret_arn for secret in secrets])
         allow(role, reading, reason="SoftEther's own secrets, which the bastion takes over as they change.")
-        # By its name: the parameter has to come after this right.
+        # By name: the parameter is created after this right.
         users = arn(self, "ssm", f"parameter{self._environment.vpn_users_parameter}")
         allow(role, statement("ssm:GetParameter", on=users), reason="The list of those who may connect, and no secret.")
         serve_sessions(role)
 
     def _list_users(self) -> None:
-        """Say who may connect where the bastion looks every few minutes: another list makes no other instance."""
+        """Publish the user list where the bastion checks it every few minutes, so a change needs no new instance."""
         users = ssm.StringParameter(
             self,
             "Users",
@@ -195,7 +195,7 @@ class VpnStack(Stack):
             string_value=",".join(self._environment.vpn.users) or NOBODY,
         )
         users.node.add_dependency(*self.passwords, self.instance.role)
-        # The instance alone: its role comes before.
+        # Only the instance, not its role, which the parameter itself depends on.
         self.instance.instance.node.add_dependency(users)
 
     def _address(self) -> ec2.CfnEIP:
@@ -212,7 +212,7 @@ class VpnStack(Stack):
 
 
 class VpnRotation(Construct):
-    """Gives each of `secrets` a new value every `days` by stacks/handlers/vpn_rotation.py, and may touch no others."""
+    """Gives each of `secrets` a new value every `days` by stacks/handlers/vpn_rotation.py; it may touch no others."""
 
     def __init__(self, scope: Construct, id_: str, *, secrets: Sequence[secretsmanager.Secret], days: int) -> None:
         super().__init__(scope, id_)
@@ -231,19 +231,19 @@ class VpnRotation(Construct):
         )
         for secret in secrets:
             schedule = secretsmanager.CfnRotationSchedule(
-                # Below the secret: when a person goes, so does her schedule.
+                # Child of the secret, so that both are deleted together.
                 secret,
                 "Rotation",
                 secret_id=secret.secret_arn,
                 rotation_lambda_arn=function.function_arn,
                 rotation_rules=secretsmanager.CfnRotationSchedule.RotationRulesProperty(automatically_after_days=days),
-                # Or the password that she has just read would already be the former one.
+                # Otherwise the password that a person has just read would already be outdated.
                 rotate_immediately_on_update=False,
             )
-            # Secrets Manager tries the function when it takes the schedule.
+            # Secrets Manager tests the function when the schedule is created.
             schedule.node.add_dependency(permission, role_of(function))
 
 
 def fill(script: str, values: Mapping[str, str]) -> str:
-    """Put values in place of the script's `@NAME@`. Raises KeyError for a name without a value."""
+    """Replace the script's `@NAME@` by values. Raises KeyError for a name without a value."""
     return re.sub(r"@([A-Z0-9_]+)@", lambda match: values[match.group(1)], script)

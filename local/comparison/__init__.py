@@ -1,1 +1,1 @@
-"""Compares tables of any size with the lake: by hashes that PostgreSQL and DuckDB compute, in bounded memory."""
+"""Compares tables of any size with the lake in bounded memory, through hashes computed by PostgreSQL and DuckDB."""

@@ -1,4 +1,4 @@
-"""What `./lake reconcile` does with the tables of a pipeline: compares, shows how far it is, repairs, and reports."""
+"""Compares and repairs a pipeline's tables for `./lake reconcile`: shows progress and reports the result."""
 
 import contextlib
 import itertools
@@ -29,9 +29,9 @@ def reconcile_tables(
     repairs: Repairs | None = None,
     aside: Mapping[str, str] = MappingProxyType({}),
 ) -> bool:
-    """Compare tables, print a line for each as soon as it is known, write all to `report`; tell whether all are equal.
+    """Compare tables, print each result as soon as it is known, write all to `report`; return whether all are equal.
 
-    `aside`: tables that nothing comes of, with the reason; they aren't compared.
+    `aside`: tables whose data doesn't flow, with the reason; they aren't compared.
     Raises LoadError when the source can't be reached.
     """
     found, started = [], time.monotonic()
@@ -56,7 +56,7 @@ def reconcile_tables(
 
 @contextlib.contextmanager
 def _bars(console: Console) -> Iterator[Callable[[Progress], None]]:
-    """Show a bar for each side of the table that is being compared; nothing where nobody watches."""
+    """Show a progress bar per side of the table being compared; nothing without a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         tasks: dict[tuple[str, str], TaskID] = {}

@@ -1,7 +1,7 @@
-"""Compares one table with the lake: chunks first, then the rows of chunks that differ, then those rows by Python.
+"""Compares one table with the lake: chunks first, then the rows of differing chunks, then those rows in Python.
 
-Nothing is called equal but by hashes of both sides' rows, and nothing different that only the engines spell
-differently. A row that differs is looked at again until it is proven not to be late (docs/decisions/0003).
+Only equal hashes make rows equal, and rows that the engines merely spell differently don't count as different.
+Differing rows are compared again until they are proven not to be late (docs/decisions/0003).
 """
 
 import math
@@ -24,18 +24,18 @@ ATTEMPTS = 3
 PAUSE_S = 0.3
 TIMEOUT_S = 60.0
 WAIT_BETWEEN_LOOKS_S = 0.5
-# About as many rows as a chunk has: what one row that differs makes both sides send.
+# Approximate rows per chunk: what both sides send for one differing row.
 ROWS_PER_CHUNK = 500
-# As many rows are compared by Python at each look; more only in the end.
+# Maximum rows that Python compares per pass; unlimited in the last.
 TIDIED_ROWS = 20_000
-# As many keys are looked up by their index; more by reading the table.
+# Above this many keys, the table is scanned instead of looked up by index.
 LOOKED_UP_ROWS = 50_000
 SHOWN_ROWS = 5
-# As often is repaired what differs, or differs again.
+# Maximum repair attempts.
 REPAIRS = 3
 LEAST_BITS = 4
 
-# A cleaner may remove what a long look still reads; the next one begins with the newest commit.
+# The cleaner may remove files that a long pass still reads; the retry starts from the newest commit.
 _again = retry(
     retry=retry_if_exception_type(LakeError), stop=stop_after_attempt(ATTEMPTS), wait=wait_fixed(PAUSE_S), reraise=True
 )
@@ -43,7 +43,7 @@ _again = retry(
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far a look has come: which table, what is read of it, how many rows of about how many."""
+    """Progress of a pass: the table, the side being read, and rows read of the estimate."""
 
     table: str
     what: str
@@ -53,9 +53,9 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A row that differs: its key's values as text (None: NULL), and the columns; none when a side hasn't the row.
+    """A differing row: its key's values as text (None: NULL), and the columns; no columns when a side lacks the row.
 
-    `quarantined`: why an event of it is in quarantine.
+    `quarantined`: why an event of the row is in quarantine.
     """
 
     key: dict[str, str | None]
@@ -66,12 +66,12 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class TableComparison:
-    """What differs between a table and the lake as of the log position `position`.
+    """Differences between a table and the lake as of log position `position`.
 
-    `source_rows` and `lake_rows`: what the first look counted; once nothing differs, the lake has as many. `late`:
-    rows that differ and may be on their way, since the lake hadn't come so far when the time was over. `shown`: the
-    first few rows that differ. `absent`: columns that hold values and aren't in the lake, `unlike`: such that have
-    another type there. `repaired`: how many rows a repair has made equal. `problem`: why the table couldn't be
+    `source_rows` and `lake_rows`: counts of the first pass; once nothing differs, they are equal. `late`: differing
+    rows that may still be on their way, since the lake hadn't reached the position before the timeout. `shown`: the
+    first few differing rows. `absent`: columns that hold values and are missing from the lake; `unlike`: columns that
+    have another type there. `repaired`: number of rows that a repair made equal. `problem`: why the table couldn't be
     compared.
     """
 
@@ -101,7 +101,7 @@ class TableComparison:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How a comparison goes on. `timeout_s`: how long after the first look what differs is looked at again.
+    """Limits of a comparison. `timeout_s`: how long after the first pass differences are compared again.
 
     `rows_per_chunk`, `tidied_rows`, `looked_up_rows`, `pages`: sizes in which both sides are read.
     """
@@ -114,27 +114,27 @@ class Limits:
 
 
 class Arrivals(Protocol):
-    """What knows how far the lake's table is."""
+    """Knows how far the lake's table is."""
 
     def has(self, position: str) -> bool:
-        """Tell whether the lake has all that the source had at this position of its log, such as 0/1A2B3C."""
+        """Tell whether the lake has everything that the source had at this log position, such as 0/1A2B3C."""
 
 
-# Repairs the keys that are suspected. It may raise PlatformError.
+# Repairs the suspected keys. May raise PlatformError.
 Repair = Callable[[Suspects, LakeLook], None]
 
 
-# A comparison on its way: it waits where it yields, and returns what it has found.
+# A running comparison: yields while it waits, and returns its result.
 Comparing = Generator[None, None, TableComparison]
 _Settling = Generator[None, None, int]
 
 
 @dataclass
 class _Run:
-    """One comparison on its way.
+    """A running comparison.
 
-    `awaited`: a look's number and position that the lake hasn't passed yet, as far as we know. `passed`: the last look
-    that it has; `read_after`: the one that it had passed before it was read the last time.
+    `awaited`: number and position of a pass that the lake isn't known to have reached. `passed`: the last pass that it
+    has reached; `read_after`: the pass that it had reached before it was last read.
     """
 
     parameters: Mapping[str, Any]
@@ -159,10 +159,10 @@ def comparing(
     repair: Repair | None = None,
     arrivals: Arrivals | None = None,
 ) -> Comparing:
-    """Compare a table's rows with the lake's; have what differs repaired, if asked to, and look again.
+    """Compare a table's rows with the lake's, have differences repaired if asked, and compare again.
 
-    The lake must have the table. Without `arrivals` what differs when the time is over is called different. Raises
-    psycopg2.Error and LakeError when a side can't be read, and what `repair` raises.
+    The lake must have the table. Without `arrivals`, rows that still differ at the timeout count as different. Raises
+    psycopg2.Error and LakeError when a side can't be read, and the errors of `repair`.
     """
     started = time.monotonic()
     with suspects() as found:
@@ -173,7 +173,7 @@ def comparing(
         repaired = (yield from _settle_and_repair(run, chosen, repair)) if chosen.chunks else 0
         return replace(
             first,
-            # What differed was on its way: of that position the lake has all.
+            # The differences were on their way: the lake has all of that position.
             lake_rows=first.lake_rows if found.count() else first.source_rows,
             repaired=repaired,
             missing=found.count(MISSING),
@@ -188,7 +188,7 @@ def comparing(
 
 
 def compare_table(parameters: Mapping[str, Any], table: ComparedTable, *given: Any, **more: Any) -> TableComparison:
-    """Do what `comparing` does, and wait where it waits."""
+    """Run `comparing`, sleeping where it yields."""
     comparison = comparing(parameters, table, *given, **more)
     while True:
         try:
@@ -201,16 +201,17 @@ def compare_table(parameters: Mapping[str, Any], table: ComparedTable, *given: A
 
 @_again
 def same_rows(parameters: Mapping[str, Any], table: ComparedTable, keys: Sequence[str]) -> bool:
-    """Tell whether both sides have the same rows of these values of the key, a key of one column."""
+    """Tell whether both sides have the same rows for these values of a one-column key."""
     with suspects() as found, look(parameters, table) as source:
         chosen = found.choose([join([key]) for key in keys])
         return not found.look(source, LakeLook(table, found.engine), chosen, tidied=True)
 
 
 def _settle_and_repair(run: _Run, chosen: RowFilter, repair: Repair | None) -> _Settling:
-    """Look until nothing differs or what does is proven to, and again after each repair.
+    """Compare until nothing differs or the differences are proven, and again after each repair.
 
-    Return how many rows differed and are equal now: one that is read again and still differs isn't repaired.
+    Return the number of rows that differed and are now equal: a row that was read again and still differs isn't
+    repaired.
     """
     yield from _settle(run, chosen)
     differing = run.suspects.count("proven")
@@ -220,19 +221,19 @@ def _settle_and_repair(run: _Run, chosen: RowFilter, repair: Repair | None) -> _
         repair(run.suspects, run.lake)
         run.passed = run.read_after = run.suspects.begin_anew()
         run.awaited = None
-        # Python's spelling all the time: what was found by it alone would count as repaired by the engines'.
+        # Always in Python's spelling: otherwise differences that only Python found would count as repaired.
         yield from _settle(run, run.suspects.chosen(run.limits.looked_up_rows), tidied=True)
     return max(differing - run.suspects.count("proven"), 0)
 
 
 @_again
 def _sums(run: _Run) -> tuple[TableComparison, RowFilter]:
-    """Compare the chunks' sums; return what was counted, and the chunks that differ."""
+    """Compare the chunks' sums; return the counts and the differing chunks."""
     table = run.table
     with look(run.parameters, table, pages=run.limits.pages) as source, ThreadPoolExecutor(1) as pool:
         estimate = source.estimate()
         bits = min(max(math.ceil(math.log2(max(estimate, 1) / run.limits.rows_per_chunk)), LEAST_BITS), CHUNK_BITS)
-        # PostgreSQL works in a process of its own while DuckDB reads the lake in this one.
+        # PostgreSQL works in its own process while DuckDB reads the lake in this one.
         counting = pool.submit(source.sums, bits, _counter(run, "source", estimate))
         try:
             lake = run.lake.sums(bits, _counter(run, "lake", estimate))
@@ -265,9 +266,9 @@ def _counter(run: _Run, side: str, estimate: int) -> Callable[[int], None]:
 
 
 def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
-    """Look at the rows of the chunks that differ, and again at those that still do, until all is told.
+    """Compare the rows of the differing chunks, and those that still differ again, until all are settled.
 
-    Returns how many differ in the end; the last look at them was by Python's spelling.
+    Returns how many differ in the end; the last pass over them is in Python's spelling.
     """
     deadline = time.monotonic() + run.limits.timeout_s
     count = _look(run, chosen, tidied=tidied)
@@ -318,7 +319,7 @@ def _shown(run: _Run) -> Iterator[Difference]:
 
 
 def _columns_that_differ(run: _Run, keys: Sequence[str]) -> dict[str, list[str]]:
-    """Read rows once more, and name the columns; a key that is there twice differs in none."""
+    """Read the rows once more and name the differing columns; none for a key that occurs twice."""
     if not keys:
         return {}
     chosen = run.suspects.choose(keys)

@@ -1,4 +1,4 @@
-"""From a pipeline's entry, the catalogue and the lake's columns to what is compared, and what isn't and why."""
+"""Derives from a pipeline's entry, the catalog and the lake's columns what is compared, what isn't, and why."""
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,15 +23,15 @@ from local.look.lake import Lake
 from settings.pipeline import CapturedTableSettings
 
 _DIGITS = 64
-# PostgreSQL's atttypmod of a text is its length and this.
+# PostgreSQL's atttypmod of a text type is its length plus this.
 _HEADER = 4
 _JSON = "io.debezium.data.Json"
 _SECONDS = "({t}::bigint / 1000000) * INTERVAL '1 second' + ({t}::bigint % 1000000) * INTERVAL '1 microsecond'"
 
 
 _is = pyarrow.types
-# How a column is compared whose type in the lake isn't the one that the source's would get today: the source's was
-# changed since, or the column came with events, whose numbers become doubles and whose decimals text.
+# How to compare a column whose lake type isn't the one its source type would get today: the source's type changed, or
+# the column came with events, where numbers become doubles and decimals text.
 _STORED: Mapping[str, Callable[[pyarrow.DataType], bool]] = {
     "string": lambda kind: _is.is_string(kind) or _is.is_large_string(kind),
     "int": _is.is_integer,
@@ -49,7 +49,7 @@ _DOUBLE_TEXT = "CAST({c} AS VARCHAR)"
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """A table of a pipeline: its entry, its Avro schema's file, and where the lake has it."""
+    """A table of a pipeline: its entry, its Avro schema file and its place in the lake."""
 
     entry: CapturedTableSettings
     schema_file: Path
@@ -57,9 +57,9 @@ class Compared:
 
 
 def describe(wanted: Compared, database: Database, *, salt: str = "") -> ComparedTable:
-    """Return what can be compared of a table that is in the lake.
+    """Describe how to compare a table that is in the lake.
 
-    Raises PlatformError, one line, when the source hasn't the table or the role may not read it, and LakeError.
+    Raises PlatformError (one line) when the source lacks the table or the role may not read it, and LakeError.
     """
     entry = wanted.entry
     table = _find(database, entry)
@@ -105,7 +105,7 @@ def describe(wanted: Compared, database: Database, *, salt: str = "") -> Compare
 
 
 def _rows_of(entry: CapturedTableSettings, table: Table) -> str | None:
-    """Write where the rows come from, of what is queried and isn't just one table."""
+    """Write the FROM item of a query-based entry that isn't just one table."""
     if entry.query is not None:
         return f"({entry.query}\n)"
     if entry.is_queried and (table.has_children or table.kind not in ("table", "partitioned table")):
@@ -135,7 +135,7 @@ def _check_key(entry: CapturedTableSettings, columns: Sequence[ComparedColumn], 
 
 
 def _lake_names(schema_file: Path) -> dict[str, str]:
-    """Return the source's names of columns with the lake's. Raises PlatformError."""
+    """Map the source's column names to the lake's. Raises PlatformError."""
     try:
         fields = json.loads(schema_file.read_text(encoding="utf-8"))["fields"]
         return {field.get(SOURCE_NAME, field["name"]): field["name"] for field in fields}
@@ -145,7 +145,7 @@ def _lake_names(schema_file: Path) -> dict[str, str]:
 
 def _column(column: Column, kind: Carried, called: str, *, hashed: bool) -> ComparedColumn:
     if hashed and kind.lake == "string":
-        # Of the text as the log has it, a char(n)'s blanks included.
+        # Of the text as in the log, including a char(n)'s padding blanks.
         return ComparedColumn(
             name=column.name,
             lake_name=called,
@@ -163,16 +163,16 @@ def _column(column: Column, kind: Carried, called: str, *, hashed: bool) -> Comp
 
 
 def _hash_digits(column: Column) -> int:
-    """Return how much of the hash travels: Debezium 3.7's MaskStrings cuts it to the column's length.
+    """Return how many digits of the hash are kept: Debezium 3.7's MaskStrings cuts it to the column's length.
 
-    It hashes values that it has as text and leaves others as they are.
+    It hashes only values that it holds as text.
     """
     limited = column.type.name in ("varchar", "bpchar") and column.modifier > _HEADER
     return min(column.modifier - _HEADER, _DIGITS) if limited else _DIGITS
 
 
 def _value_sql(kind: Carried, type_text: str) -> str | None:
-    """Write PostgreSQL's value of a canonical text; None where a scan has to find it."""
+    """Write the SQL that turns a canonical text back into PostgreSQL's value; None where only a scan can find it."""
     zone = "TIMESTAMPTZ '1970-01-01 00:00Z'" if "with time zone" in type_text else "TIMESTAMP '1970-01-01'"
     infinite = f"CASE WHEN {{t}} IN ('infinity', '-infinity') THEN {{t}}::{type_text} ELSE "
     as_text = f"CAST({{t}} AS {type_text})"
@@ -190,7 +190,7 @@ def _value_sql(kind: Carried, type_text: str) -> str | None:
 
 
 def _tidy(kind: Carried) -> Callable[[str], str]:
-    """Return what brings two spellings of a value together."""
+    """Return the function that brings two spellings of a value together."""
     meaning = kind.avro.get("connect.name") if isinstance(kind.avro, Mapping) else None
     if meaning == _JSON:
         return _canonical_json
@@ -200,22 +200,22 @@ def _tidy(kind: Carried) -> Callable[[str], str]:
 
 
 def _canonical_json(text: str) -> str:
-    """Write a JSON document the same way for each spelling of it."""
+    """Write a JSON document the same way whatever its spelling."""
     try:
         parsed = json.loads(text, parse_float=_json_number, parse_int=_json_number)
         return json.dumps(parsed, sort_keys=True)
     except (ValueError, RecursionError):
-        # No JSON, or nested deeper than Python reads: what differs in spelling alone counts as different.
+        # Invalid JSON, or nested too deeply for Python: here a difference in spelling counts as a difference.
         return f"as it is: {text}"
 
 
 def _json_number(text: str) -> dict[str, str]:
-    """JSON's 12, 12.0 and 1.2e1 are one number, and not the string "12"."""
+    """JSON's 12, 12.0 and 1.2e1 are one number, distinct from the string "12"."""
     return {"number": _number(text)}
 
 
 def _number(text: str) -> str:
-    """Write a number the same way for each spelling of it, with all its digits; what is none as it is."""
+    """Write a number the same way whatever its spelling, with all its digits; anything else unchanged."""
     try:
         sign, digits, exponent = Decimal(text).as_tuple()
     except ArithmeticError:
@@ -244,7 +244,7 @@ def _called_in_lake(name: str, lake_names: Collection[str]) -> str:
 
 
 def _fitted(column: ComparedColumn, kind: Carried, stored: pyarrow.DataType) -> ComparedColumn | None:
-    """Return how to compare a column that the lake has as `stored`; None where their values can't be compared."""
+    """Return how to compare a column stored as `stored` in the lake; None where the values can't be compared."""
     wanted = "string" if column.hash_digits else kind.lake.partition("(")[0]
     if _STORED[wanted](stored):
         return column

@@ -1,6 +1,6 @@
-"""One look at the lake: DuckDB computes sums and hashes over what hudi-rs reads, batch by batch.
+"""One pass over the lake: DuckDB computes sums and hashes over batches that hudi-rs reads.
 
-hudi-rs 0.5.0 streams copy-on-write and merge-on-read tables, so that a look holds batches and, of merge-on-read, one
+hudi-rs 0.5.0 streams copy-on-write and merge-on-read tables, so a pass holds only batches and, for merge-on-read, one
 file group's log records (docs/decisions/0003).
 """
 
@@ -21,7 +21,7 @@ from local.comparison.table import ComparedTable, quoted
 from local.look.lake import LakeError, fitted
 
 BATCH_ROWS = 8192
-# The relation that DuckDB reads the table as, the one of chosen keys, and a key's text among a row's columns.
+# Names in DuckDB: the table's relation, the relation of chosen keys, and a key's text among a row's columns.
 LAKE = "lake"
 WANTED = "wanted"
 _KEY = "key of the row"
@@ -31,7 +31,7 @@ INSERTS = (READ, CREATE)
 class LakeLook:
     """The lake's table as of its newest commit when a method begins to read. Methods raise LakeError.
 
-    `other_events`: how many rows of a table without key are events other than inserts, after a read.
+    `other_events`: after a read of a table without a key, how many rows are events other than inserts.
     """
 
     def __init__(self, table: ComparedTable, engine: duckdb.DuckDBPyConnection) -> None:
@@ -40,11 +40,11 @@ class LakeLook:
         self.other_events = 0
 
     def last_commit(self) -> str | None:
-        """Return the newest commit, None where there is none that can be read."""
+        """Return the newest commit, None without a readable one."""
         return self._table.lake.last_commit()
 
     def sums(self, bits: int, on_rows: Callable[[int], None] = lambda _rows: None) -> Sums:
-        """Sum the rows' hashes by chunk, of 2^bits; `on_rows` gets how many were read each time."""
+        """Sum the rows' hashes by chunk, of 2^bits; `on_rows` gets the number of rows after each read."""
         halves = ", ".join(f"sum(CAST('0x' || row[{first}:{first + 15}] AS UBIGINT))" for first in (1, 17))
         query = (
             f"SELECT {chunk_sql('key', bits)}, count(*), {halves} FROM (SELECT sha256({self._table.lake_key}) AS key,"
@@ -55,7 +55,7 @@ class LakeLook:
         return {int(chunk): Sum(int(rows), int(high) % HALF, int(low) % HALF) for chunk, rows, high, low in found}
 
     def insert(self, chosen: RowFilter, into: str) -> None:
-        """Fill a table (key, id, hash) with keys' texts, twice, and rows' hashes; suspected keys are in WANTED."""
+        """Fill a table (key, id, hash) with key texts, twice, and row hashes; suspected keys are in WANTED."""
         rows = f"SELECT {self._table.lake_key} AS key, sha256({self._table.lake_row}) AS row FROM {LAKE}"
         query = f"SELECT key, key, row FROM ({rows}) AS h"
         if chosen.suspected:
@@ -73,7 +73,7 @@ class LakeLook:
                 yield [self._tidied(row) for row in _python_rows(pyarrow.Table.from_batches([batch]))]
 
     def keys(self) -> dict[str, dict[str, Any]]:
-        """Return the wanted rows' keys: text → the key's columns, by their names in the source, as Arrow gives them."""
+        """Return the wanted rows' keys: text → the key's columns as Arrow values, by source name."""
         names = {column.name: column.lake_name for column in self._table.keys}
         with self._reading() as engine:
             rows = engine.sql(self._wanted_rows(names.values())).to_arrow_table().to_pylist()
@@ -103,7 +103,7 @@ class LakeLook:
         self.other_events = 0
         schema = self._schema()
         reader = pyarrow.RecordBatchReader.from_batches(schema, self._batches(schema, on_rows))
-        # A session of its own: while its result is read, another may write what was read.
+        # Its own session: while this result is read, another may write the rows.
         with contextlib.closing(self._engine.cursor()) as engine:
             try:
                 engine.register(LAKE, reader)
@@ -113,7 +113,7 @@ class LakeLook:
                 raise LakeError(f"{self._table.lake.base_uri}: {reason}") from error
 
     def _schema(self) -> pyarrow.Schema:
-        """Return the columns that are read; of special values none where no row ever had one."""
+        """Return the columns to read; no special-values column where no row ever had one."""
         schema = self._table.lake.schema()
         return pyarrow.schema(
             [
@@ -133,7 +133,7 @@ class LakeLook:
             yield self._inserts(fitted(batch, schema))
 
     def _inserts(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
-        """Leave out what isn't a row that the source got, where every event is a row."""
+        """Drop rows that aren't inserts, where every event is a row."""
         if self._table.key:
             return batch
         operations = batch.column(batch.schema.get_field_index(OPERATION))
@@ -145,14 +145,14 @@ class LakeLook:
 
 
 def chunk_sql(hash_: str, bits: int) -> str:
-    """Write DuckDB's number of the chunk, of 2^bits, for the hash of a key."""
+    """Write DuckDB's expression for a key hash's chunk number, of 2^bits."""
     return f"(CAST('0x' || {hash_}[1:4] AS INTEGER) >> {CHUNK_BITS - bits})"
 
 
 def _python_rows(table: pyarrow.Table) -> list[dict[str, Any]]:
     """Return a table's rows, dates as days and instants as microseconds since 1970 (see contract.special_values).
 
-    Python's own dates end at the years 1 and 9999; PostgreSQL's don't.
+    Python's dates only cover the years 1 to 9999; PostgreSQL's go beyond.
     """
     rows: list[dict[str, Any]] = _numbered(table).to_pylist()
     return rows

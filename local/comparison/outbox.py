@@ -1,6 +1,6 @@
-"""Proves that the outbox says what the source's tables say: each row recomputed and compared, at one snapshot.
+"""Proves that the outbox matches the source's tables: each row is recomputed and compared, in one snapshot.
 
-A comparison of the outbox with the lake calls a stale outbox row equal. This finds it.
+A comparison of the outbox with the lake can't find a stale outbox row. This does.
 """
 
 import contextlib
@@ -18,18 +18,18 @@ from local.errors import PlatformError
 
 KEY = "order_id"
 OUTBOX = (SCHEMA, OUTBOX_TABLE)
-# What the outbox should say (db/sql/03_outbox.sql); it has all of the outbox's columns but the time of writing.
+# What the outbox should contain (db/sql/03_outbox.sql): all of the outbox's columns except the write time.
 RECOMPUTED = (SCHEMA, "current_order_events")
 
 
 def compare_outbox(
     parameters: Any, *, timeout_s: float, on_look: Callable[[TableComparison], None] = lambda _found: None
 ) -> TableComparison:
-    """Compare the tables with the outbox; look again at what differs until nothing does or `timeout_s` has passed.
+    """Compare the tables with the outbox; repeat for the differences until none are left or `timeout_s` has passed.
 
-    In the result `source` are the tables' orders and `lake` the outbox's rows. An edit that many orders embed reaches
-    the outbox some time after its commit, so a difference counts only when it stays. Raises psycopg2.Error, LoadError,
-    and PlatformError when there is no outbox.
+    In the result, `source` are the tables' orders and `lake` the outbox's rows. An edit embedded in many orders reaches
+    the outbox some time after its commit, so only a difference that stays counts. Raises psycopg2.Error, LoadError, and
+    PlatformError when there is no outbox.
     """
     started = time.monotonic()
     first, keys = _look(parameters, None)
@@ -44,7 +44,7 @@ def compare_outbox(
 
 
 def _look(parameters: Any, keys: Sequence[str] | None) -> tuple[TableComparison, list[str]]:
-    """Compare all orders, or those of `keys`; the counts are of all. Return the keys that differ, too."""
+    """Compare all orders, or those of `keys`; the counts are of all. Also return the differing keys."""
     with contextlib.closing(connect(parameters)) as connection:
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
         with connection, connection.cursor() as cursor:
@@ -76,7 +76,7 @@ def _look(parameters: Any, keys: Sequence[str] | None) -> tuple[TableComparison,
 
 
 def _columns(cursor: Any) -> list[str]:
-    """Name what is compared besides the key. Raises PlatformError when there is no outbox."""
+    """Name the columns to compare, without the key. Raises PlatformError when there is no outbox."""
     cursor.execute(
         "SELECT column_name FROM information_schema.columns WHERE table_schema = %s AND table_name = %s"
         " AND column_name <> %s ORDER BY ordinal_position",
@@ -88,7 +88,7 @@ def _columns(cursor: Any) -> list[str]:
 
 
 def _differences(columns: list[str]) -> sql.Composable:
-    """Write the query for what differs: key, whether the outbox and the tables have it, the columns that differ."""
+    """Write the query for differences: key, whether the outbox and the tables have it, the differing columns."""
     changed = sql.SQL(", ").join(
         sql.SQL("CASE WHEN v.{0} IS DISTINCT FROM e.{0} THEN {1} END").format(sql.Identifier(name), sql.Literal(name))
         for name in columns

@@ -1,6 +1,6 @@
-"""What is compared of a platform that runs: its source, its tables in the lake, and how far each of them is.
+"""Both sides of a comparison on a running platform: its source, its lake tables, and how far each table is.
 
-A row that differs counts as different only once the lake has all that came before (docs/decisions/0003).
+A differing row counts as different only once the lake has all earlier changes (docs/decisions/0003).
 """
 
 import time
@@ -45,9 +45,9 @@ def platform_sides(platform: Platform, names: Sequence[str] = ()) -> Sides:
 
 
 class LogArrivals:
-    """How far a captured table is. Asked again and again, it asks each step of the way as little as it can.
+    """How far a captured table is. Called repeatedly, so each stage is asked as rarely as possible.
 
-    A step that is away or can't say is one where nothing has arrived.
+    A stage that is down or can't answer counts as one where nothing has arrived.
     """
 
     def __init__(self, platform: Platform, table: LocalTable) -> None:
@@ -60,7 +60,7 @@ class LogArrivals:
         self._consumed = ""
 
     def has(self, position: str) -> bool:
-        """Tell whether the lake has all that the source had at a position of its log."""
+        """Tell whether the lake has everything that the source had at a log position."""
         try:
             return self._has(position)
         except UNAVAILABLE:
@@ -80,14 +80,14 @@ class LogArrivals:
         if not self._consumed or self._landed() < end:
             return False
         if not self._is_there(self._consumed):
-            # Its offset says nothing of a topic that was made again and begins at 0.
+            # An offset says nothing about a recreated topic, which begins at 0.
             return not self._lands_behind("")
-        # Not every event makes a line of an object: a tombstone doesn't. While changes go on, there is always an object
-        # behind, and only the offset tells.
+        # Not every event becomes a line of an object: a tombstone doesn't. While changes continue, another object
+        # always follows, and only the offset decides.
         return offset_behind(self._consumed) >= end or not self._lands_behind(self._consumed)
 
     def _is_sent(self, position: str) -> bool:
-        """Tell whether all up to a position of the log is in topics: the connector has confirmed it."""
+        """Tell whether everything up to a log position is in the topics: the connector has confirmed it."""
         slot = self._database.slot(self._pipeline.connectors.source.slot_name, position)
         return slot is not None and slot.behind_bytes is not None and slot.behind_bytes <= 0
 
@@ -108,7 +108,7 @@ class LogArrivals:
 
 
 class QueriedArrivals:
-    """How far a queried table is: the job writes when its last look at all rows began that the table has all of.
+    """How far a queried table is: the job records the start time of the last full scan that the table has completely.
 
     The job runs on this machine, so its clock is ours (spark_jobs/listeners.py); `clock` gives seconds since 1970.
     """
@@ -116,17 +116,17 @@ class QueriedArrivals:
     def __init__(self, looked_file: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._looked_file = looked_file
         self._clock = clock
-        # What is asked for, and when that was asked first: the source had it before.
+        # The requested position, and when it was first requested: the source had it before that.
         self._asked: tuple[str, float] | None = None
 
     def has(self, position: str) -> bool:
-        """Tell whether a look has begun since this was asked first, and is settled."""
+        """Tell whether a scan that began after the first request is settled."""
         if self._asked is None or self._asked[0] != position:
             self._asked = (position, self._clock())
         looked = self._looked()
         if looked is None or looked < self._asked[1]:
             return False
-        # The same position may be asked for of a later look, which may have seen what was just being committed.
+        # A later pass may ask for the same position, and may have seen what was just being committed.
         self._asked = None
         return True
 

@@ -1,4 +1,4 @@
-"""Tells of rows that differ which have an event in quarantine, and why: no repair brings those."""
+"""Finds differing rows that have an event in quarantine, and the reason: no repair can bring those."""
 
 import json
 from collections import Counter
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def with_reasons(client: "S3Client", lake: Lake, found: TableComparison) -> TableComparison:
-    """Return what was found with the reasons in the rows shown that have an event in quarantine, and of the table."""
+    """Return the result with quarantine reasons for the shown rows and for the table."""
     if found.equal or not lake.base_uri.startswith("s3://"):
         return found
     bucket, _, table = lake.base_uri.partition("://")[2].partition("/")
@@ -48,6 +48,6 @@ def _event(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _is_of(event: Mapping[str, Any], row: Difference) -> bool:
-    """Tell whether an event has a row's key: numbers and texts, as which keys travel."""
+    """Tell whether an event has a row's key: numbers and texts, the forms in which keys travel."""
     sent = {name: str(event[name]) for name in row.key if name in event}
     return all(name in sent and value in (sent[name], NOT_NUMBERS.get(sent[name])) for name, value in row.key.items())

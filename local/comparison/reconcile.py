@@ -1,4 +1,4 @@
-"""What `./lake reconcile` does: compares a platform's source with its lake, and repairs what differs."""
+"""Implements `./lake reconcile`: compares a platform's source with its lake and repairs differences."""
 
 from collections.abc import Callable, Sequence
 
@@ -35,9 +35,9 @@ def reconcile(
     deep: bool = False,
     timeout_s: float = TIMEOUT_S,
 ) -> bool:
-    """Compare every row and column of the source with the lake, print what was found, and tell whether they are equal.
+    """Compare every row and column of the source with the lake, print the result, and return whether they are equal.
 
-    `deep`: the source's tables with the outbox first. Raises PlatformError, LoadError and SettingsFileError.
+    `deep`: compare the source's tables with the outbox first. Raises PlatformError, LoadError and SettingsFileError.
     """
     _refuse_to_wait_in_vain(platform)
     right = True
@@ -53,7 +53,7 @@ def reconcile(
 
 
 def _refuse_to_wait_in_vain(platform: Platform) -> None:
-    """Raise PlatformError when a side is away or hangs, or there is no table yet and nobody who would make one."""
+    """Raise PlatformError when a side is down or hangs, or a table is missing and nothing running would create it."""
     require_answers(platform, "postgres", "s3")
     if platform.pid("job") is None and not _comes_back(platform) and not platform.lake.exists():
         raise PlatformError(f"{platform.lake.base_uri} has no commit, and the job doesn't run: `./lake up` starts it")
@@ -73,13 +73,13 @@ def _comes_back(platform: Platform) -> bool:
 def reconcile_platform(
     console: Console, platform: Platform, *, tables: Sequence[str] = (), repair: bool, timeout_s: float
 ) -> bool:
-    """Compare the pipeline's tables, or those of these names; tell whether they are equal (in the end).
+    """Compare the pipeline's tables, or those of these names; tell whether they are equal in the end.
 
     Raises PlatformError, LoadError and SettingsFileError, each with one line.
     """
     pipeline = platform.services.pipeline
     if repair:
-        # Without these nothing is asked for, and nothing arrives.
+        # Without these services nothing can be queried and nothing arrives.
         platform.require(*(("postgres", "job") if pipeline.is_queried else NEEDED))
     for derived in () if tables else platform.services.derived:
         console.print(
@@ -104,7 +104,7 @@ def compare_platform(platform: Platform, *, timeout_s: float = TIMEOUT_S) -> lis
 
 
 def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
-    """Return what mends a table by how it is captured."""
+    """Return the repair for each table, by capture mode."""
     services, source = platform.services, platform.source
 
     def say(line: str) -> None:
@@ -134,7 +134,7 @@ def _read_anew(platform: Platform) -> None:
     pipeline = platform.pipeline
     if not isinstance(pipeline, QueriedPipeline):
         raise TypeError(f"{platform.options.pipeline} isn't queried")
-    # So that the supervisor doesn't start the job, too.
+    # Keeps the supervisor from starting the job as well.
     with platform.lock.held():
         pipeline.read_anew()
 

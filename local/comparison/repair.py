@@ -1,7 +1,7 @@
-"""Repairs what differs: has the source's rows read again, and what only the lake has deleted there.
+"""Repairs differences: has the source's rows read again, and deletes rows that only the lake has.
 
-Of an ordinary table exactly the keys that differ are asked for through the signal table (docs/decisions/0034); rows of
-the outbox are written anew; of a queried table the job reads all rows anew.
+For an ordinary table, exactly the differing keys are requested through the signal table (docs/decisions/0034); outbox
+rows are rewritten; for a queried table the job reads all rows again.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.resnapshot.log_tables import LogTable, Reader, Signals, Writer, committing, delete_keys, read_keys_again
 
-# A start of Spark, and a read of all rows.
+# Covers a start of Spark and a read of all rows.
 TIMEOUT_S = 600.0
 PAUSE_S = 0.5
 BATCH_KEYS = 1_000
@@ -29,23 +29,23 @@ Key = tuple[str, ...]
 
 
 class KeyRepair(Protocol):
-    """How keys of one table are repaired; a key is its columns' values as PostgreSQL writes them."""
+    """Repairs keys of one table; a key is its columns' values as PostgreSQL writes them."""
 
     @property
     def whole(self) -> bool:
-        """Whether all rows are read again, whichever keys are asked for."""
+        """Whether all rows are read again, regardless of the requested keys."""
 
     def read_again(self, keys: Sequence[Key]) -> None:
         """Have the source's rows of these keys read again, and wait until they are on their way."""
 
     def delete(self, rows: Mapping[Key, Mapping[str, Any]]) -> None:
-        """Delete from the lake what the source still hasn't: key → the key's columns as Arrow gives them."""
+        """Delete from the lake the keys that the source still lacks: key → the key's columns as Arrow values."""
 
 
 def repair_of(
     parameters: Mapping[str, Any], table: ComparedTable, keys: KeyRepair, say: Callable[[str], None]
 ) -> Callable[[Suspects, LakeLook], None]:
-    """Return what repairs a table's suspected keys in batches, and says how many. It raises PlatformError.
+    """Return the repair of a table's suspected keys in batches; it prints how many and raises PlatformError.
 
     The table has a key.
     """
@@ -94,7 +94,7 @@ def _values(parameters: Mapping[str, Any], table: ComparedTable, texts: Sequence
 
 
 class LogRepair:
-    """Repairs an ordinary table: its connector is asked by signals, and deletes are events of our own."""
+    """Repairs an ordinary table: signals ask its connector for rows, and we write the delete events."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class LogRepair:
         *,
         timeout_s: float,
     ) -> None:
-        """`parameters`: of a role that may write to the signal table."""
+        """`parameters`: log in as a role that may write to the signal table."""
         self._parameters = parameters
         self._signals = signals
         self._table = table
@@ -120,7 +120,7 @@ class LogRepair:
         return not can_name(self._table.name)
 
     def read_again(self, keys: Sequence[Key]) -> None:
-        """Ask for the rows, and wait until they are in the table's topic."""
+        """Request the rows, and wait until they are in the table's topic."""
         with committing(self._parameters) as cursor:
             read_keys_again(cursor, self._signals, self._table, keys, self._reader, timeout_s=self._timeout_s)
 
@@ -130,7 +130,7 @@ class LogRepair:
 
 
 class OutboxRepair:
-    """Repairs the outbox's rows by what re-snapshots those that a condition names; it buries what only the lake has."""
+    """Repairs the outbox's rows with a conditional re-snapshot, which also deletes rows that only the lake has."""
 
     def __init__(self, key: str, resnapshot: Callable[[str], object]) -> None:
         self._key = key
@@ -138,7 +138,7 @@ class OutboxRepair:
         self.whole = False
 
     def read_again(self, keys: Sequence[Key]) -> None:
-        # The outbox's key is an integer: int() lets nothing else into the condition.
+        # The outbox's key is an integer: int() keeps anything else out of the condition.
         self._resnapshot(f"{self._key} IN ({', '.join(str(int(value)) for (value,) in keys)})")
 
     def delete(self, rows: Mapping[Key, Mapping[str, Any]]) -> None:
@@ -149,7 +149,7 @@ class OutboxRepair:
 def repairs_of_queried(
     read_anew: Callable[[], None], say: Callable[[str], None], *, timeout_s: float = TIMEOUT_S
 ) -> Repairs:
-    """Return what repairs tables; `read_anew` starts the job so that it reads everything. It raises PlatformError."""
+    """Return the tables' repair; `read_anew` starts the job so that it reads everything. It raises PlatformError."""
 
     def of_table(wanted: Compared, table: ComparedTable) -> Repair:
         def repair(suspects: Suspects, _lake: LakeLook) -> None:

@@ -1,4 +1,4 @@
-"""Says what a comparison has found: a line per table with the first rows that differ, and a file for programs."""
+"""Reports a comparison: a line per table with the first differing rows, and a file for programs."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def print_comparison(console: Console, found: TableComparison, *, there: str = I
 
 
 def lines(found: TableComparison, *, there: str = IN_THE_LAKE) -> list[str]:
-    """Return a table's line, then the rows that differ (keys and columns, no values) and what wasn't compared."""
+    """Return a table's line, then its differing rows (keys and columns, no values) and what wasn't compared."""
     below = [*map(_difference, found.shown), *found.notes]
     return [_line(found, there), *(f"  {line}" for line in below)]
 
@@ -57,7 +57,7 @@ def _row(one: Difference) -> str:
 
 
 def write(path: Path, pipeline: str, found: Sequence[TableComparison]) -> None:
-    """Write all of it as JSON, at once or not at all."""
+    """Write everything as JSON, atomically."""
     tables = [{**asdict(one), "equal": one.equal} for one in found]
     document = {
         "pipeline": pipeline,

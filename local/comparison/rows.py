@@ -1,8 +1,8 @@
-"""How a row is one text, the same from PostgreSQL, DuckDB and Python: what the hashes of a comparison are made of.
+"""Writes a row as one text, identical from PostgreSQL, DuckDB and Python: the input of a comparison's hashes.
 
-A column's canonical text comes from its `Spelling` (contract/column_types/canonical.py). Here texts are put together so
-that no two rows have one text: a sign separates the columns, another stands for NULL, and both are escaped where a text
-has them.
+A column's canonical text comes from its `Spelling` (contract/column_types/canonical.py). Here the texts are joined so
+that no two rows share a text: one character separates columns, another stands for NULL, and both are escaped inside
+texts.
 """
 
 import hashlib
@@ -26,9 +26,9 @@ HALF = 1 << 64
 
 
 class Row(NamedTuple):
-    """A row: its key's text as an engine writes it, the text by which both sides' rows meet, and its hash or text.
+    """A row: its key's text as an engine writes it, the text that matches both sides' rows, and its hash or text.
 
-    `version`: another one after each change of the source's row, even where the row is then what it was before.
+    `version`: differs after each change of the source's row, even one that restores an earlier state.
     """
 
     key: str
@@ -54,9 +54,9 @@ Sums = dict[int, Sum]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFilter:
-    """Which rows: those of `chunks` (their numbers, of 2^bits), those of `keys` (texts), or all.
+    """Selects rows: those of `chunks` (their numbers, of 2^bits), those of `keys` (texts), or all.
 
-    `suspected`: of these only what is in the lake's engine's table of suspected keys; rows of others may come, too.
+    `suspected`: of these, only keys in the lake engine's table of suspected keys; other rows may be included.
     """
 
     bits: int = 0
@@ -70,12 +70,12 @@ EVERYTHING = RowFilter()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedColumn:
-    """A column of both sides: its name here and there. `spelled` writes its canonical text on both.
+    """A column of both sides: its name on each. `spelled` writes its canonical text on both.
 
-    `hash_digits`: the lake has so many digits of the salted SHA-256, 0: the value. `tidy` brings two spellings of one
-    value together, and no two values.
-    `value_sql` makes PostgreSQL's value of a text `{t}` again, for looking up a key; None where only a scan finds it.
-    `any_sign`: the text may hold any sign; a number's can't, and goes without the escapes, which take their time.
+    `hash_digits`: number of digits that the lake keeps of the salted SHA-256, 0: the plain value. `tidy` brings two
+    spellings of one value together, and no two values.
+    `value_sql` turns a text `{t}` back into PostgreSQL's value, to look up a key; None where only a scan can find it.
+    `any_sign`: the text may hold any character; numbers can't, and skip the escapes, which are slow.
     """
 
     name: str
@@ -88,9 +88,9 @@ class ComparedColumn:
 
     @property
     def source_sql(self) -> str:
-        """PostgreSQL's text for a row's text, before any hashing of ours."""
+        """PostgreSQL's text for the row's text, before any hashing here."""
         text = f"({self.spelled.source_sql(self.name)})"
-        # C: replace() refuses columns whose collation takes different texts for equal.
+        # C: replace() rejects columns whose collation treats different texts as equal.
         return _escaped(f'({text} COLLATE "C")') if self.any_sign else text
 
     @property
@@ -104,7 +104,7 @@ def _escaped(text: str) -> str:
 
 
 def source_row(columns: Sequence[ComparedColumn]) -> str:
-    """Write PostgreSQL's expression for the row's text. An array, since functions take 100 arguments at most."""
+    """Write PostgreSQL's expression for the row's text. An array, since functions take at most 100 arguments."""
     texts = ", ".join(column.source_sql for column in columns)
     return f"array_to_string(ARRAY[{texts}]::text[], chr(1), chr(2) || '0')"
 
@@ -123,7 +123,7 @@ def split(row: str) -> list[str | None]:
 
 
 def tidy(row: str, columns: Sequence[ComparedColumn]) -> str:
-    """Return the row's text with one spelling for each value, whichever engine wrote it."""
+    """Return the row's text with one spelling per value, whichever engine wrote it."""
     texts = zip(split(row), columns, strict=True)
     return join([None if text is None else column.tidy(text) for text, column in texts])
 
@@ -134,7 +134,7 @@ def differing(one: str, other: str, columns: Sequence[ComparedColumn]) -> list[s
 
 
 def with_hashes(row: str, columns: Sequence[ComparedColumn], salt: bytes) -> str:
-    """Return the source's row with the values that travel hashed as the source connector hashes them."""
+    """Return the source's row with values hashed as the source connector hashes them."""
     texts = zip(split(row), columns, strict=True)
     return join(
         [
@@ -149,7 +149,7 @@ def digest(text: str) -> str:
 
 
 def chunk(key: str, bits: int) -> int:
-    """Return the number of the chunk that a key's text belongs to, of 2^bits."""
+    """Return the chunk number of a key's text, of 2^bits."""
     return int(digest(key)[:4], 16) >> (CHUNK_BITS - bits)
 
 

@@ -1,4 +1,4 @@
-"""Compares the tables of a pipeline, several at a time where one waits; one that can't be compared keeps no other."""
+"""Compares a pipeline's tables, several while some wait; a table that can't be compared doesn't block the others."""
 
 import contextlib
 import time
@@ -34,24 +34,24 @@ from local.services.source_database import has_rows
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-# As many tables wait at a time: each keeps what differs in a DuckDB of its own.
+# Maximum waiting tables: each keeps its differences in its own DuckDB.
 WAITING_TABLES = 8
 APPEND_ONLY = "every event is a row there, so it takes a key, or a pipeline of its own (docs/your-database/repair.md)"
 NO_KEY = f"it has no key, so nothing can be repaired: {APPEND_ONLY}"
 
 OnProgress = Callable[[Progress], None]
-# Makes what repairs a table.
+# Creates a table's repair.
 Repairs = Callable[[Compared, ComparedTable], Repair]
-# Makes what knows how far a table is in the lake.
+# Creates the object that knows how far a table is in the lake.
 ArrivalsOf = Callable[[Compared], Arrivals]
 
 
 @dataclass(frozen=True)
 class Sides:
-    """What is compared: the source, as `parameters` log in to it, and its tables in the lake.
+    """Both sides: the source, which `parameters` log in to, and its tables in the lake.
 
-    `salt` goes before each hashed value. Without `arrivals` what differs when the time is over is called different.
-    Through `s3` rows are found that are in quarantine.
+    `salt` is prepended to each hashed value. Without `arrivals`, rows that differ at the timeout count as different.
+    `s3` is used to find rows in quarantine.
     """
 
     parameters: Mapping[str, Any] = field(repr=False)
@@ -63,7 +63,7 @@ class Sides:
 
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
-    """What is asked of each table's comparison."""
+    """Options shared by all tables' comparisons."""
 
     sides: Sides
     database: Database
@@ -74,14 +74,14 @@ class _Asked:
 
 @dataclass
 class _Open:
-    """A table's comparison on its way."""
+    """A table's running comparison."""
 
     wanted: Compared
     comparison: Comparing
     started: float = field(default_factory=time.monotonic)
 
     def step(self) -> TableComparison | None:
-        """Go on until it waits; return what was found once it has ended."""
+        """Continue until it waits; return the result once it has ended."""
         try:
             next(self.comparison)
             return None
@@ -101,9 +101,9 @@ def compare_tables(
     on_progress: OnProgress = lambda _progress: None,
     repairs: Repairs | None = None,
 ) -> Iterator[TableComparison]:
-    """Compare each table; yield what was found as soon as it is. Raises LoadError when the source can't be reached.
+    """Compare each table; yield each result as soon as it is known. Raises LoadError when the source can't be reached.
 
-    With `repairs` the rows that differ are repaired, and compared again.
+    With `repairs`, differing rows are repaired and compared again.
     """
     database = read_catalogue(sides.parameters, sides.tables)
     asked = _Asked(sides=sides, database=database, limits=limits, on_progress=on_progress, repairs=repairs)
@@ -125,7 +125,7 @@ def compare_tables(
 
 
 def _round(waiting: list[_Open]) -> Iterator[TableComparison]:
-    """Look at each table once more, and take out of the list what has ended."""
+    """Continue each table once, and remove finished ones from the list."""
     next_s = time.monotonic() + WAIT_BETWEEN_LOOKS_S
     for one in list(waiting):
         if (found := one.step()) is not None:
@@ -136,7 +136,7 @@ def _round(waiting: list[_Open]) -> Iterator[TableComparison]:
 
 
 def read_catalogue(parameters: Mapping[str, Any], tables: Iterable[Compared]) -> Database:
-    """Read what the source's catalogue says of these tables. Raises LoadError."""
+    """Read the source's catalog for these tables. Raises LoadError."""
     with contextlib.closing(connect(parameters)) as connection:
         entries = [wanted.entry for wanted in tables]
         found = inspect(connection, sorted({entry.schema_name for entry in entries if entry.query is None}))
@@ -147,7 +147,7 @@ def read_catalogue(parameters: Mapping[str, Any], tables: Iterable[Compared]) ->
 def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
     deadline = time.monotonic() + asked.limits.timeout_s
     while not wanted.lake.exists():
-        # The job makes the table with its first row.
+        # The job creates the table with its first row.
         if _is_empty(asked.sides.parameters, wanted):
             note = "the lake has no table yet, and the source no row"
             return TableComparison(table=wanted.entry.name, notes=(note,))
@@ -161,7 +161,7 @@ def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
     table = describe(wanted, asked.database, salt=asked.sides.salt)
     found = yield from _of_table(asked, wanted, table)
     if found.absent or found.unlike:
-        # What was on its way, or was read again, may have brought columns and types to the lake.
+        # Late or repaired rows may have brought columns and types to the lake.
         now = describe(wanted, asked.database, salt=asked.sides.salt)
         if _not_compared(now) != _not_compared(table):
             before, found = found, (yield from _of_table(asked, wanted, now))

@@ -1,7 +1,7 @@
-"""One look at the source: what a REPEATABLE READ transaction sees of a table, as sums, hashes or texts.
+"""One pass over the source: a table as a REPEATABLE READ transaction sees it, as sums, hashes or texts.
 
-It needs SELECT on the table and nothing else, and works on a replica. Rows never gather here: PostgreSQL computes sums
-in steps of some thousand pages, and what it sends comes through a cursor.
+It needs only SELECT on the table, and works on a replica. Rows never accumulate here: PostgreSQL computes sums in steps
+of some thousand pages, and results come through a cursor.
 """
 
 # ruff: noqa: S608  # names are quoted; what isn't a name is a number or goes through mogrify
@@ -33,9 +33,9 @@ from local.comparison.rows import (
 )
 from local.comparison.table import ComparedTable, quoted, source_sha256
 
-# Rows that a policy hides are an error, no difference: where one may, this ends the query.
+# Fail the query where a row policy may hide rows; hidden rows would look like differences.
 SETTINGS = {**SOURCE_SETTINGS, "row_security": "off"}
-# Whether policies show a role all rows of the relations where they hold for it, as `./lake source prepare` has them do.
+# Whether policies show a role all rows of the relations they apply to, as `./lake source prepare` sets up.
 _SHOWS_ALL = """
 SELECT bool_and((
     SELECT bool_and(p.polpermissive) AND bool_or(pg_get_expr(p.polqual, p.polrelid) = 'true')
@@ -46,13 +46,13 @@ SELECT bool_and((
 ) IS TRUE)
 FROM pg_class c WHERE (c.oid = %s::regclass OR c.oid = ANY (%s)) AND row_security_active(c.oid)
 """
-# The first server version whose TID range scans read just the pages that are asked for.
+# The first server version whose TID range scans read only the requested pages.
 TID_RANGES = 140000
-# Pages of 8 kB that one statement reads: progress shows, and a role's statement_timeout isn't met.
+# Pages of 8 kB per statement: progress shows, and a role's statement_timeout isn't reached.
 PAGES = 8192
 FETCHED_ROWS = 5_000
 LOOKED_UP_KEYS = 5_000
-# Stands for the keys in a query; no name in it has a NUL.
+# Placeholder for the keys in a query; no name can contain a NUL.
 _ARRAYS = "\0"
 # A row as PostgreSQL sends it: its key's text, its hash or text, and its version.
 _Read = tuple[str, str, str]
@@ -60,7 +60,7 @@ _Read = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What holds rows. `by_pages`: it may be read by itself, page by page."""
+    """A relation that holds rows. `by_pages`: it may be read directly, page by page."""
 
     oid: int
     relation: str
@@ -88,7 +88,7 @@ class SourceLook:
             self.position, whole = cursor.fetchone() or ("", False)
             if table.rows_of is None and self._shows_all(cursor):
                 cursor.execute("SET LOCAL row_security = on")
-        # System columns are for whom the whole table is granted; a row's hash says nearly as much.
+        # System columns require SELECT on the whole table; a row's hash is nearly as precise.
         self._version = "t.xmin::text" if whole else source_sha256(table.source_row)
 
     def _shows_all(self, cursor: Cursor) -> bool:
@@ -97,7 +97,7 @@ class SourceLook:
         return cursor.fetchone() == (True,)
 
     def cancel(self) -> None:
-        """End what another thread asks PostgreSQL right now: it gets psycopg2's QueryCanceled."""
+        """Cancel another thread's running query, which raises psycopg2's QueryCanceled."""
         self._connection.cancel()
 
     def filled(self, columns: Iterable[ComparedColumn]) -> list[str]:
@@ -112,7 +112,7 @@ class SourceLook:
         return names
 
     def estimate(self) -> int:
-        """Return about how many rows there are, 0 when nobody has counted yet."""
+        """Return the approximate row count, 0 before the first ANALYZE."""
         if self._table.rows_of is not None:
             return 0
         with self._connection.cursor() as cursor:
@@ -124,7 +124,7 @@ class SourceLook:
         return int(rows)
 
     def sums(self, bits: int, on_rows: Callable[[int], None] = lambda _rows: None) -> Sums:
-        """Sum the rows' hashes by chunk, of 2^bits; `on_rows` gets how many were read each time."""
+        """Sum the rows' hashes by chunk, of 2^bits; `on_rows` gets the number of rows after each read."""
         if self._table.hashes:
             return self._sums_here(bits, on_rows)
         total: Sums = {}
@@ -137,7 +137,7 @@ class SourceLook:
         return total
 
     def _sums_of(self, bits: int, part: str) -> Iterator[tuple[int, Sum]]:
-        # OFFSET 0 keeps PostgreSQL from computing a hash anew for each of its halves.
+        # OFFSET 0 keeps PostgreSQL from recomputing a hash for each of its halves.
         hashes = (
             f"SELECT {source_sha256('h.key')} AS key, {source_sha256('h.row')} AS row FROM"
             f" (SELECT {self._table.source_key} AS key, {self._table.source_row} AS row FROM {part}"
@@ -162,7 +162,7 @@ class SourceLook:
         return total
 
     def key_values(self, keys: Sequence[str]) -> list[tuple[str, ...]] | None:
-        """Return keys as PostgreSQL writes their columns' values; None when one of them isn't a value there."""
+        """Return keys as PostgreSQL writes their columns' values; None when one isn't a valid value."""
         values = _values(self._table)
         if values is None or (arrays := self._arrays(keys)) is None:
             return None
@@ -171,7 +171,7 @@ class SourceLook:
         return self._fitting(f"SELECT {texts} FROM unnest({arrays}) WITH ORDINALITY AS k ({aliases}, n) ORDER BY n")
 
     def _fitting(self, query: str) -> list[Any] | None:
-        """Return a query's rows; None when a key in it can't be a value of its column."""
+        """Return a query's rows; None when a key can't be a value of its column."""
         with self._connection.cursor() as cursor:
             cursor.execute("SAVEPOINT fitting")
             try:
@@ -184,19 +184,19 @@ class SourceLook:
             return found
 
     def _arrays(self, keys: Sequence[str]) -> str | None:
-        """Write keys as arrays, one for each column; None when a key is NULL in part, which no index finds."""
+        """Write keys as one array per column; None when a key is partly NULL, which no index finds."""
         parts = [split(key) for key in keys]
         if any(text is None for part in parts for text in part):
             return None
         with self._connection.cursor() as cursor:
-            # No parameters in the query itself: names may have percent signs.
+            # No parameters in the query itself: names may contain percent signs.
             columns = [list(column) for column in zip(*parts, strict=True)]
             return ", ".join(cursor.mogrify("%s::text[]", [column]).decode() for column in columns)
 
     def rows(self, chosen: RowFilter) -> Iterator[list[Row]]:
         """Yield batches of the chosen rows, with their hashes as values.
 
-        Keys that the source hasn't are passed over, and rows that weren't chosen may come: whoever asks looks.
+        Keys that the source lacks are skipped, and rows that weren't chosen may come: the caller must check.
         """
         if not self._table.hashes:
             # PostgreSQL hashes, so that short hashes travel instead of long rows.
@@ -239,7 +239,7 @@ class SourceLook:
             yield found
 
     def _look_up(self, lookup: str, keys: Sequence[str], value: str) -> list[_Read] | None:
-        """Read rows by the index of their key; None when a key can't be a value of its column, or is NULL in part."""
+        """Read rows by key index; None when a key can't be a value of its column, or is partly NULL."""
         if (arrays := self._arrays(keys)) is None:
             return None
         return self._fitting(
@@ -249,7 +249,7 @@ class SourceLook:
 
     def _scan(self, chosen: RowFilter, value: str) -> Iterator[list[_Read]]:
         condition = ""
-        # Of rows that are hashed here a key made of the whole row isn't what PostgreSQL sees.
+        # When rows are hashed here, PostgreSQL can't compute a key made of the whole row.
         if chosen.chunks is not None and (self._table.key or not self._table.hashes):
             numbers = ", ".join(map(str, sorted(chosen.chunks))) or "NULL"
             condition = f"WHERE {_chunk(source_sha256(self._table.source_key), chosen.bits)} IN ({numbers})"
@@ -280,7 +280,7 @@ def _half(hash_: str, first: int) -> str:
 
 
 def _lookup(table: ComparedTable) -> str | None:
-    """Write the condition that finds rows by their keys' texts, arrays of them for _ARRAYS; None without a way."""
+    """Write the condition that finds rows by key texts, in arrays for _ARRAYS; None where that is impossible."""
     if not (values := _values(table)):
         return None
     names = ", ".join(f"t.{quoted(name)}" for name in table.key)
@@ -289,7 +289,7 @@ def _lookup(table: ComparedTable) -> str | None:
 
 
 def _values(table: ComparedTable) -> list[str] | None:
-    """Write PostgreSQL's values of a key's texts, k.c0 and so on; None where a type has no way back."""
+    """Write PostgreSQL's values of a key's texts, k.c0 and so on; None where a type can't be converted back."""
     values = [
         column.value_sql.replace("{t}", f"k.c{number}")
         for number, column in enumerate(table.keys)
@@ -299,7 +299,7 @@ def _values(table: ComparedTable) -> list[str] | None:
 
 
 def _steps(connection: Connection, table: ComparedTable, pages: int) -> Iterator[str]:
-    """Write what one statement each reads: so many pages, or all where the server would read all for each."""
+    """Write the range of each statement: a number of pages, or all where the server would scan everything each time."""
     if table.rows_of is not None:
         yield table.source_from
         return
@@ -314,13 +314,13 @@ def _steps(connection: Connection, table: ComparedTable, pages: int) -> Iterator
 
 
 def _parts(connection: Connection, table: ComparedTable) -> list[_Part]:
-    """Return what holds the rows: the table, or its partitions."""
+    """Return the relations that hold the rows: the table, or its partitions."""
     tree = "SELECT relid FROM pg_partition_tree(%s::regclass) WHERE isleaf" if table.partitioned else ""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT c.oid::bigint, n.nspname, c.relname, coalesce(pg_relation_size(c.oid), 0)"
             " / current_setting('block_size')::bigint,"
-            # A role that may read the whole needn't be allowed to read a part by its name.
+            # A role that may read the whole table needn't be allowed to read a partition by name.
             " c.relkind = 'r' AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
             " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
             f" WHERE c.oid IN ({tree or 'SELECT %s::regclass'}) ORDER BY c.oid",

@@ -1,9 +1,9 @@
-"""The keys that may differ: kept on disk by DuckDB, so that their number is bounded by the disk and not by memory.
+"""The keys that may differ, kept on disk by DuckDB, so that disk and not memory limits their number.
 
-A row's state is how often it is there and with which hashes. A key is settled once the lake's state is one that the
-source has had at a position of this comparison: what came to the source since then is still on its way. A key is proven
-to differ once the lake, which had all of a look, differed from a row that has been the same from that look until after
-the lake was read.
+A row's state is its number of occurrences and their hashes. A key is settled once the lake's state matches one that the
+source has had at a position of this comparison: later source changes are still on their way. A key is proven to differ
+once the lake, after reaching a pass, differed from a row that was unchanged from that pass until after the lake was
+read.
 """
 
 # ruff: noqa: S608  # names are quoted; what isn't a name is a number or a parameter
@@ -24,7 +24,7 @@ from local.comparison.source import SourceLook
 MEMORY = "256MB"
 THREADS = 2
 ABSENT = "0"
-# What is proven to differ, by kind; what isn't is late.
+# Proven differences, by kind; unproven ones are late.
 MISSING = f"(proven AND lake = '{ABSENT}')"
 EXTRA = f"(proven AND source = '{ABSENT}')"
 DIFFERENT = f"(proven AND lake <> '{ABSENT}' AND source <> '{ABSENT}')"
@@ -36,7 +36,7 @@ _TABLES = (
     "source_now (key VARCHAR, id VARCHAR, hash VARCHAR, version VARCHAR)",
     "lake_now (key VARCHAR, id VARCHAR, hash VARCHAR)",
     "states (id VARCHAR, source VARCHAR, lake VARCHAR, proven BOOLEAN)",
-    # Since which look a key's row, or that there is none, has been the same.
+    # The pass since which a key's row, or its absence, has been unchanged.
     "steady (key VARCHAR, version VARCHAR, since INTEGER)",
 )
 _BOTH = "both_now"
@@ -44,12 +44,12 @@ _STATE = "SELECT id, concat(count(*), ':', string_agg(DISTINCT hash, ',' ORDER B
 
 
 class Suspects:
-    """Keys of one table that differed at the newest look, in a DuckDB of their own (`engine`)."""
+    """Keys of one table that differed in the newest pass, in their own DuckDB (`engine`)."""
 
     def __init__(self, engine: duckdb.DuckDBPyConnection) -> None:
         self.engine = engine
         self.looks = 0
-        # Of which commit lake_now is, and in which form.
+        # The commit that lake_now was read from, and its form.
         self._lake_read: tuple[str | None, bool] | None = None
         for table in _TABLES:
             engine.execute(f"CREATE TABLE {table}")
@@ -58,11 +58,11 @@ class Suspects:
     def look(
         self, source: SourceLook, lake: LakeLook, chosen: RowFilter, *, tidied: bool, passed: int | None = None
     ) -> int:
-        """Read the chosen rows of both sides and keep the keys that still differ; return how many rows that are.
+        """Read the chosen rows of both sides and keep the keys that still differ; return the number of differing rows.
 
-        `tidied`: as Python spells them, which takes longer and tells what differs from what is spelled differently.
-        `passed`: the number of a look, the first is 1, all of which the lake had before it was read for the look before
-        this one; None where nobody knows how far it is. Raises psycopg2.Error and LakeError.
+        `tidied`: in Python's spelling, which is slower but ignores differences in spelling. `passed`: the number (from
+        1) of a pass that the lake had reached before it was read for the pass before this one; None when unknown.
+        Raises psycopg2.Error and LakeError.
         """
         self.looks += 1
         for name in ("source_now", "states"):
@@ -79,7 +79,7 @@ class Suspects:
         return self.count()
 
     def _read_lake(self, lake: LakeLook, chosen: RowFilter, *, tidied: bool) -> None:
-        """Fill lake_now; what was read of the same commit, and of these keys or more, is read but once."""
+        """Fill lake_now; rows of the same commit and of these keys or more are read only once."""
         newest = (lake.last_commit(), tidied)
         if chosen.suspected and newest == self._lake_read and newest[0] is not None:
             self.engine.execute(f"DELETE FROM lake_now WHERE key NOT IN (SELECT key FROM {WANTED})")
@@ -115,7 +115,7 @@ class Suspects:
         self.engine.execute("INSERT INTO steady FROM steady_now")
 
     def _prove(self, passed: int) -> None:
-        """Mark what differs though the lake had all of a look since which it hasn't changed."""
+        """Mark keys that differ although the lake had reached a pass since which the row hasn't changed."""
         self.engine.execute(
             "UPDATE states SET proven ="
             f" id NOT IN (SELECT id FROM {_BOTH} JOIN steady USING (key) WHERE since > $passed)",
@@ -123,16 +123,16 @@ class Suspects:
         )
 
     def prove_all(self) -> None:
-        """Take all that differs for different: nobody knows how far the lake is, and the time is over."""
+        """Treat all differences as real: the lake's progress is unknown, and the time is over."""
         self.engine.execute("UPDATE states SET proven = true")
 
     def begin_anew(self) -> int:
-        """Forget what rested since when: the lake may change by a repair. Return the last look's number."""
+        """Forget since when rows were unchanged: a repair may change the lake. Return the last pass's number."""
         self.engine.execute("DELETE FROM steady")
         return self.looks
 
     def _settle(self, form: str) -> None:
-        """Keep what differs from all that the source has been since the first look, and remember what it is now."""
+        """Keep keys that differ from every source state since the first pass, and remember the current state."""
         self.engine.execute(
             "INSERT INTO states"
             " SELECT coalesce(s.id, l.id), coalesce(s.state, $absent), coalesce(l.state, $absent), false"
@@ -150,12 +150,12 @@ class Suspects:
         self.engine.execute(f"INSERT INTO {WANTED} SELECT DISTINCT key FROM {_BOTH} SEMI JOIN states USING (id)")
 
     def count(self, condition: str = "true") -> int:
-        """Return how many rows differ, or those of them that a condition on `source` and `lake` holds for."""
+        """Count the differing rows, or those that meet a condition on `source` and `lake`."""
         (rows,) = self.engine.execute(f"SELECT count(*) FROM states WHERE {condition}").fetchone() or (0,)
         return int(rows)
 
     def chosen(self, most_keys: int) -> RowFilter:
-        """Return what to look at again: up to `most_keys` by their keys, more by the chunks that they are in."""
+        """Choose what to compare again: up to `most_keys` by key, more by their chunks."""
         if len(keys := self._column(f"SELECT key FROM {WANTED} LIMIT {most_keys + 1}")) <= most_keys:
             return RowFilter(keys=keys, suspected=True)
         chunks = self._column(f"SELECT DISTINCT {chunk_sql('sha256(key)', CHUNK_BITS)} FROM {WANTED}")
@@ -168,14 +168,14 @@ class Suspects:
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
-        """Suspect the same keys after the block, whatever it chooses."""
+        """Restore the suspected keys after the block, whatever it chooses."""
         self.engine.execute(f"CREATE OR REPLACE TABLE kept AS FROM {WANTED}")
         yield
         self.engine.execute(f"DELETE FROM {WANTED}")
         self.engine.execute(f"INSERT INTO {WANTED} FROM kept")
 
     def keys(self, condition: str, batch: int) -> Iterator[list[str]]:
-        """Yield the keys' texts, as the engines write them, of rows that a condition on `states` holds for."""
+        """Yield the key texts, as the engines write them, of rows that meet a condition on `states`."""
         with contextlib.closing(self.engine.cursor()) as engine:
             found = engine.execute(
                 f"SELECT DISTINCT key FROM {_BOTH} SEMI JOIN"
@@ -188,7 +188,7 @@ class Suspects:
         return [value for (value,) in self.engine.execute(query).fetchall()]
 
     def some(self, condition: str, most: int) -> dict[str, list[str]]:
-        """Return some rows that differ: what both sides' rows meet by, and their keys' texts."""
+        """Return some differing rows: the text that matches both sides' rows, and their keys' texts."""
         return dict(
             self.engine.execute(
                 f"SELECT id, list_sort(list(DISTINCT key)) FROM {_BOTH} SEMI JOIN"
@@ -200,7 +200,7 @@ class Suspects:
 
 @contextlib.contextmanager
 def suspects() -> Iterator[Suspects]:
-    """Make a place for a table's keys, which is gone afterwards."""
+    """Create temporary storage for a table's keys."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": MEMORY,
         "threads": THREADS,

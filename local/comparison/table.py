@@ -1,4 +1,4 @@
-"""What is compared: a table of the source, its table in the lake, and the columns of both."""
+"""A comparison's subject: a source table, its lake table, and the columns of both."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from local.look.lake import Lake
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedTable:
-    """A table as both sides have it. `key` names columns of the source; without one rows are compared as a multiset.
+    """A table as both sides have it. `key` names source columns; without one, rows are compared as a multiset.
 
-    `partitioned`: the rows are in partitions; else what inherits from it in the old way is another table. `rows_of`:
-    what stands behind FROM where rows aren't just a table's own: a view's, a query's, or with what inherits. `missing`
-    are columns that the lake's table hasn't, `unlike` those of a type there that can't be compared. `specials` is the
-    lake's column of values that other columns can't hold. `salt` goes before values that the pipeline hashes. `notes`
-    say what isn't compared, and why.
+    `partitioned`: the rows are in partitions; otherwise tables that inherit from it are separate. `rows_of`: the FROM
+    item where rows aren't just a table's own: a view's, a query's, or with inheriting tables. `missing`: columns that
+    the lake's table lacks; `unlike`: columns whose lake type can't be compared. `specials`: the lake's column for
+    values that other columns can't hold. `salt` is prepended to values that the pipeline hashes. `notes`: what isn't
+    compared, and why.
     """
 
     schema: str
@@ -37,13 +37,13 @@ class ComparedTable:
 
     @property
     def keys(self) -> Sequence[ComparedColumn]:
-        """The key's columns in their order; none where there is no key."""
+        """The key's columns in order; empty without a key."""
         by_name = {column.name: column for column in self.columns}
         return [by_name[name] for name in self.key]
 
     @property
     def hashes(self) -> bool:
-        """Whether a column travels hashed: PostgreSQL isn't told the salt, so those rows are hashed here."""
+        """Whether a column travels hashed: PostgreSQL doesn't get the salt, so those rows are hashed here."""
         return any(column.hash_digits for column in self.columns)
 
     @property
@@ -52,7 +52,7 @@ class ComparedTable:
 
     @property
     def source_from(self) -> str:
-        """PostgreSQL's FROM: the table with its partitions, without what inherits from it."""
+        """PostgreSQL's FROM: the table with its partitions, without inheriting tables."""
         if self.rows_of is not None:
             return f"{self.rows_of} AS t"
         return f"{self.relation} AS t" if self.partitioned else f"ONLY {self.relation} AS t"
@@ -82,10 +82,10 @@ class ComparedTable:
 
 
 def source_sha256(text: str) -> str:
-    """Write PostgreSQL's SHA-256 of a text, in hexadecimal; whatever the database's encoding is."""
+    """Write PostgreSQL's SHA-256 of a text, in hexadecimal, independent of the database's encoding."""
     return f"encode(sha256(convert_to({text}, 'UTF8')), 'hex')"
 
 
 def quoted(name: str) -> str:
-    """Return a name as SQL takes it, whatever signs it has; PostgreSQL and DuckDB quote alike."""
+    """Quote a name for SQL, whatever characters it has; PostgreSQL and DuckDB quote alike."""
     return '"' + name.replace('"', '""') + '"'

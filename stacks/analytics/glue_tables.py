@@ -1,4 +1,4 @@
-"""Tables of Glue over files that nothing crawls and no job registers, and the rights that some take."""
+"""Glue tables over files that no crawler or job registers, and the policies that some of them need."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -18,7 +18,7 @@ Columns = Sequence[tuple[str, str]]
 
 
 class Format(Protocol):
-    """How the files are read: a module of analytics/ that describes a table."""
+    """How the files are read: an analytics/ module that describes a table."""
 
     INPUT_FORMAT: str
     OUTPUT_FORMAT: str
@@ -38,7 +38,6 @@ def declared_table(
     parameters: Mapping[str, str],
     partitions: Columns = (),
 ) -> None:
-    """Declare a table in the environment's database."""
     table = glue.CfnTable
 
     def listed(of: Columns) -> list[glue.CfnTable.ColumnProperty] | None:
@@ -67,7 +66,7 @@ def declared_table(
 
 
 def quarantine(scope: Construct, environment: Environment, tables: Sequence[str]) -> None:
-    """Declare the table of what the jobs of `tables` have set aside."""
+    """Declare the table of the events that the jobs of `tables` have quarantined."""
     bucket = f"s3://{environment.bucket_name('lake')}"
     declared_table(
         scope,
@@ -84,7 +83,7 @@ def quarantine(scope: Construct, environment: Environment, tables: Sequence[str]
 
 
 def landed(scope: Construct, environment: Environment, topics: Sequence[str]) -> None:
-    """Declare the table of what has landed; it shows deleted rows, too, so asking it takes a policy of its own."""
+    """Declare the table of the landing objects; it shows deleted rows too, so reading it needs its own policy."""
     bucket = environment.bucket_name("landing")
     prefixes = [pipeline.landing_prefix for pipeline in environment.streamed]
     declared_table(
@@ -114,7 +113,7 @@ def landed(scope: Construct, environment: Environment, topics: Sequence[str]) ->
 
 
 def silver(scope: Construct, environment: Environment, tables: Sequence[SilverTable]) -> None:
-    """Declare tables that named statements add rows to, and the policy of whoever may add them."""
+    """Declare tables that named statements insert into, and the policy that allows the inserts."""
     bucket = environment.bucket_name("lake")
     for table in tables:
         declared_table(
@@ -143,6 +142,6 @@ def silver(scope: Construct, environment: Environment, tables: Sequence[SilverTa
 def policy_for_analysts(
     scope: Construct, id_: str, *, name: str, description: str, statements: list[iam.PolicyStatement], reason: str
 ) -> None:
-    """Make what a table takes besides an analyst's rights; nobody has it by this stack."""
+    """Create a policy for a table that needs more than an analyst's rights; this stack attaches it to no one."""
     policy = iam.ManagedPolicy(scope, id_, managed_policy_name=name, description=description, statements=statements)
     accept(policy, *statements, reason=reason)

@@ -1,7 +1,7 @@
-"""What a query takes: the rights of whoever asks, a person's or QuickSight's, which are the same.
+"""The rights that a query needs, the same for people and for QuickSight.
 
 Source: Athena user guide, "AWS managed policy: AmazonAthenaFullAccess", "Configure access to databases and tables in
-the AWS Glue Data Catalog" (`default` is looked at first) and "Manage Lake Formation and Athena user permissions".
+the AWS Glue Data Catalog" (`default` is looked up first) and "Manage Lake Formation and Athena user permissions".
 """
 
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ _RUN = (
     "StopQueryExecution",
 )
 _LOOK_UP = ("GetDatabase", "GetDataCatalog", "GetTableMetadata", "ListDatabases", "ListTableMetadata")
-# These know no resources.
+# These actions support no resources.
 _CHOOSE = ("ListDataCatalogs", "ListEngineVersions", "ListWorkGroups")
-# A table without partitions asks for them, too: people report these as missing more than any other.
+# Tables without partitions need the partition actions too: users report these missing more than any others.
 _READ_TABLES = (
     "GetDatabase",
     "GetDatabases",
@@ -45,7 +45,7 @@ _WRITE_RESULTS = ("s3:AbortMultipartUpload", "s3:GetObject", "s3:ListMultipartUp
 
 
 class LakeReaders(Construct):
-    """Those who read one environment's tables by one workgroup. Buckets go by their names."""
+    """Read access to one environment's tables through one workgroup. Buckets are given by name."""
 
     def __init__(
         self, scope: Construct, id_: str, *, environment: Environment, workgroup: str, results_prefix: str
@@ -59,7 +59,7 @@ class LakeReaders(Construct):
         self._results_prefix = results_prefix
 
     def statements(self) -> list[iam.PolicyStatement]:
-        """Return what a query takes: workgroup, catalogue, the tables' files and the place of the results."""
+        """Return a query's rights: workgroup, catalogue, table files and result location."""
         return [
             statement(*of_service("athena", _RUN), on=arn(self, "athena", f"workgroup/{self._workgroup}")),
             statement(*of_service("athena", _LOOK_UP), on=arn(self, "athena", "datacatalog/AwsDataCatalog")),
@@ -70,12 +70,12 @@ class LakeReaders(Construct):
         ]
 
     def accept_on(self, holder: IConstruct) -> None:
-        """Give the reasons why a holder of these statements has those that name no single resource."""
+        """Accept, with reasons, the statements that name no single resource."""
         for each, reason in self._wide():
             accept(holder, each, reason=reason)
 
     def grant_by_lake_formation(self, readers: Sequence[str]) -> None:
-        """Let roles or users, by their ARNs, read the tables where Lake Formation decides; nothing where it doesn't."""
+        """Let roles or users, by ARN, read the tables if Lake Formation controls them; otherwise do nothing."""
         if not self._lake_formation:
             return
         first = len(self.node.children)
@@ -90,7 +90,7 @@ class LakeReaders(Construct):
             )
 
     def _wide(self) -> list[tuple[iam.PolicyStatement, str]]:
-        """The statements that name no single resource, each with its reason."""
+        """Statements that name no single resource, each with its reason."""
         names = ("catalog", f"database/{self._database}", f"table/{self._database}/*")
         tables = [arn(self, "glue", name) for name in names]
         found = [

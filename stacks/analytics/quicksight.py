@@ -1,8 +1,8 @@
-"""QuickSight as code: a source that asks Athena by a role of its own, a data set, and the charts twice.
+"""QuickSight as code: a data source that queries Athena under its own role, a data set, an analysis and a dashboard.
 
-Generic resources on purpose: CDK's module for QuickSight is 17 MB of types, which every synthesis and every type check
-would read, and what is handed over is the API's shape already (analytics/dashboard.py). The review checks it
-(stacks/gate/dashboards.py), as the providers' schemas do.
+Generic resources on purpose: CDK's QuickSight module is 17 MB of types, which every synthesis and every type check
+would read, and analytics/dashboard.py already produces the API's shape. The review (stacks/gate/analysts.py) and the
+providers' schemas check it.
 """
 
 from typing import Any
@@ -14,13 +14,13 @@ from constructs import Construct
 from analytics import dashboard, permissions
 from settings.environment import Environment
 
-# QuickSight refreshes at an hour's minutes, or at a day's time, of this clock.
+# QuickSight refreshes at a minute of the hour or a time of day, in this time zone.
 _ITEMS = "-order-items"
 _CLOCK = {"TimeZone": "Etc/UTC", "TimeOfTheDay": "18:00"}
 
 
 class QuickSight(Construct):
-    """Source, data set, analysis and dashboard of the order items, for one user or group of QuickSight."""
+    """Data source, data set, analysis and dashboard of the order items, for one QuickSight user or group."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class QuickSight(Construct):
         self._name = environment.prefix
         self._principal = principal
         self._settings = environment.analytics
-        # CDK tags resources of types that it knows.
+        # CDK tags only resources whose types it knows.
         self._tags = [{"Key": key, "Value": value} for key, value in sorted(environment.tags.items())]
         self._source = self._data_source(role, workgroup)
         self._data_set = self._items(sql)
@@ -64,7 +64,7 @@ class QuickSight(Construct):
             DataSourceParameters={"AthenaParameters": {"WorkGroup": workgroup, "RoleArn": role.role_arn}},
             SslProperties={"DisableSsl": False},
         )
-        # QuickSight tries the connection when the source is made.
+        # QuickSight tests the connection when the source is created.
         source.node.add_dependency(role)
         return source
 
@@ -101,7 +101,7 @@ class QuickSight(Construct):
         refresh.node.add_dependency(self._data_set)
 
     def _made(self, kind: str, suffix: str, key: str, **properties: Any) -> CfnResource:
-        """Make a resource with our principal's permissions; its id is the account's in the region, so it is named."""
+        """Create a resource with our principal's permissions; its id is unique per account and region, so name it."""
         return CfnResource(
             self,
             kind,

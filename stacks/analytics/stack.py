@@ -1,4 +1,4 @@
-"""What analysts get: Athena's workgroup with its queries and rights, and QuickSight's dashboard for whom it is."""
+"""For analysts: Athena's workgroup with queries and rights, and QuickSight's dashboard for its principal."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ from stacks.analytics.quicksight import QuickSight
 from stacks.base import removal
 from stacks.lake import LakeStack
 
-# Athena user guide, "Athena engine version reference": the only one that reads Hudi's tables and is still offered.
+# Athena user guide, "Athena engine version reference": the only version still offered that reads Hudi tables.
 ENGINE = "Athena engine version 3"
 _RESULTS = "athena/"
 
 
 class AnalyticsStack(Stack):
-    """Athena's workgroup, named queries and analysts' policy; QuickSight where the environment names for whom."""
+    """Athena's workgroup, named queries and analysts' policy; QuickSight if the environment names a principal."""
 
     def __init__(self, scope: Construct, id_: str, *, environment: Environment, lake: LakeStack, **kwargs: Any) -> None:
         super().__init__(scope, id_, **kwargs)
@@ -47,21 +47,22 @@ class AnalyticsStack(Stack):
             silver(Construct(self, "Silver"), environment, declared)
         policy = self._policy()
         if principal := self._settings.quicksight_principal:
-            # The settings' rules refuse a principal where no pipeline has orders.
+            # The settings' rules refuse a principal if no pipeline has orders.
             self._quicksight(principal, next(query for query in queries if query.name.startswith("order_items")))
         self.add_stack_dependency(lake)
         CfnOutput(self, "Workgroup", value=self.workgroup.name)
         CfnOutput(self, "AnalystPolicyArn", value=policy.managed_policy_arn)
 
     def _workgroup(self) -> athena.CfnWorkGroup:
-        """What clients can't change: where results go, how they are encrypted, and how much a query reads."""
+        """What clients can't change: result location, encryption, and the limit on data read per query."""
         group = athena.CfnWorkGroup
         workgroup = athena.CfnWorkGroup(
             self,
             "Athena",
             name=self._environment.prefix,
             description=f"Queries of {self._environment.prefix}",
-            # Its history and people's queries go with it where data does; a kept one is kept whole.
+            # Query history and people's saved queries are deleted with it only if data is; a retained workgroup stays
+            # whole.
             recursive_delete_option=True,
             work_group_configuration=group.WorkGroupConfigurationProperty(
                 enforce_work_group_configuration=True,
@@ -80,7 +81,7 @@ class AnalyticsStack(Stack):
         return workgroup
 
     def _named_query(self, scope: Construct, query: NamedQuery) -> None:
-        """A query in the console's list of saved ones. Its `?` are given when it is run."""
+        """A saved query in the console. Its `?` parameters are given at run time."""
         given = "; ".join(f"? is {each.description}, such as {each.example}" for each in query.parameters)
         athena.CfnNamedQuery(
             scope,
@@ -93,7 +94,7 @@ class AnalyticsStack(Stack):
         )
 
     def _policy(self) -> iam.ManagedPolicy:
-        """The rights that a query needs, for whoever administers people to attach: nobody has them by this stack."""
+        """The rights that a query needs, for an administrator to attach: this stack attaches them to no one."""
         policy = iam.ManagedPolicy(
             self,
             "Analyst",
@@ -135,7 +136,7 @@ def _queried(environment: Environment) -> list[Queried]:
             source=table.name,
             pipeline=pipeline.name,
             example=pipeline.captured.source.example,
-            # What travels by Kafka lands.
+            # Tables that travel by Kafka have a topic.
             topic=table.captured.topic(pipeline.prefix) if not table.is_queried else "",
             key=table.key,
             history=pipeline.captured.history_table(table) if table.history else "",

@@ -1,4 +1,4 @@
-"""The connectors on EKS: for each its workers, its role and its configuration, by custom resources (decision 0095)."""
+"""The connectors on EKS: each gets its workers, role and configuration from custom resources (decision 0095)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,7 +27,7 @@ FIGURES = "Figures have no ARN; those that are written are in the connectors' na
 
 
 class EksConnectors(Construct):
-    """Makes an environment's connectors on its cluster, and opens their ways to brokers and databases."""
+    """Creates an environment's connectors on its cluster, and opens their paths to brokers and databases."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class EksConnectors(Construct):
         self._ways = [entry, *self._open(database)]
 
     def connector(self, id_: str, spec: ConnectorSpec, *, runs: bool) -> CustomResource | None:
-        """Make a connector that `runs`; the ids of its resources begin with `id_`."""
+        """Create a connector that `runs`; its resources' ids begin with `id_`."""
         if not runs:
             return None
         self._names.append(spec.name)
@@ -80,9 +80,10 @@ class EksConnectors(Construct):
         return self._provider.resource(self, f"{id_}Connector", "KubernetesConnector", request, after=after)
 
     def look_after(self) -> None:
-        """Publish the figures of the connectors that were made and restart their failed tasks, every minute.
+        """Publish the connectors' metrics and restart their failed tasks, every minute.
 
-        Where a pause has left none it only rests: a function in the VPC takes long to delete, and its log stays.
+        If a pause has left none, the function stays, unscheduled: a function in the VPC takes long to delete, and its
+        log stays.
         """
         namespace = worker_health.namespace(self._environment.prefix)
         publishing = statement(
@@ -129,25 +130,25 @@ class EksConnectors(Construct):
             files=spec.certificates,
             destinations=tuple(self._destinations(spec)),
             api=self._environment.network.cidr,
-            # A source has one task: more workers would wait beside it.
+            # A source has one task: more workers would idle.
             most=0 if is_source else settings.maximum_workers,
         )
 
     def _destinations(self, spec: ConnectorSpec) -> Iterator[Destination]:
-        """The brokers, AWS's own services, and for a source its database."""
+        """The brokers, AWS services and, for a source, its database."""
         inside = self._environment.network.cidr
         yield Destination(cidr=inside, port=IAM_PORT)
         yield Destination(cidr=ANYWHERE, port=HTTPS)
         if spec.reads is None:
             return
         if outside := spec.reads.database:
-            # By a security group it is let in there, wherever that is.
+            # A database that admits a security group may be at any address.
             yield from (Destination(cidr=cidr, port=outside.port) for cidr in outside.cidrs or (ANYWHERE,))
         else:
             yield Destination(cidr=inside, port=POSTGRESQL)
 
     def _open(self, database: DatabaseStack) -> Iterator[ec2.CfnSecurityGroupIngress]:
-        """Let the pods in: to the brokers, and to the environment's database."""
+        """Admit the pods to the brokers and to the environment's database."""
         pods = self._eks.security_group_id
         for name, group, port, what in (
             ("Brokers", self._streaming.security_group, IAM_PORT, "Kafka"),

@@ -1,4 +1,4 @@
-"""The EKS cluster of the connectors' workers, where an environment chooses one (docs/decisions/0095)."""
+"""The EKS cluster of the connectors' workers, if the environment runs them on Kubernetes (docs/decisions/0095)."""
 
 import json
 from typing import Any
@@ -19,9 +19,9 @@ from stacks.connectors.roles import pod_identity
 from stacks.paused import Paused
 from stacks.provider import HandlerProvider
 
-# For a cluster whose API has just come, and access entries that EKS spreads.
+# For a cluster whose API is new, and access entries that EKS is still propagating.
 PATIENCE = Duration.minutes(15)
-# Auto Mode's own: nodes for pods that say nothing, and for add-ons.
+# Auto Mode's built-in pools: for pods without a node selector, and for add-ons.
 NODE_POOLS = ["general-purpose", "system"]
 # EKS user guide, "Auto Mode cluster IAM role" and "Auto Mode node IAM role".
 CLUSTER_POLICIES = (
@@ -40,16 +40,16 @@ LOGGED = (
     eks.ClusterLoggingTypes.SCHEDULER,
 )
 LOGS_ADDON, LOGS_NAMESPACE, LOGS_ACCOUNT = "amazon-cloudwatch-observability", "amazon-cloudwatch", "cloudwatch-agent"
-# CloudWatch user guide, "Container Insights: additional configuration of the add-on": pods' logs, and no figures.
+# CloudWatch user guide, "Container Insights: additional configuration of the add-on": pods' logs, no metrics.
 LOGS_ALONE = {"containerLogs": {"enabled": True}, "agent": {"config": {"logs": {"metrics_collected": {}}}}}
 CPU_ADDON = "metrics-server"
 EVERYTHING = "AmazonEKSClusterAdminPolicy"
 
 
 class KubernetesStack(Stack):
-    """The cluster, who may do what in it, and what its pods log.
+    """The cluster, the access to it, and its pods' logs.
 
-    `security_group_id` is what nodes and pods wear; `handler_access` is what those wear who call the Kubernetes API.
+    `security_group_id` belongs to nodes and pods, `handler_access` to callers of the Kubernetes API.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class KubernetesStack(Stack):
         }
 
     def access_entry(self, scope: Construct, id_: str, role: iam.IRole, group: str) -> eks.CfnAccessEntry:
-        """Let a role into the cluster, as a member of one of our groups of Kubernetes."""
+        """Give a role access to the cluster as a member of one of our Kubernetes groups."""
         return eks.CfnAccessEntry(
             scope, id_, cluster_name=self.name, principal_arn=role.role_arn, kubernetes_groups=[group]
         )
@@ -104,7 +104,7 @@ class KubernetesStack(Stack):
         return group
 
     def _cluster(self, access: ec2.SecurityGroup) -> eks.Cluster:
-        # What it encrypts is the cluster's own, and goes with it.
+        # It encrypts only the cluster's own data, and is deleted with it.
         key = encryption_key(self, "Key", f"Kubernetes's secrets of {self.name}", RemovalPolicy.DESTROY)
         log = self._log("ControlPlaneLog", f"/aws/eks/{self.name}/cluster")
         cluster = eks.Cluster(
@@ -123,7 +123,7 @@ class KubernetesStack(Stack):
             default_capacity_type=eks.DefaultCapacityType.AUTOMODE,
             compute=eks.ComputeConfig(node_pools=NODE_POOLS, node_role=self._node_role()),
         )
-        # EKS would make the group itself, and keep it for ever.
+        # EKS would create the group itself, without expiry.
         cluster.node.add_dependency(log)
         if self.settings.endpoint_cidrs:
             acknowledge(
@@ -134,7 +134,7 @@ class KubernetesStack(Stack):
         return cluster
 
     def _endpoint(self) -> eks.EndpointAccess:
-        """Inside the VPC alone; from outside only for those whom the environment names."""
+        """Inside the VPC; from outside only for addresses that the environment names."""
         if not self.settings.endpoint_cidrs:
             return eks.EndpointAccess.PRIVATE
         return eks.EndpointAccess.PUBLIC_AND_PRIVATE.only_from(*self.settings.endpoint_cidrs)
@@ -164,9 +164,9 @@ class KubernetesStack(Stack):
             self.cluster.grant_access(f"Administrator{number}", arn, [everything])
 
     def _addons(self, *, run: bool) -> None:
-        """Pods' logs to CloudWatch, and the CPU that autoscalers go by; the rest is in Auto Mode.
+        """Pods' logs to CloudWatch, and the CPU metrics that autoscalers use; Auto Mode has the rest.
 
-        Their pods are what keeps a node where no connector runs: in a pause they don't `run`, what they need stays.
+        Their pods keep a node alive when no connector runs: in a pause they don't `run`, but their log and role stay.
         """
         log = self._log("WorkerLog", f"/aws/containerinsights/{self.name}/application")
         role = iam.Role(self, "LogRole", assumed_by=pod_identity(self.name, LOGS_NAMESPACE, LOGS_ACCOUNT))
@@ -180,7 +180,7 @@ class KubernetesStack(Stack):
             "Logs",
             addon_name=LOGS_ADDON,
             cluster_name=self.cluster.cluster_name,
-            # Logs alone: the figures that alarms go by come from stacks/handlers/kubernetes_watch.py.
+            # Logs only: stacks/handlers/kubernetes_watch.py publishes the metrics that alarms use.
             configuration_values=json.dumps(LOGS_ALONE, sort_keys=True),
             pod_identity_associations=[
                 eks.CfnAddon.PodIdentityAssociationProperty(role_arn=role.role_arn, service_account=LOGS_ACCOUNT)
@@ -190,7 +190,7 @@ class KubernetesStack(Stack):
         eks.CfnAddon(self, "Cpu", addon_name=CPU_ADDON, cluster_name=self.cluster.cluster_name)
 
     def _shared(self) -> None:
-        """The namespace and who may do what in it: by the one function that may do everything in the cluster."""
+        """The namespace and its access rules, created by the only function with full access to the cluster."""
         provider = HandlerProvider(
             self,
             "Objects",

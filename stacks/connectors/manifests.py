@@ -1,7 +1,7 @@
-"""What runs a connector on Kubernetes, as the API takes it: the objects of one group of workers.
+"""The Kubernetes objects that run a connector, in the API's shape: one group of workers.
 
-A group is a cluster of Kafka Connect's own: one connector, its workers, one role. No CDK here, and no cluster: tests
-look at the objects, `./lake aws manifests` prints them, and the custom resource applies them (docs/decisions/0095).
+A group is its own Kafka Connect cluster: one connector, its workers, one role. This module needs no CDK and no cluster:
+tests check the objects, `./lake aws manifests` prints them, and the custom resource applies them (docs/decisions/0095).
 """
 
 import hashlib
@@ -17,21 +17,21 @@ from stacks.connectors.worker_file import properties_file
 Object = dict[str, Any]
 NAMESPACE = "kafka-connect"
 PART_OF = "cdc-lake"
-# The label of which connector a worker is.
+# Label that names a worker's connector.
 INSTANCE = "app.kubernetes.io/instance"
-# The image's: connect-image/Dockerfile.
+# Set by the image: connect-image/Dockerfile.
 LIBRARIES, PLUGINS, USER = "/opt/kafka/libs", "/opt/plugins", 65532
 _FOLDER = "/etc/connect"
 _PORT_NAME = "rest"
 _MEMORY_GIB = 4
-# Of the node's disk.
+# On the node's disk.
 _TMP_GIB, _LOGS_GIB = 2, 1
-# Of the limit: the heap; the rest is for the JVM itself, and for direct buffers.
+# Heap as a share of the memory limit; the JVM itself and direct buffers need the rest.
 _HEAP_PERCENT = 60
-# A worker that is told to stop hands its tasks over first.
+# A worker that is stopped hands its tasks over first.
 _GRACE_S = own_workers.STOP_S + 40
 _CPU_PERCENT = 70
-# Pod Identity's agent on every node (EKS user guide, "How EKS Pod Identity works").
+# Pod Identity's agent on each node (EKS user guide, "How EKS Pod Identity works").
 _IDENTITY = "169.254.170.23/32"
 LOG4J = "\n".join(
     (
@@ -39,7 +39,7 @@ LOG4J = "\n".join(
         "log4j.appender.stdout=org.apache.log4j.ConsoleAppender",
         "log4j.appender.stdout.layout=org.apache.log4j.PatternLayout",
         "log4j.appender.stdout.layout.ConversionPattern=[%d] %p %m (%c)%n",
-        # Each probe's request would be a line.
+        # Otherwise each probe logs a line.
         "log4j.logger.org.apache.kafka.connect.runtime.rest.RestServer=WARN",
         "",
     )
@@ -48,7 +48,7 @@ LOG4J = "\n".join(
 
 @dataclass(frozen=True, kw_only=True)
 class Destination:
-    """Where workers may open connections to: addresses and a TCP port."""
+    """Where workers may open connections: addresses and a TCP port."""
 
     cidr: str
     port: int
@@ -56,10 +56,10 @@ class Destination:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerGroup:
-    """The workers of a connector: `units` of 1 vCPU and 4 GiB each, `workers` of them, up to `most` under load.
+    """A connector's workers: `units` of 1 vCPU and 4 GiB each, `workers` of them, up to `most` under load.
 
-    `properties` is the workers' file, `variables` what it reads from the environment; `files` are further ones on their
-    class path. `api` are the addresses that the Kubernetes API's requests to workers come from.
+    `properties` is the workers' file, `variables` what it reads from the environment; `files` are further class path
+    files. `api` are the addresses from which the Kubernetes API calls the workers.
     """
 
     connector: str
@@ -97,7 +97,7 @@ def _object(group: WorkerGroup, version: str, kind: str, *, name: str | None = N
 
 
 def _configuration(group: WorkerGroup) -> Object:
-    """The workers' files. Named by what they say: a change is another one, to which the workers are rolled."""
+    """The workers' files, named by their content: a change creates a new object, and the workers roll to it."""
     return _object(group, "v1", "ConfigMap", name=_configuration_name(group), immutable=True, data=_files(group))
 
 
@@ -111,14 +111,14 @@ def _configuration_name(group: WorkerGroup) -> str:
 
 
 def _service(group: WorkerGroup) -> Object:
-    """Connect's REST interface, for the API's proxy. Also of workers whose tasks have failed: they say why."""
+    """Connect's REST interface, for the API's proxy. Includes workers whose tasks have failed: they report why."""
     ports = [{"name": _PORT_NAME, "port": own_workers.REST_PORT, "targetPort": _PORT_NAME, "protocol": "TCP"}]
     spec = {"selector": _labels(group), "ports": ports, "publishNotReadyAddresses": True}
     return _object(group, "v1", "Service", spec=spec)
 
 
 def _disruption_budget(group: WorkerGroup) -> Object:
-    """One worker at a time, whoever drains nodes. One whose task has failed isn't ready, and holds no node up."""
+    """Drain one worker at a time. A worker whose task has failed isn't ready, and doesn't block a drain."""
     selector = {"matchLabels": _labels(group)}
     spec = {"maxUnavailable": 1, "selector": selector, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
     return _object(group, "policy/v1", "PodDisruptionBudget", spec=spec)
@@ -133,7 +133,7 @@ def _autoscaler(group: WorkerGroup) -> Iterator[Object]:
         "minReplicas": group.workers,
         "maxReplicas": group.most,
         "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
-        # Every worker that comes or goes moves tasks: not for a moment's quiet.
+        # Each worker that starts or stops moves tasks: don't scale down on a brief lull.
         "behavior": {"scaleDown": {"stabilizationWindowSeconds": 600}},
     }
     yield _object(group, "autoscaling/v2", "HorizontalPodAutoscaler", spec=spec)
@@ -163,7 +163,7 @@ def _egress(destination: Destination) -> Object:
 
 
 def _deployment(group: WorkerGroup) -> Object:
-    """Two zones at the least. A worker that comes has to be ready before one goes."""
+    """Use two zones at least. A new worker must be ready before an old one stops."""
     spec: Object = {
         "selector": {"matchLabels": _labels(group)},
         "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
@@ -173,7 +173,7 @@ def _deployment(group: WorkerGroup) -> Object:
         "template": {"metadata": {"labels": {**_labels(group)}}, "spec": _pod(group)},
     }
     if group.most <= group.workers:
-        # Otherwise the autoscaler's to say.
+        # Otherwise the autoscaler decides.
         spec["replicas"] = group.workers
     return _object(group, "apps/v1", "Deployment", spec=spec)
 
@@ -199,7 +199,7 @@ def _pod(group: WorkerGroup) -> Object:
         "containers": [_container(group)],
         "volumes": [
             {"name": "configuration", "configMap": {"name": _configuration_name(group)}},
-            # What the sink writes before it uploads.
+            # The sink buffers here before it uploads.
             {"name": "tmp", "emptyDir": {"sizeLimit": f"{_TMP_GIB}Gi"}},
         ],
     }
@@ -211,7 +211,7 @@ def _spread(group: WorkerGroup, key: str, otherwise: str) -> Object:
         "topologyKey": key,
         "whenUnsatisfiable": otherwise,
         "labelSelector": {"matchLabels": _labels(group)},
-        # Those that a rolling change is about to stop don't count.
+        # Don't count pods that a rolling update is about to stop.
         "matchLabelKeys": ["pod-template-hash"],
     }
 
@@ -232,13 +232,13 @@ def _container(group: WorkerGroup) -> Object:
         "ports": [{"name": _PORT_NAME, "containerPort": own_workers.REST_PORT, "protocol": "TCP"}],
         "resources": {
             "requests": {"cpu": str(group.units), "memory": memory, "ephemeral-storage": f"{_TMP_GIB}Gi"},
-            # More for a moment, such as a start; memory can't be taken back. The disk also has what the worker logs.
+            # CPU may burst, for example at a start; memory can't be taken back. The disk also holds the worker's logs.
             "limits": {"cpu": str(2 * group.units), "memory": memory, "ephemeral-storage": f"{_TMP_GIB + _LOGS_GIB}Gi"},
         },
         "startupProbe": _probe("/health", seconds=10, failures=30),
-        # The worker itself hangs. Failed tasks are restarted where they are: another worker would fail as well.
+        # The worker itself hangs. Failed tasks are restarted in place: another worker would fail as well.
         "livenessProbe": _probe("/health", seconds=30, failures=6),
-        # A rolling change stops at a worker whose tasks fail.
+        # A rolling update stops at a worker whose tasks fail.
         "readinessProbe": _probe(worker_health.PATH, seconds=10, failures=3),
         "securityContext": {
             "allowPrivilegeEscalation": False,

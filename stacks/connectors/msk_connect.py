@@ -1,4 +1,4 @@
-"""The connectors on MSK Connect: each with a plugin and a worker configuration of its own, by custom resources."""
+"""The connectors on MSK Connect: each gets its own plugin and worker configuration from custom resources."""
 
 import base64
 import hashlib
@@ -31,7 +31,7 @@ OWN_NAMES = (
 
 
 class MskConnect:
-    """Makes the connectors of pipelines in a stack, and opens their ways to the databases."""
+    """Creates pipelines' connectors in a stack, and opens their paths to the databases."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class MskConnect:
             self._open(database)
 
     def connector(self, id_: str, spec: ConnectorSpec, *, runs: bool) -> CustomResource | None:
-        """Make one connector, or only what it would need; the ids of its resources begin with `id_`."""
+        """Create one connector, or only its dependencies; its resources' ids begin with `id_`."""
         plugin = self._plugin(id_, spec)
         worker = _worker_configuration(self._stack, f"{id_}WorkerConfiguration", spec)
         if not runs:
@@ -79,7 +79,7 @@ class MskConnect:
             "plugins": [{"customPlugin": plugin}],
             "workerConfiguration": {
                 "workerConfigurationArn": worker.attr_worker_configuration_arn,
-                # Its first is its only one: it can't be changed, as its type's documentation says.
+                # The first revision is the only one: the resource type's documentation says it can't be updated.
                 "revision": 1,
             },
             "serviceExecutionRoleArn": spec.role.arn,
@@ -95,7 +95,7 @@ class MskConnect:
         return connector
 
     def look_after(self) -> None:
-        """Restart the connectors' failed tasks, every five minutes; no others may be found or restarted."""
+        """Restart the connectors' failed tasks, every five minutes; the function can find and restart no others."""
         listing = statement("kafkaconnect:ListConnectors", "cloudwatch:GetMetricData", on="*")
         restarting = statement(
             "kafkaconnect:ListConnectorOperations",
@@ -112,13 +112,13 @@ class MskConnect:
             timeout=Duration.minutes(2),
             environment=MODELS | {"CONNECTORS": ",".join(self._names)},
         )
-        # cfn-lint 1.58 knows no RestartConnector; it is in MSK Connect's API reference and in botocore's model.
+        # cfn-lint 1.58 doesn't know RestartConnector; MSK Connect's API reference and botocore's model have it.
         policy = role_of(restarts).node.find_child("DefaultPolicy").node.default_child
         assert isinstance(policy, CfnResource)  # noqa: S101  made by its first statement
         policy.add_metadata("cfn-lint", {"config": {"ignore_checks": ["W3037"]}})
 
     def _plugin(self, id_: str, spec: ConnectorSpec) -> dict[str, str]:
-        """Pack releases and resources into a plugin; return what a connector names it by."""
+        """Pack releases and resources into a plugin; return the connector's reference to it."""
         _warn_of_unpinned(self._stack, spec.releases)
         resources = spec.certificates | spec.classes
         request: dict[str, object] = {
@@ -132,7 +132,7 @@ class MskConnect:
         return {"customPluginArn": plugin.get_att_string("Arn"), "revision": plugin.get_att_string("Revision")}
 
     def _cluster(self) -> dict[str, object]:
-        """Where the connectors reach Kafka, and how: IAM over TLS, in the brokers' own security group."""
+        """How the connectors reach Kafka: IAM over TLS, in the brokers' security group."""
         return {
             "kafkaCluster": {
                 "apacheKafkaCluster": {
@@ -148,11 +148,11 @@ class MskConnect:
         }
 
     def _resource(self, id_: str, type_: str, provider: HandlerProvider, request: dict[str, object]) -> CustomResource:
-        """The app's tags are in the request, because CloudFormation gives them only to types of its own."""
+        """Create a resource; its request has the app's tags, which CloudFormation adds only to its own types."""
         return provider.resource(self._stack, id_, type_, request | {"tags": self._environment.tags})
 
     def _open(self, database: DatabaseStack) -> None:
-        """Let the connectors, who wear the brokers' security group, out to the databases and into our own one.
+        """Allow the connectors, which use the brokers' security group, egress to databases, and ingress into our own.
 
         External databases admit this security group themselves.
         """
@@ -189,15 +189,15 @@ class MskConnect:
 
 
 def _worker_log(stack: Stack, environment: Environment) -> logs.LogGroup:
-    """Make the workers' log, and let log delivery write it, so that the handlers needn't have the right to."""
+    """Create the workers' log group and let log delivery write to it, so that the handlers don't need that right."""
     group = log_group(stack, "WorkerLog", environment, environment.connectors.log_retention_days)
-    # As AWS would write it itself: CloudWatch Logs user guide, "Logs sent to CloudWatch Logs".
+    # The policy that AWS would write: CloudWatch Logs user guide, "Logs sent to CloudWatch Logs".
     group.add_to_resource_policy(
         iam.PolicyStatement(
             sid="AWSLogDeliveryWrite20150319",
             principals=[iam.ServicePrincipal("delivery.logs.amazonaws.com")],
             actions=["logs:CreateLogStream", "logs:PutLogEvents"],
-            # The group's own ARN ends in `:*`, which would go between its name and the stream's.
+            # The group's own ARN ends in `:*`, which would come between its name and the stream's.
             resources=[arn(stack, "logs", f"log-group:{group.log_group_name}:log-stream:*")],
             conditions={
                 "StringEquals": {"aws:SourceAccount": stack.account},
@@ -209,11 +209,11 @@ def _worker_log(stack: Stack, environment: Environment) -> logs.LogGroup:
 
 
 def _worker_configuration(stack: Stack, id_: str, spec: ConnectorSpec) -> kafkaconnect.CfnWorkerConfiguration:
-    """Make a worker configuration (docs/decisions/0050). Any change is a new one: its name has its content and its id.
+    """Create a worker configuration (docs/decisions/0050), named by its content and its id: any change makes a new one.
 
-    So the old one, which the connector still uses, is deleted when the connector has taken the new one; and a construct
-    that is renamed doesn't meet its own old name. The source's generation is known when it is deployed: it goes into
-    the place of GENERATION, and CloudFormation encodes the file.
+    So the old one, still in use, is deleted only after the connector has taken the new one, and a renamed construct
+    doesn't collide with its old name. The source's generation is known only at deployment: it replaces GENERATION in
+    the file, which CloudFormation then encodes.
     """
     file = properties_file(spec.worker_properties)
     digest = hashlib.sha256(f"{stack.node.path}/{id_}\0{file}".encode()).hexdigest()[:16]
@@ -224,7 +224,7 @@ def _worker_configuration(stack: Stack, id_: str, spec: ConnectorSpec) -> kafkac
 
 
 def _warn_of_unpinned(stack: Stack, releases: Sequence[Release]) -> None:
-    """A release without checksum may be looked at in a template; nothing of it is deployed."""
+    """Warn of a release without a checksum: it may appear in a template, but isn't deployed."""
     for release in releases:
         if not release.pinned:
             Annotations.of(stack).add_warning_v2(

@@ -1,13 +1,13 @@
-"""What all groups of workers share on a cluster: their namespace, and who may do what in it.
+"""What all worker groups on a cluster share: their namespace and its access rules.
 
-Made by the one function that may do everything in the cluster (stacks/connectors/eks_cluster.py).
+Created by the only function with full access to the cluster (stacks/connectors/eks_cluster.py).
 """
 
 from collections.abc import Iterator
 
 from stacks.connectors.manifests import NAMESPACE, PART_OF, Object
 
-# Groups of Kubernetes that access entries name, and what each may do in the namespace.
+# Kubernetes groups that access entries name; the rules below say what each may do in the namespace.
 DEPLOYERS, WATCHERS = "cdc-lake-deployers", "cdc-lake-watchers"
 _ALL = ["create", "delete", "get", "list", "patch", "update"]
 _DEPLOYING = (
@@ -21,24 +21,24 @@ _DEPLOYING = (
     ("networking.k8s.io", ["networkpolicies"], _ALL),
     ("policy", ["poddisruptionbudgets"], _ALL),
     ("", ["pods", "pods/log"], ["get", "list"]),
-    # Connect's REST interface, which is open to nobody else.
+    # Connect's REST interface, which is open to no one else.
     ("", ["services/proxy"], ["create", "delete", "get", "update"]),
 )
 _WATCHING = (
     ("", ["pods"], ["list"]),
     ("", ["pods/proxy"], ["get"]),
-    # A restart of failed tasks is a POST.
+    # Restarting failed tasks is a POST.
     ("", ["services/proxy"], ["create", "get"]),
 )
 
 
 def shared_objects() -> list[Object]:
-    """Return what the groups share, and who may do what with them; made by the cluster's administrator."""
+    """Return the shared objects and their access rules; the cluster's administrator creates them."""
     enforced = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")}
     labels = {"app.kubernetes.io/part-of": PART_OF, **enforced}
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}},
-        # What makes Auto Mode's nodes keep network policies (EKS user guide, "Use Network Policies with Auto Mode").
+        # Makes Auto Mode's nodes enforce network policies (EKS user guide, "Use Network Policies with Auto Mode").
         {
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -66,7 +66,7 @@ def _may(group: str, rules: tuple[tuple[str, list[str], list[str]], ...]) -> Ite
 
 
 def _denied() -> Object:
-    """Nobody talks to pods of the namespace, nor they to anybody, but as a group's own policy has it."""
+    """Deny pods of the namespace all traffic that no group's own policy allows."""
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",

@@ -1,6 +1,6 @@
-"""The handlers behind the connectors' custom resources, each with exactly the rights that it needs.
+"""The handlers behind the connectors' custom resources, each with only the rights that it needs.
 
-The rights are those that the handlers' modules call for; MSK Connect's resource types and conditions are from AWS's
+The rights follow the calls in the handlers' modules; MSK Connect's resource types and conditions come from AWS's
 service authorization reference.
 """
 
@@ -24,9 +24,9 @@ IN_THE_CALLERS_NAME = (
 )
 _TAGS = ("ListTagsForResource", "TagResource", "UntagResource")
 # What CreateConnector does in the caller's name, as the service authorization reference lists it. PutResourcePolicy is
-# missing on purpose: with it, AWS would write the policy that lets workers' logs into the group, and whoever has it may
-# write any other of the account. The stack writes that policy itself (msk_connect.py); the CloudWatch Logs user guide
-# ("Logs sent to CloudWatch Logs") wants the right only from who has to write it.
+# missing on purpose: AWS would use it to let log delivery write to the group, and its holder may write any other policy
+# of the account. The stack writes that policy itself (msk_connect.py); the CloudWatch Logs user guide ("Logs sent to
+# CloudWatch Logs") requires the right only of callers who must write the policy.
 _NETWORK = ("CreateNetworkInterface", "DescribeSecurityGroups", "DescribeSubnets", "DescribeVpcs")
 _DELIVERY = ("CreateLogDelivery", "DeleteLogDelivery", "GetLogDelivery", "ListLogDeliveries", "UpdateLogDelivery")
 _LOGS = ("DescribeLogGroups", "DescribeResourcePolicies")
@@ -51,8 +51,8 @@ class ConnectorProviders(Construct):
         )
 
     def connector(self, *, role_arns: Sequence[str], log_group_arn: str, names: Sequence[str]) -> HandlerProvider:
-        """Make the provider of the connectors `names`, which run under these roles and log into this group."""
-        # The group's ARN ends in `:*`, and so stands for the group and its streams.
+        """Create the provider of the connectors `names`, which use these roles and log to this group."""
+        # The group's ARN ends in `:*`, so it covers the group and its streams.
         reading_logs = statement("logs:DescribeLogStreams", "logs:GetLogEvents", on=log_group_arn)
         rights = {
             OWN_NAMES: [*self._connector_rights(names), reading_logs],
@@ -85,10 +85,10 @@ class ConnectorProviders(Construct):
         return [
             statement("iam:PassRole", on=role_arns, when={"StringEquals": {"iam:PassedToService": service}}),
             statement("iam:CreateServiceLinkedRole", on=linked, when={"StringEquals": {"iam:AWSServiceName": service}}),
-            # CreateNetworkInterface names resources, but MSK Connect does it in its own role: what is asked of us, and
-            # with which of them, isn't documented. The others only read.
+            # CreateNetworkInterface supports resources, but MSK Connect calls it under its own role: AWS doesn't
+            # document what the caller needs, on which resources. The others only read.
             statement(*of_service("ec2", _NETWORK), on="*"),
-            # A delivery is no resource in IAM: `*` is the only one that these actions know, and the user guide's.
+            # A log delivery is no IAM resource: these actions support only `*`, as in the user guide.
             statement(*of_service("logs", (*_DELIVERY, *_LOGS)), on="*"),
         ]
 
@@ -105,7 +105,7 @@ class ConnectorProviders(Construct):
 
 
 def _creating(action: str) -> iam.PolicyStatement:
-    """AWS knows no resource before it is created; the tag, which the handlers always send, narrows it instead."""
+    """No ARN exists before creation; the tag, which the handlers always send, narrows the right instead."""
     return _kafkaconnect(action, on="*", when={"Null": {f"aws:RequestTag/{tags.OWNER}": "false"}})
 
 

@@ -1,6 +1,6 @@
-"""What each connector may do: one role per connector, narrowed to its topics, groups, secret and prefixes.
+"""What each connector may do: one role per connector, limited to its topics, groups, secret and prefixes.
 
-What it may do in Kafka stands in plugins/kafka/access.py, which the local broker's ACLs come from, too.
+plugins/kafka/access.py defines its Kafka rights; the local broker's ACLs come from there, too.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,9 +21,9 @@ PREFIXES = (
 
 
 class ConnectorRole(Construct):
-    """The role of a connector, which `worn_by` may take, with `access` to the environment's Kafka.
+    """A connector's role, which `worn_by` may assume, with `access` to the environment's Kafka.
 
-    Names rather than references, where they are known: cdk-nag's findings then say what they are about.
+    Uses names instead of references if they are known: cdk-nag's findings are then readable.
     """
 
     def __init__(
@@ -49,27 +49,26 @@ class ConnectorRole(Construct):
         allow(self.role, reading, reason="What this connector logs in with, or hashes with, and no other secret.")
 
     def may_write_objects(self, bucket: str, prefixes: Sequence[str]) -> None:
-        """Write, move and delete objects below these prefixes of the bucket of that name, and list them."""
+        """Write, move, delete and list objects below these prefixes of the named bucket."""
         name = bucket_arn(self, bucket)
         objects = [f"{name}/{prefix}/*" for prefix in prefixes]
         writing = statement("s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject", on=objects)
-        # Without a condition on `s3:prefix`: GetObject's requests have no prefix, so they would come without the right
-        # to list, and then S3 answers 403 instead of 404 for a key that isn't there (API reference, GetObject and
-        # HeadObject, "Permissions"), such as the index that the sink looks for at its first start. The whole bucket is
-        # its own.
+        # No condition on `s3:prefix`: GetObject requests have no prefix and would then lack the right to list, and S3
+        # would answer 403 instead of 404 for a missing key (API reference, GetObject and HeadObject, "Permissions"),
+        # such as the index that the sink looks up at its first start. The bucket holds nothing but the sink's objects.
         listing = statement("s3:ListBucket", "s3:GetBucketLocation", on=name)
         allow(self.role, writing, listing, reason=PREFIXES)
 
 
 def msk_connect(scope: IConstruct, connector: str) -> iam.IPrincipal:
-    """MSK Connect, for one connector alone."""
+    """MSK Connect, for one connector only."""
     own = arn(scope, "kafkaconnect", f"connector/{connector}/*")
     conditions = {"StringEquals": {"aws:SourceAccount": Stack.of(scope).account}, "ArnLike": {"aws:SourceArn": own}}
     return iam.ServicePrincipal("kafkaconnect.amazonaws.com", conditions=conditions)
 
 
 def pod_identity(cluster: str, namespace: str, service_account: str) -> iam.IPrincipal:
-    """Who pods of a service account are to IAM (EKS user guide, "Pod Identity role": trust, and its session tags)."""
+    """The IAM principal of a service account's pods (EKS user guide, "Pod Identity role": trust and session tags)."""
     tags = {
         "eks-cluster-name": cluster,
         "kubernetes-namespace": namespace,
@@ -82,15 +81,16 @@ def pod_identity(cluster: str, namespace: str, service_account: str) -> iam.IPri
 def kafka_statements(
     scope: IConstruct, access: Sequence[Grant], streaming: StreamingStack
 ) -> list[iam.PolicyStatement]:
-    """Allow what is granted in the environment's Kafka (MSK developer guide, "Authorization policy resources")."""
+    """Allow these grants on the environment's Kafka (MSK developer guide, "Authorization policy resources")."""
     found = statements(access, kafka_arns(scope, streaming))
     return [statement(*each["Action"], on=each["Resource"]) for each in found]
 
 
 def kafka_arns(scope: IConstruct, streaming: StreamingStack) -> Callable[[Kind, str], str]:
-    """Return what names the cluster, or a thing of the cluster, whose uuid AWS chooses: its name is unique by itself.
+    """Return a function that builds ARNs of the cluster and its topics and groups.
 
-    Names rather than references, where they are known: the review's findings then say what they are about.
+    `*` stands for the uuid, which AWS chooses: the cluster's name is unique. Names instead of references, if they are
+    known, keep the review's findings readable.
     """
 
     def named(kind: Kind, name: str) -> str:

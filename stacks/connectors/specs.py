@@ -1,4 +1,4 @@
-"""What one pipeline has, wherever its connectors run: their settings, their roles and its topics."""
+"""What one pipeline has on either platform: its connectors' settings and roles, and its topics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,19 +23,19 @@ from stacks.database import DatabaseStack
 from stacks.pipeline_names import construct_id
 from stacks.streaming import StreamingStack
 
-# The sink's bookkeeping for exactly once, in the landing bucket beside the objects.
+# The sink's exactly-once bookkeeping, in the landing bucket next to the objects.
 SINK_BOOKKEEPING = (".indexes", ".temp-upload")
-# What MSK Connect demands of every worker configuration; the connectors say theirs themselves.
+# MSK Connect requires converters in each worker configuration; the connectors set their own.
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 CONVERTERS = {"key.converter": _JSON, "value.converter": _JSON}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectorSpec:
-    """What makes a connector: its name, what it runs, how, and as whom.
+    """A connector: its name, code, configuration and role.
 
-    `classes` and `certificates` are files by name, of its plugin or its workers. `reads` is the pipeline whose database
-    a source reads; a sink reads none. `generation` is its source's, as CloudFormation will know it.
+    `classes` and `certificates` are files by name, for its plugin or its workers. `reads` is the pipeline whose
+    database a source reads; None for a sink. `generation` is its source's, known to CloudFormation at deployment.
     """
 
     name: str
@@ -51,7 +51,7 @@ class ConnectorSpec:
 
 
 class PipelineConnectors:
-    """A pipeline's settings, and the parts of the stack that are its own; ids begin with the pipeline's name."""
+    """A pipeline's settings and its own constructs; their ids begin with the pipeline's name."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class PipelineConnectors:
         return construct_id(self._pipeline, id_)
 
     def topics(self) -> WantedTopics:
-        """What both connectors find when they start: neither makes a topic, and a sink dies without its own."""
+        """The topics both connectors need before they start: neither creates one, and a sink fails without its own."""
         planned = topics(self._environment, self._pipeline)
         return WantedTopics(topics=planned, sink=self.sink, generation=self._source_value("generation"))
 
@@ -99,10 +99,10 @@ class PipelineConnectors:
         )
 
     def _classes(self) -> dict[str, str]:
-        """What the source's configuration may name beside Debezium's and Connect's own.
+        """Return the classes that the source's configuration may name in addition to Debezium's and Connect's.
 
-        Whatever its tables say of a TRUNCATE, and whether or not they have hashed columns: a plugin without a class
-        would be taken before the configuration without its name.
+        They don't depend on the tables' TRUNCATE settings or hashed columns: otherwise an update could remove a class
+        from the plugin before its name leaves the configuration.
         """
         ordinary = any(table.how == "log" for table in self._pipeline.captured.tables)
         return resources(*OF_SOURCES, UTF8_ONLY) if ordinary else resources(UTF8_ONLY)
@@ -126,7 +126,7 @@ class PipelineConnectors:
         return ConnectorRole(self._stack, self.id(id_), access=access, streaming=self._streaming, worn_by=worn_by)
 
     def _worker(self, connector: str, offsets: str) -> tuple[Grant, ...] | None:
-        """What workers of ours do for themselves; None on MSK Connect."""
+        """Access that our own workers need for themselves; None on MSK Connect."""
         return own_worker_access(connector, offsets) if self._environment.eks else None
 
     def _source_role(self) -> ConnectorRole:
@@ -151,7 +151,7 @@ class PipelineConnectors:
             "config.providers.secretsmanager.class": SECRETS_PROVIDER,
             "config.providers.secretsmanager.param.region": self._stack.region,
         }
-        # Another one for each life of the source: a slot that was made anew doesn't know the offsets of another.
+        # A new topic per generation of the source: a recreated slot doesn't match the old slot's offsets.
         return CONVERTERS | provider | {"offset.storage.topic": offset_topic(self.source.name, GENERATION)}
 
     def _source_value(self, name: str) -> str:
@@ -169,5 +169,5 @@ class PipelineConnectors:
         return self._checked(configuration | self._pipeline.source.configuration)
 
     def _checked(self, configuration: dict[str, str]) -> dict[str, str]:
-        """Have a worker's charset looked at where we don't start its JVM."""
+        """Validate the worker's charset if we don't start its JVM ourselves."""
         return configuration if self._environment.eks else only_in_utf8(configuration)

@@ -1,4 +1,4 @@
-"""The connectors: per pipeline Debezium from the database into topics, the S3 sink from topics into the lake."""
+"""The connectors: per pipeline, Debezium from the database to topics and the S3 sink from topics to the lake."""
 
 from typing import Any, Protocol
 
@@ -23,18 +23,18 @@ class Platform(Protocol):
     """Where connectors run."""
 
     def connector(self, id_: str, spec: ConnectorSpec, *, runs: bool) -> CustomResource | None:
-        """Make one connector, or without `runs` only what a pause leaves of it."""
+        """Create one connector; without `runs`, only what a pause keeps of it."""
 
     def look_after(self) -> None:
-        """Restart the failed tasks of those that were made."""
+        """Restart the failed tasks of the created connectors."""
 
 
 class ConnectorsStack(Stack):
     """Plugins, worker configurations, roles and connectors; plugins and connectors are custom resources.
 
-    With `kubernetes`, that cluster runs the connectors, each by workers of its own; without, MSK Connect does.
+    With `kubernetes`, that cluster runs the connectors, each on its own workers; otherwise MSK Connect does.
 
-    `pipelines` has the settings of each pipeline's connectors, in the environment's order; what is queried has none.
+    `pipelines` holds each pipeline's connector settings, in the environment's order; query-based pipelines have none.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class ConnectorsStack(Stack):
         )
 
     def _connectors(self, pipeline: PipelineConnectors, platform: Platform, topics: CustomResource) -> None:
-        """Make a pipeline's two connectors, the sink after the source, and its topics before both."""
+        """Create a pipeline's topics, then its source, then its sink."""
         reads, lands = not self._paused.leaves_out_sources, not self._paused.leaves_out_all
         source = platform.connector(pipeline.id("Source"), pipeline.source_spec(), runs=reads)
         sink = platform.connector(pipeline.id("Sink"), pipeline.sink_spec(), runs=lands)

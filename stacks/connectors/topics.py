@@ -1,4 +1,4 @@
-"""The pipelines' topics, made before the connectors: a handler inside the VPC, and what it may do (decision 0042)."""
+"""Creates the pipelines' topics before the connectors: a handler inside the VPC, with its rights (decision 0042)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ from stacks.paused import OUTPUT, Paused
 from stacks.provider import NEWER_RUNTIME, HandlerProvider, layer_version
 from stacks.streaming import IAM_PORT, StreamingStack
 
-# For brokers that an update restarts, and rights that IAM still spreads.
+# Covers brokers that restart in an update, and rights that IAM is still propagating.
 PATIENCE = Duration.minutes(15)
 CLUSTER = "AWS chooses the cluster's uuid, and its name is unique by itself; topics and group are named in full."
 
 
 @dataclass(frozen=True, kw_only=True)
 class WantedTopics:
-    """A pipeline's topics as they are planned, and the sink that reads them; `generation` is its source's.
+    """A pipeline's planned topics, and the sink that reads them; `generation` is its source's.
 
-    CloudFormation will know the generation.
+    CloudFormation knows the generation at deployment.
     """
 
     topics: Sequence[PlannedTopic]
@@ -46,10 +46,10 @@ class WantedTopics:
 
 
 class PipelineTopics(Construct):
-    """The topics of all pipelines, and their sinks' groups with first offsets. `ready` is what connectors wait for.
+    """All pipelines' topics, and their sinks' groups with first offsets. Connectors wait for `ready`.
 
-    `wanted` are the pipelines' by the id of their resource; `journal` is the bucket in which the handler's requests
-    write down what they have begun. One handler makes them all, and may do so for these and no others.
+    `wanted` maps custom resource ids to the pipelines' topics; `journal` is the bucket in which the handler's requests
+    record what they have begun. One handler creates all of them, with rights to these only.
     """
 
     def __init__(
@@ -80,8 +80,8 @@ class PipelineTopics(Construct):
             rights={CLUSTER: kafka_statements(self, grants, streaming)},
             journal=journal,
         )
-        # Kafka forgets the offsets of a group that nobody was in for a week (offsets.retention.minutes). Another
-        # property makes the end of a pause an update, in which the handler gives such a group its first one again.
+        # Kafka forgets the offsets of a group without members after a week (offsets.retention.minutes). This extra
+        # property makes the end of a pause an update, in which the handler sets such a group's first offsets again.
         of_a_pause = {OUTPUT: paused.value} if paused.leaves_out_all else {}
         brokers = streaming.bootstrap_brokers
         self.ready = {
@@ -90,7 +90,7 @@ class PipelineTopics(Construct):
         }
 
     def _access(self, streaming: StreamingStack, vpc: ec2.IVpc) -> ec2.SecurityGroup:
-        """A group that reaches the brokers, and S3 for the journal; the login is signed without asking AWS."""
+        """A group that reaches the brokers, and S3 for the journal; signing the login needs no call to AWS."""
         brokers, description = streaming.security_group, "What makes the topics"
         group = closed_group(self, "Access", vpc, description)
         group.add_egress_rule(brokers, ec2.Port.tcp(IAM_PORT), "The brokers")

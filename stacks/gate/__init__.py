@@ -1,7 +1,7 @@
-"""Rules of our own on synthesized templates: what cdk-nag and cfn-lint can't know of this system.
+"""Project rules on synthesized templates, for what cdk-nag and cfn-lint can't know about this system.
 
-Each rule looks at one resource of a template, as CloudFormation gets it, and yields what is wrong with it. Nothing here
-needs CDK: a template that was changed after synthesis is judged by the same rules and the same acceptances.
+Each rule checks one resource of a template, in the form CloudFormation gets, and yields its problems. Nothing here
+needs CDK: the same rules and acceptances judge a template that was changed after synthesis.
 """
 
 from collections.abc import Iterable, Iterator
@@ -54,12 +54,11 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("data-survives", data.data_survives),
     ("logs-kept", data.logs_kept),
 )
-# A template without a checksum may be looked at; `./lake aws deploy` and the handler refuse it.
+# A template may lack a checksum; `./lake aws deploy` and the handler refuse it.
 WARNINGS = frozenset({"checksums-present"})
 
 
 def review(templates: Templates, facts: Facts, accepted: Iterable[Accepted] = ()) -> list[Finding]:
-    """Apply every rule to every resource of an environment's templates, by stack name."""
     app, accepted = App(facts=facts, templates=templates), tuple(accepted)
     rules: tuple[tuple[str, Rule], ...] = (
         *RULES,
@@ -75,7 +74,7 @@ def review(templates: Templates, facts: Facts, accepted: Iterable[Accepted] = ()
 
 
 def _unused(app: App, accepted: Iterable[Accepted]) -> Iterator[Finding]:
-    """What is accepted and isn't there is a right that somebody may add without a word."""
+    """Report accepted statements that no template has: such a right could be added later without review."""
     there: set[tuple[str, str, Grant]] = set()
     for subject in app.subjects():
         names = list(rights.holders(subject)) or [subject.id]

@@ -1,4 +1,4 @@
-"""What analysts get: a workgroup that clients can't change, rights to read, and a dashboard of this app's data."""
+"""Rules for analysts' access: workgroups that clients can't change, read-only rights, dashboards of own data only."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ _QUICKSIGHT = "AWS::QuickSight::"
 
 
 def workgroups_closed(subject: Subject) -> Iterator[str]:
-    """Queries' results go to a bucket of this account, encrypted, and no query reads without a limit."""
+    """Query results must be encrypted in a bucket of this account, and each query must have a scan limit."""
     if subject.type != "AWS::Athena::WorkGroup":
         return
     result = "WorkGroupConfiguration.ResultConfiguration"
@@ -29,7 +29,7 @@ def workgroups_closed(subject: Subject) -> Iterator[str]:
 
 
 def lake_formation_reads(subject: Subject) -> Iterator[str]:
-    """By Lake Formation tables are read, and kept by whoever makes them by IAM; nobody grants that on."""
+    """Lake Formation may grant reading, and keeping tables to roles that create them by IAM; no grant options."""
     if subject.type != "AWS::LakeFormation::PrincipalPermissions":
         return
     principal = subject.get("Principal.DataLakePrincipalIdentifier")
@@ -44,7 +44,7 @@ def lake_formation_reads(subject: Subject) -> Iterator[str]:
 
 
 def _makes_tables(subject: Subject, role: tuple[str, str] | None) -> bool:
-    """Whether a role's own policies let it make tables."""
+    """Whether a role's own policies let it create tables."""
     policies = subject.app.resources("AWS::IAM::Policy", "AWS::IAM::Role") if role else ()
     return any(
         grant.action == "glue:CreateTable"
@@ -56,7 +56,7 @@ def _makes_tables(subject: Subject, role: tuple[str, str] | None) -> bool:
 
 
 def sources_as_a_role(subject: Subject) -> Iterator[str]:
-    """QuickSight asks by a role of this app: the account's own one would see what all its sources see."""
+    """QuickSight must query under a role of this app: the account's default role sees the data of all its sources."""
     if subject.type != f"{_QUICKSIGHT}DataSource":
         return
     role = subject.get("DataSourceParameters.AthenaParameters.RoleArn")
@@ -67,7 +67,7 @@ def sources_as_a_role(subject: Subject) -> Iterator[str]:
 
 
 def shows_own_data(subject: Subject) -> Iterator[str]:
-    """What analyses and dashboards show are data sets of this app."""
+    """Analyses and dashboards may show only data sets of this app."""
     if not subject.type.startswith(_QUICKSIGHT) or not subject.get("Definition"):
         return
     own = {(found.stack, found.id) for found in subject.app.resources(f"{_QUICKSIGHT}DataSet")}
@@ -77,7 +77,7 @@ def shows_own_data(subject: Subject) -> Iterator[str]:
 
 
 def shown_to_people(subject: Subject) -> Iterator[str]:
-    """What is in QuickSight is for its users and groups of this account, by the actions that it grants."""
+    """QuickSight resources may be shared only with this account's QuickSight users and groups, by known actions."""
     if not subject.type.startswith(_QUICKSIGHT) or subject.type.endswith("RefreshSchedule"):
         return
     kind = subject.type.removeprefix(_QUICKSIGHT)

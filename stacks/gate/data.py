@@ -1,4 +1,4 @@
-"""What holds data: encrypted, not public, spoken to by TLS, and kept in production."""
+"""Rules for data stores: encrypted, private, reached over TLS, and retained in production."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +22,7 @@ _BUCKET_WAYS_OUT = ("AccelerateConfiguration", "CorsConfiguration", "Notificatio
 
 
 def data_survives(subject: Subject) -> Iterator[str]:
-    """In production what holds data outlives its stack, and its replacement."""
+    """In production, data must outlive its stack and its replacement."""
     if not subject.facts.production or not _holds_data(subject):
         return
     for policy in ("DeletionPolicy", "UpdateReplacePolicy"):
@@ -37,12 +37,12 @@ def _holds_data(subject: Subject) -> bool:
 
 
 def _belongs_to_data(subject: Subject) -> bool:
-    """Whether a secret opens a database that stays: one beside it in its stack."""
+    """Whether a secret opens a retained database: one in the same stack."""
     return any(each.stack == subject.stack for each in subject.app.resources("AWS::RDS::DBCluster"))
 
 
 def _is_a_functions(subject: Subject) -> bool:
-    """Whether a log group is a function's: what it has said of a deployment is in CloudFormation's events, too."""
+    """Whether a log group is a function's: CloudFormation's events also have what it logs of a deployment."""
     for function in subject.app.resources("AWS::Lambda::Function"):
         if function.target(function.get("LoggingConfig.LogGroup")) == (subject.stack, subject.id):
             return True
@@ -50,7 +50,7 @@ def _is_a_functions(subject: Subject) -> bool:
 
 
 def database_closed(subject: Subject) -> Iterator[str]:
-    """The database is private, encrypted, and spoken to by TLS; in production protected and backed up."""
+    """Databases must be private, encrypted and reached over TLS; in production also protected and backed up."""
     match subject.type:
         case "AWS::RDS::DBInstance":
             if subject.get("PubliclyAccessible") is not False:
@@ -69,7 +69,7 @@ def _parameter(subject: Subject, name: str) -> Any:
 def _cluster(subject: Subject) -> Iterator[str]:
     if subject.get("PubliclyAccessible"):
         yield "is a public database: PubliclyAccessible must be false"
-    # A restored cluster is as its origin is; the source preparation refuses one that isn't encrypted.
+    # A restored cluster inherits encryption; the source preparation refuses an unencrypted one.
     restored = subject.get("SnapshotIdentifier") or subject.get("SourceDBClusterIdentifier")
     if subject.get("StorageEncrypted") is not True and not restored:
         yield "isn't encrypted: StorageEncrypted must be true"
@@ -81,7 +81,7 @@ def _cluster(subject: Subject) -> Iterator[str]:
 
 
 def _is_protected(subject: Subject) -> bool:
-    """By itself, or by the custom resource that does it last (stacks/handlers/database_protection.py)."""
+    """Protected directly, or by the custom resource that protects it last (stacks/handlers/database_protection.py)."""
     name = written({"Ref": subject.id})
     return subject.get("DeletionProtection") is True or any(
         each.stack == subject.stack and f'"clusterIdentifier":"{name}"' in written(each.get("Request"))
@@ -90,7 +90,7 @@ def _is_protected(subject: Subject) -> bool:
 
 
 def brokers_closed(subject: Subject) -> Iterator[str]:
-    """Kafka is reached by IAM over TLS, inside the VPC, and by nothing else."""
+    """Kafka must be reachable only inside the VPC, by IAM over TLS."""
     if subject.type != "AWS::MSK::Cluster":
         return
     for way in ("Unauthenticated", "Tls", "Sasl.Scram"):
@@ -110,7 +110,7 @@ def brokers_closed(subject: Subject) -> Iterator[str]:
 
 
 def connectors_by_tls(subject: Subject) -> Iterator[str]:
-    """Connectors speak to Kafka as IAM has it, over TLS."""
+    """Connectors must use IAM over TLS with Kafka."""
     request = request_of(subject.resource) or {}
     if "kafkaCluster" not in request:
         return
@@ -121,7 +121,7 @@ def connectors_by_tls(subject: Subject) -> Iterator[str]:
 
 
 def cluster_closed(subject: Subject) -> Iterator[str]:
-    """EMR's disks are encrypted, and its nodes run nobody's scripts."""
+    """EMR's disks must be encrypted, and its nodes may run no bootstrap scripts."""
     if subject.type == "AWS::EMR::Cluster":
         target = subject.target(subject.get("SecurityConfiguration"))
         if target is None:
@@ -140,7 +140,7 @@ def cluster_closed(subject: Subject) -> Iterator[str]:
 
 
 def buckets_closed(subject: Subject) -> Iterator[str]:
-    """Buckets are private, encrypted, and spoken to by TLS; what they hold goes nowhere else."""
+    """Buckets must be private, encrypted and reached over TLS; their objects may go nowhere else."""
     if subject.type != "AWS::S3::Bucket":
         return
     yield from _private_bucket(subject)
@@ -179,7 +179,7 @@ def _asks_for_tls(subject: Subject) -> bool:
 
 
 def _expiry(subject: Subject) -> Iterator[str]:
-    """Tables don't expire: Hudi's own cleaner removes files that nothing needs any more."""
+    """Tables must not expire: Hudi's cleaner removes unneeded files."""
     name = plain_text(subject.get("BucketName"))
     for rule in as_list(subject.get("LifecycleConfiguration.Rules") or []):
         if "-lake-lake-" in name and ({"ExpirationInDays", "ExpirationDate"} & rule.keys()):
@@ -187,7 +187,7 @@ def _expiry(subject: Subject) -> Iterator[str]:
 
 
 def logs_kept(subject: Subject) -> Iterator[str]:
-    """Logs end, and in production not before someone has had the time to read them."""
+    """Logs must expire, but in production only after people had time to read them."""
     if subject.type == "AWS::EC2::VPC":
         flow_logs = subject.app.resources("AWS::EC2::FlowLog")
         if not any(log.target(log.get("ResourceId")) == (subject.stack, subject.id) for log in flow_logs):
@@ -202,13 +202,13 @@ def logs_kept(subject: Subject) -> Iterator[str]:
 
 
 def keys_rotate(subject: Subject) -> Iterator[str]:
-    """Keys of ours are changed every year, by AWS."""
+    """AWS must rotate our keys every year."""
     if subject.type == "AWS::KMS::Key" and subject.get("EnableKeyRotation") is not True:
         yield "isn't rotated: EnableKeyRotation must be true"
 
 
 def disks_encrypted(subject: Subject) -> Iterator[str]:
-    """Instances' disks are encrypted, each of them."""
+    """Every disk of an instance must be encrypted."""
     if subject.type != "AWS::EC2::Instance":
         return
     disks = [each.get("Ebs", {}) for each in subject.properties.get("BlockDeviceMappings", [])]
@@ -217,13 +217,13 @@ def disks_encrypted(subject: Subject) -> Iterator[str]:
 
 
 def alarms_go_to_people(subject: Subject) -> Iterator[str]:
-    """Alarms go out by mail; an address on the web would get the names of everything."""
+    """Alarms may go out only by mail; a web address would receive the names of all resources."""
     if subject.type == "AWS::SNS::Subscription" and subject.get("Protocol") != "email":
         yield f"sends alarms by {written(subject.get('Protocol'))}: only e-mail has been judged"
 
 
 def budgets_tell_the_alarms_topic(subject: Subject) -> Iterator[str]:
-    """What a month costs is told to whoever gets the alarms, and to nobody else."""
+    """Budgets may notify only the alarms topic."""
     if subject.type != "AWS::Budgets::Budget":
         return
     told = subject.get("NotificationsWithSubscribers") or []

@@ -1,4 +1,4 @@
-"""What the rules have been written for: anything else in a template is an error until somebody has judged it."""
+"""Resource types that the rules cover: any other type in a template is an error until someone has reviewed it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -75,12 +75,12 @@ TYPES = frozenset(
         "AWS::StepFunctions::StateMachine",
     }
 )
-# What CloudFormation computes from a template: AWS's own for nested applications, no macro of anybody's.
+# Macros that CloudFormation may apply: only AWS's own for nested applications.
 TRANSFORMS = frozenset({"AWS::Serverless-2016-10-31"})
 
 
 def known_types(subject: Subject) -> Iterator[str]:
-    """A type that no rule was written for may open anything; a custom resource does what its handler may do."""
+    """Unknown types may open anything; an unknown custom resource may do whatever its handler's rights allow."""
     if subject.type.startswith("Custom::"):
         token = subject.get("ServiceToken")
         if subject.target(token) is None:
@@ -92,7 +92,7 @@ def known_types(subject: Subject) -> Iterator[str]:
 
 
 def template_sections(template: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What changes a template after its review: macros, and values that somebody passes in."""
+    """Reject what changes a template after its review: macros, and values passed in."""
     transforms = template.get("Transform", [])
     for transform in transforms if isinstance(transforms, list) else [transforms]:
         if transform not in TRANSFORMS:

@@ -1,4 +1,4 @@
-"""The cluster of the connectors' workers: who reaches its API, who may do what in it, and as whom pods act."""
+"""Rules for the connectors' cluster: who reaches its API, who may do what in it, and which roles pods assume."""
 
 import re
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ from stacks.gate.template import Subject, as_list, plain_text, written
 
 NAMESPACE = "kafka-connect"
 ADDONS = frozenset({"amazon-cloudwatch-observability", "metrics-server"})
-# Without these, nobody could tell later who has done what.
+# Needed to tell later who has done what.
 LOGGED = frozenset({"api", "audit", "authenticator"})
 EVERYTHING = "AmazonEKSClusterAdminPolicy"
-# What runs with it: the namespace and its rights are made by nobody else.
+# The administrator's handler: only it creates the namespace and its access rules.
 ADMINISTRATOR = "stacks.handlers.kubernetes_objects."
 _OWN_GROUP = re.compile(r"cdc-lake-[a-z]+")
 _SESSION_TAG = "aws:RequestTag/kubernetes-"
@@ -19,7 +19,7 @@ _WHOSE = ("namespace", "service-account")
 
 
 def kubernetes_closed(subject: Subject) -> Iterator[str]:
-    """The API asks IAM who comes, inside the VPC or from named addresses, and writes down what was done."""
+    """The API must authenticate by IAM, accept only the VPC or named addresses, and keep logs."""
     if subject.type != "AWS::EKS::Cluster":
         return
     access = subject.get("AccessConfig") or {}
@@ -43,7 +43,7 @@ def kubernetes_closed(subject: Subject) -> Iterator[str]:
 
 
 def members(subject: Subject) -> Iterator[str]:
-    """Functions of ours have the rights of our groups; one of them, and whom the environment names, has all."""
+    """Our functions must be in our groups; only one of them, and whom the environment names, has full access."""
     if subject.type != "AWS::EKS::AccessEntry":
         return
     for group in subject.get("KubernetesGroups") or []:
@@ -61,7 +61,7 @@ def members(subject: Subject) -> Iterator[str]:
 
 
 def pods_roles(subject: Subject) -> Iterator[str]:
-    """Pods of the connectors' namespace act as roles of this app, which nobody else may take."""
+    """Pods may assume only this app's roles, in the connectors' namespace; no one else may assume those roles."""
     if subject.type == "AWS::EKS::PodIdentityAssociation":
         if subject.target(subject.get("RoleArn")) is None:
             yield f"pods act as {written(subject.get('RoleArn'))}, which isn't a role of this app"
@@ -76,13 +76,13 @@ def pods_roles(subject: Subject) -> Iterator[str]:
 
 
 def addons_known(subject: Subject) -> Iterator[str]:
-    """What else runs in the cluster, under rights of its own."""
+    """Only known add-ons, which have their own rights, may run in the cluster."""
     if subject.type == "AWS::EKS::Addon" and subject.get("AddonName") not in ADDONS:
         yield f"{written(subject.get('AddonName'))} is an add-on that we haven't judged"
 
 
 def _is_administrators(subject: Subject, role: tuple[str, str]) -> bool:
-    """Whether a role is worn by the functions that make the namespace, and by no other."""
+    """Whether only the functions that create the namespace use a role."""
     worn = [
         str(function.get("Handler"))
         for function in subject.app.resources("AWS::Lambda::Function")

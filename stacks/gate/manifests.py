@@ -1,7 +1,7 @@
-"""What is put on Kubernetes: contradictions between objects that the API accepts, and pods that may too much.
+"""Rules for Kubernetes objects: contradictions that the API accepts, and pods with too many rights.
 
-The API refuses what isn't well-formed; a Service that selects nothing, or a budget that lets no node be drained, is
-well-formed. Each finding names the object, and says what to change.
+The API refuses malformed objects; a Service that selects nothing, or a budget that blocks every drain, is well-formed.
+Each finding names the object and says what to change.
 """
 
 import re
@@ -25,12 +25,12 @@ Object = Mapping[str, Any]
 
 
 def manifests_sound(subject: Subject) -> Iterator[str]:
-    """The objects that a custom resource puts on the cluster."""
+    """The objects that a custom resource applies to the cluster."""
     yield from problems((request_of(subject.resource) or {}).get("objects", []))
 
 
 def problems(objects: Iterable[Object]) -> Iterator[str]:
-    """Return what is wrong with the objects of one namespace together, a line each."""
+    """Check the objects of one namespace together; yield one line per problem."""
     there = list(objects)
     for each in there:
         for reason in CHECKS.get(each["kind"], _refused)(each, there):

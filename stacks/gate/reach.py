@@ -1,4 +1,4 @@
-"""Who can reach what: ports, addresses, routes, and what may stand in a subnet that the internet reaches."""
+"""Rules for the network: ports, addresses, routes, and what may stand in a public subnet."""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -8,9 +8,9 @@ from typing import Any
 from settings.addresses import is_private, is_within, too_many
 from stacks.gate.template import App, Subject, as_list, written
 
-# UDP for IPsec's key exchange and its NAT traversal: the only ports that may be open to everyone.
+# IPsec's key exchange and NAT traversal, over UDP: the only ports that may be open to everyone.
 IPSEC_PORTS = frozenset({500, 4500})
-# Where a property names the subnets that something stands in.
+# The property that names a resource's subnets.
 _SUBNETS = {
     "AWS::EKS::Cluster": "ResourcesVpcConfig.SubnetIds",
     "AWS::EMR::Cluster": "Instances.Ec2SubnetId",
@@ -21,7 +21,7 @@ _SUBNETS = {
 
 
 def no_open_ports(subject: Subject) -> Iterator[str]:
-    """Nothing but IPsec is reachable by more than one organisation, however its addresses are split up."""
+    """Only IPsec may be open to more than one organisation, even if its addresses are split across rules."""
     ranges = []
     for owner, rule in _ingress(subject):
         yield from _source(owner, rule)
@@ -32,7 +32,7 @@ def no_open_ports(subject: Subject) -> Iterator[str]:
 
 
 def _ingress(subject: Subject) -> Iterator[tuple[Subject, Mapping[str, Any]]]:
-    """A group's rules, each with the resource that has it: their addresses count together."""
+    """Yield a group's rules with their resources: the addresses of all of them add up."""
     if subject.type == "AWS::EC2::SecurityGroup":
         for rule in as_list(subject.properties.get("SecurityGroupIngress", [])):
             yield subject, rule
@@ -44,7 +44,7 @@ def _ingress(subject: Subject) -> Iterator[tuple[Subject, Mapping[str, Any]]]:
 
 
 def _source(subject: Subject, rule: Mapping[str, Any]) -> Iterator[str]:
-    """An ingress rule says by itself who comes in: addresses, or a group of this app."""
+    """Each ingress rule must name its source: addresses, or a group of this app."""
     group = rule.get("SourceSecurityGroupId")
     if "SourcePrefixListId" in rule:
         yield f"{_ports(rule)} is open to a prefix list, whose addresses no template shows: name them"
@@ -83,7 +83,7 @@ def _is_ipsec(rule: Mapping[str, Any]) -> bool:
 
 
 def public_tables(app: App) -> set[tuple[str, str]]:
-    """The route tables that lead to an internet gateway."""
+    """Return the route tables with a route to an internet gateway."""
     found = set()
     for route in app.resources("AWS::EC2::Route"):
         table, gateway = route.target(route.get("RouteTableId")), route.target(route.get("GatewayId"))
@@ -94,7 +94,7 @@ def public_tables(app: App) -> set[tuple[str, str]]:
 
 @lru_cache(maxsize=1)
 def public_subnets(app: App) -> set[tuple[str, str]]:
-    """The subnets that the internet reaches: those whose route table leads to an internet gateway."""
+    """Return the subnets whose route table leads to an internet gateway."""
     tables = public_tables(app)
     found = set()
     for association in app.resources("AWS::EC2::SubnetRouteTableAssociation"):
@@ -105,7 +105,7 @@ def public_subnets(app: App) -> set[tuple[str, str]]:
 
 
 def private_stays_private(subject: Subject) -> Iterator[str]:
-    """Databases, brokers, clusters and functions stand in subnets of this app that no internet gateway leads to."""
+    """Databases, brokers, clusters and functions must be in private subnets of this app."""
     path = _SUBNETS.get(subject.type)
     for subnet in as_list((subject.get(path) if path else None) or []):
         target = subject.target(subnet)
@@ -116,7 +116,7 @@ def private_stays_private(subject: Subject) -> Iterator[str]:
 
 
 def routes_as_designed(subject: Subject) -> Iterator[str]:
-    """Out of private subnets goes a NAT of this app; nothing leads to other networks."""
+    """Private subnets may reach the internet only through this app's NAT; no route may lead to other networks."""
     if subject.type == "AWS::EC2::Subnet":
         if subject.get("MapPublicIpOnLaunch") not in (None, False):
             yield "gives a public address to whatever is started in it: MapPublicIpOnLaunch must be false"
@@ -137,7 +137,7 @@ def routes_as_designed(subject: Subject) -> Iterator[str]:
 
 
 def public_addresses(subject: Subject) -> Iterator[str]:
-    """A public address is for what stands in a public subnet, at the edge, and asks for tokens at its metadata."""
+    """Public addresses are only for instances in public subnets; every instance must require metadata tokens."""
     if subject.type != "AWS::EC2::Instance":
         return
     for interface in subject.properties.get("NetworkInterfaces", []) or [subject.properties]:
@@ -151,7 +151,7 @@ def public_addresses(subject: Subject) -> Iterator[str]:
 
 
 def services_of_aws(subject: Subject) -> Iterator[str]:
-    """Endpoints lead to AWS's own services in this region, not to somebody's private link."""
+    """Endpoints may lead only to AWS's services in this region, not to anyone's private link."""
     if subject.type != "AWS::EC2::VPCEndpoint":
         return
     name = written(subject.get("ServiceName")).replace("<AWS::Region>", subject.facts.region)

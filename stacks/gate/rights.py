@@ -1,9 +1,8 @@
-"""Who may do what: every right is one that anybody may have, or one that somebody has accepted with its reason.
+"""Rules for rights: each must be ordinary, or accepted with a reason.
 
-A statement is taken apart into grants, one per principal, action and resource, each with the statement's condition:
-CDK merges statements, which changes none of them. A grant that needs acceptance is accepted as exactly this grant of
-exactly this role (stacks/acceptances.py writes it down beside the statement); another action, resource or condition of
-the same role isn't.
+A statement is split into grants, one per principal, action and resource, each with the statement's condition; CDK's
+merging of statements changes none of them. An acceptance covers exactly one grant of one role (stacks/acceptances.py
+records it next to the statement); it covers no other action, resource or condition of that role.
 """
 
 import json
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 
 from stacks.gate.template import Subject, as_list, written
 
-# What roles may do to resources by name without anybody's word: moving and describing data, not opening it to others.
+# Needs no acceptance on named resources: moving and describing data, but not opening it to others.
 ORDINARY = tuple(
     action.lower()
     for action in (
@@ -60,7 +59,7 @@ ORDINARY = tuple(
         "states:StartExecution",
     )
 )
-# Services through which somebody gets others' rights, secrets or code: never on everything, whoever accepts it.
+# Services that give access to others' rights, secrets or code: never on every resource, even if accepted.
 POWERFUL = frozenset(
     {
         "cloudformation",
@@ -78,10 +77,10 @@ POWERFUL = frozenset(
         "sts",
     }
 )
-# These know resources, but not those that they are used on: network interfaces before there are any (Lambda and MSK
-# Connect in a VPC, AWSLambdaVPCAccessExecutionRole), the instance that an agent runs on (AmazonSSMManagedInstanceCore),
-# metrics, which have no ARN (CloudWatch user guide, "permissions reference": `*` as the resource value), what Lake
-# Formation has granted (its developer guide, "Lake Formation permissions reference": `*`).
+# These actions support resources, but theirs can't be named: network interfaces not yet created (Lambda and MSK Connect
+# in a VPC, AWSLambdaVPCAccessExecutionRole), the instance that an agent runs on (AmazonSSMManagedInstanceCore),
+# metrics, which have no ARN (CloudWatch user guide, "permissions reference": `*` as the resource value), Lake
+# Formation's grants (its developer guide, "Lake Formation permissions reference": `*`).
 WITHOUT_A_NAME = frozenset(
     {
         "cloudwatch:getmetricdata",
@@ -108,7 +107,7 @@ _KAFKA_WIDE = re.compile(r":(topic|group|transactional-id)/[^/]*/[^/]*/\*$")
 
 
 class Grant(NamedTuple):
-    """One right; `principal` is empty in a role's own policy, `condition` JSON, empty when there is none."""
+    """One right; `principal` is empty in a role's own policy; `condition` is JSON, or empty."""
 
     principal: str
     action: str
@@ -122,7 +121,7 @@ class Grant(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Accepted:
-    """A statement that somebody accepts: `holder` is the logical id of the role or of what carries the policy."""
+    """An accepted statement: `holder` is the logical id of the role or of the resource with the policy."""
 
     stack: str
     holder: str
@@ -131,7 +130,7 @@ class Accepted:
 
 
 def accepted_statement(stack: str, noted: Mapping[str, Any]) -> Accepted:
-    """Read what stacks/acceptances.py has noted beside the template."""
+    """Read a statement that stacks/acceptances.py noted in the metadata."""
     return Accepted(
         stack=stack,
         holder=noted["holder"]["Ref"],
@@ -141,7 +140,7 @@ def accepted_statement(stack: str, noted: Mapping[str, Any]) -> Accepted:
 
 
 def grants(statement: Mapping[str, Any]) -> Iterator[Grant]:
-    """Take an allowing statement apart."""
+    """Split an allowing statement into grants."""
     if statement.get("Effect", "Allow") != "Allow":
         return
     condition = json.dumps(statement["Condition"], sort_keys=True) if statement.get("Condition") else ""
@@ -152,7 +151,7 @@ def grants(statement: Mapping[str, Any]) -> Iterator[Grant]:
 
 
 def together(several: Iterable[Grant]) -> list[Grant]:
-    """Write grants that differ in their actions alone as one, for people."""
+    """Merge grants that differ only in their actions, for people to read."""
     actions: dict[Grant, list[str]] = {}
     for grant in several:
         actions.setdefault(grant._replace(action=""), []).append(grant.action)
@@ -160,7 +159,7 @@ def together(several: Iterable[Grant]) -> list[Grant]:
 
 
 def principals(statement: Mapping[str, Any]) -> list[str]:
-    """Name whom a statement is about: `Service:x`, `AWS:<arn>`, `*`; in a role's own policy ""."""
+    """Return a statement's principals: `Service:x`, `AWS:<arn>`, `*`; in a role's own policy ""."""
     match statement.get("Principal", ""):
         case str(name):
             return [name]
@@ -169,7 +168,7 @@ def principals(statement: Mapping[str, Any]) -> list[str]:
 
 
 def documents(subject: Subject) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every policy document of a resource, wherever it stands, with the property's name; some are JSON as text."""
+    """Yield each policy document in a resource, with the property's name; some are JSON as text."""
 
     def walk(key: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         match value:
@@ -191,7 +190,7 @@ def documents(subject: Subject) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _document(text: str) -> Mapping[str, Any]:
-    """Read a policy that is written as text. One that can't be read may allow everything."""
+    """Parse a policy given as text. An unreadable one counts as allowing everything."""
     try:
         document: Mapping[str, Any] = json.loads(text)
     except ValueError:
@@ -200,14 +199,13 @@ def _document(text: str) -> Mapping[str, Any]:
 
 
 def statements(subject: Subject) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every statement of a resource's policy documents, with the document's property."""
+    """Yield each statement of a resource's policy documents, with the document's property."""
     for key, document in documents(subject):
         for statement in as_list(document["Statement"]):
             yield key, statement
 
 
 def needs_acceptance(grant: Grant) -> bool:
-    """Whether a right is only for those for whom somebody has given a reason."""
     action = grant.action.lower()
     if grant.principal:
         return True
@@ -217,8 +215,8 @@ def needs_acceptance(grant: Grant) -> bool:
 
 
 def holders(subject: Subject) -> Iterator[str]:
-    """The logical ids of the roles whose rights a resource states."""
-    # A policy that people are given has its acceptances beside itself: who has it isn't in a template.
+    """Yield the logical ids of the roles whose rights a resource states."""
+    # A managed policy for people holds its own acceptances: templates don't show who has it.
     if subject.type in ("AWS::IAM::Role", "AWS::IAM::ManagedPolicy"):
         yield subject.id
     for role in subject.properties.get("Roles", []):
@@ -227,7 +225,7 @@ def holders(subject: Subject) -> Iterator[str]:
 
 
 def rights_accepted(accepted: Iterable[Accepted], subject: Subject) -> Iterator[str]:
-    """No right of a role but ordinary ones on named resources, and accepted ones."""
+    """A role's rights must be ordinary ones on named resources, or accepted."""
     if subject.type not in ("AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM::Role"):
         return
     own = [each for each in accepted if each.stack == subject.stack]
@@ -245,7 +243,7 @@ def rights_accepted(accepted: Iterable[Accepted], subject: Subject) -> Iterator[
 
 
 def no_administrators(subject: Subject) -> Iterator[str]:
-    """What nobody can accept: every action, all but some, or a powerful right on everything."""
+    """Not even an acceptance allows every action, all actions but some, or a powerful right on every resource."""
     for key, statement in statements(subject):
         if statement.get("Effect", "Allow") != "Allow":
             continue
@@ -262,7 +260,7 @@ def no_administrators(subject: Subject) -> Iterator[str]:
 
 
 def roles_only(subject: Subject) -> Iterator[str]:
-    """Rights go to roles of this app, by our own policies and a few of AWS's."""
+    """Only this app's roles may have rights, by our own policies and a few of AWS's."""
     if subject.type in ("AWS::IAM::ManagedPolicy", "AWS::IAM::Policy"):
         for key in ("Users", "Groups"):
             if subject.properties.get(key):
@@ -276,7 +274,7 @@ def roles_only(subject: Subject) -> Iterator[str]:
 
 
 def kafka_rights_scoped(subject: Subject) -> Iterator[str]:
-    """Rights on Kafka name their topics and groups; `kafka-cluster:*` is the counter-example."""
+    """Rights on Kafka must name topics and groups; `kafka-cluster:*` is the counter-example."""
     for _, statement in statements(subject):
         actions = [action for action in as_list(statement.get("Action")) if str(action).startswith("kafka-cluster:")]
         if any("*" in action for action in actions):
@@ -288,13 +286,13 @@ def kafka_rights_scoped(subject: Subject) -> Iterator[str]:
 
 
 def is_wide(resource: str) -> bool:
-    """Whether a pattern leaves open which resource, account or region it is about, not only the end of a name."""
+    """Whether a pattern leaves the resource, account or region open, not only the end of a name."""
     if resource.startswith(("*", "?")):
         return True
     parts = resource.split(":", 5)
     if len(parts) < 6:
         return False
-    # Most services say what it is first: `role/`, `secret:`. A bucket is named at once.
+    # Most services put the type first: `role/`, `secret:`. A bucket's ARN starts with its name.
     name = parts[5] if parts[2] == "s3" else re.sub(r"^[a-z-]+[:/]", "", parts[5])
     return any(_WILDCARDS.search(part) for part in parts[:5]) or bool(_WILDCARDS.match(name))
 
@@ -310,7 +308,7 @@ def _is_powerful(action: str) -> bool:
 
 @cache
 def _actions_that_know_resources(service: str) -> frozenset[str]:
-    """From AWS's service authorization reference, as cfn-lint ships it."""
+    """Read from AWS's service authorization reference, as shipped with cfn-lint."""
     known = _reference().get(service, {}).get("Actions", {})
     return frozenset(name for name, action in known.items() if action.get("Resources"))
 

@@ -1,4 +1,4 @@
-"""Secrets stay in Secrets Manager, and what is deployed has been verified."""
+"""Rules for secrets, which stay in Secrets Manager, and for the checksums of deployed code."""
 
 import json
 import re
@@ -9,13 +9,13 @@ from stacks.gate.template import LATER, Subject, decoded, request_of, strings
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 REFERENCE = re.compile(r"\$\{secretsmanager:.+:[^:}]+\}", re.DOTALL)
-# How CloudFormation itself would put a secret's value into a property, in plain text; and the one property for it.
+# CloudFormation's references that put a secret's value into a property as plain text; only one property may have one.
 RESOLVED = re.compile(r"\{\{resolve:(secretsmanager|ssm-secure):")
 MASTER_PASSWORD = ("AWS::RDS::DBCluster", "MasterUserPassword")
 
 
 def no_secret_values(subject: Subject) -> Iterator[str]:
-    """Properties are shown to whoever may see the stack, and logged by CloudTrail."""
+    """Properties must not hold secret values: CloudTrail logs them, and everyone with access to the stack sees them."""
     for name, value in subject.properties.items():
         if RESOLVED.search(json.dumps(value)) and (subject.type, name) != MASTER_PASSWORD:
             yield f"a secret is resolved into {name}: hand over the secret's name and read it where it is needed"
@@ -25,7 +25,7 @@ def no_secret_values(subject: Subject) -> Iterator[str]:
 
 
 def secrets_generated(subject: Subject) -> Iterator[str]:
-    """A secret's value is made by Secrets Manager, not written into a template."""
+    """Secrets Manager must generate each secret's value; a template must not contain it."""
     if subject.type == "AWS::SecretsManager::Secret" and (
         subject.get("SecretString") or not subject.get("GenerateSecretString")
     ):
@@ -37,14 +37,14 @@ def secrets_generated(subject: Subject) -> Iterator[str]:
 
 
 def checksums_present(subject: Subject) -> Iterator[str]:
-    """What is deployed has been verified against a hash that someone has computed."""
+    """Each release must have a checksum to be verified against."""
     for release in (request_of(subject.resource) or {}).get("releases", []):
         if not SHA256.fullmatch(release.get("sha256", "")):
             yield f"{release.get('file')} has no SHA-256: `./lake dev lock plugins` adds it; nothing deploys without"
 
 
 def _worker_settings(subject: Subject) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The settings in a worker configuration's file, by name, which its property holds in base64."""
+    """Yield a worker configuration's settings by name; the property holds the file in base64."""
     if subject.type == "AWS::KafkaConnect::WorkerConfiguration":
         for line in (decoded(subject.get("PropertiesFileContent")) or "").splitlines():
             name, _, value = line.partition("=")
@@ -52,10 +52,10 @@ def _worker_settings(subject: Subject) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def may_be_a_secret(key: str, text: str) -> bool:
-    """Tell whether a text under this key may be a secret's value: it is no reference to one, no name of one."""
+    """Tell whether a text under this key may be a secret's value, not a reference to a secret or its name."""
     return is_secret(key) and not REFERENCE.fullmatch(text) and not _names_a_secret(key)
 
 
 def _names_a_secret(key: str) -> bool:
-    """Tell whether a key holds a secret's name or ARN and not its value."""
+    """Tell whether a key holds a secret's name or ARN, not its value."""
     return bool(re.search(r"(arn|id|name)$", key, re.IGNORECASE)) or key.startswith("config.providers")

@@ -1,4 +1,4 @@
-"""Reads templates as CloudFormation gets them: values that may be functions, references between stacks."""
+"""Reads templates in CloudFormation's form: values that may be functions, references between stacks."""
 
 import base64
 import json
@@ -10,13 +10,13 @@ from typing import Any, Literal
 Resource = Mapping[str, Any]
 Templates = Mapping[str, Mapping[str, Any]]
 Level = Literal["error", "warning"]
-# What a reference stands for; a secret's value isn't among it, but for `{{resolve:…}}`.
+# Placeholder for a reference. A secret's value is one only as `{{resolve:…}}`.
 LATER = "\0"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What a rule has found: `stack` and logical id of the resource, and one line that says what is wrong."""
+    """A rule's finding: `stack` and logical id of the resource, and one line that states the problem."""
 
     rule: str
     level: Level
@@ -30,7 +30,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What templates are judged by: whose they are, and whether they are for production."""
+    """What rules need to know of the environment: its account and region, and whether it is production."""
 
     account: str
     region: str
@@ -71,20 +71,18 @@ class App:
         return found
 
     def subjects(self) -> Iterator["Subject"]:
-        """Every resource."""
         for stack, template in self.templates.items():
             for logical_id, resource in sorted(template["Resources"].items()):
                 yield Subject(app=self, stack=stack, id=logical_id, resource=resource)
 
     def resources(self, *types: str) -> Iterator["Subject"]:
-        """Every resource of these types."""
         for type_ in types:
             yield from self._by_type.get(type_, [])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """One resource that a rule looks at."""
+    """One resource, as rules see it."""
 
     app: App
     stack: str
@@ -93,22 +91,21 @@ class Subject:
 
     @property
     def facts(self) -> Facts:
-        """Whose it is."""
         return self.app.facts
 
     @property
     def type(self) -> str:
-        """CloudFormation's name of its type."""
+        """Its CloudFormation type."""
         return str(self.resource["Type"])
 
     @property
     def properties(self) -> Mapping[str, Any]:
-        """Its properties, none when it has none."""
+        """Its properties; an empty mapping if it has none."""
         properties: Mapping[str, Any] = self.resource.get("Properties", {})
         return properties
 
     def get(self, path: str) -> Any:
-        """Read a property by its dotted path, None when it isn't there."""
+        """Read a property by its dotted path; None if it is missing."""
         value: Any = self.properties
         for key in path.split("."):
             value = value.get(key) if isinstance(value, Mapping) else None
@@ -123,7 +120,7 @@ Rule = Callable[[Subject], Iterator[str]]
 
 
 def plain_text(value: Any) -> str:
-    """Write a property that may hold CloudFormation functions as text; LATER stands for what is known only then."""
+    """Return a property as text; LATER stands for each part that is known only at deployment."""
     match value:
         case str():
             return value
@@ -134,7 +131,7 @@ def plain_text(value: Any) -> str:
 
 
 def decoded(value: Any) -> str | None:
-    """Read a property in base64, encoded here or by CloudFormation; None for what can't be read."""
+    """Decode a property in base64, encoded here or by CloudFormation; None if it can't be read."""
     match value:
         case str():
             return base64.b64decode(value).decode()
@@ -145,7 +142,7 @@ def decoded(value: Any) -> str | None:
 
 
 def written(value: Any) -> str:
-    """Write a resolved value the way that cdk-nag's findings do (its flattenCfnReference, 3.0.2)."""
+    """Write a resolved value as cdk-nag's findings do (its flattenCfnReference, 3.0.2)."""
     match value:
         case str():
             return value
@@ -162,7 +159,7 @@ def written(value: Any) -> str:
 
 
 def request_of(resource: Resource) -> dict[str, Any] | None:
-    """Read the `Request` of a custom resource, None for anything else."""
+    """Read the `Request` of a custom resource; None for any other resource."""
     if not str(resource["Type"]).startswith("Custom::") or "Request" not in resource.get("Properties", {}):
         return None
     request: dict[str, Any] = json.loads(plain_text(resource["Properties"]["Request"]), strict=False)
@@ -170,12 +167,12 @@ def request_of(resource: Resource) -> dict[str, Any] | None:
 
 
 def as_list(value: Any) -> list[Any]:
-    """CloudFormation takes one value in place of a list of one."""
+    """Wrap a single value: CloudFormation accepts one in place of a list."""
     return value if isinstance(value, list) else [value]
 
 
 def strings(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Walk through a JSON value: every text with the keys that lead to it."""
+    """Yield each text in a JSON value with the keys that lead to it."""
     match value:
         case dict():
             for key, inner in value.items():

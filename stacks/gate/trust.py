@@ -1,4 +1,4 @@
-"""Whom resources trust: role trust policies, the policies of buckets, keys, topics and secrets, Lambda permissions."""
+"""Rules for trust: in roles, in the policies of buckets, keys, topics and secrets, and in Lambda permissions."""
 
 import json
 import re
@@ -8,9 +8,9 @@ from typing import Any
 from stacks.gate.rights import Accepted, Grant, grants, principals, statements
 from stacks.gate.template import Subject, as_list, plain_text, written
 
-# Services that act for whom the role was passed to them by, within one account: PassRole is what guards these roles.
-# QuickSight's run-as role is one (its user guide, "Running queries as an IAM role": the role must be of the account
-# that QuickSight is in, and who makes the source needs PassRole); the guide's trust has no condition.
+# Services that act only for the principal that passed them the role, within one account: PassRole guards these roles.
+# For QuickSight's run-as role, see its user guide, "Running queries as an IAM role": the role must be of QuickSight's
+# account, and creating the source requires PassRole; the guide's trust policy has no condition.
 TRUSTED = frozenset(
     {
         "ec2.amazonaws.com",
@@ -21,17 +21,17 @@ TRUSTED = frozenset(
         "vpc-flow-logs.amazonaws.com",
     }
 )
-# They name their sessions by tags (EKS user guide, "Auto Mode cluster IAM role" and "Pod Identity role"). Pods' role is
-# handed over by whoever associates it, who needs PassRole; whose pods they must be, stacks/gate/kubernetes.py says.
+# These tag their sessions (EKS user guide, "Auto Mode cluster IAM role" and "Pod Identity role"). Associating a role
+# with pods requires PassRole; stacks/gate/kubernetes.py checks which pods.
 TAGGING = frozenset({"eks.amazonaws.com", "pods.eks.amazonaws.com"})
-# Accounts of AWS's own that templates name: where the applications that rotate secrets are published.
+# AWS's own accounts that templates name: the publisher of the applications that rotate secrets.
 AWS_ACCOUNTS = frozenset({"297356227824"})
 ROTATION = re.compile(r":297356227824:applications/SecretsManagerRDSPostgreSQLRotation(Single|Multi)User$")
 _ACCOUNT = re.compile(r"arn:[^:\s]*:[^:\s]*:[^:\s]*:(\d{12}):")
 
 
 def trusted_by_role(subject: Subject) -> Iterator[str]:
-    """Roles are for AWS's services alone, and only for what they do in this account."""
+    """Only AWS services may assume roles, and only for this account."""
     if subject.type != "AWS::IAM::Role":
         return
     for statement in as_list(subject.get("AssumeRolePolicyDocument.Statement") or []):
@@ -46,15 +46,15 @@ def trusted_by_role(subject: Subject) -> Iterator[str]:
 
 
 def _takes_the_role(statement: Mapping[str, Any]) -> bool:
-    """Whether a statement is about taking the role and, where a service does that, tagging its sessions."""
+    """Whether a statement only allows assuming the role and, for services that do so, tagging its sessions."""
     services = {name.removeprefix("Service:") for name in principals(statement)}
     allowed = {"sts:AssumeRole", *(["sts:TagSession"] if services <= TAGGING else [])}
     return set(as_list(statement.get("Action"))) <= allowed
 
 
 def policy_accepted(accepted: Iterable[Accepted], subject: Subject) -> Iterator[str]:
-    """A resource's policy lets in services for this account, the account's own on its keys, and who was accepted."""
-    # An endpoint's policy only narrows what is allowed elsewhere.
+    """Resource policies may admit services for this account, the account itself on its keys, and accepted grants."""
+    # An endpoint's policy only narrows rights that others grant.
     if subject.type == "AWS::EC2::VPCEndpoint":
         return
     known = frozenset[Grant]().union(
@@ -76,7 +76,7 @@ def policy_accepted(accepted: Iterable[Accepted], subject: Subject) -> Iterator[
 
 
 def everyone_isnt_acceptable(subject: Subject) -> Iterator[str]:
-    """What nobody can accept: everyone, or a federation, let in by a policy."""
+    """Not even an acceptance lets a policy admit everyone or a federation."""
     if subject.type == "AWS::EC2::VPCEndpoint":
         return
     for _, statement in statements(subject):
@@ -86,7 +86,7 @@ def everyone_isnt_acceptable(subject: Subject) -> Iterator[str]:
 
 
 def functions_called_by(subject: Subject) -> Iterator[str]:
-    """Functions are called by services, for a resource of this account."""
+    """Only services may call functions, for a resource of this account."""
     if subject.type != "AWS::Lambda::Permission":
         return
     principal = written(subject.get("Principal"))
@@ -98,14 +98,14 @@ def functions_called_by(subject: Subject) -> Iterator[str]:
 
 
 def other_accounts(subject: Subject) -> Iterator[str]:
-    """Nothing names another account, but AWS's own."""
+    """Only AWS's own accounts may be named besides this one."""
     for account in sorted(set(_ACCOUNT.findall(_flat(subject.properties)))):
         if account != subject.facts.account and account not in AWS_ACCOUNTS:
             yield f"names the account {account}, which isn't this environment's"
 
 
 def code_of_ours(subject: Subject) -> Iterator[str]:
-    """Functions run what was synthesized with the templates, and AWS's rotation of secrets."""
+    """Functions may run only code synthesized with the templates, and AWS's application that rotates secrets."""
     assets = f"-assets-{subject.facts.account}-{subject.facts.region}"
     if subject.type == "AWS::Serverless::Application" and not ROTATION.search(_application(subject)):
         yield "isn't AWS's application for rotating PostgreSQL's secrets"
@@ -113,13 +113,13 @@ def code_of_ours(subject: Subject) -> Iterator[str]:
         if subject.target(layer) is None:
             yield f"runs a layer that isn't of this app: {written(layer)}"
     key = {"AWS::Lambda::Function": "Code", "AWS::Lambda::LayerVersion": "Content"}.get(subject.type)
-    # CDK's provider of a singleton may be in the template itself.
+    # The code of CDK's singleton provider may be inside the template.
     if key and not subject.get(f"{key}.ZipFile") and not plain_text(subject.get(f"{key}.S3Bucket")).endswith(assets):
         yield f"its code comes from {written(subject.get(key))}, not from CDK's bucket of this account"
 
 
 def _application(subject: Subject) -> str:
-    """The application that a template nests; CDK names it by partition in a mapping."""
+    """Return the application that a template nests; CDK names it by partition in a mapping."""
     match subject.get("Location.ApplicationId"):
         case {"Fn::FindInMap": [name, {"Ref": "AWS::Partition"}, key]}:
             return str(subject.app.templates[subject.stack]["Mappings"][name]["aws"][key])
@@ -146,13 +146,13 @@ def _is_ours(subject: Subject, arn: Any) -> bool:
 
 
 def _is_the_accounts_own(subject: Subject, grant: Grant) -> bool:
-    """AWS's default for keys: the account decides by its roles' policies, which are judged themselves."""
+    """AWS's default key policy: the account delegates to its roles' policies, which are checked themselves."""
     root = f":iam::{subject.facts.account}:root"
     return subject.type == "AWS::KMS::Key" and grant.principal.startswith("AWS:arn:") and grant.principal.endswith(root)
 
 
 def _flat(value: Any) -> str:
-    """All of a value in one text, functions that join written out, so that an ARN made of parts is seen."""
+    """Return a value as one text, with Fn::Join written out, so that assembled ARNs are seen."""
     parts = [json.dumps(value)]
 
     def joined(inner: Any) -> None:

@@ -1,1 +1,1 @@
-"""Lambda functions: custom resources and what runs by a schedule."""
+"""Lambda functions: custom resources' handlers and scheduled functions."""

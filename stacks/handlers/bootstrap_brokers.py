@@ -1,4 +1,4 @@
-"""Custom resource: where the clients of an MSK cluster reach it with IAM, which CloudFormation doesn't tell.
+"""Custom resource: the addresses at which IAM clients reach an MSK cluster, which CloudFormation doesn't return.
 
 Request: `clusterArn`. Attribute: `BootstrapBrokers`. "This list may not include all the brokers in the cluster" (MSK
 developer guide, "Get the bootstrap brokers"): two answers for one cluster may differ, so a stack asks once.
@@ -15,7 +15,7 @@ from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceEr
 if TYPE_CHECKING:
     from mypy_boto3_kafka import KafkaClient
 
-# In every other state the cluster works, or will again by itself.
+# In every other state the cluster works, or will recover.
 _LOST = ("DELETING", "FAILED")
 
 
@@ -29,7 +29,7 @@ def start(event: Event) -> dict[str, Any]:
 
 
 def settle(event: Event) -> Progress:
-    """Look the addresses up. They come in any order, and a changed order would look like a changed cluster: sort."""
+    """Look up the addresses, sorted: they come in any order, and a changed order would look like a changed cluster."""
     arn = _cluster_arn(event)
     addresses = client().get_bootstrap_brokers(ClusterArn=arn).get("BootstrapBrokerStringSaslIam", "")
     if addresses:

@@ -1,7 +1,7 @@
-"""Custom resource: a connector of MSK Connect. Its name is its identity: slot, offsets, consumer group, bookkeeping.
+"""Custom resource: an MSK Connect connector. Its name is its identity: slot, offsets, consumer group, bookkeeping.
 
-Request: CreateConnector's own, in the API's names. What UpdateConnector takes is changed in place; for anything else
-the connector is stopped and made anew under its name. Attributes: `Name`, `Arn`, `Version`.
+Request: CreateConnector's own, in the API's names. What UpdateConnector supports is changed in place; any other change
+deletes the connector and creates it again under its name. Attributes: `Name`, `Arn`, `Version`.
 """
 
 from typing import Any
@@ -45,7 +45,7 @@ class Connector(MskResource):
 
     @classmethod
     def deleted_by(cls, event: Event) -> "Connector":
-        """By the name in the request, whatever else is in it: a cancelled creation's id is CloudFormation's own."""
+        """Find it by name, even in an otherwise invalid request: a cancelled creation's id is CloudFormation's own."""
         try:
             wanted = framework.request(event, required={"connectorName": str}, optional={})
         except ResourceError:
@@ -60,7 +60,7 @@ class Connector(MskResource):
         )
 
     def adopt(self, found: Found) -> Waiting | None:
-        """Take a connector over as it is: one that had to change couldn't be given back as it was."""
+        """Take over a connector that needs no change: a changed one couldn't be handed back in its old state."""
         state, former = self.state(found.shown), found.tags[OWNER]
         if state not in (*_SETTLED, "FAILED"):
             return Waiting(f"{self.what}, which is {former}'s, is {state}")
@@ -99,21 +99,21 @@ class Connector(MskResource):
     def _final_tags(self, found: Found) -> dict[str, str]:
         kept = {tag: found.tags[tag] for tag in (CREATED_BY, FORMER_OWNER) if tag in found.tags}
         if self.event["RequestType"] == "Update":
-            # The construct that had it is long deleted: CloudFormation does that before the next deployment.
+            # The construct that owned it is long deleted: CloudFormation does that before the next deployment.
             kept.pop(FORMER_OWNER, None)
         return (
             framework.tags_of(self.event, self.wanted) | kept | {ASKED: asked(self.wanted), SHOWN: shown(found.shown)}
         )
 
     def _change(self, found: Found, changed: list[str], operations: Operations) -> Progress:
-        """Ask for the next operation. Raises ResourceError when one is complete and it still isn't as wanted."""
+        """Request the next operation. Raises ResourceError if it is complete and the connector still differs."""
         arn, version = self.arn(found.shown), found.shown["currentVersion"]
         operation, request = update(changed, self.wanted)
         if operation in operations.complete:
             differs = described(changed, found.shown, self.wanted)
             raise ResourceError(f"{self.name} was read back with another {differs} than asked for")
-        # Between the two operations of one change the connector may be what nobody wants, so only the last one is
-        # judged by its health; and MSK Connect changes a paused connector only without looking at it.
+        # Between the two operations of one change the connector may be in a state that no request wants, so judge its
+        # health only after the last one; and MSK Connect changes a paused connector only without a health check.
         in_between = operation == "UPDATE_WORKER_SETTING" and "connectorConfiguration" in changed
         if in_between or self.state(found.shown) == "PAUSED":
             request["skipHealthValidation"] = True
@@ -122,14 +122,14 @@ class Connector(MskResource):
                 answer = resource.client().update_connector(connectorArn=arn, currentVersion=version, **request)
                 begun(answer["connectorOperationArn"])
         except resource.client().exceptions.BadRequestException:
-            # Somebody else was quicker when the version is another one by now; otherwise the request is wrong.
+            # A changed version or state means that someone else was quicker; otherwise the request is wrong.
             again = self.described(arn)
             if again and all(again[key] == found.shown[key] for key in ("currentVersion", "connectorState")):
                 raise
         return Waiting(f"{operation} of {self.name} is under way")
 
     def _reason(self, description: Any, what: str) -> str:
-        """What failed, what MSK Connect says of it, and what the workers logged last."""
+        """State what failed, MSK Connect's explanation, and what the workers logged last."""
         said = hidden(f"{description.get('code', 'no code')}: {description.get('message', 'no reason given')}")
         return f"{what}: {said}; {log.last_lines(self.wanted)}"
 

@@ -1,10 +1,9 @@
-"""Custom resource: a plugin of MSK Connect, made of pinned releases. Changed content is a new one, under a new name.
+"""Custom resource: an MSK Connect plugin, built from pinned releases. Changed content creates one with a new name.
 
-Request: `name`, `bucket` and `prefix` (where its zip is kept), `releases` (each `url`, `file`, `size`, `sha256`),
-`resources` (files for the class path, text by name), `description`, `tags`. Attributes: `Name`, `Arn`, `Revision`,
-`Key`.
+Request: `name`, `bucket` and `prefix` (of its zip), `releases` (each `url`, `file`, `size`, `sha256`), `resources`
+(files for the class path, text by name), `description`, `tags`. Attributes: `Name`, `Arn`, `Revision`, `Key`.
 
-Its name holds a hash of what is asked for, so it is known without a download: one that is there needs none.
+The name holds a hash of the request, so it is known without a download: an existing plugin needs none.
 """
 
 import json
@@ -25,7 +24,7 @@ from stacks.handlers.transient import retry_reason
 
 RELEASE_KEYS = {"url", "file", "size", "sha256"}
 RESOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*")
-# How long a deletion waits for a connector that isn't going away or changing by itself.
+# How long a deletion waits for connectors that aren't being deleted or changed.
 IN_USE_SECONDS = 600
 _REQUIRED = {"name": str, "bucket": str, "prefix": str, "releases": list}
 _OPTIONAL = {"resources": dict, "description": str, "tags": dict}
@@ -51,10 +50,10 @@ class Plugin(MskResource):
 
     @classmethod
     def deleted_by(cls, event: Event) -> "Plugin | None":
-        """By its request: after a creation that was cancelled the id is one of CloudFormation's."""
+        """Find it by its request: after a cancelled creation the id is CloudFormation's own."""
         try:
             wanted = framework.request(event, required=_REQUIRED, optional=_OPTIONAL)
-            # After an update of this code, the same releases may have another name by now.
+            # A newer version of this code may name the same releases differently.
             known = re.fullmatch(re.escape(wanted["name"]) + r"-[0-9a-f]{16}", event["PhysicalResourceId"])
             return cls(event, wanted, event["PhysicalResourceId"] if known else _name(wanted))
         except (ResourceError, KeyError, TypeError):
@@ -66,7 +65,7 @@ class Plugin(MskResource):
         return Archive(bucket=self.wanted["bucket"], key=key, owner=framework.owner(self.event))
 
     def make(self) -> Progress:
-        """Make the zip unless it is there, then the plugin. A plugin that MSK Connect refuses leaves no zip."""
+        """Upload the zip unless it exists, then create the plugin. A plugin that MSK Connect refuses leaves no zip."""
         if waiting := self.still_unseen():
             return waiting
         archive = self.archive
@@ -105,20 +104,20 @@ class Plugin(MskResource):
         return Done(data=data)
 
     def delete(self, found: Found) -> Waiting:
-        """Delete the plugin when no connector uses it; `clear_up` has its zip."""
+        """Delete the plugin when no connector uses it; `clear_up` deletes its zip."""
         return self._in_use(self.arn(found.shown)) or super().delete(found)
 
     def clear_up(self) -> None:
         self.archive.delete(self.event)
 
     def _failed(self, found: Found) -> Progress:
-        """Remove what MSK Connect couldn't make, and leave nothing of it. Raises ResourceError, if it was ours."""
+        """Remove completely what MSK Connect couldn't create. Raises ResourceError if this request created it."""
         reason = found.shown.get("stateDescription", {})
         waiting = super().delete(found)
         if journal.own(self.event).facts.get(journal.ARN) != self.arn(found.shown):
-            # Of an earlier attempt: this one tries again.
+            # From an earlier attempt: retry.
             return waiting
-        # CloudFormation may not know the new name when an update fails, so nobody else would remove it.
+        # After a failed update, CloudFormation may not know the new name, so nothing else would remove it.
         self.archive.delete(self.event)
         raise ResourceError(
             f"MSK Connect couldn't make {self.what}: {reason.get('code', 'CREATE_FAILED')}: "
@@ -126,9 +125,9 @@ class Plugin(MskResource):
         )
 
     def _leftover(self) -> "Plugin | None":
-        """What an update that was cancelled made, when this request rolls it back: CloudFormation doesn't know it.
+        """Return what a cancelled update created, if this request rolls it back: CloudFormation doesn't know it.
 
-        It doesn't replace anything then: what it is asked for is what CloudFormation knows.
+        A rollback replaces nothing: its request is for what CloudFormation knows.
         """
         before = framework.old_request(self.event, required=_REQUIRED, optional=_OPTIONAL)
         if before is None or self.event["KnownAs"] != self.name or _name(before) == self.name:
@@ -136,7 +135,7 @@ class Plugin(MskResource):
         return Plugin(self.event, before, _name(before))
 
     def _in_use(self, arn: str) -> Waiting | None:
-        """Wait for connectors that use it. Raises ResourceError when one stays that isn't going away by itself."""
+        """Wait for connectors that use it. Raises ResourceError if none is being deleted or changed for too long."""
         users: dict[str, str] = {}
         for page in resource.client().get_paginator("list_connectors").paginate():
             for connector in page.get("connectors", []):

@@ -1,8 +1,8 @@
-"""Restarts failed tasks of connectors, by a schedule: MSK Connect doesn't, and an outage of S3 fails the sink's task.
+"""Restarts connectors' failed tasks on a schedule: MSK Connect doesn't, and an S3 outage fails the sink's task.
 
-`CONNECTORS` in the environment names them, separated by commas. Pauses grow from PAUSE to LONGEST_PAUSE; how often a
-connector was restarted is read from its own list of operations, so nothing is kept here. A connector that isn't RUNNING
-can't be restarted: its alarm says so. Source: MSK developer guide, "Restart a connector" (Kafka Connect 3.7 and later).
+`CONNECTORS` in the environment names them, separated by commas. Pauses grow from PAUSE to LONGEST_PAUSE; the number of
+restarts comes from the connector's list of operations, so nothing is stored here. A connector that isn't RUNNING can't
+be restarted: its alarm reports it. Source: MSK developer guide, "Restart a connector" (Kafka Connect 3.7 and later).
 """
 
 import functools
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 NAMESPACE, FAILED_TASKS, DIMENSION = "AWS/KafkaConnect", "ErroredTaskCount", "ConnectorName"
 RESTART = "RESTART_CONNECTOR"
 PAUSE, LONGEST_PAUSE = timedelta(minutes=5), timedelta(hours=1)
-# A connector that ran for so long begins with the shortest pause again.
+# After running this long, a connector starts with the shortest pause again.
 REMEMBERED = timedelta(hours=6)
-# Figures come once a minute, some minutes late.
+# Metrics come once a minute, some minutes late.
 LOOK_BACK = timedelta(minutes=10)
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
@@ -39,12 +39,12 @@ def metrics() -> "CloudWatchClient":
 
 
 def handler(_event: Mapping[str, Any], _context: object) -> dict[str, str]:
-    """Look after each connector; returns what was done by its name."""
+    """Check each connector; return what was done, by name."""
     return each_connector(_look_after)
 
 
 def each_connector(look_after: Callable[[str], str], *errors: type[Exception]) -> dict[str, str]:
-    """Look after each; returns what was done by its name. Raises the last error after all had their turn."""
+    """Call `look_after` for each; return what was done, by name. Raises the last error after the last connector."""
     done: dict[str, str] = {}
     failure: Exception | None = None
     passing: tuple[type[Exception], ...] = (*CALL_ERRORS, *errors)
@@ -60,18 +60,18 @@ def each_connector(look_after: Callable[[str], str], *errors: type[Exception]) -
 
 
 def pause_after(restarts: Iterable[datetime], now: datetime) -> timedelta:
-    """Return how long a connector is left alone after the last of these restarts: twice as long after each of them."""
+    """Return the pause after the last of these restarts: each restart doubles it."""
     count = sum(now - at < REMEMBERED for at in restarts)
     return min(LONGEST_PAUSE, PAUSE * (1 << max(count - 1, 0)))
 
 
 def seconds_left(restarts: Collection[datetime], now: datetime) -> float:
-    """Return how long a connector is to be left alone from now on."""
+    """Return how much of the pause is left."""
     return (max(restarts) + pause_after(restarts, now) - now).total_seconds() if restarts else 0.0
 
 
 def figures_by_minute(name: str, namespace: str, metric: str, stat: str, *, since: timedelta, now: datetime) -> Any:
-    """Return CloudWatch's figures of a connector by the minute, the newest first: `Values` and their `Timestamps`."""
+    """Return a connector's CloudWatch metric by minute, newest first: `Values` and their `Timestamps`."""
     shown = {"Namespace": namespace, "MetricName": metric, "Dimensions": [{"Name": DIMENSION, "Value": name}]}
     query: Any = {"Id": "figures", "MetricStat": {"Metric": shown, "Period": 60, "Stat": stat}}
     answer = metrics().get_metric_data(
@@ -96,7 +96,7 @@ def _look_after(name: str) -> str:
     try:
         resource.client().restart_connector(connectorArn=arn, onlyFailedTasks=True)
     except resource.client().exceptions.BadRequestException as error:
-        # Something else has begun meanwhile, such as an update, which starts the tasks as well.
+        # Another operation has begun, such as an update, which also starts the tasks.
         return f"failed tasks, not restarted: {error}"
     return f"failed tasks restarted, {len(restarts) + 1} times by now"
 
@@ -108,7 +108,7 @@ def _find(name: str) -> "ConnectorSummaryTypeDef | None":
 
 
 def _failed_tasks(name: str, now: datetime) -> bool:
-    """Tell whether the newest figure counts failed tasks; without one there is nothing to go by."""
+    """Tell whether the newest value counts failed tasks; False if there is no value."""
     values = figures_by_minute(name, NAMESPACE, FAILED_TASKS, "Maximum", since=LOOK_BACK, now=now).get("Values", [])
     return bool(values) and values[0] > 0
 

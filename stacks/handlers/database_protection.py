@@ -1,9 +1,9 @@
-"""Custom resource: a database cluster's protection from deletion, switched on when all else of its stack is there.
+"""Custom resource: a database cluster's deletion protection, switched on after the rest of its stack exists.
 
-As a property of the cluster it would be on from the first moment: CloudFormation then can't roll back a first
+As a property of the cluster it would apply from the first moment: CloudFormation then can't roll back a first
 deployment that fails later ("Cannot delete protected Cluster", DeleteHandler of AWS's own AWS::RDS::DBCluster), and the
-cluster that stays blocks every further attempt by its name. Request: `clusterIdentifier`. Deleting leaves the
-protection as it is: the cluster outlives the stack.
+remaining cluster's name blocks each further attempt. Request: `clusterIdentifier`. A deletion leaves the protection on:
+the cluster outlives the stack.
 """
 
 import functools
@@ -33,7 +33,7 @@ def start(event: Event) -> dict[str, Any]:
 
 
 def settle(event: Event) -> Progress:
-    """Switch it on, and look whether it is."""
+    """Switch it on, and check that it is."""
     identifier = _identifier(event)
     try:
         [found] = client().describe_db_clusters(DBClusterIdentifier=identifier)["DBClusters"]
@@ -51,7 +51,7 @@ def settle(event: Event) -> Progress:
 
 
 def remove(_event: Event) -> Progress:
-    """Nothing: whoever deletes the cluster switches it off by hand."""
+    """Do nothing: to delete the cluster, switch it off by hand."""
     return Done()
 
 

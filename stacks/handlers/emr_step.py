@@ -1,20 +1,20 @@
-"""Custom resource: streaming jobs that run as steps of an EMR cluster: one that keeps all tables, or one for each.
+"""Custom resource: streaming jobs that run as steps of an EMR cluster: one step for all tables, or one per table.
 
-Request: `clusterId`; `name` and `arguments` of a step, and in `further` those of others; `stopBucket`, `stopPrefix`.
-All steps are one resource, so that tables can go from one step to another: what is no longer wanted has ended before
-anything is added, in a deployment and in its rollback.
+Request: `clusterId`; `name` and `arguments` of a step, and the same of others in `further`; `stopBucket`, `stopPrefix`.
+All steps are one resource, so that tables can move between steps: steps that are no longer wanted end before any is
+added, in a deployment and in its rollback.
 
-A running step can't be changed, and a continuous one never ends. So a changed command stops the step that runs, waits
-until it is gone (two jobs must never write one table), adds a new one and waits until that has run for a while.
+A running step can't be changed, and a continuous one never ends. So a changed command stops the running step, waits
+until it has ended (two jobs must never write one table), adds a new one and waits until that has run for a while.
 
-A step is told to stop by an object, `s3://<stopBucket>/<stopPrefix><step's name>`, that its job looks for between two
-commits. Only a job that doesn't look gets CancelSteps: an interrupt at first, in the end a kill, which it survives
-without loss (docs/decisions/0054-emr-step.md).
+An object, `s3://<stopBucket>/<stopPrefix><step's name>`, stops a step: its job checks for it between two commits. Only
+a job that ignores it gets CancelSteps: first an interrupt, finally a kill, which loses nothing
+(docs/decisions/0054-emr-step.md).
 
-The step's name says what it is and what it runs: `<name>-<hash of the command>-<hash of the CloudFormation request>`.
-So a delivery that comes twice, or a request whose answer was lost, finds the step of the first. Whose turn it is stands
-in the journal (journal.py): a request that CloudFormation has cancelled doesn't act any more. For which resources of a
-template the job runs is in objects (emr_steps.Owners): a renamed construct's job goes on when the old one is deleted.
+The step's name identifies it and its command: `<name>-<hash of the command>-<hash of the CloudFormation request>`. So a
+repeated delivery, or a request whose answer was lost, finds the first one's step. The journal (journal.py) records
+which request may act: one that CloudFormation has cancelled no longer does. Objects record for which resources of a
+template the job runs (emr_steps.Owners): a renamed construct's job continues when the old one is deleted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ from stacks.handlers.framework import (
     request,
 )
 
-# A wrong option or path ends the job within its first minute: a step that has run for this long has begun to work.
+# A wrong option or path ends the job within its first minute: a step that has run this long has begun to work.
 SETTLED_SECONDS = 120
 BUSY = "a call by an earlier request to finish"
 _REQUIRED = {"clusterId": str, "name": str, "arguments": list, "stopBucket": str, "stopPrefix": str}
@@ -43,12 +43,12 @@ _OPTIONAL = {"further": list}
 
 
 def start(event: Event) -> dict[str, Any]:
-    """Check the request. The id stays what it was: another one would have CloudFormation delete the old steps."""
+    """Check the request. Keep the id: CloudFormation would delete the old steps if it changed."""
     return {"PhysicalResourceId": event.get("PhysicalResourceId") or _read(event)["name"]}
 
 
 def settle(event: Event) -> Progress:
-    """Stop what runs and isn't wanted, then add what is wanted and doesn't run, then wait until all have settled."""
+    """Stop unwanted steps, then add the missing ones, then wait until all have settled."""
     wanted = _read(event)
     if journal.busy(event):
         return Waiting(BUSY)
@@ -67,7 +67,7 @@ def settle(event: Event) -> Progress:
 
 @dataclass(frozen=True)
 class _Found:
-    """A job's steps: those that run, or ran, what is wanted, and the active ones that don't."""
+    """A job's steps: `mine` are this request's and those with the wanted command, `others` the other active ones."""
 
     steps: Steps
     mine: list[dict[str, Any]]
@@ -81,10 +81,9 @@ class _Found:
         return cls(steps, mine, others)
 
     def settled(self) -> Progress:
-        """Say how far the wanted step is."""
         running = [step for step in self.mine if step["Status"]["State"] in ACTIVE]
         if len(running) > 1:
-            # Added twice after all. They share their stop file; the table's own claim lets one of them go on.
+            # Added twice after all. They share their stop file; the table's own claim lets only one continue.
             return Waiting(
                 f"the end of all but one of {', '.join(step['Id'] for step in running)}: the table takes one job"
             )
@@ -92,11 +91,11 @@ class _Found:
 
 
 def remove(event: Event) -> Progress:
-    """Stop every step of these names, unless the job is another resource's by now; a cluster that is gone has none."""
+    """Stop every step of these names, unless another resource now owns the job; a deleted cluster has none."""
     try:
         wanted = _read(event)
     except ResourceError:
-        # A request that was refused has made nothing.
+        # A refused request has created nothing.
         return Done()
     if journal.busy(event):
         return Waiting(BUSY)
@@ -115,7 +114,7 @@ def _removed(event: Event, job: Mapping[str, Any]) -> Waiting | None:
 
 
 def _inherited(event: Event, heir: Mapping[str, Any]) -> Waiting | None:
-    """See that the job runs as the resource that stays wants it: a rename that is rolled back may have changed it."""
+    """Make sure that the job runs as the remaining resource wants: a rolled-back rename may have changed it."""
     steps = Steps(heir)
     before = steps.active()
     if not steps.cluster_is_there() or any(steps.runs_this(step) for step in before):
@@ -137,7 +136,7 @@ def _read(event: Event) -> dict[str, Any]:
 
 
 def _jobs(wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a request of its own for each step. Raises ResourceError."""
+    """Return a separate request for each step. Raises ResourceError."""
     place = {key: value for key, value in wanted.items() if key != "further"}
     try:
         jobs = [
@@ -158,7 +157,7 @@ def _together(waiting: Iterable[Waiting | None]) -> Waiting | None:
 
 
 def _stopped(steps: Steps, active: list[dict[str, Any]]) -> Waiting | None:
-    """Tell steps to stop; None when there are none left."""
+    """Stop steps; None if none is left."""
     if not active:
         return None
     steps.stop(active)
@@ -166,7 +165,7 @@ def _stopped(steps: Steps, active: list[dict[str, Any]]) -> Waiting | None:
 
 
 def _elsewhere_stopped(event: Event, jobs: Sequence[Mapping[str, Any]]) -> Waiting | None:
-    """The same for the steps of the request before: on a cluster that is being replaced, or by other names."""
+    """Stop the previous request's steps: on a cluster that is being replaced, or under other names."""
     old = old_request(event, required=_REQUIRED, optional=_OPTIONAL)
     if old is None:
         return None
@@ -182,7 +181,7 @@ def _elsewhere_stopped(event: Event, jobs: Sequence[Mapping[str, Any]]) -> Waiti
 
 
 def _settled(step: Mapping[str, Any]) -> Progress:
-    """Say how far the wanted step is. Raises ResourceError with the reason when it has ended."""
+    """Report the wanted step's progress. Raises ResourceError with the reason if it has ended."""
     status, label = step["Status"], f"step {step['Id']} ({step['Name']})"
     if status["State"] == "RUNNING":
         started = status["Timeline"].get("StartDateTime")

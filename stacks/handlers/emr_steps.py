@@ -1,4 +1,4 @@
-"""The steps of one streaming job on an EMR cluster: found by their names, added, told to stop; and who wants them."""
+"""The steps of one streaming job on an EMR cluster: finds, adds and stops them, and records their owners."""
 
 import functools
 import json
@@ -16,22 +16,22 @@ from stacks.handlers.framework import CLIENT_CONFIG, HASH_DIGITS, sha256_of
 from stacks.handlers.transient import error_code
 
 ACTIVE = frozenset({"PENDING", "CANCEL_PENDING", "RUNNING"})
-# The stop file's age at which a job that hasn't ended is interrupted, and killed. A commit takes seconds.
+# A job that hasn't ended is interrupted, then killed, once its stop file is this old. A commit takes seconds.
 INTERRUPT_SECONDS = 600
 KILL_SECONDS = 900
-# AddJobFlowSteps isn't idempotent: repeated by botocore after a lost answer it would add a second job. Our own
-# repetition, a poll later, looks for the step first.
+# AddJobFlowSteps isn't idempotent: if botocore repeated it after a lost answer, it would add a second job. Our own
+# retry, one poll later, looks for the step first.
 ONCE = CLIENT_CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
 
 
 @functools.cache
 def client(service: str, config: Config = CLIENT_CONFIG) -> Any:
-    """A boto3 client, made once: the function stays warm between two calls."""
+    """A boto3 client, created once: the function stays warm between two calls."""
     return boto3.client(service, config=config)  # type: ignore[call-overload]
 
 
 class Steps:
-    """The steps of one table's job on one cluster, as `wanted` (the request) names them."""
+    """The steps of one table's job on one cluster; `wanted` (the request) names them."""
 
     def __init__(self, wanted: Mapping[str, Any]) -> None:
         self._wanted = wanted
@@ -42,7 +42,7 @@ class Steps:
         self.content = sha256_of(json.dumps(wanted["arguments"]))[:12]
 
     def all(self) -> list[dict[str, Any]]:
-        """Return them, newest first; none when the cluster is gone, with or without a trace."""
+        """Return them, newest first; none if the cluster is gone, with or without a trace."""
         if not self.cluster_is_there():
             return []
         pages = self._emr.get_paginator("list_steps").paginate(ClusterId=self._cluster)
@@ -61,13 +61,13 @@ class Steps:
         return [step for step in self.all() if step["Status"]["State"] in ACTIVE]
 
     def runs_this(self, step: Mapping[str, Any]) -> bool:
-        """Tell whether a step runs, or will run, what is wanted and hasn't been told to stop."""
+        """Tell whether a step runs, or will run, the wanted command and hasn't been asked to stop."""
         found = self._pattern.fullmatch(step["Name"])
         same = found is not None and found["content"] == self.content
         return same and step["Status"]["State"] in ACTIVE and self._told_to_stop(step) is None
 
     def own_name(self, request_id: str) -> str:
-        """Name the step that this request adds, and no other one."""
+        """Return the name of the step that this request adds, unique to it."""
         return f"{self._wanted['name']}-{self.content}-{sha256_of(request_id)[:8]}"
 
     def add(self, name: str) -> str:
@@ -79,7 +79,7 @@ class Steps:
             Steps=[
                 {
                     "Name": name,
-                    # Another table's job on the same cluster goes on.
+                    # Another table's job on the same cluster continues.
                     "ActionOnFailure": "CONTINUE",
                     "HadoopJarStep": {"Jar": "command-runner.jar", "Args": arguments},
                 }
@@ -88,13 +88,13 @@ class Steps:
         return str(added["StepIds"][0])
 
     def stop(self, steps: Iterable[Mapping[str, Any]]) -> None:
-        """Tell active steps to stop; those that have been told before and go on are cancelled."""
+        """Ask active steps to stop; cancel those that were asked before and still run."""
         for step in steps:
             told_at = self._told_to_stop(step)
             if told_at is None:
                 self._s3.put_object(Bucket=self._wanted["stopBucket"], Key=self._stop_key(step["Name"]))
             age = 0 if told_at is None else framework.now() - told_at
-            # A step that hasn't started has no job that would look.
+            # A step that hasn't started has no job to check the stop file.
             if age >= INTERRUPT_SECONDS or step["Status"]["State"] == "PENDING":
                 self._emr.cancel_steps(
                     ClusterId=self._cluster,
@@ -103,7 +103,7 @@ class Steps:
                 )
 
     def _told_to_stop(self, step: Mapping[str, Any]) -> float | None:
-        """Return when, in seconds since 1970; None when it wasn't."""
+        """Return when the step was asked to stop, in seconds since 1970; None if it wasn't."""
         key = self._stop_key(step["Name"])
         listed = self._s3.list_objects_v2(Bucket=self._wanted["stopBucket"], Prefix=key).get("Contents", [])
         return next((found["LastModified"].timestamp() for found in listed if found["Key"] == key), None)
@@ -113,10 +113,10 @@ class Steps:
 
 
 class Owners:
-    """For which resources of a template a table's job runs, as `wanted` (a request) names it: EMR can't tag a step.
+    """The resources of a template for which a table's job runs; `wanted` (a request) names it. EMR can't tag a step.
 
-    Below the stop prefix `owners/<name>/` holds an object per custom resource that wants the job, with its request. S3
-    shows each write to the next read (its user guide, "Amazon S3 data consistency model").
+    `owners/<name>/`, below the stop prefix, holds an object per custom resource that wants the job, with its request.
+    S3 shows each write to the next read (its user guide, "Amazon S3 data consistency model").
     """
 
     def __init__(self, wanted: Mapping[str, Any]) -> None:
@@ -125,7 +125,7 @@ class Owners:
         self._prefix = f"{wanted['stopPrefix']}owners/{wanted['name']}/"
 
     def enter(self, owner: str, wanted: Mapping[str, Any]) -> None:
-        """Say that `owner` wants this job, and how."""
+        """Record that `owner` wants this job, and its request."""
         body = json.dumps(wanted, sort_keys=True).encode()
         self._s3.put_object(Bucket=self._bucket, Key=self._key(owner), Body=body)
 
@@ -134,7 +134,7 @@ class Owners:
         return self._key(owner) in self._keys()
 
     def other_owner_request(self, owner: str) -> dict[str, Any] | None:
-        """The request of another owner: of a construct that was renamed, the one that stays."""
+        """Return another owner's request: of a renamed construct, the one that stays."""
         key = next((key for key in self._keys() if key != self._key(owner)), None)
         if key is None:
             return None
@@ -142,7 +142,7 @@ class Owners:
         return request
 
     def leave(self, owner: str) -> None:
-        """`owner` doesn't want it any more."""
+        """Record that `owner` no longer wants the job."""
         self._s3.delete_object(Bucket=self._bucket, Key=self._key(owner))
 
     def _key(self, owner: str) -> str:

@@ -1,15 +1,14 @@
-"""What the custom resources' handlers share: how CDK's provider framework calls them, how long, and what is said.
+"""Shared by the custom resources' handlers: their life cycle in CDK's provider framework, time limits, error texts.
 
-A handler is three functions. `start` checks the request, names the resource and touches nothing; `settle` looks at what
-there is and takes the next step towards what is wanted, as often as it is called; `remove` does the same towards
-nothing. A delivery that comes twice, a throttled call or a step that was half done need no care of their own: the next
-call sees it.
+A handler is three functions. `start` checks the request, names the resource and changes nothing; `settle` checks the
+current state and takes the next step towards the wanted one, each time it is called; `remove` does the same for a
+deletion. Repeated deliveries, throttled calls and half-done steps need no special care: the next call sees them.
 
-Why `start` may not make anything: when the first call of a creation fails, or its Lambda dies, CDK's framework answers
-with the id `AWSCDK::CustomResourceProviderFramework::CREATE_FAILED` and then swallows the Delete of that id
-(`safeHandler` in aws-cdk-lib's custom-resources/lib/provider-framework/runtime/cfn-response.js). What had been made
-would stay. A Delete after a cancelled creation does come, but with an id of CloudFormation's own: `remove` has to find
-the resource by its request.
+Why `start` may not create anything: when the first call of a creation fails, or its Lambda dies, CDK's framework
+answers with the id `AWSCDK::CustomResourceProviderFramework::CREATE_FAILED` and then swallows the Delete of that id
+(`safeHandler` in aws-cdk-lib's custom-resources/lib/provider-framework/runtime/cfn-response.js). Anything created would
+stay. A Delete after a cancelled creation does come, but with an id of CloudFormation's own: `remove` has to find the
+resource by its request.
 """
 
 import contextlib
@@ -32,18 +31,18 @@ from stacks.handlers.transient import CALL_ERRORS, error_code, retry_reason
 Event = Mapping[str, Any]
 Result = TypeVar("Result")
 
-# CloudFormation waits 3,600 s and CDK's framework then says only "timed out".
+# CloudFormation waits 3,600 s, and CDK's framework then reports only "timed out".
 DEADLINE_SECONDS = 3_300
-# CloudFormation takes an answer of 4,096 bytes of JSON, and the framework adds ids and a stack trace of its own; a
-# longer one would be refused, and the reason with it.
+# CloudFormation accepts 4,096 bytes of JSON, to which the framework adds ids and a stack trace; a longer answer would
+# be refused, and the reason lost with it.
 REASON_BYTES = 2_800
 HASH_DIGITS = 16
-# How long the first call, which nobody repeats, waits for AWS. The functions may run for five minutes.
+# How long the first call, which no one repeats, waits for AWS. The functions may run for five minutes.
 PATIENCE_SECONDS = 200
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 20.0
 # Short timeouts: longer waits happen between polls. botocore's standard mode pauses with jitter.
 CLIENT_CONFIG = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard", "total_max_attempts": 3})
-# No call takes longer than this, its repetitions included: three times 25 s, and two pauses of at most 20 s.
+# Upper limit for a call with its retries: three times 25 s, and two pauses of at most 20 s.
 CALL_SECONDS = 120
 
 _log = logging.getLogger(__name__)
@@ -51,19 +50,19 @@ _log.setLevel(logging.INFO)
 
 
 class ResourceError(RuntimeError):
-    """Why a resource can't be made, changed or removed: the reason that CloudFormation shows."""
+    """Why a resource can't be created, changed or removed; CloudFormation shows this reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """There is nothing left to do; `data` are the resource's attributes."""
+    """Nothing is left to do; `data` are the resource's attributes."""
 
     data: Mapping[str, str | int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """Look again later. `reason` is what is waited for, and what a timeout is reported with."""
+    """Check again later. `reason` states what is awaited; a timeout reports it."""
 
     reason: str
 
@@ -75,11 +74,11 @@ Progress = Done | Waiting
 class Handler:
     """A custom resource's life cycle, behind CDK's `custom_resources.Provider`.
 
-    `start` returns `PhysicalResourceId` and whatever `settle` needs from it; it is called for Create and Update.
-    `settle` gets the event with that merged into it, and as `KnownAs` the id by which CloudFormation knows the
-    resource until it is settled; `remove` gets the Delete event. `claim` makes a request the one
-    that works on its resource and returns its place in the order of requests; `check` raises ResourceError for one
-    that isn't any more (stacks/handlers/journal.py).
+    `start` returns `PhysicalResourceId` and the values that `settle` needs; it is called for Create and Update.
+    `settle` gets the event with these merged in, and in `KnownAs` the id by which CloudFormation knows the resource
+    until it is settled; `remove` gets the Delete event. `claim` records that a request now works on its resource and
+    returns its place in the order of requests; `check` raises ResourceError if a later request has taken over
+    (stacks/handlers/journal.py).
     """
 
     start: Callable[[Event], dict[str, Any]]
@@ -89,7 +88,7 @@ class Handler:
     check: Callable[[Event], None] | None = None
 
     def on_event(self, event: Event, _context: object) -> dict[str, Any]:
-        """Answer the framework's first call. Raises ResourceError with the reason of a refusal."""
+        """Answer the framework's first call. Raises ResourceError with the reason if the request is refused."""
         _say(event, "received")
         known = event.get("PhysicalResourceId")
         result: dict[str, Any] = {"PhysicalResourceId": known, "KnownAs": known, "Started": int(now())}
@@ -101,7 +100,7 @@ class Handler:
         return result
 
     def is_complete(self, event: Event, _context: object) -> dict[str, Any]:
-        """Take the next step, and say whether it was the last. Raises ResourceError when there is no way on."""
+        """Take the next step; report whether it was the last. Raises ResourceError if the request can't succeed."""
         step = self.remove if event["RequestType"] == "Delete" else self.settle
         with _reasons():
             progress = _defer_transient_errors(self._checked(step), event)
@@ -131,10 +130,10 @@ def sleep(seconds: float) -> None:
 
 
 def request(event: Event, *, required: Mapping[str, type], optional: Mapping[str, type]) -> dict[str, Any]:
-    """Read the request, which comes as one JSON string because CloudFormation turns numbers into strings.
+    """Read the request, which is one JSON string because CloudFormation turns numbers into strings.
 
-    A key that isn't known is refused in what is to be made. In what is to be removed it doesn't count: a newer version
-    of this code may have made that. Raises ResourceError naming the key that is missing, unknown or of another type.
+    Unknown keys are refused, except in a deletion: a newer version of this code may have created the resource. Raises
+    ResourceError with the missing, unknown or mistyped key.
     """
     wanted = as_object(event)
     if missing := sorted(required.keys() - wanted.keys()):
@@ -151,7 +150,7 @@ def request(event: Event, *, required: Mapping[str, type], optional: Mapping[str
 
 
 def old_request(event: Event, *, required: Mapping[str, type], optional: Mapping[str, type]) -> dict[str, Any] | None:
-    """Read the request before this one; None when there is none, or none that this version of the code can read."""
+    """Read the previous request; None if there is none, or this version of the code can't read it."""
     if "OldResourceProperties" not in event:
         return None
     before = {"RequestType": "Delete", "ResourceProperties": event["OldResourceProperties"]}
@@ -162,7 +161,7 @@ def old_request(event: Event, *, required: Mapping[str, type], optional: Mapping
 
 
 def as_object(event: Event) -> dict[str, Any]:
-    """Return the request as it came. Raises ResourceError for one that isn't an object."""
+    """Return the request unchecked. Raises ResourceError if it isn't an object."""
     try:
         wanted = json.loads(event["ResourceProperties"]["Request"])
     except (KeyError, TypeError, ValueError):
@@ -173,22 +172,22 @@ def as_object(event: Event) -> dict[str, Any]:
 
 
 def stack_name(event: Event) -> str:
-    """The stack's name. Its UUID, which follows, is another one for every attempt at a stack of this name."""
+    """The stack's name, without the UUID after it, which differs for each attempt at a stack of this name."""
     return str(event["StackId"].partition(":stack/")[2].partition("/")[0])
 
 
 def owner(event: Event) -> str:
-    """Whose a resource is: stack name and logical id. A stack that is made again owns what its last attempt left."""
+    """Stack name and logical id of a resource's owner. A recreated stack owns what its last attempt left."""
     return f"{stack_name(event)}/{event['LogicalResourceId']}"
 
 
 def tags_of(event: Event, wanted: Mapping[str, Any]) -> dict[str, str]:
-    """The tags that a resource carries: the requested ones and its owner's."""
+    """Return a resource's tags: the requested ones and its owner's."""
     return {**wanted.get("tags", {}), OWNER: owner(event)}
 
 
 def check_owner(event: Event, name: str, tags: Mapping[str, str]) -> None:
-    """Raise ResourceError when something of this name isn't ours: it may be a user's, so it is left alone."""
+    """Raise ResourceError if the resource of this name isn't ours: it may be a user's, so leave it alone."""
     if tags.get(OWNER) != owner(event):
         raise ResourceError(
             f"{name} is there already and isn't this resource's ({OWNER}={tags.get(OWNER, 'none')}): "
@@ -197,7 +196,7 @@ def check_owner(event: Event, name: str, tags: Mapping[str, str]) -> None:
 
 
 def named_by_content(name: str, sha256: str) -> str:
-    """The name of something that can't be changed, only replaced: other content, other name."""
+    """Name something that can only be replaced, not changed: new content gets a new name."""
     return f"{name}-{sha256[:HASH_DIGITS]}"
 
 
@@ -206,7 +205,7 @@ def sha256_of(text: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """Keep what fits into CloudFormation's answer: the beginning, which says what, and the end, which says why."""
+    """Cut a text to fit CloudFormation's answer; keep its beginning, which says what, and its end, which says why."""
     kept, short = len(text), text
     while len(json.dumps(short, ensure_ascii=False).encode()) > REASON_BYTES:
         kept = kept * 9 // 10
@@ -215,7 +214,7 @@ def shortened(text: str) -> str:
 
 
 def _defer_transient_errors(step: Callable[[Event], Progress], event: Event) -> Progress:
-    """Take a step; one that failed for a moment's reasons is taken again at the next call."""
+    """Take a step; after a transient error, wait for the next call to repeat it."""
     try:
         return step(event)
     except CALL_ERRORS as error:
@@ -225,7 +224,7 @@ def _defer_transient_errors(step: Callable[[Event], Progress], event: Event) -> 
 
 
 def _claimed(claim: Callable[[Event], str], event: Event) -> str:
-    """The request's place in the order of requests. When it can't be recorded now, `check` does it."""
+    """Return the request's place in the order of requests. If S3 can't record it now, `check` will."""
     order = f"{int(now() * 1_000):013d}-{event['RequestId']}"
     try:
         return _retry_now(lambda: claim({**event, "Order": order}))
@@ -236,7 +235,7 @@ def _claimed(claim: Callable[[Event], str], event: Event) -> str:
 
 
 def _retry_now(step: Callable[[], Result]) -> Result:
-    """Take a step that nobody would call again: while AWS is busy, again after pauses that grow and differ."""
+    """Take a step that no later call repeats: retry while AWS is busy, after growing random pauses."""
     ends_at, pause = now() + PATIENCE_SECONDS, FIRST_PAUSE_SECONDS
     while True:
         try:
@@ -250,7 +249,7 @@ def _retry_now(step: Callable[[], Result]) -> Result:
 
 @contextlib.contextmanager
 def _reasons() -> Iterator[None]:
-    """Make errors of AWS and our own reasons that fit."""
+    """Turn AWS errors and our own into reasons short enough for CloudFormation."""
     try:
         yield
     except ResourceError as error:
@@ -266,6 +265,6 @@ def _reasons() -> Iterator[None]:
 
 
 def _say(event: Event, what: str) -> None:
-    # Identifiers only: properties and answers stay out of the log.
+    # Log identifiers only, no properties or answers.
     kind, logical = event["RequestType"], event["LogicalResourceId"]
     _log.info("%s %s %s %s", kind, logical, event.get("PhysicalResourceId", "-"), what)

@@ -1,17 +1,17 @@
-"""Which request of CloudFormation works on a resource, and what it has begun: a small object in S3 for each request.
+"""Which CloudFormation request works on a resource, and what it has begun: a small S3 object per request.
 
-CloudFormation gives a request up when another resource fails, and sends the next one: a Delete, or the Update that
-rolls back. CDK's waiter knows nothing of that and goes on asking the old request's handler for up to an hour. And a
-call of AWS may be under way, or its answer lost, when the next request looks at what there is.
+CloudFormation cancels a request when another resource fails, and sends the next one: a Delete, or the Update that
+rolls back. CDK's waiter doesn't know that, and polls the old request's handler for up to an hour. And an AWS call may
+be in flight, or its answer lost, when the next request checks the resource.
 
-So each request writes down, before it acts, that it acts, then makes sure that no later one has come, and afterwards
-what became of it. Whoever comes later has written its own entry before it looks: either it sees what the other has
-begun, or the other sees it and doesn't begin. That holds because S3 is consistent: "Amazon S3 provides strong
+So each request records, before it acts, that it acts; then checks that no later one has come; and afterwards records
+the outcome. A later request writes its own entry before it reads: either it sees what the earlier one has begun, or the
+earlier one sees the new entry and doesn't begin. This holds because S3 is consistent: "Amazon S3 provides strong
 read-after-write consistency for PUT and DELETE requests of objects", LIST included (S3 user guide, "Amazon S3 data
 consistency model").
 
 `JOURNAL` in the environment is `<bucket>/<prefix>`. Keys are `<prefix><stack>/<logical id>/<order>.json`; the order is
-when the request came, in milliseconds, and its id. What it says is worth nothing after an hour: the bucket expires it.
+the request's arrival time in milliseconds, and its id. Entries are useless after an hour: the bucket expires them.
 """
 
 import contextlib
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 VARIABLE = "JOURNAL"
-# No request lives for longer: CDK's waiter ends after 58 minutes.
+# No request lives longer: CDK's waiter ends after 58 minutes.
 REMEMBERED_SECONDS = 2 * 3_600
-# MSK Connect's lists may not show yet what was made so long ago. AWS doesn't say; a guess on the safe side.
+# MSK Connect's lists may not show resources newer than this. AWS gives no figure; a guess on the safe side.
 LAG_SECONDS = 300
 ARN = "arn"
 _MAKING = "making_at"
@@ -45,20 +45,20 @@ _SERVER_ERROR = 500
 
 
 class SupersededError(ResourceError):
-    """Another request works on the resource by now. CloudFormation no longer waits for this one."""
+    """Another request now works on the resource. CloudFormation no longer waits for this one."""
 
 
 class Store(Protocol):
-    """Where entries are kept; what is written is what is read and listed from then on."""
+    """Storage for entries; each write is visible to later reads and lists."""
 
     def keys(self, prefix: str) -> list[str]:
-        """The keys that begin like this."""
+        """The keys with this prefix."""
 
     def read(self, key: str) -> str | None:
-        """What was written; None when it is gone."""
+        """The text written; None if it is gone."""
 
     def write(self, key: str, text: str) -> None:
-        """Write or write over."""
+        """Write, or overwrite."""
 
 
 @functools.cache
@@ -74,7 +74,7 @@ class S3Store:
     prefix: str
 
     def keys(self, prefix: str) -> list[str]:
-        """The keys that begin like this; none in a bucket that is gone with what it was for."""
+        """The keys with this prefix; none if the bucket has been deleted with its stack."""
         try:
             pages = list(
                 s3().get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.prefix + prefix)
@@ -84,7 +84,6 @@ class S3Store:
         return [entry["Key"].removeprefix(self.prefix) for page in pages for entry in page.get("Contents", [])]
 
     def read(self, key: str) -> str | None:
-        """What was written; None when it is gone."""
         try:
             return s3().get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].read().decode()
         except ClientError as error:
@@ -93,13 +92,13 @@ class S3Store:
             return None
 
     def write(self, key: str, text: str) -> None:
-        """Write or write over; a bucket that is gone takes nothing, and nothing is left to be kept apart by it."""
+        """Write, or overwrite; do nothing if the bucket has been deleted: then nothing is left to protect."""
         with contextlib.suppress(s3().exceptions.NoSuchBucket):
             s3().put_object(Bucket=self.bucket, Key=self.prefix + key, Body=text.encode())
 
 
 def store() -> Store:
-    """The store that the environment names. Raises ResourceError when it names none."""
+    """Return the store that the environment names. Raises ResourceError if it names none."""
     bucket, _, prefix = os.environ.get(VARIABLE, "").partition("/")
     if not bucket:
         raise ResourceError(f"the handler's environment has no {VARIABLE}: <bucket>/<prefix>")
@@ -108,7 +107,7 @@ def store() -> Store:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What one request has written down: `facts` are its own words for what it has done."""
+    """What one request has recorded; `facts` are defined by its handler."""
 
     order: str
     facts: dict[str, Any] = field(default_factory=dict)
@@ -120,7 +119,7 @@ class Entry:
 
 
 def claim(event: Event) -> str:
-    """Write down that this request has come; returns its order: of the first delivery, when it comes twice."""
+    """Record that this request has come; return its order, for a repeated delivery that of the first one."""
     keys, request = _keys(event), event["RequestId"]
     for order in keys:
         if order.endswith(request):
@@ -130,7 +129,7 @@ def claim(event: Event) -> str:
 
 
 def check(event: Event) -> None:
-    """Raise SupersededError when a later request has come."""
+    """Raise SupersededError if a later request has come."""
     orders = _keys(event)
     if event["Order"] not in orders:
         # S3 was out of reach when it came, or has expired it.
@@ -142,29 +141,29 @@ def check(event: Event) -> None:
 
 
 def earlier(event: Event) -> list[Entry]:
-    """What the requests before this one have written down, the latest first."""
+    """Return the earlier requests' entries, latest first."""
     oldest = f"{int((framework.now() - REMEMBERED_SECONDS) * 1_000):013d}"
     orders = [order for order in _keys(event) if oldest < order < event["Order"]]
     return [Entry(order=order, facts=_facts(event, order)) for order in sorted(orders, reverse=True)]
 
 
 def own(event: Event) -> Entry:
-    """What this request has written down."""
-    # S3 says 403 of a missing object to those who may list a part of the bucket only: read what is listed.
+    """Return this request's entry."""
+    # For a missing object, S3 answers 403 to callers who may list only part of the bucket: read only listed ones.
     return Entry(order=event["Order"], facts=_facts(event, event["Order"]) if event["Order"] in _keys(event) else {})
 
 
 def busy(event: Event) -> bool:
-    """Whether a request before this one may still be in a call that changes something."""
+    """Whether an earlier request may still be in a call that changes something."""
     return any(entry.acting for entry in earlier(event))
 
 
 @contextlib.contextmanager
 def acting(event: Event, *, seconds: float = framework.CALL_SECONDS, **facts: Any) -> Iterator[dict[str, Any]]:
-    """Around a call that changes something: yields what this request has written down, to be completed.
+    """Wrap a call that changes something; yields this request's facts, to be completed.
 
-    `facts` are written before the call, the rest after it. A call whose answer got lost stays marked for the `seconds`
-    that it may take. Raises SupersededError, and the call isn't made, when a later request has come.
+    `facts` are written before the call, the rest after it. A call whose answer is lost stays marked for the `seconds`
+    that it may take. Raises SupersededError before the call if a later request has come.
     """
     known = own(event).facts | facts
     _write(event, known | {_ACTING: framework.now() + seconds})
@@ -172,7 +171,7 @@ def acting(event: Event, *, seconds: float = framework.CALL_SECONDS, **facts: An
     try:
         yield known
     except ClientError as error:
-        # The service has refused it, so it isn't under way; after an error of its own it may be.
+        # The service has refused it, so it isn't in flight; after a server error it may be.
         if _refused(error):
             _write(event, known)
         raise
@@ -180,9 +179,9 @@ def acting(event: Event, *, seconds: float = framework.CALL_SECONDS, **facts: An
 
 
 def make(event: Event, create: Callable[[], str]) -> None:
-    """Make something by a call that returns its ARN, and write that down: no list has to show it.
+    """Create something by a call that returns its ARN, and record the ARN, so that no list has to show it.
 
-    While the call's answer is unknown, `outcome_unknown` is true of this request and for those that follow it.
+    While the call's answer is unknown, `outcome_unknown` is true for this request and later ones.
     """
     before = own(event).facts.get(_MAKING)
     with acting(event, **{_MAKING: framework.now()}) as facts:
@@ -200,13 +199,13 @@ def arns(event: Event) -> list[str]:
 
 
 def outcome_unknown(event: Event) -> bool:
-    """Whether something may have been made that neither an answer nor a list has shown yet."""
+    """Whether something may have been created that neither an answer nor a list has shown yet."""
     since = framework.now() - LAG_SECONDS
     return any((entry.facts.get(_MAKING) or 0) > since for entry in (own(event), *earlier(event)))
 
 
 def just_made(event: Event) -> bool:
-    """Whether this request has made its resource so lately that it may not be shown by its ARN yet."""
+    """Whether this request created its resource so recently that describing its ARN may not find it yet."""
     facts = own(event).facts
     return ARN in facts and framework.now() < facts.get(_MADE, 0) + LAG_SECONDS
 

@@ -1,11 +1,11 @@
-"""Custom resource: a connector on workers of ours on EKS. Its name is its identity, as on MSK Connect (connector.py).
+"""Custom resource: a connector on our own EKS workers. Its name is its identity, as on MSK Connect (connector.py).
 
 Request: `cluster` (`name`, `endpoint`, `authority`), `connectorName`, `objects` (its workers', the ServiceAccount
-first, as stacks/connectors/manifests.py makes them), and `connectorConfiguration`. Attribute: `Name`.
+first, as stacks/connectors/manifests.py builds them), and `connectorConfiguration`. Attribute: `Name`.
 
-The workers are brought up to date first, then the connector gets its configuration, and it is there when its tasks run
-and its workers are ready. A task that fails, or a worker that doesn't start, fails the deployment with the reason.
-Deleting takes the connector away, and then its workers; slot, offsets and topics stay, as they do on MSK Connect.
+The workers are updated first, then the connector gets its configuration; it is complete when its tasks run and its
+workers are ready. A task that fails, or a worker that doesn't start, fails the deployment with the reason. A deletion
+removes the connector, then its workers; slot, offsets and topics stay, as on MSK Connect.
 """
 
 from collections.abc import Mapping
@@ -25,18 +25,18 @@ from stacks.handlers.msk_connect.changes import kept_name
 from stacks.handlers.redaction import hidden
 
 _REQUEST = {"cluster": dict, "connectorName": str, "objects": list, "connectorConfiguration": dict}
-# Tasks that have failed are started again so often before they count: rights that IAM still spreads, a slot that the
-# worker before holds for some seconds.
+# Restarts before failed tasks fail the deployment: IAM may still be propagating rights, and the previous worker holds
+# the slot for some seconds.
 RESTARTS = 3
-# For how long tasks run before they count: most of what is wrong shows in their first seconds.
+# How long tasks must run: most faults show in their first seconds.
 STEADY_SECONDS = 30
-# How long a deletion tries to reach workers that can't be reached.
+# How long a deletion tries to reach unreachable workers.
 FAREWELL_SECONDS = 300
 _APPLIED, _RESTARTED, _RUNNING_SINCE = "applied", "restarted", "running_since"
 _NOT_FOUND = 404
-# Somebody has stopped it on purpose: its tasks say nothing, as on MSK Connect.
+# Someone has stopped it on purpose: its tasks' states don't count, as on MSK Connect.
 _AT_REST = ("PAUSED", "STOPPED")
-# An annotation: the server whose log positions a source's offsets are.
+# Annotation: the server whose log positions a source's offsets are.
 SERVER = "cdc-lake-server"
 
 
@@ -45,7 +45,7 @@ def start(event: Event) -> dict[str, Any]:
 
 
 class Connector(Resource):
-    """A connector and its workers. Whose they are stand in annotations of each of its objects."""
+    """A connector and its workers. Annotations of each of its objects name the owner."""
 
     def __init__(self, event: Event, wanted: Mapping[str, Any]) -> None:
         super().__init__(event, wanted, wanted["connectorName"])
@@ -78,9 +78,9 @@ class Connector(Resource):
             return refused(self.event, error)
 
     def look(self) -> Found | None:
-        """Look at the first object, which is there as long as any, and at the workers."""
+        """Get the first object, which exists as long as any, and the workers."""
         holder, workers = self._api.get(self._objects[0]), self._api.get(self._deployment) or {}
-        # A deletion goes on with workers that go already: it also deletes the connector.
+        # A deletion continues with workers that are already going: it also deletes the connector.
         going = self.event["RequestType"] != "Delete" and "deletionTimestamp" in workers.get("metadata", {})
         if holder is None:
             return Found(shown=workers, tags={}, going=True) if going else None
@@ -90,7 +90,7 @@ class Connector(Resource):
         return self.next_step(Found(shown={}, tags={}))
 
     def adopt(self, found: Found) -> None:
-        """Its objects are about to be applied, and say so then."""
+        """Only change the tags found: the objects are about to be applied with them."""
         found.tags.update(self.adopted_tags(found))
 
     def give_to(self, owner: str, found: Found) -> None:  # noqa: ARG002  each object is asked for
@@ -129,7 +129,7 @@ class Connector(Resource):
                 if error.status != _NOT_FOUND:
                     raise
             except UnreachableError:
-                # Its configuration stays in its topic: workers of this name would go on with it.
+                # Its configuration stays in its topic: new workers of this name would run it.
                 if not late:
                     raise
             journal.record(self.event, **{_APPLIED: True})
@@ -144,7 +144,7 @@ class Connector(Resource):
         return next(each for each in self._objects if each["kind"] == "Deployment")
 
     def _apply(self, found: Found) -> None:
-        """Bring the objects up to date, once in a request, and say whose they are."""
+        """Update the objects, once per request, and record their owner."""
         server = self.wanted["connectorConfiguration"].get("database.hostname")
         annotations = {OWNER: framework.owner(self.event)} | ({SERVER: server} if server else {})
         if self.event["RequestType"] == "Create" and FORMER_OWNER in found.tags:
@@ -157,9 +157,9 @@ class Connector(Resource):
             facts[_APPLIED] = True
 
     def _check_offsets(self, server: str | None, there: Mapping[str, Any]) -> None:
-        """Raise ResourceError for another topic of offsets while the source is the same: it would begin again.
+        """Raise ResourceError if the offset topic changes but the source doesn't: the connector would start over.
 
-        Compared with the workers that are there, which a rollback may have to bring back.
+        Compares with the existing workers, which a rollback may have to restore.
         """
         if not there or server is None:
             return
@@ -171,7 +171,7 @@ class Connector(Resource):
             )
 
     def _configuration(self) -> Mapping[str, str] | None:
-        """The connector's configuration as it is, None without a connector."""
+        """Return the connector's current configuration; None without a connector."""
         try:
             found: dict[str, str] = self._rest("GET", "/config")
         except KubernetesError as error:
@@ -181,7 +181,7 @@ class Connector(Resource):
         return found
 
     def _tasks(self) -> Waiting | None:
-        """What there is to wait for until all tasks run. Raises ResourceError when one keeps failing."""
+        """Return what to wait for until all tasks run. Raises ResourceError if one keeps failing."""
         try:
             status = self._rest("GET", "/status")
         except KubernetesError as error:
@@ -231,7 +231,7 @@ def _request(event: Event) -> dict[str, Any]:
 
 
 def _offset_topic(deployment: Mapping[str, Any]) -> str | None:
-    """The topic that a Deployment's workers keep offsets in."""
+    """Return the offset topic of a Deployment's workers."""
     variables = deployment["spec"]["template"]["spec"]["containers"][0]["env"]
     return next((entry.get("value") for entry in variables if entry["name"] == OFFSETS), None)
 

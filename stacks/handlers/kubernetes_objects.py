@@ -1,7 +1,7 @@
-"""Custom resource: objects on an EKS cluster that nothing else waits for: a namespace, who may do what in it.
+"""Custom resource: objects on an EKS cluster that need no waiting: a namespace and its access rules.
 
-Request: `cluster` (`name`, `endpoint`, `authority`) and `objects`, in the order in which they are made. No attributes.
-What an update no longer names is deleted; a deletion takes all of them away, the last ones first.
+Request: `cluster` (`name`, `endpoint`, `authority`) and `objects`, in the order of creation. No attributes. An update
+deletes objects that it no longer names; a deletion deletes all of them, the last ones first.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from stacks.handlers import framework, journal
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 
 _REQUEST = {"cluster": dict, "objects": list}
-# EKS spreads a new access entry, and until then it knows nobody of that name.
+# EKS propagates a new access entry; until then the cluster doesn't know the role.
 SPREADS_SECONDS = 300
 _UNKNOWN, _FORBIDDEN = 401, 403
 
@@ -22,7 +22,7 @@ def start(event: Event) -> dict[str, Any]:
 
 
 def settle(event: Event) -> Progress:
-    """Apply all of them; an API that isn't there yet is waited for."""
+    """Apply all of them; wait if the API isn't reachable yet."""
     wanted = _request(event)
     api = Kubernetes(Cluster.of_request(wanted["cluster"]))
     try:
@@ -36,7 +36,7 @@ def settle(event: Event) -> Progress:
 
 
 def remove(event: Event) -> Progress:
-    """Delete all of them; a request that can't be read has made nothing."""
+    """Delete all of them; an unreadable request has created none."""
     try:
         wanted = _request(event)
     except ResourceError:
@@ -50,7 +50,7 @@ def remove(event: Event) -> Progress:
 
 
 def refused(event: Event, error: Exception) -> Waiting:
-    """What to wait for after an error of the API. Raises ResourceError for one that doesn't pass."""
+    """Return what to wait for after an API error. Raises ResourceError if it isn't transient."""
     spreads = framework.now() < event["Started"] + SPREADS_SECONDS
     unknown = isinstance(error, KubernetesError) and error.status in (_UNKNOWN, _FORBIDDEN)
     if isinstance(error, UnreachableError) or (unknown and spreads):
@@ -59,7 +59,7 @@ def refused(event: Event, error: Exception) -> Waiting:
 
 
 def no_longer(event: Event, objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The objects that the request before this one had, and this one doesn't."""
+    """Return the previous request's objects that this one lacks."""
     before = framework.old_request(event, required={"objects": list}, optional={})
     there = {identity(each) for each in objects}
     return [each for each in (before or {}).get("objects", []) if identity(each) not in there]

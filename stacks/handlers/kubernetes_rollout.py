@@ -1,4 +1,4 @@
-"""How far a change of a connector's workers has come, and why it doesn't come further."""
+"""Reports the progress of a change of a connector's workers, and why it is stuck."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ from plugins.workers.kubernetes_api import Kubernetes, UnreachableError
 
 # What a container waits for and won't get without a change.
 _HOPELESS = frozenset({"CreateContainerConfigError", "ErrImageNeverPull", "ImagePullBackOff", "InvalidImageName"})
-# So often a worker may end by itself: one that starts before its topics' rights are spread does.
+# Restarts allowed per worker: one that starts before its rights on topics are propagated ends.
 _STARTS = 5
 _LOG_LINES = 20
-# By how much clocks may differ; the API tells whole seconds.
+# Allowed clock difference; the API reports whole seconds.
 _SKEW_SECONDS = 2
 _TELLING = ("ERROR", "FATAL", "Exception", "Caused by")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rollout:
-    """`all_begun`: every worker is of the newest kind; `complete`: they are ready, and no other is left.
+    """`all_begun`: every worker is of the newest version; `complete`: they are ready, and no older one is left.
 
-    `running`: some worker answers. `failure`: why it will never be complete. `state` is for people.
+    `running`: some pod runs. `failure`: why it can't complete. `state` is for people.
     """
 
     all_begun: bool
@@ -33,10 +33,10 @@ class Rollout:
 
 
 def rollout(api: Kubernetes, objects: Sequence[Mapping[str, Any]], *, since: float) -> Rollout:
-    """Look at the Deployment among the objects, and at its pods. Raises KubernetesError, UnreachableError.
+    """Check the Deployment among the objects, and its pods. Raises KubernetesError, UnreachableError.
 
-    `since`: when the change began, in seconds since 1970. What is wrong with pods from before it, which a rollback is
-    about to replace, says nothing of it.
+    `since`: when the change began, in seconds since 1970. Faults of older pods, which a rollback is about to replace,
+    don't count.
     """
     wanted = next(each for each in objects if each["kind"] == "Deployment")
     found = api.get(wanted)
@@ -61,14 +61,14 @@ def rollout(api: Kubernetes, objects: Sequence[Mapping[str, Any]], *, since: flo
 
 
 def _is_of(pod: Mapping[str, Any], since: float) -> bool:
-    """Whether a pod was made by this change, and isn't going."""
+    """Whether this change created the pod, and it isn't being deleted."""
     metadata = pod["metadata"]
     born = datetime.fromisoformat(metadata["creationTimestamp"]).timestamp()
     return "deletionTimestamp" not in metadata and born >= since - _SKEW_SECONDS
 
 
 def _waiting(pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Why pods aren't running."""
+    """Yield why pods aren't running."""
     for pod in pods:
         status = pod.get("status", {})
         for condition in status.get("conditions", []):
@@ -95,7 +95,7 @@ def _failure(api: Kubernetes, deployment: Mapping[str, Any], pods: Sequence[Mapp
 
 
 def _last_lines(api: Kubernetes, namespace: str, pod: str) -> str:
-    """What says most of a worker's log."""
+    """Return the most telling last lines of a worker's log."""
     try:
         lines = api.log(namespace, pod, lines=_LOG_LINES).splitlines()
     except UnreachableError as error:

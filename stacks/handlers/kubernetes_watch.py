@@ -1,9 +1,9 @@
-"""Looks after connectors on EKS, by a schedule: publishes how their tasks are, and restarts those that have failed.
+"""Watches connectors on EKS, on a schedule: publishes their tasks' states and restarts failed tasks.
 
-What MSK Connect does by itself, under the same names (plugins/workers/worker_health.py). In the environment:
-`CLUSTER` (JSON: `name`, `endpoint`, `authority`), `NAMESPACE` (of Kubernetes), `METRICS` (CloudWatch's namespace) and
-`CONNECTORS`, separated by commas. A connector that can't be asked has no figures, and its alarm says so. Pauses between
-restarts grow as on MSK Connect (connector_restarts.py): when there were any is read from the figures themselves.
+MSK Connect does this itself, under the same names (plugins/workers/worker_health.py). In the environment: `CLUSTER`
+(JSON: `name`, `endpoint`, `authority`), `NAMESPACE` (of Kubernetes), `METRICS` (CloudWatch's namespace) and
+`CONNECTORS`, separated by commas. A connector that doesn't answer has no metrics, and its alarm reports that. Pauses
+between restarts grow as on MSK Connect (connector_restarts.py); the metrics themselves show the earlier restarts.
 """
 
 import json
@@ -30,7 +30,7 @@ _log.setLevel(logging.INFO)
 
 
 def handler(_event: Mapping[str, Any], _context: object) -> dict[str, str]:
-    """Look after each connector; returns what was done by its name."""
+    """Check each connector; return what was done, by name."""
     api, namespace = Kubernetes(Cluster.of_request(json.loads(os.environ["CLUSTER"]))), os.environ["NAMESPACE"]
     return each_connector(lambda name: _look_after(api, namespace, name), KubernetesError, UnreachableError)
 
@@ -59,7 +59,7 @@ def _look_after(api: Kubernetes, namespace: str, name: str) -> str:
 
 
 def _rates(api: Kubernetes, namespace: str, name: str) -> dict[str, float]:
-    """Records a second, of all workers together."""
+    """Records per second, summed over all workers."""
     found: dict[str, float] = {}
     for pod in api.pods(namespace, {"app.kubernetes.io/instance": name}):
         if pod.get("status", {}).get("phase") != "Running":
@@ -67,7 +67,7 @@ def _rates(api: Kubernetes, namespace: str, name: str) -> dict[str, float]:
         try:
             figures = api.through_pod(namespace, pod["metadata"]["name"], REST_PORT, worker_health.PATH)
         except (KubernetesError, UnreachableError) as error:
-            # One that starts or stops: what counts is the connector's status.
+            # The worker is starting or stopping: the connector's status is what counts.
             _log.info("%s: %s", name, error)
             continue
         for figure, value in (figures or {}).get(name, {}).items():

@@ -1,17 +1,17 @@
-"""The life of a resource: what is done about what is found, for each kind whose requests keep a journal.
+"""The life cycle of a resource whose requests keep a journal: what each request does in each state.
 
     found             | create, update       | delete
     ----------------- | -------------------- | -------------------------------------------------------------
     a call in flight  | wait                 | wait
-    nothing           | make it              | wait while a creation may have succeeded unseen, then clear up
-    going             | wait                 | wait
+    nothing           | create it            | wait while a creation may have succeeded unseen, then clear up
+    being deleted     | wait                 | wait
     another stack's   | refuse               | done
     a sibling's       | adopt it, then next  | done
-    ours              | take the next step   | give it back to whom it came from, else delete it
+    ours              | take the next step   | hand it back to its former owner, else delete it
 
-A sibling is another construct of the same stack: this one before it was renamed. CloudFormation makes the new one and
-then deletes the old one, or deletes the new one in a rollback. So what is adopted remembers its former owner. A Delete
-of the old one makes the new one its only owner; a Delete of the new one gives it back to the old one.
+A sibling is another construct of the same stack: this one before it was renamed. CloudFormation creates the new one and
+then deletes the old one, or deletes the new one in a rollback. So an adopted resource remembers its former owner. A
+Delete of the old one makes the new one its only owner; a Delete of the new one hands it back to the old one.
 """
 
 import abc
@@ -26,7 +26,7 @@ from stacks.handlers.framework import Done, Event, Handler, Progress, Waiting
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What there is: as its service shows it, and the tags that say whose it is."""
+    """What exists: the service's description of it, and the tags that name its owner."""
 
     shown: dict[str, Any]
     tags: dict[str, str]
@@ -53,7 +53,7 @@ class Resource(abc.ABC):
 
     @abc.abstractmethod
     def adopt(self, found: Found) -> Waiting | None:
-        """Take a sibling's over, or say what to wait for. Raises ResourceError when it can't be taken over."""
+        """Take over a sibling's resource, or return what to wait for. Raises ResourceError if that isn't possible."""
 
     @abc.abstractmethod
     def next_step(self, found: Found) -> Progress: ...
@@ -63,13 +63,13 @@ class Resource(abc.ABC):
 
     @abc.abstractmethod
     def give_to(self, owner: str, found: Found) -> None:
-        """Make `owner` the only one whose it is."""
+        """Make `owner` its only owner."""
 
     def clear_up(self) -> None:  # noqa: B027  most leave nothing
-        """Remove what it leaves behind when it is gone."""
+        """Remove what it leaves behind after its deletion."""
 
     def settle(self) -> Progress:
-        """Take the next step towards what is wanted."""
+        """Take the next step towards the wanted state."""
         if journal.busy(self.event):
             return self._in_flight()
         found = self.look()
@@ -85,7 +85,7 @@ class Resource(abc.ABC):
         return self.next_step(found)
 
     def remove(self) -> Progress:
-        """Take the next step towards nothing."""
+        """Take the next step towards its deletion."""
         if journal.busy(self.event):
             return self._in_flight()
         found = self.look()
@@ -106,7 +106,7 @@ class Resource(abc.ABC):
         return Done()
 
     def adopted_tags(self, found: Found) -> dict[str, str]:
-        """The tags of a sibling's that is taken over."""
+        """Return the owner tags of an adopted resource."""
         return {OWNER: framework.owner(self.event), FORMER_OWNER: found.tags[OWNER]}
 
     def _in_flight(self) -> Waiting:
@@ -122,7 +122,7 @@ def handler(
     wanted: Callable[[Event], Resource],
     deleted: Callable[[Event], Resource | None],
 ) -> Handler:
-    """The handler of a kind. `wanted` and `deleted` read a request; None: it was refused, and has made nothing."""
+    """Build a kind's handler. `wanted` and `deleted` read a request; None: it was refused and has created nothing."""
 
     def remove(event: Event) -> Progress:
         resource = deleted(event)

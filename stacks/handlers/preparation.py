@@ -1,24 +1,25 @@
-"""Custom resource: what a pipeline needs of its database, made from inside its VPC by the loader's own code.
+"""Custom resource: prepares a pipeline's database from inside its VPC, with the loader's own code.
 
-There are four requests, each with `database` and `sqlHash`, which only has to differ when what is run in the database
-does. Those of the environment's own cluster say `clusterIdentifier`, `masterSecret` and `connectorSecret` (ARNs):
-- the outbox's: `slot`, `sampleData`, `sampleScale` and, for a cluster that was restored and has another
-  password, `setMasterPassword`. The sample is loaded, or what is there migrated in place; `Loaded` are the orders.
+There are four requests, each with `database` and `sqlHash`, which only has to differ when the code that runs in the
+database does. For the environment's own cluster they have `clusterIdentifier`, `masterSecret` and `connectorSecret`
+(ARNs):
+- the outbox's: `slot`, `sampleData`, `sampleScale` and, for a restored cluster with another password,
+  `setMasterPassword`. The sample is loaded, or existing data migrated in place; `Loaded` is the number of orders.
 - a pipeline's: its name `pipeline`, `schema` (ours there), `publication`, `slot`, `role`, and `tables`: objects with
   `schema`, `name`, `key`, `leaveOut`, `hash` and, like `sqlHash`, `schemaHash`. The role gets its password and its
-  rights, and exactly these tables are published. Nothing of their owner's is changed but a replica identity that says
-  too little.
+  rights, and exactly these tables are published. Of the owner's objects, only an insufficient replica identity is
+  changed.
 
-Those of any server say `host`, `port` (a number), `sslmode`, `certificate` (PEM, "" for none), and `ownerSecretArn`:
-the secret of whoever may prepare the database, or "". Without it nothing is changed there: the role looks whether
-everything has been done, and each thing that hasn't is said in the failure.
-- a pipeline's that the stacks didn't make: as above, with `connectorSecretArn` and `record`, a path of Systems Manager.
-- a queried one's: `pipeline`, `readerSecretArn`, `role`, `tables`, `queries` (SQL by name), and `seesWriters`: whether
-  the role is to know who is writing. The role gets SELECT on these tables and on what the queries read.
+For any server they have `host`, `port` (a number), `sslmode`, `certificate` (PEM, "" for none), and `ownerSecretArn`:
+the secret of a user who may prepare the database, or "". Without it nothing is changed there: the role checks that
+everything has been done, and the failure lists what hasn't.
+- a pipeline's on an external database: as above, with `connectorSecretArn` and `record`, a path of Systems Manager.
+- a query-based one's: `pipeline`, `readerSecretArn`, `role`, `tables`, `queries` (SQL by name), and `seesWriters`:
+  whether the role must see who is writing. The role gets SELECT on these tables and on what the queries read.
 
-Attribute of all but the last: `Generation`, another one whenever the database is prepared for a new life: offsets of
-the one before are worth nothing, since their slot is gone (preparation_record.py). Deleting drops the pipeline's slot,
-which would fill the disk, and leaves the rest.
+Attribute of all but the last: `Generation`, which changes whenever the database is prepared for a new life: earlier
+offsets are worthless, since their slot is gone (preparation_record.py). A deletion drops the pipeline's slot, which
+would fill the disk, and leaves the rest.
 """
 
 import contextlib
@@ -48,7 +49,7 @@ _CLUSTER = {"clusterIdentifier": str, "masterSecret": str, "connectorSecret": st
 _SERVER = {"host": str, "port": int, "sslmode": str, "certificate": str, "ownerSecretArn": str, "database": str}
 _TABLES = {"pipeline": str, "role": str, "tables": list}
 _CAPTURED = {**_TABLES, "schema": str, "publication": str, "slot": str}
-# By a key that no other request has.
+# By an identifying key; the first match counts.
 _REQUESTS: dict[str, dict[str, type]] = {
     "sampleData": {**_CLUSTER, "slot": str, "sampleData": bool, "sampleScale": int},
     "readerSecretArn": {**_SERVER, **_TABLES, "readerSecretArn": str, "queries": dict, "seesWriters": bool},
@@ -56,19 +57,19 @@ _REQUESTS: dict[str, dict[str, type]] = {
     "clusterIdentifier": {**_CLUSTER, **_CAPTURED},
 }
 GENERATION_DIGITS = 8
-# Of the 15 minutes that a function may run: the rest of the rows is for the next call.
+# Out of the 15 minutes that a function may run; the next call refreshes the remaining rows.
 REFRESH_S = 600.0
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
 
 def start(event: Event) -> dict[str, Any]:
-    """Name it once and for all: another name on update would make CloudFormation delete the old one, slot and all."""
+    """Choose a permanent id: if it changed in an update, CloudFormation would delete the old resource and its slot."""
     wanted = _request(event)
     wanted_tables(wanted.get("tables", ()))
     if event["RequestType"] == "Update":
         return {"PhysicalResourceId": event["PhysicalResourceId"]}
-    # A renamed resource goes on where the one before it is: slot and offsets are still that one's.
+    # A renamed resource inherits its predecessor's generation: slot and offsets are still the same.
     found = _record(wanted)
     generation = (found and found.generation) or framework.sha256_of(event["RequestId"])[:GENERATION_DIGITS]
     if _only_reads(wanted):
@@ -78,7 +79,7 @@ def start(event: Event) -> dict[str, Any]:
 
 
 def settle(event: Event) -> Progress:
-    """Do what isn't done yet, or see that nothing is left. Wait for a table in use and for a database that is away."""
+    """Do what isn't done yet, or check that nothing is left. Wait for tables in use and an unreachable database."""
     wanted = _request(event)
     try:
         if _only_reads(wanted):
@@ -96,21 +97,21 @@ def settle(event: Event) -> Progress:
     except LoadError as error:
         raise ResourceError(f"{_where(wanted)}{error}") from error
     generation = str(event["PhysicalResourceId"].rpartition("/")[2])
-    # A database that was prepared before, with nobody in charge since, may have had changes that nobody captured.
+    # If the database was prepared before but had no owner since, its changes may not have been captured.
     _enter(event, wanted, generation, found_prepared=loaded == {})
     return Done(data={"Generation": generation, **({"Loaded": 0} | loaded if loaded is not None else {})})
 
 
 def remove(event: Event) -> Progress:
-    """Drop the slot: nobody will read it, and it would go on filling the disk with write-ahead log.
+    """Drop the slot: nothing will read it, and it would fill the disk with write-ahead log.
 
-    A database that is gone has none; one that is only out of reach still has. Of two resources that share a database,
-    because one was renamed, the last one drops it.
+    A deleted database has no slot; an unreachable one still does. If two resources share a database, because one was
+    renamed, the last one drops the slot.
     """
     try:
         wanted = _request(event)
     except ResourceError:
-        # A request that was refused has made nothing.
+        # A refused request has created nothing.
         return Done()
     found, owner = _record(wanted), framework.owner(event)
     if found is None or not found.has(owner):
@@ -122,7 +123,7 @@ def remove(event: Event) -> Progress:
 
 
 def wanted_tables(entries: Iterable[Mapping[str, Any]]) -> tuple[WantedTable, ...]:
-    """Return a request's tables. Raises ResourceError. A request of an earlier release says nothing of hashes."""
+    """Return a request's tables. Raises ResourceError. Requests of earlier releases have no `hash`."""
     try:
         return tuple(
             WantedTable(
@@ -140,13 +141,13 @@ def wanted_tables(entries: Iterable[Mapping[str, Any]]) -> tuple[WantedTable, ..
 
 
 def _load(wanted: Mapping[str, Any]) -> dict[str, int]:
-    """Load the outbox, or find it loaded: migrate it and renew the password of the connector's role. {}: found it.
+    """Load the outbox, or migrate an existing one and renew the connector role's password; {} if it existed.
 
-    A newer outbox stays as it is: to fail for it would fail a rollback, which runs the older code.
+    A newer outbox stays unchanged: failing here would fail a rollback, which runs the older code.
     """
     found = _record(wanted)
     if wanted.get("setMasterPassword") and isinstance(found, Tags) and not found.encrypted:
-        # A template can't say that what it restores is encrypted.
+        # A template can't tell whether the restored origin is encrypted.
         raise ResourceError(
             f"the restored cluster {wanted['clusterIdentifier']} isn't encrypted, as what it was restored from isn't:"
             " copy the snapshot with a key, and restore the copy"
@@ -169,7 +170,7 @@ def _load(wanted: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _prepare(wanted: Mapping[str, Any]) -> None:
-    """Do what the plan for a connector still has, or see that somebody has."""
+    """Do what the plan for a connector still lists, or check that it is done."""
     objects = SourceObjects(
         publication=wanted["publication"],
         slot=wanted["slot"],
@@ -192,7 +193,7 @@ def _prepare(wanted: Mapping[str, Any]) -> None:
 def _look_at_preparation(
     wanted: Mapping[str, Any], objects: SourceObjects, connector: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """See as the connector's role that nothing is left to do. Raises LoadError that says what."""
+    """Check, as the connector's role, that nothing is left to do. Raises LoadError with what is."""
     with contextlib.closing(connect(connector)) as connection, connection.cursor() as cursor:
         found = source_preparing.plan(cursor, objects)
     lines = [*found.problems, *(f"not done: {step.purpose}" for step in found.steps)]
@@ -203,7 +204,7 @@ def _look_at_preparation(
 
 
 def _let_read(wanted: Mapping[str, Any]) -> None:
-    """Let the role read where an owner's secret is given, and see that it may, on a standby, too. Raises LoadError."""
+    """Grant reading with the owner's secret, if any, then check the rights, also on a standby. Raises LoadError."""
     objects = ReadObjects(
         role=wanted["role"],
         tables=wanted_tables(wanted["tables"]),
@@ -240,7 +241,7 @@ def _drop_slot(wanted: Mapping[str, Any]) -> Waiting | None:
 
 @contextlib.contextmanager
 def _login(wanted: Mapping[str, Any], secret: str) -> Iterator[dict[str, Any]]:
-    """Give how the user of a secret logs in; libpq takes certificates from files alone. Raises LoadError."""
+    """Yield a secret's login parameters; libpq reads certificates only from files. Raises LoadError."""
     found: dict[str, Any] = dict(of_secret(secret))
     if "clusterIdentifier" in wanted:
         yield found | {"dbname": wanted["database"]}
@@ -256,7 +257,7 @@ def _login(wanted: Mapping[str, Any], secret: str) -> Iterator[dict[str, Any]]:
 
 
 def _secret_of_owner(wanted: Mapping[str, Any]) -> str:
-    """The secret of whoever may prepare the database; empty where a DBA does."""
+    """The secret of a user who may prepare the database; empty if a DBA does."""
     return str(wanted.get("masterSecret") or wanted.get("ownerSecretArn", ""))
 
 
@@ -265,7 +266,7 @@ def _secret_of_role(wanted: Mapping[str, Any]) -> str:
 
 
 def _check_user(wanted: Mapping[str, Any], login: Mapping[str, Any], what_it_does: str) -> None:
-    """Raise ResourceError for a secret, which somebody else has made, of another user than the pipeline's role."""
+    """Raise ResourceError if an external database's secret is for another user than the pipeline's role."""
     if "host" in wanted and login["user"] != wanted["role"]:
         raise ResourceError(
             f"the secret of pipeline {wanted['pipeline']} is of the user {login['user']}, and its {what_it_does} as"
@@ -274,7 +275,7 @@ def _check_user(wanted: Mapping[str, Any], login: Mapping[str, Any], what_it_doe
 
 
 def _set_password(wanted: Mapping[str, Any]) -> None:
-    """Give the master the secret's password: a restored cluster has that of what it was restored from."""
+    """Set the master's password from the secret: a restored cluster still has its origin's."""
     rds = preparation_record.client("rds")
     try:
         rds.modify_db_cluster(
@@ -283,14 +284,14 @@ def _set_password(wanted: Mapping[str, Any]) -> None:
             ApplyImmediately=True,
         )
     except rds.exceptions.InvalidDBClusterStateFault:
-        # It is being changed; the next call tries again.
+        # The cluster is being changed; the next call tries again.
         _log.info("%s is being changed", wanted["clusterIdentifier"])
 
 
 def _wait_for_password(error: LoginError, wanted: Mapping[str, Any]) -> Waiting:
-    """Secrets Manager changes the password in the database first and in the secret some seconds later.
+    """Secrets Manager changes the password in the database first, and in the secret some seconds later.
 
-    The next call reads the secret anew. "Rotation by Lambda function" of its user guide: set_secret, test_secret, and
+    The next call reads the secret again. "Rotation by Lambda function" of its user guide: set_secret, test_secret, and
     only finish_secret makes the new one AWSCURRENT.
     """
     whose = "the master's secret" if "clusterIdentifier" in wanted else "its secret"
@@ -298,7 +299,7 @@ def _wait_for_password(error: LoginError, wanted: Mapping[str, Any]) -> Waiting:
 
 
 def _enter(event: Event, wanted: Mapping[str, Any], generation: str, *, found_prepared: bool) -> None:
-    """Enter us as a preparation of the database."""
+    """Record this resource as a preparation of the database."""
     found, owner = _record(wanted), framework.owner(event)
     if found is None:
         raise ResourceError(f"the cluster {wanted['clusterIdentifier']} is being deleted")
@@ -320,7 +321,7 @@ def _where(wanted: Mapping[str, Any]) -> str:
 
 
 def _record(wanted: Mapping[str, Any]) -> Record | None:
-    """Read who has prepared the database; None where it is gone, and of a role that only reads, which holds nothing."""
+    """Read who has prepared the database; None if it is gone, or for a role that only reads, which needs no record."""
     if _only_reads(wanted):
         return None
     if "clusterIdentifier" in wanted:

@@ -1,9 +1,9 @@
-"""Who has prepared a database, each with the generation of its slot and offsets, written down outside of it.
+"""Records who has prepared a database, each with the generation of its slot and offsets, outside that database.
 
-It can be read when the database can't: a creation that never got in has left no entry, so its deletion has nothing to
-do. It also outlives the schema, which `./lake source load --replace` creates again. Our own cluster has it in its tags,
-at most one for each custom resource (RDS takes 50 per cluster); a database that the stacks didn't make, in parameters
-of Systems Manager below a path.
+It is readable when the database isn't: a creation that never connected has left no entry, so its deletion has nothing
+to do. It also outlives the schema, which `./lake source load --replace` recreates. Our own cluster holds it in tags, at
+most one per custom resource (RDS allows 50 per cluster); for an external database it is in Systems Manager parameters
+below a path.
 """
 
 import functools
@@ -28,14 +28,14 @@ def client(service: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """The generation of each that has prepared the database, by its entry's name, which begins with `prefix`."""
+    """The generations of the resources that have prepared the database, by entry name, which begins with `prefix`."""
 
     prefix: str
     generations: Mapping[str, str]
 
     @property
     def generation(self) -> str | None:
-        """The generation that all of them share; None when nobody has prepared the database."""
+        """The generation that all of them share; None if none has prepared the database."""
         return next(iter(self.generations.values()), None)
 
     def has(self, owner: str) -> bool:
@@ -49,24 +49,24 @@ class Record:
         return self.prefix + framework.sha256_of(owner)[: framework.HASH_DIGITS]
 
     def claim(self, owner: str, generation: str, *, missed: bool) -> None:
-        """Enter `owner`; `missed` says that changes may have got lost before."""
+        """Enter `owner`; `missed`: changes may have been lost before."""
         raise NotImplementedError
 
     def release(self, owner: str) -> None:
-        """Take `owner`'s entry away; one that isn't there is no error."""
+        """Remove `owner`'s entry, if it exists."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tags(Record):
-    """Those of our own cluster. `encrypted`: whether its storage is."""
+    """Entries of our own cluster. `encrypted`: whether its storage is."""
 
     arn: str
     identifier: str
     encrypted: bool
 
     def claim(self, owner: str, generation: str, *, missed: bool) -> None:
-        # In one call, so that neither is there alone.
+        # One call, so that neither tag exists without the other.
         tags = {self.entry(owner): f"{self.identifier}/{generation}/{owner}"[:TAG_CHARACTERS]}
         if missed:
             tags[RESNAPSHOT] = time.strftime("since %Y-%m-%dT%H:%M:%SZ", time.gmtime(framework.now()))
@@ -80,7 +80,7 @@ class Tags(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters(Record):
-    """Those of a database that the stacks didn't make; nothing is missed there that its connector doesn't tell."""
+    """Entries of an external database; its connector reports lost changes itself."""
 
     def claim(self, owner: str, generation: str, *, missed: bool) -> None:  # noqa: ARG002  as above
         client("ssm").put_parameter(
@@ -92,9 +92,9 @@ class Parameters(Record):
 
 
 def tags(identifier: str, pipeline: str | None) -> Tags | None:
-    """Read a cluster's entries of a pipeline, None for the outbox's; None when the cluster is gone, or going.
+    """Read a cluster's entries of a pipeline, or of the outbox (None); None if the cluster is gone, or going.
 
-    Those that a snapshot brought from another cluster don't count.
+    Entries that a snapshot brought from another cluster don't count.
     """
     rds, prefix = client("rds"), PREPARED_BY if pipeline is None else prepared_by(pipeline)
     try:

@@ -1,8 +1,8 @@
-"""Custom resource: the pipeline's topics, made from inside the VPC before any connector is (docs/decisions/0042).
+"""Custom resource: the pipelines' topics, created from inside the VPC before any connector (docs/decisions/0042).
 
-Request: `bootstrapServers`; `topics`, each as plugins/kafka/topics.py says it; `group`, the sink's consumer group;
-`groupTopic`, what it reads, and in `groupTopics` what else. No attributes. Deleting it leaves the topics as they are:
-they hold events that nobody else may have, and whoever deletes the cluster deletes them with it.
+Request: `bootstrapServers`; `topics`, each in the form of plugins/kafka/topics.py; `group`, the sink's consumer group;
+`groupTopic`, which it reads, and more of them in `groupTopics`. No attributes. A deletion leaves the topics: they may
+hold the only copy of some events, and deleting the cluster deletes them anyway.
 """
 
 import logging
@@ -21,7 +21,7 @@ from stacks.handlers import framework, journal
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 
 _REQUEST = {"bootstrapServers": str, "topics": list, "group": str, "groupTopic": str}
-# Within one call: a topic has its leaders a second or two after it was made.
+# Within one call: a topic gets its leaders a second or two after its creation.
 TRIES = 3
 PAUSE_S = 2.0
 _log = logging.getLogger(__name__)
@@ -29,14 +29,14 @@ _log.setLevel(logging.INFO)
 
 
 def start(event: Event) -> dict[str, Any]:
-    """Name it once and for all: another name on update would make CloudFormation delete the old one."""
+    """Choose a permanent id: if it changed in an update, CloudFormation would delete the old resource."""
     wanted = _request(event)
     _planned(wanted)
     return {"PhysicalResourceId": event.get("PhysicalResourceId", f"{wanted['groupTopic']}/topics")}
 
 
 def settle(event: Event) -> Progress:
-    """Take the steps that are missing. Brokers that are away, and rights that IAM hasn't spread yet, are waited for."""
+    """Take the missing steps. Wait for brokers that are away, and for rights that IAM hasn't propagated yet."""
     wanted = _request(event)
     problems: list[str] = []
     settings = connection(wanted["bootstrapServers"]) | {"error_cb": lambda error: _keep(problems, error)}
@@ -59,24 +59,24 @@ def settle(event: Event) -> Progress:
 
 
 def remove(_event: Event) -> Progress:
-    """Leave the topics, and what they hold."""
+    """Leave the topics and their events."""
     return Done()
 
 
 def connection(bootstrap_servers: str) -> dict[str, Any]:
-    """Return librdkafka's settings for the cluster, in the region and under the role of this function."""
+    """Return librdkafka's settings for the cluster, in this function's region and under its role."""
     return {
         "bootstrap.servers": bootstrap_servers,
         "client.id": "cdc-lake-topics",
         "socket.timeout.ms": round(REQUEST_S * 1_000),
-        # Errors come by error_cb; librdkafka would write them to standard error as well.
+        # error_cb gets the errors; librdkafka would also write them to standard error.
         "log_level": 0,
         **msk_login.settings(os.environ["AWS_REGION"]),
     }
 
 
 def _keep(problems: list[str], error: KafkaError) -> None:
-    """Keep what is wrong with the connection; that no broker is left says nothing beside it."""
+    """Keep a connection error; "all brokers down" adds nothing to the others."""
     if error.code() != KafkaError._ALL_BROKERS_DOWN:
         problems.append(" ".join(error.str().split()))
 
@@ -92,7 +92,7 @@ def _planned(wanted: Mapping[str, Any]) -> list[PlannedTopic]:
         raise ResourceError(f"Request: topics: {error}") from error
 
 
-# So that the waiter of an update that was cancelled doesn't bring back its retention after the rollback.
+# The journal keeps the waiter of a cancelled update from restoring its retention after the rollback.
 _handler = Handler(start=start, settle=settle, remove=remove, claim=journal.claim, check=journal.check)
 on_event = _handler.on_event
 is_complete = _handler.is_complete

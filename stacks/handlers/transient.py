@@ -1,12 +1,12 @@
-"""What AWS's answers mean: which errors pass by themselves, so that a call is worth repeating."""
+"""Tells which AWS errors are transient, so that a retry makes sense."""
 
 from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as AWSConnectionError
 
-# What a call of AWS may raise that `retry_reason` judges.
+# Errors of AWS calls that `retry_reason` judges.
 CALL_ERRORS = (ClientError, HTTPClientError, AWSConnectionError)
-# Throttling and passing errors as botocore's standard retry mode knows them (botocore/retries/standard.py), and the
-# names that MSK Connect, EMR, S3 and Secrets Manager give an error of their own. Any answer of 429 or 5xx counts, too.
+# Throttling and transient errors of botocore's standard retry mode (botocore/retries/standard.py), and the names of
+# MSK Connect's, EMR's, S3's and Secrets Manager's own. Any 429 or 5xx answer counts, too.
 _TRANSIENT = frozenset(
     {
         "BandwidthLimitExceeded",
@@ -42,7 +42,7 @@ def error_code(error: ClientError) -> str:
 
 
 def retry_reason(error: Exception) -> str | None:
-    """What failed, when it failed for a moment's reasons (AWS is busy or can't be reached); else None."""
+    """Return what failed if the error is transient (AWS is busy or out of reach); otherwise None."""
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
         if error_code(error) in _TRANSIENT or status in _TRANSIENT_STATUS:

@@ -1,8 +1,8 @@
 """Rotates the VPN's secrets: a person's password, or the pre-shared key.
 
-Secrets Manager calls it four times for each rotation (user guide, "Lambda rotation functions"): createSecret,
-setSecret, testSecret, finishSecret. The bastion takes over what is current by itself, within minutes, so there is
-nothing to set elsewhere. Every step may come twice.
+Secrets Manager calls it four times per rotation (user guide, "Lambda rotation functions"): createSecret, setSecret,
+testSecret, finishSecret. The bastion picks up the current version within minutes, so setSecret has nothing to do. Each
+step may be repeated.
 """
 
 import functools
@@ -19,7 +19,7 @@ from stacks.handlers import framework
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
-# Letters and digits: SoftEther's command language has its own idea of the others.
+# Letters and digits: SoftEther's command language treats others specially.
 ALPHABET = string.ascii_letters + string.digits
 LENGTH = 24
 CURRENT, PENDING = "AWSCURRENT", "AWSPENDING"
@@ -33,7 +33,7 @@ def client() -> "SecretsManagerClient":
 
 
 def handler(event: Mapping[str, Any], _context: object) -> None:
-    """Do one step of a rotation. Raises ValueError for one that isn't, and what Secrets Manager raises."""
+    """Do one step of a rotation. Raises ValueError for an unknown step, and Secrets Manager's errors."""
     secret, version, step = event["SecretId"], event["ClientRequestToken"], event["Step"]
     if step in ("setSecret", "testSecret"):
         return
@@ -59,7 +59,7 @@ def _create(secret: str, version: str, *, has_value: bool) -> None:
 
 
 def _has_value(secret: str, version: str) -> bool:
-    """Tell whether a version that is pending has been written: Secrets Manager may stage it before."""
+    """Tell whether a pending version has a value: Secrets Manager may stage it before."""
     try:
         client().get_secret_value(SecretId=secret, VersionId=version, VersionStage=PENDING)
     except client().exceptions.ResourceNotFoundException:

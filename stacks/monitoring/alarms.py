@@ -1,4 +1,4 @@
-"""The alarms: one for each way in which events can stop flowing. No data is as bad as bad data: it alarms, too."""
+"""The alarms: one for each way in which events can stop flowing. Missing data alarms, too."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -25,15 +25,15 @@ from stacks.monitoring.watches import (
     limits,
 )
 
-# What rings in a pause, too: the brokers go on.
+# These also notify in a pause: the brokers keep running.
 IN_A_PAUSE = frozenset({"broker-disk"})
 
 
 @dataclass(frozen=True)
 class Watch:
-    """What an alarm looks at, and for how many periods.
+    """An alarm's metric and number of periods.
 
-    It is named after its runbook; `about` tells those apart that share one. It rings above the runbook's limit, or
+    It is named after its runbook; `about` distinguishes alarms that share one. It alarms above the runbook's limit, or
     below `least`.
     """
 
@@ -48,7 +48,7 @@ class Watch:
 
 
 class Alarms:
-    """Makes the alarms of one environment in its stack; `by_word` has them by the word that they stand for."""
+    """Creates one environment's alarms in its stack; `by_word` groups them by status word."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Alarms:
             self._alarm(watch)
 
     def _watches(self, pipelines: Sequence[WatchedPipeline]) -> Iterator[Watch]:
-        # Of what is queried the cluster keeps no slot.
+        # Query-based pipelines have no slot.
         if any(pipeline.way for pipeline in pipelines):
             yield from self._of_slots()
         for pipeline in pipelines:
@@ -164,7 +164,7 @@ class Alarms:
         )
 
     def _of_horizon(self, pipeline: WatchedPipeline) -> Watch:
-        """A transaction of a queried server that stays open, which each of the pipeline's tables tells alike."""
+        """A long-open transaction on a query-based pipeline's server; all its tables report the same, so watch one."""
         minutes = self._settings.horizon_age_minutes
         return Watch(
             "horizon-age",
@@ -189,7 +189,7 @@ class Alarms:
             evaluation_periods=watch.periods,
             datapoints_to_alarm=watch.datapoints or watch.periods,
             treat_missing_data=cloudwatch.TreatMissingData.BREACHING,
-            # What isn't there on purpose needs nobody; the alarms go on saying so on the dashboard.
+            # Nothing is wrong with a deliberate absence: no notification, but the dashboard still shows the alarms.
             actions_enabled=False if self._paused and watch.runbook not in IN_A_PAUSE else None,
         )
         alarm.add_alarm_action(self._notification)

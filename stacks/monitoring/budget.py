@@ -1,4 +1,4 @@
-"""The alarm on what a month costs: of everything that has the environment's tags, by AWS Budgets."""
+"""The alarm on monthly costs, by AWS Budgets, over everything with the environment's tags."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -9,7 +9,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-# What has happened and what is in sight, in percent of the budget.
+# Actual and forecast costs, in percent of the budget.
 NOTIFICATIONS: tuple[tuple[Literal["ACTUAL", "FORECASTED"], int], ...] = (
     ("ACTUAL", 80),
     ("ACTUAL", 100),
@@ -18,16 +18,17 @@ NOTIFICATIONS: tuple[tuple[Literal["ACTUAL", "FORECASTED"], int], ...] = (
 
 
 class Budget(Construct):
-    """A monthly budget in USD, whose notifications go to a topic; `tags` are those that all of its resources have.
+    """A monthly budget in USD that notifies a topic; `tags` are those that all of its resources have.
 
-    It has no name of ours: other notifications make another budget, before the old one is deleted.
+    It has no fixed name: changed notifications create another budget before the old one is deleted.
     """
 
     def __init__(
         self, scope: Construct, id_: str, *, monthly_usd: int, tags: Mapping[str, str], topic: sns.Topic
     ) -> None:
         super().__init__(scope, id_)
-        # With the topic's key, too: https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-sns-policy.html
+        # With the topic's key, too:
+        # https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-sns-policy.html
         topic.grant_publish(_budgets_of(Stack.of(self)))
         budget = budgets.CfnBudget(
             self,
@@ -43,12 +44,12 @@ class Budget(Construct):
                 _notification(type_, percent, topic.topic_arn) for type_, percent in NOTIFICATIONS
             ],
         )
-        # By then it may send to the topic.
+        # The policy must allow it to publish first.
         budget.node.add_dependency(topic.node.find_child("Policy"))
 
 
 def _budgets_of(stack: Stack) -> iam.ServicePrincipal:
-    """AWS Budgets, for budgets of the stack's account alone: they belong to no region."""
+    """AWS Budgets, only for budgets of the stack's account: budgets belong to no region."""
     conditions = {
         "StringEquals": {"aws:SourceAccount": stack.account},
         "ArnLike": {"aws:SourceArn": f"arn:{stack.partition}:budgets::{stack.account}:*"},

@@ -1,4 +1,4 @@
-"""The dashboard, to be read like the live page: the state in the same words, then the stages in an event's order."""
+"""The dashboard, laid out like the live page: the state in the same words, then the stages in an event's order."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ ALARMS_OF_A_WIDGET = 100
 ALARMS_OF_A_LINE = 4
 KEY_HEIGHT = 11
 GRAPH_HEIGHT = 5
-# CloudWatch user guide, "CloudWatch service quotas": widgets of a dashboard; a graph of more lines is unreadable.
+# CloudWatch user guide, "CloudWatch service quotas": widgets per dashboard; a graph with more lines is unreadable.
 MOST_WIDGETS = 500
 MOST_LINES = 100
 TABLES_OF_A_ROW = 20
@@ -54,14 +54,14 @@ TABLES_OF_A_ROW = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """From where on an alarm rings, drawn in its graph with the word that it stands for."""
+    """An alarm's limit, drawn in its graph with the alarm's status word."""
 
     runbook: str
     value: float
     below: bool = False
 
     def drawn(self) -> cloudwatch.HorizontalAnnotation:
-        """Return the line, with what is beyond it shaded."""
+        """Return the line, with the side beyond it shaded."""
         side = cloudwatch.Shading.BELOW if self.below else cloudwatch.Shading.ABOVE
         return cloudwatch.HorizontalAnnotation(
             value=self.value, label=str(WORDS[self.runbook]), fill=side, color=cloudwatch.Color.RED
@@ -70,7 +70,7 @@ class Limit:
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """What it shows of which stage, its lines, and what an alarm says of them."""
+    """A graph's title, with its stage, its lines, and its alarm's limit."""
 
     title: str
     lines: Sequence[cloudwatch.IMetric]
@@ -106,7 +106,7 @@ class Dashboard(Construct):
                 dashboard.add_widgets(*_widgets(row))
 
     def _sections(self) -> list[tuple[str, list[Row]]]:
-        """Return rows by heading; tables share rows, few as they may be, where the dashboard would be too long."""
+        """Return rows by heading; tables share rows only if the dashboard would otherwise be too long."""
         sections: list[tuple[str, list[Row]]] = []
         for alone in (True, False):
             sections = [("What all pipelines share", [self._shared()])]
@@ -116,7 +116,7 @@ class Dashboard(Construct):
         return sections
 
     def _on_their_way(self) -> list[cloudwatch.IMetric]:
-        """For each pipeline what waits in its topics, if it has any, and what its job has taken in."""
+        """For each pipeline, events waiting in its topics, if it has any, and events taken in by its job."""
         most = max(MOST_LINES // len(self._pipelines), 1)
         lines: list[cloudwatch.IMetric] = []
         for one in self._pipelines:
@@ -166,7 +166,7 @@ class Dashboard(Construct):
         )
 
     def _horizon(self, pipeline: WatchedPipeline) -> Row:
-        """Of what is queried: for how long a transaction of its server has been open, which each table tells alike."""
+        """How long a transaction of a queried server has been open; all tables report the same, so show one."""
         age = self._metrics.job(pipeline.tables[0], HORIZON_AGE_SECONDS, "Maximum")
         title = f"{SOURCE} of {pipeline.name}: oldest open transaction (s)"
         return (Graph(title=title, lines=[age], limit=self._limit("horizon-age")),)
@@ -181,7 +181,7 @@ class Dashboard(Construct):
         )
 
     def _tables(self, pipeline: WatchedPipeline, tables: Sequence[str]) -> Row:
-        """One table's figures by what they are, those of several by table."""
+        """Label one table's lines by metric, those of several by table as well."""
 
         def job(statistic: str, *names: str) -> list[cloudwatch.IMetric]:
             found = [(table, name, self._metrics.job(table, name, statistic)) for name in names for table in tables]
@@ -215,7 +215,7 @@ def _widgets(row: Row) -> list[cloudwatch.IWidget]:
 def _state_widgets(
     name: str, alarms: Mapping[Word, Sequence[cloudwatch.IAlarm]], on_their_way: Sequence[cloudwatch.IMetric]
 ) -> list[cloudwatch.IWidget]:
-    """Make the top: on the left the key, and the graph for times without an alarm; on the right the alarms by word."""
+    """Create the top: on the left the key, and the graph for times without alarms; on the right the alarms by word."""
     widgets = [widget for word in Word for widget in _alarm_widgets(word, alarms)]
     height = max(sum(int(widget.height) for widget in widgets), KEY_HEIGHT + GRAPH_HEIGHT)
     columns = (
@@ -236,7 +236,7 @@ def _heading_line(text: str) -> cloudwatch.IWidget:
 
 
 def _alarm_widgets(word: Word, alarms: Mapping[Word, Sequence[cloudwatch.IAlarm]]) -> Iterator[cloudwatch.IWidget]:
-    """Yield a word's alarms, with those that ring first; of what is starting, all that have no state yet."""
+    """Yield a word's alarms, ringing ones first; for the word "starting", all alarms without a state yet."""
     starting = word is Word.STARTING
     every = [alarm for some in alarms.values() for alarm in some] if starting else [*alarms[word]]
     if word in UNALARMED and not starting:

@@ -1,4 +1,4 @@
-"""The figures that alarms and dashboard look at, each where its service publishes it.
+"""The metrics behind alarms and dashboard, under the names that each service publishes.
 
 Sources: Aurora user guide, "Amazon CloudWatch metrics for Amazon Aurora"; MSK developer guide, "Metrics for monitoring"
 and "Monitoring MSK Connect"; S3 user guide, "Request metrics"; the job's own ones: docs/reference/streaming-job.md.
@@ -17,14 +17,14 @@ from plugins.workers import worker_health
 
 PERIOD_MINUTES = 5
 MSK_CONNECT = "AWS/KafkaConnect"
-# In seconds, or of anything: no threshold is as high.
+# In seconds, or any other unit: above every threshold.
 WORST = 1_000_000_000
 PERIOD = Duration.minutes(PERIOD_MINUTES)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Metrics:
-    """Makes the metrics of one environment from the names of its parts."""
+    """Creates one environment's metrics from the names of its parts."""
 
     database_cluster: str
     kafka_cluster: str
@@ -38,10 +38,10 @@ class Metrics:
         return self._writer("CommitThroughput", "Average")
 
     def slot_lag(self) -> cloudwatch.IMetric:
-        """Bytes of log that the slot's reader has still to confirm.
+        """Bytes of log that the slot's reader hasn't confirmed yet.
 
-        Aurora says it as the log that is kept because of the slot; OldestReplicationSlotLag, RDS's own figure, counts
-        where an engine version publishes it.
+        Aurora reports it as the log retained for the slot; OldestReplicationSlotLag, RDS's own metric, counts if an
+        engine version publishes it.
         """
         return self._expression(
             "Replication slot lag",
@@ -51,7 +51,7 @@ class Metrics:
         )
 
     def wal_disk(self) -> cloudwatch.IMetric:
-        """Bytes on disk for logical replication: the log that is kept, and what decoding has spilled."""
+        """Bytes on disk for logical replication: the retained log, and what decoding has spilled."""
         return self._expression(
             "Log and slot files",
             "wal + slots",
@@ -63,7 +63,7 @@ class Metrics:
         return self._metric(self.connectors_namespace, metric, statistic, **{worker_health.DIMENSION: name})
 
     def events_waiting(self, sink_connector: str, topic: str) -> cloudwatch.Metric:
-        """Events in a topic that its sink hasn't landed, at the least in a period."""
+        """Events in a topic that its sink hasn't landed: the minimum per period."""
         dimensions = {"Cluster Name": self.kafka_cluster, "Consumer Group": sink_group(sink_connector)}
         return self._metric("AWS/Kafka", "SumOffsetLag", "Minimum", **dimensions, Topic=topic)
 
@@ -77,7 +77,7 @@ class Metrics:
         return self._metric("AWS/S3", "PutRequests", "Sum", BucketName=self.landing_bucket, FilterId=filter_)
 
     def nothing_landed(self, sink_connector: str, topics: Sequence[str], filter_: str) -> cloudwatch.IMetric:
-        """1 while events wait in one of these topics, or nobody knows how many do, and no object has come."""
+        """1 while no object lands, but events wait in one of these topics, or their number is unknown."""
         if len(topics) == 1:
             waiting = {"waiting": self.events_waiting(sink_connector, topics[0])}
         else:
@@ -105,7 +105,7 @@ class Metrics:
         return self._metric(self.namespace, metric, statistic, **{DIMENSION: table_value(self.database, table)})
 
     def worst_job(self, tables: Sequence[str], metric: str, statistic: str) -> cloudwatch.IMetric:
-        """The highest figure of several tables' jobs; one that says nothing counts as the worst."""
+        """The highest value of several tables' jobs; a job without data counts as the worst."""
         if len(tables) == 1:
             return self.job(tables[0], metric, statistic)
         jobs = {f"table{number}": self.job(table, metric, statistic) for number, table in enumerate(tables)}
@@ -117,7 +117,7 @@ class Metrics:
         return range(1, self.brokers + 1)
 
     def _writer(self, metric: str, statistic: str = "Maximum") -> cloudwatch.Metric:
-        # By role: a failover makes another instance the writer.
+        # By role: after a failover another instance is the writer.
         return self._metric("AWS/RDS", metric, statistic, DBClusterIdentifier=self.database_cluster, Role="WRITER")
 
     def _metric(self, namespace: str, name: str, statistic: str, **dimensions: str) -> cloudwatch.Metric:
@@ -128,7 +128,7 @@ class Metrics:
     def _sum(self, label: str, metrics: Sequence[cloudwatch.Metric]) -> cloudwatch.IMetric:
         if len(metrics) == 1:
             return metrics[0].with_(label=label)
-        # Ids are unique in a graph, which may have several sums.
+        # Ids must be unique in a graph, which may have several sums.
         id_ = re.sub(r"\W+", "_", f"of_{label}".lower())
         parts = {f"{id_}_{number}": metric for number, metric in enumerate(metrics)}
         return self._expression(label, f"SUM([{', '.join(parts)}])", **parts)

@@ -1,4 +1,4 @@
-"""Who is told of what: alarms and events to one topic, each with its runbook, and one dashboard."""
+"""Notifications and dashboard: alarms and events go to one topic, each with its runbook."""
 
 from typing import Any
 
@@ -85,7 +85,7 @@ class MonitoringStack(Stack):
         add_paused_output(self, paused)
 
     def _topic(self) -> sns.Topic:
-        """Encrypted with a key of our own: CloudWatch and EventBridge may not use AWS's."""
+        """Encrypted with our own key: CloudWatch and EventBridge may not use AWS's."""
         environment = self._environment
         self._key = encryption_key(self, "TopicKey", f"Alarms of {environment.prefix}", removal(environment))
         topic = sns.Topic(self, "Alarms", master_key=self._key, enforce_ssl=True)
@@ -93,12 +93,12 @@ class MonitoringStack(Stack):
         alarms = iam.ServicePrincipal(
             "cloudwatch.amazonaws.com", conditions={"StringEquals": {"aws:SourceAccount": self.account}}
         )
-        # With the key; EventBridge gets the same from its rules' targets.
+        # Includes the key; EventBridge gets the same from its rules' targets.
         topic.grant_publish(alarms)
         return topic
 
     def _emr_events(self) -> None:
-        """What EMR says of itself comes as events. They go by names: a cluster's id changes when it is replaced."""
+        """Notify of EMR's events. They are matched by name: a replaced cluster has another id."""
         prefix = self._environment.prefix
         steps: dict[str, Any] = {"state": ["FAILED"], "name": [{"prefix": f"{prefix}-"}]}
         self._event("emr-step-failed", "EMR Step Status Change", steps)
@@ -117,7 +117,7 @@ class MonitoringStack(Stack):
         )
 
     def _started_event(self) -> None:
-        """AWS starts a cluster by itself that was stopped for seven days: RDS-EVENT-0153 says so."""
+        """AWS restarts a cluster that was stopped for seven days: RDS-EVENT-0153 reports it."""
         cluster, name = self._environment.database_cluster, self._environment.name
         text = (
             f"AWS has started the database {cluster}, as it does after seven days, though {name} is paused: "

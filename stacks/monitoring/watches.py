@@ -1,6 +1,6 @@
-"""What is watched: of each pipeline, from where on alarms ring, and the live page's word that each stands for.
+"""What is watched per pipeline: the alarms' limits, and the live page's word for each.
 
-Nothing of CDK is needed here.
+Needs no CDK.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,37 +11,37 @@ from contract.states import CATALOGUE, JOB, MEANING, STAGES, Word
 from settings.services import Monitoring
 
 MEGABYTE = 1024 * 1024
-# At this multiple of the lag that the first alarm allows, its runbook hasn't helped and the storage is what matters.
+# At this multiple of the first alarm's limit, its runbook hasn't helped, and storage is what matters.
 WAL_DISK_FACTOR = 4
-# Metric math in an alarm takes ten metrics (CloudWatch user guide, "Using metric math"; quotas), one of which says what
-# has landed. A pipeline of no more tables has an alarm for each.
+# Metric math in an alarm takes ten metrics (CloudWatch user guide, "Using metric math"; quotas); one counts the landed
+# objects. A pipeline with no more tables than this has an alarm for each.
 OF_AN_ALARM = 9
 
-# Runbook (a section of docs/aws/alarms.md, after which alarms and events are named) → its word (docs/decisions/0059).
+# Runbook (a section of docs/aws/alarms.md, which names alarms and events) → its word (docs/decisions/0059).
 WORDS: Mapping[str, Word] = MappingProxyType(
     {
-        # MSK Connect starts no connector again by itself, EMR neither cluster nor step.
+        # MSK Connect doesn't restart connectors, EMR neither clusters nor steps.
         "connector-not-running": Word.DOWN,
         "emr-cluster-terminated": Word.DOWN,
         "emr-step-failed": Word.DOWN,
-        # Something has said that it failed or what is wrong.
+        # Something has reported a failure or a fault.
         "broker-disk": Word.FAILING,
         "connector-task-failed": Word.FAILING,
         "ignored-truncate": Word.FAILING,
         "quarantined-events": Word.FAILING,
         "table-failing": Word.FAILING,
-        # It runs, as far as it says, and nothing comes of it.
+        # It claims to run, but without results.
         "nothing-landed": Word.NO_ANSWER,
-        # Changes come, but not as soon as they should.
+        # Changes come, but late.
         "commit-age": Word.LATE,
         "horizon-age": Word.LATE,
         "replication-slot-lag": Word.LATE,
         "wal-disk": Word.LATE,
     }
 )
-# What comes by mail and has no alarm.
+# Reported by mail, without an alarm.
 EVENTS = ("emr-cluster-terminated", "emr-step-failed")
-# The words that no alarm has, and how the dashboard tells them.
+# The words without alarms, and how the dashboard shows them.
 ON_THEIR_WAY = f"{Word.MOVING} / {Word.UP_TO_DATE}: events on their way"
 UNALARMED: Mapping[Word, str] = MappingProxyType(
     {
@@ -54,7 +54,7 @@ UNALARMED: Mapping[Word, str] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class WatchedWay:
-    """What events pass between the log and the landing: both connectors, the topics, the filter of what lands."""
+    """An event's path from the log to the landing bucket: both connectors, the topics, the landing filter."""
 
     source: str
     sink: str
@@ -65,10 +65,10 @@ class WatchedWay:
 
 @dataclass(frozen=True, kw_only=True)
 class WatchedPipeline:
-    """A pipeline's names: its tables in the lake, and what has it travel, None where it is queried.
+    """A pipeline's names: its tables in the lake, and its events' path, None for a query-based one.
 
-    `ignoring` are those tables whose TRUNCATEs are ignored. `suffix` tells its alarms from other pipelines'; the
-    first one's has none.
+    `ignoring` are the tables whose TRUNCATEs are ignored. `suffix` distinguishes its alarms from other pipelines'; the
+    first one's is empty.
     """
 
     name: str
@@ -79,16 +79,16 @@ class WatchedPipeline:
 
     @property
     def roles(self) -> dict[str, tuple[str, int]]:
-        """Name and tasks of both connectors, by what they are called in alarms."""
+        """Name and task count of both connectors, by their names in alarms."""
         way = self.way
         if way is None:
             return {}
         return {f"source{self.suffix}": (way.source, 1), f"sink{self.suffix}": (way.sink, way.sink_tasks)}
 
     def alarmed(self, names: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
-        """Share out tables among alarms: what an alarm is about, and of which of them.
+        """Distribute tables among alarms: yield each alarm's subject and tables.
 
-        Up to nine tables have an alarm each; more go by nines, numbered.
+        Up to nine tables have an alarm each; more are grouped by nines, numbered.
         """
         if len(names) <= OF_AN_ALARM:
             yield from ((name, [name]) for name in names)
@@ -97,12 +97,12 @@ class WatchedPipeline:
 
 
 def cut(names: Sequence[str], size: int) -> list[Sequence[str]]:
-    """Cut names into as many as go together."""
+    """Split names into groups of this size."""
     return [names[first : first + size] for first in range(0, len(names), size)]
 
 
 def limits(settings: Monitoring) -> Mapping[str, float]:
-    """From where on alarms ring, by runbook: those of connectors by their tasks, those that aren't here above 0."""
+    """The limits by runbook. Connectors' alarms use their tasks instead; all others without an entry use 0."""
     return {
         "replication-slot-lag": settings.slot_lag_mb * MEGABYTE,
         "wal-disk": WAL_DISK_FACTOR * settings.slot_lag_mb * MEGABYTE,
@@ -113,7 +113,7 @@ def limits(settings: Monitoring) -> Mapping[str, float]:
 
 
 def alarm_text(runbook: str, what: str) -> str:
-    """Write what an alarm or an event tells: its word, what it is, and where to read on."""
+    """Write an alarm's or event's text: its word, the facts, and its runbook."""
     return f"{WORDS[runbook]}: {what}. Runbook: docs/aws/alarms.md#{runbook}"
 
 

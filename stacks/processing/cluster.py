@@ -1,4 +1,4 @@
-"""The EMR cluster: its nodes, its applications and what is switched on for all of them."""
+"""The EMR cluster: its nodes, applications and common configuration."""
 
 from aws_cdk import CfnTag
 from aws_cdk import aws_ec2 as ec2
@@ -12,20 +12,20 @@ from stacks.acceptances import acknowledge
 from stacks.processing.roles import EmrRoles
 from stacks.processing.security_groups import EMR_TAG, EmrAccess
 
-# EMR's maximum. A running step that is cancelled may keep its place, and every step is one of ours.
+# EMR's maximum. A running step that is cancelled may keep its slot, and all our jobs are steps.
 STEP_CONCURRENCY = 256
 VOLUME_GB = 64
 GLUE_CLIENT = "com.amazonaws.glue.catalog.metastore.AWSGlueDataCatalogHiveClientFactory"
-# How the applications with a catalogue of their own, besides Hive's, are told to use Glue's: properties by
-# classification. Trino's Hive connector no longer reads Hudi tables ("Amazon EMR 7.3.0 - Trino release notes") and
-# sends readers on to the catalogue `hudi` (docs/decisions/0058).
+# Makes the applications with a catalogue of their own, besides Hive's, use Glue's: properties by classification.
+# Trino's Hive connector no longer reads Hudi tables ("Amazon EMR 7.3.0 - Trino release notes") and redirects readers to
+# the catalogue `hudi` (docs/decisions/0058).
 CATALOGUES = {
     "Presto": {"presto-connector-hive": {"hive.metastore.glue.datacatalog.enabled": "true"}},
     "Trino": {
         "trino-connector-hive": {
             "hive.metastore": "glue",
             "hive.hudi-catalog-name": "hudi",
-            # Athena looks into folders, too; Trino would find nothing in the quarantine.
+            # Athena also searches subfolders; without this, Trino would find nothing in the quarantine.
             "hive.recursive-directories": "true",
         },
         "trino-connector-hudi": {"connector.name": "hudi", "hive.metastore": "glue"},
@@ -34,9 +34,9 @@ CATALOGUES = {
 
 
 class EmrCluster(Construct):
-    """`cluster` is EMR's, with one primary node, None in a pause, in which only what it is made with stays.
+    """`cluster` is EMR's, with one primary node, or None in a pause, which keeps only its prerequisites.
 
-    `ssh_key` opens its nodes to whoever may read the key's parameter.
+    `ssh_key` opens its nodes to everyone who may read the key's parameter.
     """
 
     def __init__(
@@ -99,14 +99,14 @@ class EmrCluster(Construct):
             additional_master_security_groups=[access.vpn_primary.security_group_id],
             additional_slave_security_groups=[access.vpn_core.security_group_id],
             keep_job_flow_alive_when_no_steps=True,
-            # It holds nothing that can be lost, and EMR's protection would keep CloudFormation from rolling a failed
-            # first deployment back and from removing a cluster that was replaced. The stack is protected instead.
+            # It holds no data, and EMR's protection would prevent CloudFormation from rolling back a failed first
+            # deployment and from removing a replaced cluster. The stack is protected instead.
             termination_protected=False,
             unhealthy_node_replacement=True,
         )
 
     def _core_group(self) -> emr.CfnCluster.InstanceGroupConfigProperty | None:
-        """Without one, all daemons run on the primary node."""
+        """Without core nodes, all daemons run on the primary node."""
         settings = self._settings
         if not settings.core_instances:
             return None
@@ -118,7 +118,7 @@ class EmrCluster(Construct):
             name=name,
             instance_type=type_,
             instance_count=count,
-            # A spot node is asked for at the price on demand, at the most: EMR's default.
+            # A spot request bids at most the on-demand price: EMR's default.
             market=self._settings.market.upper(),
             ebs_configuration=emr.CfnCluster.EbsConfigurationProperty(
                 ebs_block_device_configs=[
@@ -141,7 +141,7 @@ class EmrCluster(Construct):
         )
 
     def _configurations(self) -> list[emr.CfnCluster.ConfigurationProperty]:
-        """Glue as everyone's metastore, Python 3.11, and the region, which boto3 can't find out by itself."""
+        """Glue as the common metastore, Python 3.11, and the region, which boto3 can't determine itself."""
         python = f"python{emr_offers.RELEASES[self._settings.release].python}"
         glue = {"hive.metastore.client.factory.class": GLUE_CLIENT}
         properties = {

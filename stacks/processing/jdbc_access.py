@@ -1,4 +1,4 @@
-"""The job's way to the databases that it queries: their secrets, their certificates, and the doors of our own one."""
+"""The job's access to the databases that it queries: secrets, certificates, and ports of our own database."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ def source_properties(
     database: DatabaseStack,
     assets: JobAssets,
 ) -> dict[str, str]:
-    """Return by which properties the job reaches a pipeline's database; the secret says as whom."""
+    """Return the properties with which the job reaches a pipeline's database; the secret holds the user."""
     outside = pipeline.database
     authority = root_certificate(environment, pipeline).get(ROOT_CERTIFICATE)
     return server(
@@ -44,9 +44,9 @@ def secret_arn(pipeline: EnvironmentPipeline, database: DatabaseStack) -> str:
 def open_database(
     stack: Stack, environment: Environment, access: EmrAccess, database: DatabaseStack
 ) -> list[ec2.CfnSecurityGroupIngress]:
-    """Let the cluster's nodes into our own database where it is queried, and say whom others let into theirs.
+    """Admit the cluster's nodes to our own database if it is queried; output the groups for external ones to admit.
 
-    Drivers are on the primary node, and large batches are read by executors on core nodes, where there are some.
+    Drivers run on the primary node; executors on core nodes, if there are any, read large batches.
     """
     if any(pipeline.database for pipeline in environment.queried):
         groups = ",".join(group.security_group_id for _, group in _nodes(environment, access))

@@ -1,6 +1,6 @@
-"""PostgreSQL's JDBC driver for the job, as `make setup` has brought it and the lock of the jars pins it.
+"""PostgreSQL's JDBC driver for the job, downloaded by `make setup` and pinned in the jars' lock.
 
-Synthesizing only reads it: the very file that was tested goes to the assets, and nothing is downloaded in a step.
+Synthesizing only reads it: the tested file itself becomes the asset, and steps download nothing.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ SET = "postgresql"
 
 
 class DriverError(UserError):
-    """The jar isn't there, or isn't the locked one. Its text is one line."""
+    """The jar is missing, or isn't the locked one. Its text is one line."""
 
 
 def jar(lock: Path = LOCK) -> Path:

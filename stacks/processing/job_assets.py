@@ -1,4 +1,4 @@
-"""The streaming job, and what each table needs of spark_jobs/, as assets: `cdk deploy` uploads them by their hashes."""
+"""The streaming job and each table's files, as assets: `cdk deploy` uploads them under their hashes."""
 
 import functools
 import re
@@ -23,7 +23,7 @@ _INCLUDE = re.compile(r"\s*include\s*[=:]\s*(?P<name>\S+)\s*")
 class JobAssets(Construct):
     """The program and its archive with boto3, and schema and properties files on demand.
 
-    An asset lies under a name of its own, away from its neighbours: what a properties file includes is put into it.
+    Each asset has its own S3 key, apart from its neighbours, so a properties file's includes are inlined.
     """
 
     def __init__(self, scope: Construct, id_: str) -> None:
@@ -52,9 +52,9 @@ class JobAssets(Construct):
         return self._asset(f"Text-{name}", path)
 
     def grant_read(self, role: iam.Role) -> None:
-        """Let a role read these objects, and no other of the assets' bucket.
+        """Let a role read these objects, and no others in the assets' bucket.
 
-        A statement may not be longer than the managed policies that CDK puts what is too much for a role into.
+        Each statement must fit into a managed policy: CDK moves what a role can't hold into those.
         """
         arns = [asset.bucket.arn_for_objects(asset.s3_object_key) for asset in self._assets.values()]
         for first in range(0, len(arns), OF_A_STATEMENT):
@@ -69,14 +69,14 @@ class JobAssets(Construct):
 
 @functools.cache
 def _archive() -> Path:
-    """Build the archive once in a process: several syntheses pack the same."""
+    """Build the archive once per process: several syntheses pack the same."""
     archive = BUILD / "spark_jobs.zip"
     build_archive(archive, libraries=True)
     return archive
 
 
 def included(path: Path) -> str:
-    """Return a properties file's text with the files that it includes in their places."""
+    """Return a properties file's text with its includes inlined."""
     lines = []
     for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
         found = _INCLUDE.fullmatch(line)

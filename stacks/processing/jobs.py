@@ -1,4 +1,4 @@
-"""The streaming jobs of an environment: what each step of EMR runs, for all tables at once or for each by itself."""
+"""An environment's streaming jobs: what each EMR step runs, for all tables or for one."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -16,18 +16,18 @@ from stacks.processing.job_assets import JobAssets
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A step of EMR: its name, which is the environment's alone, and its command."""
+    """An EMR step: its name, which only this environment uses, and its command."""
 
     name: str
     arguments: list[str]
 
 
 class Jobs:
-    """Makes the steps. What keeps several tables has their properties in files, since a command can't be as long.
+    """Creates the steps. A job for several tables has their properties in files, to keep its command short.
 
-    EMR takes 10,280 characters of arguments. `sources`: by which properties the job reaches the database of a pipeline
-    that is queried, by the pipeline's name. Host and secret are known only when deployed, so they are in the command,
-    and each such pipeline has an application of its own, whose tables share their connections.
+    EMR accepts 10,280 characters of arguments. `sources` maps the name of each query-based pipeline to the properties
+    with which the job reaches its database. Host and secret are known only at deployment, so they are in the command,
+    and each such pipeline has its own application, whose tables share their connections.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Jobs:
         self._common = {keys.METRICS_NAMESPACE: environment.prefix}
 
     def steps(self) -> list[Step]:
-        """Return the steps. The shared step comes first; it also keeps derived tables."""
+        """Return the steps. The shared step comes first; it also maintains derived tables."""
         tables = self._tables(one_step=True)
         shared = [self._job(pipeline, table) for pipeline, table in tables if not pipeline.is_queried]
         for pipeline in self._environment.pipelines:
@@ -76,7 +76,7 @@ class Jobs:
     def _own_step(self, pipeline: EnvironmentPipeline, table: CapturedTableSettings) -> Step:
         job, sizes = self._job(pipeline, table), pipeline.sizes(table)
         if pipeline.is_queried:
-            # A query may be of several lines, and long.
+            # A query may have several lines, and be long.
             text = self._text(f"{job.table}.properties", submit.own_properties(job))
             job = replace(job, properties_file=text, configuration=self._sources.get(pipeline.name, {}))
         configuration = {**self._common, keys.STOP_FILE: lake.STOP_FILE, **job.configuration}
@@ -92,7 +92,7 @@ class Jobs:
         return Step(name=f"{self._environment.prefix}-tables", arguments=submit.yarn_command(submission, arguments))
 
     def _queried_step(self, pipeline: EnvironmentPipeline) -> Step:
-        """Keep all tables of a pipeline that is queried; no table's name has a hyphen, so its own is nobody else's."""
+        """Run all tables of a query-based pipeline; table names have no hyphen, so the step's name can't collide."""
         jobs = [self._job(pipeline, table) for table in pipeline.captured.tables] + self._made_of_others(pipeline)
         source = self._sources.get(pipeline.name, {})
         arguments = self._of_many(f"{pipeline.name}-tables.properties", jobs, source, queried=True)
@@ -107,12 +107,12 @@ class Jobs:
     def _of_many(
         self, name: str, jobs: list[TableJob], source: Mapping[str, str], *, queried: bool = False
     ) -> list[str]:
-        """Write the tables' files and their list, and return the options of the job that keeps them all."""
+        """Write the tables' files and their list; return the options of the job that runs them all."""
         files = {job.name: self._text(f"{job.table}.properties", submit.table_properties(job)) for job in jobs}
         listed = self._text(name, submit.list_properties(files, self._common))
         return submit.multi_table_arguments(
             properties_file=listed,
-            # For tables that the list gives no file and no path; it gives both to each.
+            # Only for tables without file and path in the list, which gives both for each.
             config_folder=listed.rpartition("/")[0],
             base_path_prefix=f"s3://{self._environment.bucket_name('lake')}",
             configuration={keys.STOP_FILE: lake.STOP_FILE, **source},
@@ -137,5 +137,5 @@ class Jobs:
 
 
 def _read_again(pipeline: EnvironmentPipeline) -> list[str]:
-    """Return the option by which a job forgets its progress, once for each text."""
+    """Return the option that makes a job discard its progress, once per new text."""
     return ["--ignore-checkpoint", pipeline.job.read_again] if pipeline.job.read_again else []

@@ -1,4 +1,4 @@
-"""What EMR may do in the account, and what the cluster's nodes, and so the jobs on them, may do."""
+"""The rights of EMR's service, and of the cluster's nodes and so of their jobs."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,7 @@ _WRITE_TABLES = of_service(
         "DeletePartition",
     ),
 )
-# EMR management guide, "Encryption options": what nodes and service need of the key of the local disks.
+# EMR management guide, "Encryption options": rights of nodes and service on the local disks' key.
 _ENCRYPT = of_service(
     "kms",
     (
@@ -48,13 +48,13 @@ _SERVICE_POLICY = "service-role/AmazonEMRServicePolicy_v2"
 
 
 class EmrRoles(Construct):
-    """`service` is EMR's role, `nodes` the instances' role and `profile` what carries it. Buckets go by their names."""
+    """`service` is EMR's role, `nodes` the instances' and `profile` its instance profile. Buckets are given by name."""
 
     def __init__(self, scope: Construct, id_: str, *, volume_key: kms.IKey) -> None:
         super().__init__(scope, id_)
         self.nodes = iam.Role(self, "Nodes", assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"))
         self.profile = iam.InstanceProfile(self, "Profile", role=self.nodes)
-        # The applications' own interfaces ask nobody for a password (docs/decisions/0058).
+        # The applications' own interfaces require no password (docs/decisions/0058).
         serve_sessions(self.nodes)
         self.service = self._service()
         for role in (self.nodes, self.service):
@@ -69,20 +69,20 @@ class EmrRoles(Construct):
         self._may_list(bucket, prefix)
 
     def may_write(self, bucket: str) -> None:
-        """Let the nodes list, read, write and delete the objects of a bucket, though none of their older versions."""
+        """Let the nodes list, read, write and delete the objects of a bucket, but none of their older versions."""
         uploads = ("s3:AbortMultipartUpload", "s3:ListMultipartUploadParts")
         self._allow_below(bucket, "", "s3:DeleteObject", "s3:GetObject", "s3:PutObject", *uploads)
         self._may_list(bucket, "")
 
     def may_add(self, bucket: str, prefix: str) -> None:
-        """Let the nodes write objects below a prefix of a bucket, neither read nor list what is there."""
+        """Let the nodes write objects below a prefix of a bucket, but neither read nor list them."""
         self._allow_below(bucket, prefix, "s3:PutObject")
 
     def may_keep_tables(self, database: str) -> None:
-        """Let the nodes read and keep the tables of a Glue database, and make `default` where there is none.
+        """Let the nodes read and maintain the tables of a Glue database, and create `default` if it is missing.
 
-        Sessions of Hive, Spark SQL and Hue look at `default` first and make it when it isn't there; without the right
-        each of them fails. It is the account's, so no stack makes it: another environment may have it already.
+        Sessions of Hive, Spark SQL and Hue read `default` first and create it if it is missing; without the right, each
+        of them fails. It is account-wide, so no stack creates it: another environment may have done so.
         """
         catalogue = self._glue("catalog")
         own = [self._glue(f"database/{database}"), self._glue(f"table/{database}/*")]
@@ -98,9 +98,9 @@ class EmrRoles(Construct):
         )
 
     def may_keep_tables_by_lake_formation(self, database: str) -> None:
-        """Let the nodes make and keep the tables where Lake Formation decides, too: IAM alone isn't enough there.
+        """Let the nodes create and maintain the tables if Lake Formation controls access: IAM alone isn't enough then.
 
-        ALL is what whoever makes a table has of it anyway; these are for those that are there already.
+        A table's creator has ALL on it anyway; these grants are for existing tables.
         """
         TableGrants(
             self,

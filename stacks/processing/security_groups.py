@@ -1,4 +1,4 @@
-"""Who reaches the EMR cluster: its own nodes, EMR's service and, where the environment wants it, clients on the VPN."""
+"""Who reaches the EMR cluster: its own nodes, EMR's service and, if the environment allows it, VPN clients."""
 
 from collections.abc import Mapping
 
@@ -19,15 +19,15 @@ PRIMARY_PORTS: Mapping[str, tuple[int, ...]] = {
     "Trino": (8889,),
 }
 CORE_PORTS = {"the node manager": 8042, "HDFS": 9864}
-# What AmazonEMRServicePolicy_v2 acts on, and on nothing else.
+# AmazonEMRServicePolicy_v2 acts only on resources with this tag.
 EMR_TAG = {"key": "for-use-with-amazon-emr-managed-policies", "value": "true"}
 
 
 class EmrAccess(Construct):
-    """The security groups: `primary` and `core` are EMR's, `service` is EMR's way in, `vpn_…` the VPN clients'.
+    """The security groups: `primary` and `core` are the nodes', `service` is EMR's, `vpn_…` admit VPN clients.
 
-    The VPN clients' are always there, because EMR would replace the cluster for another group, and empty without
-    `vpn_access`: Livy, YARN, HiveServer2, Hue and Trino let everybody who reaches them work as the cluster.
+    The VPN groups always exist, because EMR would replace the cluster for another group; without `vpn_access` they are
+    empty: Livy, YARN, HiveServer2, Hue and Trino let everyone who reaches them act as the cluster.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class EmrAccess(Construct):
         return group
 
     def _open_to_nodes(self) -> None:
-        """Hadoop's daemons and Spark's executors choose their ports: nodes reach each other on all."""
+        """Hadoop's daemons and Spark's executors choose their ports, so open all ports between nodes."""
         for target in (self.primary, self.core):
             for source in (self.primary, self.core):
                 for port in (ec2.Port.all_tcp(), ec2.Port.all_udp(), ec2.Port.all_icmp()):

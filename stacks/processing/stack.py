@@ -1,4 +1,4 @@
-"""EMR, and on it the streaming jobs: from what the sink has landed to the lake's Hudi tables."""
+"""EMR and the streaming jobs on it: from landing objects to the lake's Hudi tables."""
 
 from dataclasses import asdict
 from typing import Any
@@ -27,7 +27,7 @@ STOP_PREFIX = "stop/"
 
 
 class ProcessingStack(Stack):
-    """The cluster and its steps, neither in a pause; `metrics_namespace` is where jobs publish, by `table`."""
+    """The cluster and its steps, neither in a pause; jobs publish metrics to `metrics_namespace`, by `table`."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class ProcessingStack(Stack):
         self._environment = environment
         self._settings = environment.processing
         self._database = database
-        # The buckets are named, not imported: what a stack imports can't be changed while it does.
+        # The buckets are named, not imported: an imported value can't be changed while it is in use.
         self.add_stack_dependency(lake)
         self.metrics_namespace = environment.prefix
         self._subnet = self._tagged_subnet(vpc)
@@ -68,7 +68,7 @@ class ProcessingStack(Stack):
         add_paused_output(self, paused)
 
     def _tagged_subnet(self, vpc: ec2.IVpc) -> ec2.ISubnet:
-        """The first private subnet: a cluster lies in one zone. EMR's policy acts only on tagged ones."""
+        """The first private subnet: a cluster has one zone. EMR's policy acts only on tagged subnets."""
         subnet = vpc.private_subnets[0]
         Tags.of(subnet).add(EMR_TAG["key"], EMR_TAG["value"], include_resource_types=["AWS::EC2::Subnet"])
         return subnet
@@ -90,9 +90,9 @@ class ProcessingStack(Stack):
         return f"s3://{self._environment.bucket_name(bucket)}/{key}"
 
     def _steps(self, cluster: emr.CfnCluster | None) -> None:
-        """One resource for all steps, so that tables can go from one to another; its id is that of the first one.
+        """Create one resource for all steps, so that tables can move between them; its id is the first step's.
 
-        Without a cluster there is none, but all that it needs.
+        Without a cluster, create only its prerequisites.
         """
         first, *further = Jobs(self._environment, self._assets, self._sources()).steps()
         provider = self._step_provider()
@@ -136,7 +136,7 @@ class ProcessingStack(Stack):
         return HandlerProvider(self, "StepHandler", module="emr_step", packages=(), rights=rights, journal=bucket)
 
     def _grants(self) -> None:
-        """What the jobs may do: read what has landed, keep their tables, say how they are."""
+        """The jobs' rights: to read landing objects, maintain their tables, and publish metrics."""
         buckets, roles = self._environment.bucket_name, self._roles
         for pipeline in self._environment.streamed:
             roles.may_read(buckets("landing"), f"{pipeline.landing_prefix}/")

@@ -1,4 +1,4 @@
-"""A plugin's zip: made of pinned releases, kept in S3 under the plugin's name, removed with the plugin."""
+"""A plugin's zip: built from pinned releases, stored in S3 under the plugin's name, deleted with the plugin."""
 
 import functools
 import tempfile
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 UNREACHABLE_SECONDS = 600
 # As long as the function may run: stacks/connectors/providers.py.
 UPLOAD_SECONDS = 600
-# S3 says 403 of a missing object to those who may list a part of the bucket only.
+# For a missing object, S3 answers 403 to callers who may list only part of the bucket.
 _MISSING = ("403", "404", "NoSuchKey", "NoSuchBucket")
 
 
@@ -35,20 +35,21 @@ def s3() -> "S3Client":
 
 @dataclass(frozen=True, kw_only=True)
 class Archive:
-    """Where a zip is, and whose it is: `owner` stands in the object's metadata."""
+    """A zip's place and owner; the object's metadata holds `owner`."""
 
     bucket: str
     key: str
     owner: str
 
     def is_there(self) -> bool:
-        """Whether it is there, whole: S3 shows no half of an upload."""
+        """Whether the complete zip exists: S3 never shows a partial upload."""
         return "sha256" in self._metadata()
 
     def delete(self, event: Event) -> None:
-        """Remove every version of it, when it is of the same stack. There may be none, nor the bucket.
+        """Delete all its versions, if it belongs to the same stack. It, or the bucket, may not exist.
 
-        Of which construct doesn't count: no plugin uses it, and a renamed one leaves its name here.
+        The construct doesn't matter: no plugin uses the zip, and a renamed construct leaves its old name in the
+        metadata.
         """
         if not self._metadata().get("owner", "").startswith(f"{framework.stack_name(event)}/"):
             return
@@ -59,12 +60,12 @@ class Archive:
                 for version in [*page.get("Versions", []), *page.get("DeleteMarkers", [])]
                 if version["Key"] == self.key
             ]
-            # The newest, which says whose it is, comes last.
+            # Delete the newest, which names the owner, last.
             for version in sorted(versions, key=lambda version: bool(version["IsLatest"])):
                 s3().delete_object(Bucket=self.bucket, Key=self.key, VersionId=version["VersionId"])
 
     def upload(self, event: Event, path: Path, sha256: str) -> None:
-        """Upload it, in parts, so that memory stays small. Raises ResourceError when S3 refuses it."""
+        """Upload it in parts, to save memory. Raises ResourceError if S3 refuses it."""
         metadata = {"sha256": sha256, "owner": self.owner}
         with journal.acting(event, seconds=UPLOAD_SECONDS):
             try:
@@ -85,9 +86,9 @@ class Archive:
 
 
 def upload_releases(event: Event, wanted: Mapping[str, Any], archive: Archive) -> Waiting | None:
-    """Bring a request's releases, verify and repack them, and upload the zip; None when that is done.
+    """Download a request's releases, verify and repack them, and upload the zip; None when done.
 
-    Raises ResourceError for a release that isn't the pinned one, can't be used, or stays out of reach.
+    Raises ResourceError for a release that doesn't match its pin, can't be used, or stays out of reach.
     """
     with tempfile.TemporaryDirectory() as folder:
         try:

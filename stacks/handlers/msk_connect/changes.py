@@ -1,9 +1,9 @@
-"""What separates a connector as it is from the one that is wanted, and what MSK Connect can change in place.
+"""Compares an existing connector with the wanted one, and selects what MSK Connect can change in place.
 
-Two tags of the connector remember, as hashes per field, what was asked for last (ASKED) and how the service showed
-it then (SHOWN). A field differs when something else is wanted than was asked for, optional properties that were
-left out included, or when the service shows something else than it did. So what the service adds, or writes in its own
-way, is no difference. Without tags, what is wanted is compared with what is shown.
+Two tags of the connector record, as hashes per field, the last request (ASKED) and what the service showed after it
+(SHOWN). A field differs if the new request differs from the last one, omitted optional properties included, or if the
+service now shows another value. So additions and rewrites by the service are no difference. Without tags, the request
+is compared with what the service shows.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 from contract.tags import ASKED, SHOWN
 from stacks.handlers.framework import Event, ResourceError, sha256_of
 
-# One UpdateConnector request takes some of these, or the configuration, but not both.
+# One UpdateConnector request accepts some of these, or the configuration, but not both.
 WORKER_SETTINGS = ("capacity", "plugins", "workerConfiguration")
 CONFIGURATION = "connectorConfiguration"
 UPDATE_SETTINGS, UPDATE_CONFIGURATION = "UPDATE_WORKER_SETTING", "UPDATE_CONNECTOR_CONFIGURATION"
@@ -33,7 +33,7 @@ _DIGITS = 12
 
 
 def kept_name(event: Event, name: str) -> str:
-    """Return the name. Raises ResourceError where an update asks for another one than the connector has."""
+    """Return the name. Raises ResourceError if an update asks for another one than the connector has."""
     if event["RequestType"] == "Update" and name != event["PhysicalResourceId"]:
         raise ResourceError(
             f"connectorName can't change from {event['PhysicalResourceId']} to {name}: the replication slot, the "
@@ -53,9 +53,9 @@ def shown(found: Mapping[str, Any]) -> str:
 def differences(
     found: Mapping[str, Any], wanted: Mapping[str, Any], tags: Mapping[str, str], done: Collection[str] = ()
 ) -> list[str]:
-    """The fields of the request in which the connector isn't what is wanted.
+    """Return the request's fields in which the connector differs.
 
-    `done` are the types of operations that this request has completed: what they changed is as good as it gets.
+    `done` are the operation types that this request has completed: what they set is as close as the service gets.
     """
     was_asked = _remembered(_FIELDS, tags.get(ASKED, ""))
     was_shown = _remembered(_IN_PLACE, tags.get(SHOWN, ""))
@@ -67,7 +67,7 @@ def differences(
 
 
 def described(fields: list[str], found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """Name the fields, and the keys of the configuration; values stay out of it."""
+    """Name the fields, and the keys of the configuration, without values."""
     keys = {
         key
         for key in {*found.get(CONFIGURATION, {}), *wanted[CONFIGURATION]}
@@ -77,9 +77,9 @@ def described(fields: list[str], found: Mapping[str, Any], wanted: Mapping[str, 
 
 
 def update(changed: list[str], wanted: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The next operation's type and what to ask for: the worker settings first, then the configuration.
+    """Return the next operation's type and its request: worker settings first, then the configuration.
 
-    A plugin still reads the old configuration more often than the old plugin a new one.
+    A new plugin reads an old configuration more often than an old plugin reads a new one.
     """
     settings = [name for name in WORKER_SETTINGS if name in changed]
     if not settings:
@@ -91,7 +91,7 @@ def update(changed: list[str], wanted: Mapping[str, Any]) -> tuple[str, dict[str
 
 
 def is_source(wanted: Mapping[str, Any]) -> bool:
-    """Whether its progress is kept in an offset topic; a sink's is its consumer group's."""
+    """Whether an offset topic holds its progress; a sink's is in its consumer group."""
     return not {"topics", "topics.regex"} & wanted[CONFIGURATION].keys()
 
 
@@ -105,10 +105,10 @@ def _differs(
     if field not in was_asked:
         return not _covers(field, found, wanted)
     if was_asked[field] != _hash(field, wanted.get(field)):
-        # Unless it is that already, to the letter: somebody was quicker.
+        # Someone else may already have set exactly this.
         return bool(_normal(field, found.get(field)) != _normal(field, wanted.get(field)))
     if field in FIXED:
-        # Nobody can have changed it since.
+        # It can't have changed since.
         return False
     if field in was_shown:
         return was_shown[field] != _hash(field, found.get(field))
@@ -120,7 +120,7 @@ def _operation(field: str) -> str:
 
 
 def _covers(field: str, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether a field is as wanted; what the service adds to it and the order of lists don't count."""
+    """Whether a field is as wanted, ignoring the service's additions and the order of lists."""
     if field == "workerConfiguration" and field not in wanted:
         return not found.get(field)
     return _within(_normal(field, wanted.get(field)), _normal(field, found.get(field)))
@@ -135,7 +135,7 @@ def _within(wanted: Any, found: Any) -> bool:
 
 
 def _normal(field: str, value: Any) -> Any:
-    """A value without the order of its lists; addresses of brokers are a list in one string."""
+    """Return a value with its lists sorted; broker addresses are a list in one string."""
     if isinstance(value, dict):
         return {key: _normal(field, each) for key, each in value.items() if each is not None}
     if isinstance(value, list):
@@ -154,7 +154,7 @@ def _hash(field: str, value: Any) -> str:
 
 
 def _remembered(fields: tuple[str, ...], tag: str) -> dict[str, str]:
-    """The hashes by field; none when the tag is missing or another version's."""
+    """Return the hashes by field; none if the tag is missing or from another version."""
     hashes = tag.split(".")
     return dict(zip(fields, hashes, strict=True)) if len(hashes) == len(fields) else {}
 

@@ -1,4 +1,4 @@
-"""The last lines that a connector's workers logged: why it failed, which MSK Connect itself doesn't say."""
+"""The last lines that a connector's workers logged: why it failed, which MSK Connect doesn't report."""
 
 import functools
 import re
@@ -28,7 +28,7 @@ def client() -> "CloudWatchLogsClient":
 
 
 def last_lines(wanted: Mapping[str, Any]) -> str:
-    """The newest telling lines of the connector's log, or why there are none. Never raises for a log it can't read."""
+    """Return the newest telling lines of the connector's log, or why there are none. Never raises for a log error."""
     delivery = wanted["logDelivery"].get("workerLogDelivery", {}).get("cloudWatchLogs", {})
     group = delivery.get("logGroup") if delivery.get("enabled") else None
     if not group:
@@ -45,7 +45,7 @@ def last_lines(wanted: Mapping[str, Any]) -> str:
 
 
 def _newest(group: str, connector: str) -> list[str]:
-    """The newest events of the connector's newest stream; several connectors may share a group."""
+    """Return the newest events of the connector's newest stream; several connectors may share a group."""
     streams = client().describe_log_streams(
         logGroupName=group, orderBy="LastEventTime", descending=True, limit=STREAMS
     )["logStreams"]
@@ -59,6 +59,6 @@ def _newest(group: str, connector: str) -> list[str]:
 
 
 def _shown(line: str) -> str:
-    # A worker may print a setting that its plugin didn't declare as a password. What is cut off may end a quotation,
-    # so it is looked at, too.
+    # A worker may print a setting that its plugin didn't declare as a password. The cut-off part may close a quotation,
+    # so redact before cutting.
     return hidden(line[: 4 * LINE_CHARACTERS])[:LINE_CHARACTERS]

@@ -1,4 +1,4 @@
-"""Where a source connector keeps how far it has read, and that no change loses it."""
+"""Ensures that no change loses a source connector's offsets."""
 
 import base64
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ OFFSET_TOPIC = "offset.storage.topic"
 
 
 def check_offsets(found: Mapping[str, Any], wanted: Mapping[str, Any], changed: list[str], *, anew: bool) -> None:
-    """Raise ResourceError for a change after which a source would begin again: its offsets' topic must stay.
+    """Raise ResourceError if a change would make a source start over: its offset topic must stay.
 
-    Without a topic of its own a connector's offsets go with it when it is made `anew`. One that FAILED is made anew
-    even so: it is the only way on, the slot holds what it hasn't read, and a new snapshot repeats what it has.
-    Offsets of another server are worth nothing: a source that moves to a restored one has others there
+    Without an offset topic of its own, a connector's offsets are lost when it is recreated (`anew`). A FAILED connector
+    is recreated anyway: nothing else helps, the slot holds what it hasn't read, and a new snapshot repeats what it has.
+    Offsets of another server are worthless: a source that moves to a restored one has others there
     (docs/decisions/0034).
     """
     if _server(found) != _server(wanted):
@@ -32,18 +32,18 @@ def check_offsets(found: Mapping[str, Any], wanted: Mapping[str, Any], changed: 
 
 
 def _server(connector: Mapping[str, Any]) -> Any:
-    """Where a source reads; None for a sink."""
+    """A source's server; None for a sink."""
     return connector.get("connectorConfiguration", {}).get("database.hostname")
 
 
 def content(arn: str) -> str:
-    """The properties file of a worker configuration's latest revision."""
+    """Return the properties file of a worker configuration's latest revision."""
     described = resource.client().describe_worker_configuration(workerConfigurationArn=arn)
     return base64.b64decode(described["latestRevision"]["propertiesFileContent"]).decode()
 
 
 def _offset_topic(worker_configuration: Any) -> str:
-    """The topic that a worker configuration names for offsets; empty when there is none."""
+    """Return a worker configuration's offset topic; empty if it names none."""
     if not worker_configuration:
         return ""
     lines = content(worker_configuration["workerConfigurationArn"]).splitlines()

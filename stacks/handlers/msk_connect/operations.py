@@ -1,6 +1,6 @@
 """A connector's operations: those that this request has begun, and whether any is under way.
 
-A request knows its own by their ARNs, which it writes down. One whose answer got lost is the newest of its type since.
+A request identifies its own by the recorded ARNs. If an answer was lost, it is the newest of its type since then.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ _BEGUN = "operations"
 
 @dataclass(frozen=True, kw_only=True)
 class Operations:
-    """`failed` is one of this request's; `complete` are the types of this request's; `latest` is a creation time."""
+    """`failed` is this request's failed operation, `complete` its completed types; `latest` is a creation time."""
 
     under_way: bool
     latest: float
@@ -27,7 +27,6 @@ class Operations:
     failed: dict[str, Any] | None = None
 
     def failure(self, name: str) -> str:
-        """What has become of the one that failed."""
         assert self.failed is not None  # noqa: S101  for mypy
         return f"{self.failed['connectorOperationType']} of {name} ended in {self.failed['connectorOperationState']}"
 
@@ -49,7 +48,7 @@ def operations_of(event: Event, found: dict[str, Any]) -> Operations:
 
 @contextlib.contextmanager
 def begin_operation(event: Event, operation: str, before: Operations) -> Iterator[Callable[[str], None]]:
-    """Around the call that begins an operation; what it yields takes the operation's ARN."""
+    """Wrap the call that begins an operation; pass the operation's ARN to the yielded function."""
     begun = journal.own(event).facts.get(_BEGUN, {})
     with journal.acting(event, **{_BEGUN: begun | {operation: {"since": before.latest}}}) as known:
         try:
@@ -60,7 +59,7 @@ def begin_operation(event: Event, operation: str, before: Operations) -> Iterato
 
 
 def _own(event: Event, listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Describe this request's own, whether a list shows them or not."""
+    """Describe this request's own operations, listed or not."""
     arns = []
     for kind, begun in journal.own(event).facts.get(_BEGUN, {}).items():
         newer = [

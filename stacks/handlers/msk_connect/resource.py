@@ -1,4 +1,4 @@
-"""What MSK Connect's connectors and plugins share: finding, making and deleting what its lists show late, and tags."""
+"""Shared by MSK Connect's connectors and plugins: search, creation, deletion despite delayed lists, and tags."""
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +14,7 @@ from stacks.handlers.life_cycle import Found, Resource
 if TYPE_CHECKING:
     from mypy_boto3_kafkaconnect import KafkaConnectClient
 
-# How long a deletion is asked for again that the service refuses for no reason that would pass.
+# How long to retry a deletion that the service refuses for no transient reason.
 REFUSED_SECONDS = 600
 
 
@@ -24,7 +24,7 @@ def client() -> "KafkaConnectClient":
 
 
 class MskResource(Resource):
-    """A resource of MSK Connect. The API's names of a kind: `KIND` is in operations and keys, the rest as they are."""
+    """A resource of MSK Connect. `KIND` and the other constants are the API's names for this kind."""
 
     KIND: ClassVar[str]
     NAME: ClassVar[str]
@@ -56,7 +56,7 @@ class MskResource(Resource):
             return None
 
     def still_unseen(self) -> Waiting | None:
-        """What to wait for when this request has made it and it isn't there. Raises ResourceError when it is gone."""
+        """Return what to wait for if this request created it but can't see it. Raises ResourceError if it is gone."""
         if not journal.own(self.event).facts.get(journal.ARN):
             return None
         if journal.just_made(self.event):
@@ -64,7 +64,7 @@ class MskResource(Resource):
         raise ResourceError(f"{self.what} was deleted while it was created")
 
     def made_by(self, create: Callable[[], str]) -> Progress:
-        """Make it by a call that returns its ARN. A name that is in use though nothing has it is waited for."""
+        """Create it by a call that returns its ARN. Wait if its name is in use, though nothing with it is listed."""
         try:
             journal.make(self.event, create)
         except client().exceptions.ConflictException as error:
@@ -85,7 +85,7 @@ class MskResource(Resource):
         client().untag_resource(resourceArn=arn, tagKeys=[FORMER_OWNER])
 
     def set_tags(self, found: Found, wanted: Mapping[str, str]) -> None:
-        """Make the tags what is wanted; AWS's own (`aws:…`) stay."""
+        """Set exactly these tags; AWS's own (`aws:…`) stay."""
         arn = self.arn(found.shown)
         if added := {key: value for key, value in wanted.items() if found.tags.get(key) != value}:
             client().tag_resource(resourceArn=arn, tags=added)
@@ -93,9 +93,9 @@ class MskResource(Resource):
             client().untag_resource(resourceArn=arn, tagKeys=removed)
 
     def delete(self, found: Found) -> Waiting:
-        """Ask for its deletion. While it is refused, ask again: it may be in use, or in a state that passes.
+        """Request its deletion. If refused, retry later: it may be in use, or in a transient state.
 
-        Raises ResourceError when it stays refused in a state that doesn't pass.
+        Raises ResourceError if it is still refused in a state that isn't transient.
         """
         arn = self.arn(found.shown)
         try:
@@ -104,7 +104,7 @@ class MskResource(Resource):
         except client().exceptions.NotFoundException:
             pass
         except client().exceptions.BadRequestException as error:
-            # Not by the message, which AWS doesn't document: by what there is now.
+            # Decide by the current state, not by the message, which AWS doesn't document.
             now = self.described(arn)
             if now and (state := self.state(now)) != "DELETING":
                 reason = f"{self.what}, which is {state}, can't be deleted: {error.response['Error']['Message']}"
@@ -115,7 +115,7 @@ class MskResource(Resource):
         return Waiting(f"{self.what} is being deleted")
 
     def _find(self) -> dict[str, Any] | None:
-        """Describe the one of this whole name: by the ARN that its creation gave, else as a list shows it."""
+        """Describe the resource with exactly this name: by the ARN from its creation, otherwise by the list."""
         for arn in journal.arns(self.event):
             if (found := self.described(arn)) and found[self.NAME] == self.name:
                 return found

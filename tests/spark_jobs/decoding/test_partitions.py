@@ -42,7 +42,8 @@ def test_any_text_is_one_folder_within_the_table_and_reads_as_itself(lake: Lake,
     unplaceable = [event(8, 10, "c", customer_id=DEFAULT), event(9, 10, "c", customer_id="%" * 100)]
     report = lake.run(*events, *unplaceable)
     assert (report.upserts, report.quarantined) == (7, 2)
-    rows = {key: row["customer_id"] for key, row in lake.rows().items()}
+    # A reader by folders, as Athena is, takes the value from there.
+    rows = {key: row["customer_id"] for key, row in lake.rows(by_spark=True).items()}
     assert rows == dict(enumerate([*texts, None, None]))
     assert {path.name for path in lake.folder.iterdir()} == {"landing", "lake"}
     assert {path.parents[1] for path in lake.folder.rglob("*.parquet")} == {

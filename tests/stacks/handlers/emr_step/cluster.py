@@ -14,7 +14,6 @@ from typing import Any
 from botocore.exceptions import ClientError, ReadTimeoutError
 from botocore.validate import ParamValidator
 from moto.emr.models import emr_backends
-from moto.s3.models import s3_backends
 
 from contract.lake import STOP_FILE
 from tests.stacks.handlers.clients import CREDENTIALS, client
@@ -150,8 +149,8 @@ def running_cluster(clock: Clock) -> Iterator[Cluster]:
 
 def keys(prefix: str) -> set[str]:
     """Keys of the bucket's objects with this prefix."""
-    bucket = s3_backends[ACCOUNT]["aws"].buckets[BUCKET]
-    return {str(name) for name in bucket.keys if name.startswith(prefix)}
+    listed = client("s3").list_objects_v2(Bucket=BUCKET, Prefix=prefix)
+    return {entry["Key"] for entry in listed.get("Contents", [])}
 
 
 def stop_files() -> set[str]:
