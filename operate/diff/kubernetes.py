@@ -15,7 +15,6 @@ from stacks.gate.template import as_list, written
 
 # CloudFormation's default for an API without listed addresses.
 ANYWHERE = "0.0.0.0/0"
-CREATOR = "whoever creates the cluster"
 _CLUSTER_WIDE = "the whole cluster"
 
 

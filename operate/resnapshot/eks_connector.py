@@ -14,7 +14,6 @@ from stacks.connectors.manifests import NAMESPACE
 LOOK_S = 2.0
 # A worker that takes over a configuration or moves tasks answers that it is busy.
 BUSY_S = 120.0
-_NOT_FOUND = 404
 
 
 class EksConnector:

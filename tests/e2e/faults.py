@@ -36,7 +36,6 @@ SUPERVISED = PlatformOptions(supervised=True)
 STOP_S = 60.0
 STAGGER_S = 20.0
 EQUAL_TIMEOUT_S = 180
-BACK_TIMEOUT_S = 120
 
 
 def family(platform: Platform, name: str) -> list[psutil.Process]:

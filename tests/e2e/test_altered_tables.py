@@ -31,7 +31,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 NAME = "altered"
 # Partitions, and tables that become or have been partitions.
 TABLES = ("--tables", "!parts_*")
-ARRIVAL_S = 240
 PATIENT = ("--timeout", "240")
 # The tables of the file at the end.
 LEFT = ("bare", "busy", "items", "long", "parts", "reborn", "rekeyed", "renamed")

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.synth
 VOID = {"meta", "wbr", "br", "link", "img", "hr", "input"}
-MASTER = "DatabaseSecretAttachment"
 
 
 @pytest.fixture(scope="module", params=["dev", "prod"])

@@ -27,7 +27,6 @@ _JARS = {
     "/usr/lib/hudi/hudi-spark-bundle.jar": "hudi-spark3.5-bundle_*.jar",
     "/usr/lib/hudi/hudi-aws-bundle.jar": "hudi-aws-*.jar",
 }
-STOP = "stop/step"
 
 
 class Assets:

@@ -51,4 +51,3 @@ SOURCE_3 = {
     "incrementing.column.name": "address_id",
     **_KEYS,
 }
-SINK_1_TOPICS = "pagila.public.(.*)"

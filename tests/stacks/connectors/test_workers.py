@@ -45,7 +45,6 @@ TABLE = CapturedTable(schema="public", table="items")
 ROWS, LATER = 200, 400
 # As in the certificate.
 DATABASE_HOST = "localhost"
-WAIT_S = 120
 
 
 @pytest.fixture
