@@ -48,7 +48,7 @@ class Family(Row):
 
 
 class Counts(BaseModel):
-    """How many of each resource the stacks create, whatever the settings; volumes in GiB each."""
+    """How many of each resource the stacks create with any settings; volumes in GiB each."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

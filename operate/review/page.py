@@ -20,7 +20,7 @@ from stacks.gate import Finding
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """What is on the page."""
+    """The page's contents."""
 
     prefix: str
     name: str
