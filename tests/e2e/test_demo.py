@@ -1,4 +1,4 @@
-"""The demo as a newcomer runs it: what it shows is what the README says, and its summary is true to its words."""
+"""The demo as a newcomer runs it: its output matches the README, and its summary holds."""
 
 import pytest
 

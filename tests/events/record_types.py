@@ -1,7 +1,7 @@
-"""Records what Debezium sends for each type: `./lake dev generate typed-events`, for tests/events/every_type.jsonl.
+"""Records Debezium's output for each type: `./lake dev generate typed-events`, for tests/events/every_type.jsonl.
 
-The database is that of tests/events/every_type.sql: what stands above the line `-- changes` is there when the snapshot
-begins, the rest comes after it. It takes about 30 s.
+The database is that of tests/events/every_type.sql: the part above the line `-- changes` exists when the snapshot
+begins, the rest follows it. It takes about 30 s.
 """
 
 import contextlib
@@ -85,7 +85,7 @@ def _configuration(database: ConnectionParameters, connect: Connect) -> dict[str
 
 
 def _wait_until_quiet(topics: list[Topic], connect: Connect) -> None:
-    """Wait until events have come to all topics, and no more come."""
+    """Wait until all topics have events, and no more arrive."""
     deadline, before, since = time.monotonic() + TIMEOUT_S, [0], time.monotonic()
     while time.monotonic() < deadline:
         if failure := connect.api.failure("types"):

@@ -1,4 +1,4 @@
-"""Databases that the stacks don't make: what is refused of where they are, whom they let in, and how they are known."""
+"""Databases outside the stacks: refusals of their location, of admitted clients, and of their identification."""
 
 import pytest
 

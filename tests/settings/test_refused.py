@@ -1,4 +1,4 @@
-"""What files of settings must not say: each line of refused.toml is refused, with file, key and reason."""
+"""Refused settings: each line of refused.toml is refused, with file, key and reason."""
 
 import tomllib
 from collections.abc import Callable

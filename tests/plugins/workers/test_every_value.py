@@ -1,4 +1,4 @@
-"""What a real Debezium sends of each type's values, those that it can't convert by itself among them."""
+"""A real Debezium's output for each type's values, including those that it can't convert itself."""
 
 import json
 from dataclasses import replace
@@ -19,7 +19,7 @@ from tests.broker import RunningBroker
 from tests.conftest import fresh_database
 from tests.events.record_types import TABLES, TARGET, record
 
-# Of the moment that an event was recorded.
+# The time at which an event was recorded.
 PASSING = ("__db", "__lsn", "__source_ts_ms")
 
 

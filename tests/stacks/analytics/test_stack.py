@@ -1,4 +1,4 @@
-"""Athena for analysts: where results go, what a query may read, who may ask, and what is there to ask."""
+"""Athena for analysts: where results go, what a query may read, who may query, and which tables exist."""
 
 from typing import Any
 
@@ -13,7 +13,6 @@ pytestmark = pytest.mark.synth
 
 
 def declared(environment: Synthesized, name: str) -> dict[str, Any]:
-    """A Glue table by its name."""
     [found] = [
         each for each in environment.properties("analytics", "AWS::Glue::Table") if each["TableInput"]["Name"] == name
     ]
