@@ -6,7 +6,7 @@ import pytest
 
 from local.platform.platform import Platform
 from local.platform.services import PlatformOptions
-from tests.e2e.walking import Walked, walk
+from tests.e2e.harness.walking import Walked, walk
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.e2e.walking import Walked, unlike_the_page
+from tests.e2e.harness.walking import Walked, unlike_the_page
 
 KEYS = {"source_rows", "lake_rows", "missing", "extra", "different", "quarantined", "events", "seconds_total", "steps"}
 

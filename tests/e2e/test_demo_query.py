@@ -8,7 +8,7 @@ import pytest
 
 from local.demo.place_changes import CHANGES
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA
-from tests.e2e.walking import Walked, unlike_the_page, walk
+from tests.e2e.harness.walking import Walked, unlike_the_page, walk
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 

@@ -16,7 +16,7 @@ from tests.browser.viewer import PATIENCE_MS, SCREENS, Screen, Viewer, viewing
 from tests.cases import long
 from tests.conftest import execute
 from tests.e2e.faults import kill
-from tests.e2e.walking import crowd
+from tests.e2e.harness.walking import crowd
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 

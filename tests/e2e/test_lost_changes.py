@@ -29,7 +29,7 @@ from local.resnapshot.run import Wanted
 from plugins.kafka.topics import PlannedTopic, planned_topics
 from tests import conftest
 from tests.e2e.faults import suspended, wait_until_well
-from tests.e2e.writer import Writer
+from tests.e2e.harness.writer import Writer
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]

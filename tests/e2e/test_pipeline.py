@@ -17,7 +17,7 @@ from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from tests.cases import long
 from tests.e2e.faults import kill, suspended
-from tests.e2e.writer import Writer
+from tests.e2e.harness.writer import Writer
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]

@@ -17,7 +17,7 @@ from plugins.source.source_connector import source_connector
 from plugins.workers.worker_classes import EVERY_VALUE
 from tests.broker import RunningBroker
 from tests.conftest import fresh_database
-from tests.events.record_types import TABLES, TARGET, record
+from tests.events.recorders.types import TABLES, TARGET, record
 
 # The time at which an event was recorded.
 PASSING = ("__db", "__lsn", "__source_ts_ms")

@@ -20,7 +20,7 @@ from stacks.gate import review
 from stacks.gate.manifests import problems
 from stacks.gate.template import plain_text
 from tests.stacks.conftest import Synthesized
-from tests.stacks.test_kafka_rights import arns, on_kafka, pairs
+from tests.stacks.connectors.test_kafka_rights import arns, on_kafka, pairs
 
 pytestmark = pytest.mark.synth
 

@@ -18,8 +18,8 @@ from spark_jobs.options.properties import parse_overrides
 from stacks.processing import jdbc_driver
 from stacks.processing.job_assets import JobAssets
 from stacks.processing.jobs import Jobs, Step
+from tests.stacks.pipelines.queried import mixed
 from tests.stacks.processing.test_jobs import Files
-from tests.stacks.queried import mixed
 
 TABLES = ("address", "city", "country", "address_place")
 MADE_OF_THESE = ["country_addresses", "city_history"]

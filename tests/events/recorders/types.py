@@ -27,7 +27,7 @@ from plugins.kafka.topics import PlannedTopic
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import source_connector
 
-EVENTS = Path(__file__).resolve().parents[2] / "tests" / "events"
+EVENTS = Path(__file__).resolve().parents[3] / "tests" / "events"
 SCRIPT, TARGET = EVENTS / "every_type.sql", EVENTS / "every_type.jsonl"
 TABLES = tuple(CapturedTable(schema="types", table=table) for table in ("every_type", "large"))
 PREFIX = "types"

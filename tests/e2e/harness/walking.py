@@ -13,7 +13,7 @@ import psutil
 
 from tests.transcripts import first_difference, transcript
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 # Less than the pytest marker, which includes the time after it.
 COMMAND_S = 600
 

@@ -21,7 +21,7 @@ from local.look.topic import RawEvent, Topic
 from local.platform.platform import Platform
 from local.platform.services import PlatformOptions
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 EVENTS = ROOT / "tests" / "events"
 PLATFORM = ROOT / "build" / "capture"
 TIMEOUT_S = 30

@@ -12,7 +12,7 @@ from local.platform.platform import Platform
 from local.services.postgres import ConnectionParameters
 from tests.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 # Ignored by git, or not needed by any command; the jars are shared.
 LEFT_OUT = (".git", ".venv", ".cache", "node_modules", "build", "cdk.out", "docs", "tests", "__pycache__")
 CONNECTOR_PASSWORD = "Films/1"
