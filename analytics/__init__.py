@@ -1,1 +1,1 @@
-"""The lake's queries in Athena's SQL, and the definition of the QuickSight dashboard."""
+"""The lake's queries in Athena's SQL, and the QuickSight dashboard's definition."""

@@ -1,8 +1,7 @@
-"""Athena's CREATE TABLE AS, taken apart: the statement that asks, and how its rows are kept as files.
+"""Parses Athena's CREATE TABLE AS: the query, and how its rows are stored as files.
 
-sqlglot drops the table's properties when it writes DuckDB's SQL, so they are read here; local/query/create.py, which
-runs the statement, writes the files. What isn't here is refused: a property without an effect would be a table that
-isn't what was asked for.
+sqlglot drops the table's properties when it writes DuckDB's SQL, so they are read here; local/query/create.py runs the
+statement and writes the files. Unknown properties are refused: ignoring one would create a different table.
 Source: Athena user guide, "CREATE TABLE AS" and "Considerations and limitations for CTAS queries".
 """
 
@@ -24,9 +23,9 @@ from analytics.translate import (
     table_name,
 )
 
-# Athena ends a statement that would write more, with HIVE_TOO_MANY_OPEN_PARTITIONS.
+# Athena's maximum per statement; above it, it fails with HIVE_TOO_MANY_OPEN_PARTITIONS.
 MOST_PARTITIONS = 100
-# Athena's words → the codec's name in Parquet's libraries. The first is what Athena does without a word.
+# Athena's name → the codec's name in Parquet's libraries. The first is Athena's default.
 COMPRESSIONS: Mapping[str, str] = {
     "GZIP": "gzip",
     "SNAPPY": "snappy",
@@ -34,14 +33,14 @@ COMPRESSIONS: Mapping[str, str] = {
     "LZ4": "lz4",
     "NONE": "none",
 }
-# It becomes a folder; Athena's own rule for names that need no quotes.
+# It becomes a folder name; Athena's own rule for names without quotes.
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,127}")
 _FORMAT = "PARQUET"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CreatedTable:
-    """A table that a statement makes: its name, the rows' statement, compression and columns of its partitions."""
+    """The table that a statement creates: name, query, compression and partition columns."""
 
     name: TableName
     rows: Statement
@@ -50,10 +49,9 @@ class CreatedTable:
 
 
 def created_table(text: str) -> CreatedTable | None:
-    """Return what a CREATE TABLE AS makes; None for another statement, which isn't judged here.
+    """Parse a CREATE TABLE AS; None for any other statement, which isn't checked here.
 
-    Raises TranslationError for what Athena refuses, for properties that mean nothing here, and for SQL that can't be
-    read.
+    Raises TranslationError for what Athena refuses, for properties without a meaning here, and for unreadable SQL.
     """
     if first_word(text) != "CREATE":
         return None
@@ -76,7 +74,7 @@ def created_table(text: str) -> CreatedTable | None:
 
 
 def check_columns(created: CreatedTable, columns: list[str]) -> None:
-    """Refuse columns that Athena would: two of a name, and partitions by what aren't the last ones, in their order.
+    """Refuse what Athena refuses: duplicate column names, and partitions other than the last columns in their order.
 
     Raises TranslationError.
     """
@@ -129,7 +127,7 @@ def _name(table: exp.Table) -> TableName:
 
 @dataclass
 class _Properties:
-    """What is said behind WITH."""
+    """The properties in WITH."""
 
     compression: str = "GZIP"
     partitioned_by: tuple[str, ...] = ()
@@ -169,12 +167,12 @@ class _Properties:
             raise TranslationError(f"{name} has a column twice")
 
     def locate(self, name: str, value: exp.Expression) -> None:
-        """Where the files would be on AWS: here they go where the caller says."""
+        """Ignore the location on AWS: here the caller chooses the folder."""
         if not _text(name, value).startswith("s3://"):
             raise TranslationError(f"{name} = {value.sql('athena')} is no folder of S3, s3://bucket/folder/")
 
 
-# What sqlglot has classes of its own for.
+# Properties for which sqlglot has classes.
 _NAMES: Mapping[type[exp.Expression], str] = {
     exp.FileFormatProperty: "format",
     exp.PartitionedByProperty: "partitioned_by",

@@ -1,7 +1,7 @@
-"""The dashboard of the order items: its data set and its charts, once, in the shape of QuickSight's API.
+"""The order items' dashboard: its data set and charts, in the shape of QuickSight's API.
 
-The stack hands it to CloudFormation (stacks/analytics/). It is plain data, whose references QuickSight checks no sooner
-than it is deployed; tests/analytics/test_dashboard.py does.
+The stack passes it to CloudFormation (stacks/analytics/). QuickSight checks its references only at deployment;
+tests/analytics/test_dashboard.py checks them earlier.
 Source: Amazon QuickSight API reference, AnalysisDefinition and DashboardVersionDefinition, which have the same shape.
 """
 
@@ -10,9 +10,9 @@ from typing import Any
 
 Definition = dict[str, Any]
 
-# What the definition calls the data set; each environment says which one that is.
+# The data set's name in the definition; each environment maps it to its own.
 DATA_SET = "order_items"
-# The data set's columns by their names in analytics/sql/order_items.sql, with QuickSight's types (InputColumn).
+# The data set's columns as in analytics/sql/order_items.sql, with QuickSight's types (InputColumn).
 COLUMNS: Mapping[str, str] = {
     "customer_id": "STRING",
     "order_id": "INTEGER",
@@ -20,7 +20,7 @@ COLUMNS: Mapping[str, str] = {
     "quantity": "DECIMAL",
     "unit_price": "DECIMAL",
 }
-# A calculated field of the definition, not of the data set: LogicalTableMap, where it used to be, is deprecated.
+# A calculated field of the definition: those of a data set, in its LogicalTableMap, are deprecated.
 REVENUE = "revenue"
 REVENUE_EXPRESSION = "{quantity} * {unit_price} * (1 - {discount})"
 
@@ -52,7 +52,7 @@ def definition(data_set_arn: str) -> Definition:
 
 
 def _revenue_by_customer() -> Definition:
-    """A pie: each customer's share of the revenue, the largest first."""
+    """A pie: each customer's share of the revenue, largest first."""
     value = _measure("pie-revenue", REVENUE, "SUM")
     wells = {"Category": [_dimension("pie-customer", "customer_id")], "Values": [value]}
     return {
@@ -72,12 +72,12 @@ def _revenue_by_customer() -> Definition:
 
 
 def _customers() -> Definition:
-    """A scatter plot: a customer is a point at her average quantity and revenue of an item, as large as her orders."""
+    """A scatter plot: one point per customer, by average quantity and revenue of an item, sized by number of orders."""
     wells = {
         "XAxis": [_measure("scatter-quantity", "quantity", "AVERAGE")],
         "YAxis": [_measure("scatter-revenue", REVENUE, "AVERAGE")],
         "Category": [_dimension("scatter-customer", "customer_id")],
-        # An order has several items: it counts once.
+        # Count an order with several items once.
         "Size": [_measure("scatter-orders", "order_id", "DISTINCT_COUNT")],
     }
     return {

@@ -1,8 +1,7 @@
-"""The query of a derived table: Athena's SQL as Spark's, so that one text is tried by `./lake query` and kept by the
-job.
+"""Translates a derived table's query from Athena's SQL to Spark's, so `./lake query` can try what the job runs.
 
-sqlglot translates it. Refused is what wouldn't be the same there, or another time: a derived table is what its query
-gives of the tables as they are, whenever it is computed (docs/decisions/0093).
+sqlglot translates it. What would differ in Spark, or from run to run, is refused: a derived table depends only on the
+current contents of its source tables (docs/decisions/0093).
 """
 
 from dataclasses import dataclass
@@ -19,13 +18,13 @@ from analytics.functions import DERIVED, unproven
 from analytics.translate import asking, named_tables, names_its_columns
 from contract.lake import DATABASE
 
-# They give another answer each time.
+# Functions with another result each time.
 _FLEETING = (
     *(exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentUser, exp.Localtime, exp.Localtimestamp),
     *(exp.Rand, exp.Randn, exp.Uuid, exp.TableSample),
 )
 _OF_TUPLES = (exp.Values, exp.GroupingSets, exp.Cube, exp.Rollup)
-# The lake's types that a CAST may lead to.
+# The lake's types that a CAST may have as its target.
 _TARGETS = (
     *(*exp.DataType.INTEGER_TYPES, *exp.DataType.TEXT_TYPES, exp.DataType.Type.DOUBLE, exp.DataType.Type.FLOAT),
     *(exp.DataType.Type.DECIMAL, exp.DataType.Type.BOOLEAN, exp.DataType.Type.DATE, exp.DataType.Type.TIMESTAMP),
@@ -34,7 +33,7 @@ _TARGETS = (
 
 @dataclass(frozen=True, kw_only=True)
 class DerivedQuery:
-    """A query in Spark's SQL, the lake's tables that it names, and its columns: None where a `*` stands for some."""
+    """A query in Spark's SQL, the lake's tables that it reads, and its columns; None where it has a `*`."""
 
     sql: str
     tables: tuple[str, ...]
@@ -42,7 +41,7 @@ class DerivedQuery:
 
 
 def derived_query(text: str) -> DerivedQuery:
-    """Translate a derived table's query. Raises TranslationError for what can't be one, in one line."""
+    """Translate a derived table's query. Raises TranslationError, in one line, for an unsuitable query."""
     statement = asking(text)
     if not names_its_columns(statement):
         raise TranslationError("a column of the query has no name: give each one, by AS")
@@ -78,7 +77,7 @@ def _refuse(statement: exp.Expr) -> None:
 
 
 def _other_types(node: exp.Expr) -> str | None:
-    """Say why a part differs in Spark for some types, which can't be told here; None where it doesn't."""
+    """Return why a part differs in Spark for some types, which are unknown here; None where it doesn't."""
     if isinstance(node, exp.Div):
         sides = (node.left, node.right)
         if not (any(map(_is_double, sides)) or all(side.is_type(*exp.DataType.INTEGER_TYPES) for side in sides)):
@@ -101,7 +100,7 @@ def _other_types(node: exp.Expr) -> str | None:
 
 
 def _other_forms(node: exp.Expr) -> str | None:
-    """Say why a part differs in Spark as it is written, or where it stands; None where it doesn't."""
+    """Return why a part differs in Spark by its form or place; None where it doesn't."""
     if isinstance(node, exp.Cast) and not node.to.is_type(*_TARGETS):
         return "a column of the lake has no such type"
     if isinstance(node, exp.Max | exp.Min) and node.expressions:
@@ -116,7 +115,7 @@ def _other_forms(node: exp.Expr) -> str | None:
 
 
 def _filters(node: exp.Expr) -> bool:
-    """Whether a condition, or its opposite, decides alone which rows are kept."""
+    """Whether a condition, or its opposite, alone decides which rows are kept."""
     above = node.parent
     if isinstance(above, exp.Not):
         above = above.parent
@@ -136,7 +135,7 @@ def _compared(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _is_no_text(side: exp.Expr) -> bool:
-    """Whether a value is written so that its type is known, and isn't text."""
+    """Whether a value's type is known from its form, and isn't text."""
     return (
         side.is_number
         or isinstance(side, exp.Boolean)
@@ -145,7 +144,7 @@ def _is_no_text(side: exp.Expr) -> bool:
 
 
 def _is_double(side: exp.Expr) -> bool:
-    """A literal such as 2.0 is a decimal to Athena, 2e0 a double."""
+    """Whether it is a double to Athena: 2e0 is one, 2.0 is a decimal."""
     side = side.unnest()
     if isinstance(side, exp.Literal):
         return not side.is_string and "e" in side.this.lower()

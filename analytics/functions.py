@@ -1,6 +1,6 @@
-"""Which of Athena's functions mean the same in DuckDB, and which parts of a statement do in Spark, too.
+"""Athena's functions that mean the same in DuckDB, and the parts of a statement that also do in Spark.
 
-tests/analytics/alike/ proves each by a case with Trino's own answer; to add one, add its cases. Names are sqlglot's.
+tests/analytics/alike/ proves each by a case with Trino's own answer; add cases with a new one. Names are sqlglot's.
 """
 
 from collections.abc import Collection
@@ -40,16 +40,16 @@ second select split splitpart sqrt star startswith stddev stddevpop stddevsamp s
 substring sum table tablealias timestamptrunc timetostr translate trim trycast tuple union unnest upper values var
 variance variancepop weekofyear where window windowspec with year
 """
-# The functions that may be asked for, and all that a derived table's query may be made of.
+# Functions allowed in a query; below, everything allowed in a derived table's query.
 ASKED = frozenset(_PROVEN.split()) | FLEETING
 DERIVED = frozenset(_PROVEN_IN_SPARK.split())
 
 
 def name(node: exp.Expr) -> str:
-    """Return sqlglot's name of a part; of a function that it doesn't know the function's own."""
+    """Return sqlglot's name of a part; for a function unknown to sqlglot, the function's own name."""
     return node.name.lower() if isinstance(node, exp.Anonymous) else str(node.key)
 
 
 def unproven(statement: exp.Expr, known: Collection[str], kind: type[exp.Expr]) -> exp.Expr | None:
-    """Return the first part of this kind that isn't known to be alike; None where all are."""
+    """Return the first part of this kind that isn't proven to be alike; None where all are."""
     return next((node for node in statement.find_all(kind) if name(node) not in known), None)

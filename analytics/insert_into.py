@@ -1,4 +1,4 @@
-"""Athena's INSERT INTO, taken apart: rows that a statement adds to a declared table (analytics/silver_table.py)."""
+"""Parses Athena's INSERT INTO: rows that a statement adds to a declared table (analytics/silver_table.py)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from analytics.translate import Statement, TableName, TranslationError, first_wo
 
 @dataclass(frozen=True, kw_only=True)
 class InsertedRows:
-    """The table that a statement adds to, and the statement of the rows."""
+    """The target table, and the query of the rows."""
 
     name: TableName
     rows: Statement
 
 
 def inserted_rows(text: str) -> InsertedRows | None:
-    """Return what an INSERT INTO adds; None for another statement, which isn't judged here.
+    """Parse an INSERT INTO; None for any other statement, which isn't checked here.
 
-    Raises TranslationError for what has no meaning here, and for SQL that can't be read.
+    Raises TranslationError for what has no meaning here, and for unreadable SQL.
     """
     if first_word(text) != "INSERT":
         return None
@@ -37,7 +37,7 @@ def inserted_rows(text: str) -> InsertedRows | None:
 
 
 def check_types(table: SilverTable, found: Sequence[str]) -> None:
-    """Refuse rows whose columns aren't the table's, by Glue's types in their order. Raises TranslationError."""
+    """Refuse rows whose Glue types, in their order, aren't the table's. Raises TranslationError."""
     if len(found) != len(table.columns):
         raise TranslationError(f"{table.name} has {len(table.columns)} columns, the statement selects {len(found)}")
     for (column, type_), selected in zip(table.columns, found, strict=True):

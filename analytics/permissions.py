@@ -1,7 +1,7 @@
-"""What people may do with what is in QuickSight: sets of actions as QuickSight knows them, and to whom they go.
+"""Permissions on QuickSight's resources: sets of actions, and who gets them.
 
-QuickSight takes no action of another kind or service. Sources: its service authorization reference, whose names these
-are; the sets that AWS's own solutions grant (aws-solutions/security-insights-on-aws).
+QuickSight accepts no actions of other kinds or services. Sources: its service authorization reference, for the names;
+the sets that AWS's own solutions grant (aws-solutions/security-insights-on-aws).
 """
 
 import re
@@ -15,8 +15,8 @@ def _actions(*names: str) -> tuple[str, ...]:
     return tuple(f"{_PREFIX}{name}" for name in names)
 
 
-# By kind: what our principal gets. Source, data set and dashboard are this project's, so they are used and not changed;
-# the analysis is there to be played with, and what is done to it lasts until the next deployment that changes it.
+# By kind: what our principal gets. This project owns source, data set and dashboard, so they are read-only;
+# the analysis may be changed, until the next deployment that changes it.
 GRANTED: Mapping[str, tuple[str, ...]] = {
     "DataSource": _actions("DescribeDataSource", "DescribeDataSourcePermissions", "PassDataSource"),
     "DataSet": _actions(
@@ -33,25 +33,25 @@ GRANTED: Mapping[str, tuple[str, ...]] = {
     ),
     "Dashboard": _actions("DescribeDashboard", "ListDashboardVersions", "QueryDashboard"),
 }
-# Users and groups are in the region where the account has signed up, which needn't be the environment's.
+# Users and groups belong to the region where the account signed up, which may differ from the environment's.
 _PRINCIPAL = re.compile(
     r"arn:aws[a-z-]*:quicksight:[a-z]{2}(-[a-z]+)+-\d:(?P<account>\d{12}):(user|group)/[^/\s*]+/\S+"
 )
 
 
 def granted(kind: str, principal: str) -> list[dict[str, Any]]:
-    """Return what a resource of that kind (`Dashboard`) says of our principal: a list of ResourcePermission."""
+    """Return our principal's permissions on a resource of this kind (`Dashboard`): a list of ResourcePermission."""
     return [{"Principal": principal, "Actions": list(GRANTED[kind])}]
 
 
 def account_of(principal: str) -> str | None:
-    """Return the account of a QuickSight user's or group's ARN, None for any other text, such as an ARN of IAM's."""
+    """Return the account in a QuickSight user's or group's ARN; None for any other text, such as an IAM ARN."""
     found = _PRINCIPAL.fullmatch(principal)
     return found["account"] if found else None
 
 
 def problems(kind: str, permissions: Sequence[Mapping[str, Any]], account: str) -> Iterator[str]:
-    """Yield a line for each thing that is wrong with the permissions of a resource of a kind such as `Dashboard`."""
+    """Yield a line for each thing wrong with the permissions of a resource of this kind."""
     for each in permissions:
         principal = str(each.get("Principal"))
         theirs = account_of(principal)

@@ -1,12 +1,12 @@
-"""The table that shows what the job has set aside: JSON lines next to the lake's tables, which no job registers.
+"""The table of quarantined events: JSON lines next to the lake's tables, which no job registers.
 
-An entry is a JSON object on a line of its own (docs/decisions/0023): the reason, the origin (the landing's object, or
-the topic and partition) with the line or offset in it, when, and the text as it came. A file that couldn't be read at
-all is copied whole, with an entry `<copy>.reason.json` next to it that has `file` in the place of `text`; Athena's
-queries of that table's partition then fail at the copy, until it is moved away.
+An entry is a JSON object on its own line (docs/decisions/0023): the reason, the origin (the landing's object, or
+the topic and partition) with the line or offset in it, the time, and the text as is. A file that couldn't be read at
+all is copied whole, with an entry `<copy>.reason.json` next to it that has `file` in place of `text`; Athena's
+queries of that table's partition then fail at the copy until it is moved away.
 
-The folders `<lake>/_quarantine/<table>/` become partitions by Athena's partition projection: a captured table's rows
-show as soon as they are there, and nothing has to register them.
+The folders `<lake>/_quarantine/<table>/` become partitions through Athena's partition projection: entries show up at
+once, without being registered.
 """
 
 from collections.abc import Iterable
@@ -32,14 +32,14 @@ SERDE = "org.openx.data.jsonserde.JsonSerDe"
 
 
 def location(lake: str) -> str:
-    """Return the table's folder in a lake, such as `s3://bucket`: no slash at the end of either."""
+    """Return the table's folder in a lake, such as `s3://bucket`: neither ends in a slash."""
     return f"{lake}/{QUARANTINE_FOLDER}"
 
 
 def parameters(lake: str, tables: Iterable[str]) -> dict[str, str]:
     """Return the Glue table's parameters for the captured tables' names in the lake.
 
-    Raises ValueError where one of them has this table's name.
+    Raises ValueError if one of them has this table's name.
     """
     names = sorted(tables)
     if NAME in names:

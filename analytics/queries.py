@@ -1,8 +1,8 @@
-"""The named queries: Athena's SQL from `analytics/sql/`, with an environment's database and tables in it.
+"""The named queries: Athena's SQL from `analytics/sql/`, adapted to an environment's database and tables.
 
-A file is SQL that can be read, and run, as it stands: its tables stand as `database.table` behind FROM, JOIN or INTO,
-and another environment's or pipeline's take their places. The pipelines say which tables there are: the caller
-gives them (`Queried`). A query is there where they have what it reads, and nowhere else.
+A file is SQL that runs as it is: its tables stand as `database.table` after FROM, JOIN or INTO, and are replaced with
+another environment's or pipeline's. The caller passes the pipelines' tables (`Queried`). A query exists only for tables
+that have what it reads.
 """
 
 import re
@@ -22,24 +22,24 @@ SQL_FOLDER = Path(__file__).resolve().parent / "sql"
 # Where a file names its tables.
 _TABLE = re.compile(r"\b(FROM|JOIN|INTO) \w+\.(\w+)\b")
 _MARK = re.compile(r"\?")
-# Where a file of what has landed names the key and the topic of the table that it is of.
+# Where a file on the landing names its table's key.
 _KEY = re.compile(r"""json_extract_scalar\(e\.event, '\$\["\w+"\]'\) AS row_key""")
 _TOPIC = re.compile(r"e\.topic = '[^']+'")
-# Where a file of versions names the key of the table that they are of.
+# Where a file on versions names its table's key.
 _PARTITION = "PARTITION BY h.order_id"
-# What a file calls events' fields, and what they are called.
+# Fields of events as a file names them → their names.
 _FIELDS = {
     "__op": events.OPERATION,
     "__lsn": events.LSN,
     "__source_ts_ms": events.SOURCE_TIME_MS,
 }
-# Names whose fields in events are called so, and that a path in JSON takes as they are.
+# Names that events use unchanged and that a JSON path takes without quotes.
 _PLAIN = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A `?` of a query's SQL: what to put there, and an example as Athena takes it, quotes included."""
+    """A `?` of a query's SQL: its meaning, and an example as Athena takes it, quotes included."""
 
     name: str
     description: str
@@ -48,10 +48,10 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class RequiredTables:
-    """What a query of several tables reads: those of an example, by their names in the query's file.
+    """The tables that a query over several tables reads: the example's, by their names in the query's file.
 
-    The values are the source's names, `schema.table`. Other databases have tables of these names, too, with other
-    columns: the pipeline's file says that it is the example.
+    The values are the source's names, `schema.table`. Other databases may have tables of these names with other
+    columns, so the pipeline's file declares that it is the example.
     """
 
     example: str
@@ -60,11 +60,11 @@ class RequiredTables:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """A query as its file says it.
+    """A query as its file defines it.
 
-    `of`: the outbox's table, each captured table, what landed of each table with a key, each table's history, the
-    quarantine's table, or the tables that it needs. `writes`: the declared table that the statement adds rows to; the
-    others only ask.
+    `of`: the outbox's table, each captured table, each keyed table's landed events, each table's history, the
+    quarantine's table, or the tables that it needs. `writes`: the declared table that the statement adds rows to; other
+    queries are read-only.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Query:
 
     @property
     def description(self) -> str:
-        """The file's first line, without the signs of a comment."""
+        """The file's first line, without the comment's marker."""
         return self.text.partition("\n")[0].removeprefix("-- ")
 
     @property
@@ -88,7 +88,7 @@ class Query:
         return tuple(dict.fromkeys(name for _, name in _TABLE.findall(self._statement)))
 
     def sql(self, database: str, tables: Mapping[str, str]) -> str:
-        """Return the statement, without its comments, on these tables by their names in the file."""
+        """Return the statement without its comments, on these tables by their names in the file."""
         return _TABLE.sub(lambda found: f'{found[1]} "{database}"."{tables[found[2]]}"', self._statement)
 
     @property
@@ -100,9 +100,9 @@ class Query:
 class Queried:
     """A captured table: its name in the lake, and whether it is the outbox's, a row for each order.
 
-    `source` is its name there, `schema.table`, `pipeline` which one captures it, `example` the sample data that this
-    one's file names, if any. `topic` is where its events travel, `key` the columns that identify a row, `history` the
-    table that has their versions.
+    `source` is its name in the source, `schema.table`; `pipeline` the pipeline that captures it; `example` the sample
+    data that the pipeline's file names, if any. `topic` carries its events, `key` has the columns that identify a row,
+    `history` is the table of their versions.
     """
 
     table: str
@@ -119,7 +119,7 @@ class Queried:
 class NamedQuery:
     """A query on tables: SQL that Athena runs as it is, once its parameters (`?`, in their order) are given.
 
-    `tables` are what it reads; `writes` is the table that it adds rows to, as it is called here.
+    `tables` are those it reads; `writes` is the table that it adds rows to, by its name here.
     """
 
     name: str
@@ -159,10 +159,10 @@ QUERIES = (
 
 
 def named_queries(database: str, tables: Iterable[Queried]) -> tuple[NamedQuery, ...]:
-    """Return what there is to ask of an environment's tables; the same names for the same tables.
+    """Return the queries on an environment's tables; the same tables give the same names.
 
-    A query's name is its file's; of a table other than the outbox's usual one it has the table's behind it, and of
-    another pipeline than the example's own the pipeline's.
+    A query is named after its file; the table's name follows unless it is the outbox's usual one, then the pipeline's
+    name unless it is the example's own.
     """
     captured = tuple(tables)
     return tuple(named for query in QUERIES for named in _named(query, database, captured))
@@ -178,7 +178,7 @@ def _named(query: Query, database: str, captured: tuple[Queried, ...]) -> Iterat
 
 
 def _of_table(query: Query, database: str, table: Queried) -> NamedQuery | None:
-    """The query of one captured table; None where it has none."""
+    """Return the query of one captured table; None where it has none."""
     if query.of == "landed":
         has_key = table.topic and table.key and all(map(_PLAIN.fullmatch, table.key))
         return _of_landed(query, database, table) if has_key else None
@@ -221,7 +221,7 @@ def _of_history(query: Query, database: str, table: Queried) -> NamedQuery:
 
 
 def _key_of(columns: tuple[str, ...]) -> str:
-    """A key of one column is its value as text, one of several a JSON array of them."""
+    """A key of one column is its value as text, a key of several a JSON array of them."""
     values = [f"""json_extract_scalar(e.event, '$["{column}"]')""" for column in columns]
     if len(values) == 1:
         return values[0]
@@ -231,7 +231,7 @@ def _key_of(columns: tuple[str, ...]) -> str:
 def _of_examples(
     query: Query, needed: RequiredTables, database: str, captured: tuple[Queried, ...]
 ) -> Iterator[NamedQuery]:
-    """The query of each pipeline of the example that captures all it needs."""
+    """Yield the query of each pipeline of the example that captures all it needs."""
     pipelines = dict.fromkeys(table.pipeline for table in captured if table.example == needed.example)
     for pipeline in pipelines:
         there = {table.source: table.table for table in captured if table.pipeline == pipeline}
@@ -252,5 +252,5 @@ def _of_examples(
 
 
 def marks(sql: str) -> int:
-    """Count the parameters that a query's SQL has."""
+    """Count the parameters in a query's SQL."""
     return len(_MARK.findall(sql))

@@ -1,15 +1,15 @@
-"""Tables that a named statement adds rows to: declared, with their columns, so that nothing has to crawl files.
+"""Tables that a named statement adds rows to: declared with their columns, so no crawler is needed.
 
-An INSERT INTO goes where its table is, whatever the workgroup says of results; CREATE TABLE AS with a place of its own
-is refused by a workgroup that says where results go, as ours does (Athena user guide, "Considerations and limitations
-for CTAS queries"). There are no partitions: each statement's rows are files of their own, of one day, whose range
-Parquet says, so no catalogue is changed and none has to be asked which days there are.
+INSERT INTO writes to its table's location, whatever the workgroup says about results; a workgroup that enforces a
+result location, as ours does, refuses CREATE TABLE AS with its own (Athena user guide, "Considerations and limitations
+for CTAS queries"). There are no partitions: each statement's rows are separate files of one day, whose range Parquet
+records, so the catalogue needs no update.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-# Below the lake, next to the tables that the job keeps.
+# In the lake, next to the job's tables.
 FOLDER = "_silver"
 INPUT_FORMAT = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat"
 OUTPUT_FORMAT = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat"
@@ -18,25 +18,25 @@ COMPRESSION = "SNAPPY"
 PARAMETERS: Mapping[str, str] = {
     "classification": "parquet",
     "EXTERNAL": "TRUE",
-    # What Athena writes with.
+    # Compression of the files that Athena writes.
     "parquet.compression": COMPRESSION,
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class SilverTable:
-    """A table that is declared: its name, what it has, and its columns with Glue's types, in their order."""
+    """A declared table: its name, description, and columns with Glue's types, in their order."""
 
     name: str
     description: str
     columns: tuple[tuple[str, str], ...]
 
     def called(self, name: str) -> "SilverTable":
-        """Return the same table by another name."""
+        """Return the same table under another name."""
         return replace(self, name=name)
 
     def location(self, lake: str) -> str:
-        """Return its folder in a lake, such as `s3://bucket`, without a slash at the end."""
+        """Return its folder in a lake, such as `s3://bucket`, without a trailing slash."""
         return f"{lake}/{FOLDER}/{self.name}"
 
 

@@ -1,8 +1,8 @@
-"""Athena's SQL as DuckDB's: one statement that only asks, with what the two spell differently.
+"""Translates a read-only statement from Athena's SQL to DuckDB's.
 
-sqlglot does the most of it. Ours is what it leaves: types are annotated first (without that 7/2 is 3.5), JSON functions
-that DuckDB hasn't, and JSON as text, which has no quotes in Athena. The engine that runs the result needs
-`integer_division`, for columns whose types nobody knows here (local/query/engine.py).
+sqlglot does most of it. This adds the rest: annotated types (without them 7/2 is 3.5), JSON functions that DuckDB
+lacks, and JSON as text, which has no quotes in Athena. The engine that runs the result needs `integer_division`, for
+columns whose types are unknown here (local/query/engine.py).
 """
 
 import logging
@@ -20,18 +20,18 @@ from analytics import alike
 from analytics.errors import TranslationError as TranslationError
 from analytics.functions import ASKED, unproven
 
-# Athena's name of the catalogue that Glue's databases are in.
+# Athena's name for the catalogue with Glue's databases.
 CATALOGUE = "awsdatacatalog"
 _CHANGES = (exp.DDL, exp.DML, exp.Command, exp.Into)
 _NAMED = (exp.Alias, exp.Column, exp.Dot)
 _TOKEN = re.compile(r"<Token .*?text: (.*?), line.*?>")
-# Its warnings say what an error says better.
+# The errors are clearer than its warnings.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableName:
-    """A table as a statement names it, in lower case; `database` is None where it says none."""
+    """A table as a statement names it, in lower case; `database` is None where it names none."""
 
     database: str | None
     table: str
@@ -42,7 +42,7 @@ class TableName:
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """A statement in DuckDB's SQL, the tables that it names, and the columns: None where it may want all of them."""
+    """A statement in DuckDB's SQL, the tables that it names, and the columns: None where it may need all of them."""
 
     sql: str
     tables: tuple[TableName, ...]
@@ -50,23 +50,23 @@ class Statement:
 
 
 def translate(text: str) -> Statement:
-    """Translate one statement of Athena's SQL that asks and changes nothing.
+    """Translate one read-only statement of Athena's SQL.
 
-    Raises TranslationError for anything else: two statements, one that changes or sets something, one that can't be
-    read, a function that yields a table and isn't Athena's.
+    Raises TranslationError for anything else: two statements, one that changes or sets something, unreadable SQL, a
+    table function that Athena lacks.
     """
     return statement_of(asking(text))
 
 
 def asking(text: str) -> exp.Expression:
-    """Read one statement that asks and changes nothing. Raises TranslationError as `translate` does."""
+    """Read one read-only statement. Raises TranslationError as `translate` does."""
     statement = _asking(parsed(text), text)
     _refuse(statement)
     return statement
 
 
 def statement_of(statement: exp.Expression) -> Statement:
-    """Translate a statement that asks, once it is read. Raises TranslationError where a part of it doesn't only ask."""
+    """Translate a parsed read-only statement. Raises TranslationError if a part of it isn't read-only."""
     _refuse(statement)
     if found := unproven(statement, ASKED, exp.Func):
         raise alike.refused(found, "not known to be the same here as in Athena (docs/query/query.md)")
@@ -81,7 +81,7 @@ def statement_of(statement: exp.Expression) -> Statement:
 
 
 def parsed(text: str) -> exp.Expression:
-    """Read one statement, whatever it does. Raises TranslationError for none, two or unreadable SQL."""
+    """Read one statement of any kind. Raises TranslationError for none, two or unreadable SQL."""
     try:
         found = [statement for statement in sqlglot.parse(text, read="athena") if statement is not None]
     except ParseError as error:
@@ -97,7 +97,7 @@ def parsed(text: str) -> exp.Expression:
 
 
 def _tidy(description: str) -> str:
-    """Without the parser's own words for a token or an expression."""
+    """Drop the parser's own words for a token or an expression."""
     description = _TOKEN.sub(r"\1", description)
     return re.sub(r"Required keyword: .*", "something is missing", description).rstrip(".")
 
@@ -112,7 +112,7 @@ def _asking(statement: exp.Expression, text: str) -> exp.Expression:
 
 
 def first_word(text: str) -> str:
-    """Return what a statement begins with, in capitals; nothing where there is none, or it can't be read."""
+    """Return the statement's first word in capitals; empty where it has none or can't be read."""
     try:
         return next((token.text.upper() for token in sqlglot.tokenize(text, read="athena")), "")
     except TokenError:
@@ -142,13 +142,13 @@ def _with_names(statement: exp.Expression) -> exp.Expression:
 
 
 def names_its_columns(statement: exp.Expression) -> bool:
-    """Tell whether each column of the result has a name by the statement itself."""
+    """Tell whether the statement names each column of the result."""
     first = _first(statement)
     return not isinstance(first, exp.Select) or all(map(_has_name, first.expressions))
 
 
 def _first(statement: exp.Expression) -> exp.Expression:
-    """The part of a UNION that names its columns."""
+    """Return the part of a UNION that names its columns."""
     while isinstance(statement, exp.SetOperation | exp.Subquery):
         statement = statement.this
     return statement
@@ -170,7 +170,7 @@ def named_tables(statement: exp.Expression) -> tuple[TableName, ...]:
 
 
 def table_name(table: exp.Table) -> TableName:
-    """Return a table's name, and take its catalogue away, Athena's own. Raises TranslationError for another one."""
+    """Return a table's name and drop Athena's own catalogue from it. Raises TranslationError for another catalogue."""
     if table.catalog.lower() == CATALOGUE:
         table.set("catalog", None)
     elif table.catalog:
@@ -182,12 +182,12 @@ def _named_columns(statement: exp.Expression) -> frozenset[str] | None:
     stars = [star for star in statement.find_all(exp.Star) if not isinstance(star.parent, exp.Count)]
     if stars or any(join.args.get("method") == "NATURAL" for join in statement.find_all(exp.Join)):
         return None
-    # All words: what isn't a column costs nothing.
+    # All identifiers: names that aren't columns do no harm.
     return frozenset(word.name.lower() for word in statement.find_all(exp.Identifier))
 
 
 def _json_text(node: exp.Expr) -> exp.Expr:
-    """JSON as text: a text without its quotes, as Athena casts it."""
+    """Cast JSON to text as Athena does: a JSON string loses its quotes."""
     is_text = isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.TEXT_TYPES)
     if is_text and (isinstance(node.this, exp.JSONExtract) or node.this.is_type(exp.DataType.Type.JSON)):
         return exp.JSONExtractScalar(this=node.this, expression=exp.JSONPath(expressions=[exp.JSONPathRoot()]))
@@ -225,12 +225,12 @@ def _length(document: exp.Expression) -> exp.Expression:
 
 
 def _millisecond(instant: exp.Expression) -> exp.Expression:
-    """Without the seconds, which DuckDB adds."""
+    """Drop the seconds, which DuckDB includes."""
     whole = exp.Anonymous(this="millisecond", expressions=[instant])
     return exp.Paren(this=exp.Mod(this=whole, expression=exp.Literal.number(1000)))
 
 
-# Athena's function, and how many arguments it takes → what DuckDB says in its place.
+# Athena's function and its number of arguments → DuckDB's replacement.
 _FUNCTIONS: dict[tuple[str, int], Callable[..., exp.Expression]] = {
     ("json_array_get", 2): _element,
     ("json_array_length", 1): _length,

@@ -1,4 +1,4 @@
-"""Runs the streaming job by spark-submit, as EMR does, against an S3 that counts its requests, and watches it."""
+"""Runs the streaming job with spark-submit, as EMR does, against an S3 that counts its requests, and watches it."""
 
 import subprocess
 import time
@@ -26,26 +26,24 @@ class RunningJob:
         self._output = output
 
     def reports(self) -> list[dict[str, str]]:
-        """Return what each commit's line says, by key (spark_jobs/report.py; `table` where there are many)."""
+        """Return each commit's line as key → value (spark_jobs/report.py; `table` where there are many)."""
         text = self._output.read_text()
-        # The last line may be half written.
+        # The last line may be incomplete.
         lines = [one for one in text[: text.rfind("\n") + 1].splitlines() if one.startswith("commit=")]
         return [dict(pair.split("=", 1) for pair in one.split()) for one in lines]
 
     def commits(self) -> int:
-        """Return how many commits there have been."""
         return len(self.reports())
 
     def upserts(self) -> int:
-        """Return how many rows they have written."""
+        """Return the number of rows written by them."""
         return sum(int(report["upserts"]) for report in self.reports())
 
     def wait_for_commits(self, count: int) -> None:
-        """Wait until there have been so many."""
         self.wait(lambda: self.commits() >= count, f"{count} commits")
 
     def wait(self, reached: Callable[[], bool], what: str) -> None:
-        """Wait until something is so; raises PlatformError when the job ends before, or after TIMEOUT_S."""
+        """Wait until `reached`. Raises PlatformError if the job ends before, or after TIMEOUT_S."""
         deadline = time.monotonic() + TIMEOUT_S
         while not reached():
             if self._process.poll() is not None:
@@ -59,13 +57,13 @@ class RunningJob:
         return self._sum(lambda process: process.memory_info().rss) / 2**20
 
     def cpu_seconds(self) -> float:
-        """Return what all its processes have used."""
+        """Return the CPU time of all its processes."""
         return self._sum(lambda process: sum(process.cpu_times()[:2]))
 
     def _sum(self, value: Callable[[psutil.Process], float]) -> float:
         total = 0.0
         for process in self._processes():
-            # Python's workers end while one counts.
+            # Python's workers may end during the count.
             with suppress(psutil.NoSuchProcess):
                 total += value(process)
         return total
@@ -83,7 +81,7 @@ class RunningJob:
 
 @contextmanager
 def running(arguments: Sequence[str], *, folder: Path, s3: CountedS3, program: Path = JOB) -> Iterator[RunningJob]:
-    """Run the job, or another `program` of it, until the block ends; `folder` is its place for all that it writes."""
+    """Run the job, or another `program` of it, until the block ends; it writes to `folder`."""
     with running_on(arguments, folder=folder, s3_endpoint=s3.endpoint, program=program) as job:
         yield job
 
@@ -97,7 +95,7 @@ def running_on(
     program: Path = JOB,
     java_options: Sequence[str] = (),
 ) -> Iterator[RunningJob]:
-    """The same with an S3 at an endpoint, or none, and further `java_options`; there is no catalogue to sync with."""
+    """Run the job with an S3 at an endpoint, or none, and further `java_options`; no catalogue is synced."""
     argv, environment = spark_submit(
         [argument for argument in arguments if argument != "--enable-sync"],
         work_folder=folder / "job",
@@ -116,7 +114,7 @@ def running_on(
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Ask the job to end, and kill what doesn't: a benchmark ends by itself whatever the job does."""
+    """Ask the job to end, and kill what doesn't: a benchmark must end whatever the job does."""
     try:
         processes = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
     except psutil.NoSuchProcess:

@@ -1,4 +1,4 @@
-"""A Spark session in this process, as the job has it, for what is measured or filled without spark-submit."""
+"""A Spark session in this process, configured as the job's, for measuring or filling without spark-submit."""
 
 import os
 from collections.abc import Iterator

@@ -1,7 +1,6 @@
-"""How long synthesis takes, against importing aws_cdk and synthesizing an empty app.
+"""Time of synthesis, compared with importing aws_cdk and synthesizing an empty app.
 
-All run in turns in processes of their own, so that a noisy machine disturbs them alike. CPU seconds hold what Node.js
-takes, too.
+All run alternately in separate processes, so that a noisy machine affects them alike. CPU seconds include Node.js.
 """
 
 import json
@@ -26,8 +25,8 @@ app = aws_cdk.App(analytics_reporting=False, builtin_cloud_formation_validation=
 aws_cdk.Stack(app, "empty", env=aws_cdk.Environment(account="111111111111", region="ap-southeast-2"))
 app.synth()
 """
-# What is compared: a name, how Python is called, whether as CDK's command line calls it, and what it is compared with:
-# CDK's own check of the templates, which is on by default, is off in `./lake aws synth`.
+# What is compared: name → Python's arguments, whether called as by CDK's command line, and the baseline.
+# `./lake aws synth` turns off CDK's own check of the templates, which is on by default.
 COMMANDS = {
     "empty, unchecked": (["-c", EMPTY.format(validate=False)], True, "empty, unchecked"),
     "./lake aws synth": (["-m", "cli", "aws", "synth", "--env"], False, "empty, unchecked"),
@@ -37,7 +36,7 @@ COMMANDS = {
 
 
 def measure(arguments: Sequence[str], *, by_cdk: bool, environment: str) -> tuple[float, float]:
-    """Run Python once; return its wall and CPU seconds. Raises CalledProcessError when it fails."""
+    """Run Python once; return its wall and CPU seconds. Raises CalledProcessError if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         variables = os.environ | {"PYTHONPATH": str(ROOT)}
         if by_cdk:
@@ -63,7 +62,7 @@ def main(
     env: Annotated[str, typer.Option("--env", "-e", help="The environment to synthesize.")] = "dev",
     rounds: Annotated[int, typer.Option(min=1, max=20, help="How often each runs.")] = 5,
 ) -> None:
-    """Print each one's median wall and CPU seconds, and how many times the empty app's time it takes."""
+    """Print each command's median wall and CPU seconds, and the time as a multiple of the empty app's."""
     figures: dict[str, list[tuple[float, float]]] = {name: [] for name in COMMANDS}
     for _ in range(rounds):
         for name, (arguments, by_cdk, _) in COMMANDS.items():

@@ -1,1 +1,1 @@
-"""Any PostgreSQL: reads a database's catalogue and proposes the pipeline that captures it."""
+"""Reads any PostgreSQL database's catalogue and proposes the pipeline that captures it."""

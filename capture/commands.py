@@ -1,4 +1,4 @@
-"""What `./lake source describe` and `./lake source prepare` do, a step each."""
+"""The steps of `./lake source describe` and `./lake source prepare`."""
 
 import contextlib
 import os
@@ -40,7 +40,7 @@ def make_pipeline(
     look: bool = False,
     folder: Path = PIPELINES,
 ) -> None:
-    """Write or compare a pipeline's files; say what would be lost, and what the database needs. Raises LoadError &c."""
+    """Write or compare a pipeline's files; print losses, and the database's missing setup. Raises LoadError &c."""
     pipeline_file.check_name(name)
     patterns = Patterns.of_text(tables)
     known = pipeline_file.read(name, folder)
@@ -63,7 +63,7 @@ def make_pipeline(
 
 
 def _further(connection: Connection, pipeline: Pipeline, database: Database) -> Callable[[], None]:
-    """Look what the database still needs; return what says it."""
+    """Check what the database still needs; return what prints it."""
     if pipeline.is_queried:
         return partial(_say_checked, check(connection, pipeline, database))
     if pipeline.outbox is None:
@@ -76,7 +76,7 @@ def _further(connection: Connection, pipeline: Pipeline, database: Database) -> 
 
 
 def _is_queried(how: str, known: Pipeline | None) -> bool:
-    """Tell whether tables are queried: by --how where the file is new, else by the file."""
+    """Tell whether tables are queried: by --how if the file is new, else by the file."""
     if known is None:
         return how == "query"
     if how and known.is_queried != (how == "query"):
@@ -146,7 +146,7 @@ def _say_plan(pipeline: Pipeline, plan: Plan) -> None:
 
 
 def prepare(name: str, dsn_text: str, *, dry: bool, folder: Path = PIPELINES) -> None:
-    """Give the database what the pipeline's file asks for, or print the SQL. Raises LoadError, SettingsFileError."""
+    """Set up the database as the pipeline's file requires, or print the SQL. Raises LoadError, SettingsFileError."""
     pipeline = load_pipeline(pipeline_file.check_name(name), folder)
     if pipeline.is_queried:
         _check_only(pipeline, dsn_text)
@@ -165,7 +165,7 @@ def prepare(name: str, dsn_text: str, *, dry: bool, folder: Path = PIPELINES) ->
 
 
 def _check_only(pipeline: Pipeline, dsn_text: str) -> None:
-    """Look whether the job can query the database. Raises LoadError where it can't."""
+    """Check whether the job can query the database. Raises LoadError if it can't."""
     with _connected(dsn_text, NOTHING_CHANGED) as (connection, _):
         _check_database(connection.info.dbname, pipeline)
         database = inspect(connection, sorted({table.schema_name for table in pipeline.tables if table.query is None}))
@@ -184,7 +184,7 @@ def _check_database(found: str, pipeline: Pipeline) -> None:
 
 
 def _print_only(plan: Plan) -> None:
-    """Print the script alone on standard output, so that it can go to a file, and all else on standard error."""
+    """Print the script alone on standard output, so that it can go to a file, and the rest on standard error."""
     for line in report.plan_lines(plan):
         typer.echo(line.strip(), err=True)
     if plan.problems:
@@ -193,7 +193,7 @@ def _print_only(plan: Plan) -> None:
 
 
 def _password(plan: Plan, wanted: SourceObjects) -> str | None:
-    """The connector's password: what the environment says, else asked for where the role is new, else left as it is."""
+    """Return the connector's password: from the environment, else asked for if the role is new, else left unchanged."""
     if not plan.makes_role and not os.environ.get(PASSWORD):
         return None
     return log_in.ask_password(PASSWORD, f"Password for the role {wanted.role}", confirm=True)
@@ -209,7 +209,7 @@ def _done_lines(plan: Plan) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _connected(dsn_text: str, failing: str) -> Iterator[tuple[Connection, dict[str, str]]]:
-    """Connect; return the parameters that worked, too. A connection that breaks is a LoadError that says `failing`."""
+    """Connect; also return the parameters that worked. A connection that breaks is a LoadError that says `failing`."""
     connection, parameters = log_in.connected(log_in.of_dsn(dsn_text))
     with contextlib.closing(connection):
         try:
@@ -224,5 +224,5 @@ def _say(lines: Iterable[str]) -> None:
 
 
 def _printable(line: str) -> str:
-    """A table's name may hold what moves a terminal's cursor."""
+    """Escape what moves a terminal's cursor: a table's name may hold it."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)

@@ -1,4 +1,4 @@
-"""The entry of one table in a pipeline's file: what is proposed, and what is said of it."""
+"""The proposed entry of one table in a pipeline's file, with its notes."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from contract.table_names import is_lake_name, lake_name, listed
 from db.source.catalogue import Column, Table
 from db.source.signals import can_name
 
-# What the unwrap transformation and the job add to a row: a column of that name would be written over.
+# Fields added by the unwrap transformation and the job: they would overwrite a column of that name.
 ADDED_FIELDS = frozenset({*events.ADDED_TYPES, *events.QUERIED_TYPES, SPECIALS_COLUMN})
 RESERVED_PREFIXES = ("_hoodie_", "__debezium")
 SHA256_DIGITS = 64
@@ -21,7 +21,7 @@ GENERATED = "generated, and PostgreSQL doesn't publish those before 18: compute 
 LARGE_TABLE_ROWS = 10_000_000
 _CHANGED = re.compile(r"(update|change|modif|edit)|(^|_)(mtime|touched)(_|$)")
 _LENGTH = re.compile(r"\([0-9,-]+\)")
-# What columns that often hold personal data or secrets are called in a few languages; nobody but the user knows.
+# Usual names, in a few languages, of columns with personal data or secrets; only the user can decide.
 # Parts of names in snake_case, as contract/table_names.py writes them.
 _SECRET = re.compile(r"(?:^|_)(?:password|passwd|pwd|passphrase|secret|token|api_key|pin|salt|otp)(?:_|\d|$)")
 _PERSONAL = re.compile(
@@ -30,7 +30,7 @@ _PERSONAL = re.compile(
     r"|(?:credit_)?card(?:_number)?|cvv|ip_addr(?:ess)?|address|street|postal_code|zip_code"
     r"|geburtsdatum|vorname|nachname|telefon|anschrift|prenom|adresse)(?:_|\d|$)"
 )
-# An address_id tells nothing by itself.
+# An address_id alone reveals nothing.
 _REFERENCE = re.compile(r"(?<!tax)(?<!national)_id\Z")
 
 
@@ -38,10 +38,10 @@ _REFERENCE = re.compile(r"(?<!tax)(?<!national)_id\Z")
 class Entry:
     """A proposal. `leave_out` has a reason per column; `may_hash` are text columns that may be personal data.
 
-    `may_leave_out`: such columns of other types, and secrets. `types`: columns whose values aren't in the lake as in
-    PostgreSQL, with how. `long_values`: columns whose values may be so long that an event leaves them out when they
-    don't change. `queried`: by queries, not by the log; then `change_columns` may say when a row changed. `obstacle`
-    says why the table can't be captured at all.
+    `may_leave_out`: such columns of other types, and secrets. `types`: columns whose values differ between the lake and
+    PostgreSQL, with how. `long_values`: columns whose values may be so long that an event omits them when they don't
+    change. `queried`: captured by queries, not from the log; then `change_columns` may show when a row changed.
+    `obstacle`: why the table can't be captured at all.
     """
 
     table: Table
@@ -60,17 +60,17 @@ class Entry:
 
     @property
     def cut_hashes(self) -> tuple[str, ...]:
-        """Columns that may be hashed and are shorter than SHA-256 in hexadecimal: Debezium cuts it to their length."""
+        """Columns that may be hashed but are shorter than SHA-256 in hexadecimal: Debezium cuts the hash."""
         return tuple(name for name in self.may_hash if _length(self.table.column(name)) < SHA256_DIGITS)
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns that are captured."""
+        """The captured columns."""
         return tuple(column for column in self.table.columns if column.name not in self.leave_out)
 
 
 def propose(table: Table, lake_table: str, *, queried: bool = False) -> Entry:
-    """Propose how a table is captured: by the log, or by queries, as a view is, too."""
+    """Propose how to capture a table: from the log, or by queries, as for a view."""
     key = key_of(table)
     leave_out = dict(left_out_of(table, key, generated=queried))
     kept = [column for column in table.columns if column.name not in leave_out]
@@ -106,9 +106,9 @@ def key_of(table: Table) -> tuple[str, ...]:
 
 
 def left_out_of(table: Table, key: tuple[str, ...], *, generated: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield what can't be captured, and why; of two columns with one name in the lake the key's stays, or the first.
+    """Yield columns that can't be captured, and why; of two columns with one lake name, the key's stays, or the first.
 
-    `generated`: whether columns can be that PostgreSQL computes.
+    `generated`: whether columns that PostgreSQL computes can be captured.
     """
     taken = {lake_name(name): name for name in key}
     for column in table.columns:
@@ -125,7 +125,7 @@ def left_out_of(table: Table, key: tuple[str, ...], *, generated: bool = False) 
 
 
 def _notes(table: Table, key: tuple[str, ...], kept: list[Column], *, queried: bool) -> Iterator[str]:
-    """Yield what would be lost, and notes for those who write the table, read the lake or run the job."""
+    """Yield losses, and notes for those who write the table, read the lake or run the job."""
     if not key:
         yield (
             "no primary key and no unique index without NULLs: append-only, so each update and delete is a row of its"
@@ -171,7 +171,7 @@ def _notes_of_log(table: Table) -> Iterator[str]:
 
 
 def _identity(table: Table, key: tuple[str, ...]) -> Iterator[str]:
-    """Say what REPLICA IDENTITY means here, where it isn't what the key needs."""
+    """Explain REPLICA IDENTITY's effect here, where it isn't what the key needs."""
     if table.identity == "nothing":
         yield (
             "REPLICA IDENTITY NOTHING: updates and deletes would be refused once published; `./lake source prepare`"
@@ -189,28 +189,28 @@ def _identity(table: Table, key: tuple[str, ...]) -> Iterator[str]:
 
 
 def _long_values(table: Table, columns: list[Column], key: tuple[str, ...]) -> Iterator[str]:
-    """Yield what an update of the key may leave out: of the new key there is no earlier row to keep it from."""
+    """Yield columns that an update of the key may omit: the new key has no earlier row to take them from."""
     if key and table.identity != "full":
         long = [column for column in columns if column.toastable and _is_long(column)]
         yield from (column.name for column in long if column.name not in key)
 
 
 def _length(column: Column) -> int:
-    """The most characters that a text column takes; domains have their base's."""
+    """Return a text column's maximum length in characters; a domain has its base's."""
     kind, modifier = column.base_type
-    # varchar(n) and char(n) keep n + 4.
+    # The modifier of varchar(n) and char(n) is n + 4.
     return modifier - 4 if kind.name in ("varchar", "bpchar") and modifier > 0 else SHA256_DIGITS
 
 
 def _is_long(column: Column) -> bool:
-    """Tell whether a value may be so long that it is stored apart: about 2 kB."""
+    """Tell whether a value may be so long that it is stored out of line: about 2 kB."""
     if column.type.name in ("varchar", "bpchar"):
         return column.modifier < 0 or column.modifier > 500
     return column.type.name != "numeric"
 
 
 def types_of(columns: list[Column], *, of_log: bool = True) -> Iterator[tuple[str, str]]:
-    """Yield columns whose values aren't in the lake as in PostgreSQL, with how; by what the log makes of them, too."""
+    """Yield columns whose values differ between the lake and PostgreSQL, with how; `of_log`: including the log's."""
     for column in columns:
         kind = carried(column.type, column.modifier)
         if isinstance(kind, Carried):

@@ -1,4 +1,4 @@
-"""What a pipeline's file asks of its database, in the words of those who prepare it (db/source/objects.py)."""
+"""A pipeline's requirements on its database, as db/source/objects.py describes them."""
 
 from contract.source import own_schema
 from db.errors import LoadError
@@ -7,7 +7,7 @@ from settings.pipeline import CapturedTableSettings, Pipeline
 
 
 def source_objects(pipeline: Pipeline) -> SourceObjects:
-    """Return them. Raises LoadError for the outbox's pipeline, whose database the loader prepares."""
+    """Return the requirements. Raises LoadError for the outbox's pipeline, whose database the loader prepares."""
     if pipeline.outbox is not None:
         raise LoadError(
             f"pipelines/{pipeline.name}.toml captures an outbox: `./lake source load` and `./lake source migrate`"
@@ -24,7 +24,7 @@ def source_objects(pipeline: Pipeline) -> SourceObjects:
 
 
 def wanted_table(table: CapturedTableSettings) -> WantedTable:
-    """Return what one table of the file asks."""
+    """Return the requirements of one table of the file."""
     return WantedTable(
         schema=table.schema_name,
         name=table.table_name,

@@ -1,4 +1,4 @@
-"""Which of a database's tables a pipeline can capture, and for each of the others why not."""
+"""Selects the tables that a pipeline can capture, and explains why it can't capture the others."""
 
 import fnmatch
 from collections.abc import Container, Iterable, Mapping
@@ -19,14 +19,14 @@ _OUTBOX_TABLES = ("cdc_*", "outbox_*", "current_order_*")
 
 
 class SelectionError(UserError):
-    """A pattern that means nothing; the text is one line."""
+    """An invalid pattern; the text is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """What `--tables` says: shell patterns, `!` before those to leave out.
+    """The `--tables` option: shell patterns, `!` before those to leave out.
 
-    One without a dot is a table's name in any schema, one with a dot is `schema.table`. Nothing to include: all.
+    A pattern without a dot is a table's name in any schema, one with a dot is `schema.table`. Without patterns: all.
     """
 
     include: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Patterns:
 
     @classmethod
     def of_text(cls, text: str) -> "Patterns":
-        """Read patterns that are separated by commas. Raises SelectionError."""
+        """Read comma-separated patterns. Raises SelectionError."""
         parts = [part.strip() for part in text.split(",") if part.strip()]
         if "!" in parts:
             raise SelectionError("--tables: a ! without a pattern: write !schema.table, without a blank")
@@ -44,12 +44,12 @@ class Patterns:
         )
 
     def match(self, table: TableName) -> bool:
-        """Tell whether a table is meant."""
+        """Tell whether the patterns include a table."""
         included = not self.include or any(_matches(pattern, table) for pattern in self.include)
         return included and not any(_matches(pattern, table) for pattern in self.exclude)
 
     def check(self, tables: Iterable[TableName]) -> None:
-        """Raise SelectionError for a pattern that no table matches: it is misspelt, or the database is another."""
+        """Raise SelectionError for a pattern that matches no table: it is misspelt, or the database is another."""
         names = list(tables)
         for pattern in (*self.include, *self.exclude):
             if not any(_matches(pattern, name) for name in names):
@@ -71,10 +71,10 @@ class Selection:
 def select(
     database: Database, patterns: Patterns, topic_prefix: str | None, *, first: Container[TableName] = ()
 ) -> Selection:
-    """Choose among the tables that the patterns mean; ours and the outbox's aren't spoken of.
+    """Choose among the tables that match; ours and the outbox's are passed over.
 
-    Of two that clash one of `first` is chosen, or the first by its name. Without a topic prefix they are queried, which
-    any relation can be that has columns. Raises SelectionError.
+    If two clash, one of `first` is chosen, or the first by its name. Without a topic prefix they are queried, which
+    works for any relation with columns. Raises SelectionError.
     """
     theirs = [table for table in database.tables if not _is_ours(table.name)]
     patterns.check(table.name for table in theirs)
@@ -95,7 +95,7 @@ def select(
 
 
 def _is_ours(name: TableName) -> bool:
-    """Tell whether a table is a pipeline's own (contract/source.py), or what makes the outbox (db/sql)."""
+    """Tell whether a table is a pipeline's own (contract/source.py), or part of the outbox's mechanism (db/sql)."""
     if name.schema == _OUTBOX:
         return any(fnmatch.fnmatchcase(name.name, pattern) for pattern in _OUTBOX_TABLES)
     return name.schema.startswith("cdc_") and name.name in (HEARTBEAT, SIGNAL)
@@ -113,7 +113,7 @@ NAME_THE_KEY = 'name the columns that tell rows apart, by an entry of your own w
 
 
 def _of_relation(table: Table, *, queried: bool) -> str | None:
-    """Say why what a relation is keeps it from being captured, whatever its columns are."""
+    """Return why this kind of relation can't be captured, whatever its columns."""
     if not queried and table.unpublished:
         return table.unpublished
     if not table.columns:
@@ -127,7 +127,7 @@ def _of_relation(table: Table, *, queried: bool) -> str | None:
 
 
 def obstacle(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str], *, queried: bool) -> str | None:
-    """Say why a table's columns and key keep it from being captured."""
+    """Return why a table's columns and key make it impossible to capture."""
     if queried and not key:
         none = "it has no primary key and no unique index without NULLs"
         return f"{none if table.kind in HAS_ROWS else f'a {table.kind} has no key'}: {NAME_THE_KEY}"
@@ -137,7 +137,7 @@ def obstacle(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str], *
 
 
 def _of_key(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str]) -> str | None:
-    """Say why rows of the lake couldn't be told apart by a key."""
+    """Return why no key could tell the lake's rows apart."""
     for column in map(table.column, key):
         if column.name in leave_out:
             return f"its key has {column.name}, which can't be captured ({leave_out[column.name]})"
@@ -161,7 +161,7 @@ def _of_log(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str]) ->
         return f"columns of its key would have one name in the lake ({', '.join(key)}): rename one"
     if len(leave_out) == len(table.columns):
         return "none of its columns can be captured"
-    # Debezium 3.7 tells columns apart without their case, those too that it leaves out: its connector would end.
+    # Debezium 3.7 ignores case in column names, also of those left out: its connector would fail.
     if alike := clashes([column.name for column in table.columns], str.lower):
         names = next(iter(alike.values()))
         return (

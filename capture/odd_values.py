@@ -1,6 +1,6 @@
-"""Looks into tables for values that will be set aside, arrive as others or stop the source: what no catalogue tells.
+"""Scans tables for values that will be quarantined, change, or stop the source: the catalogue doesn't show them.
 
-One read-only statement per table, bounded in time. Small tables are looked into by themselves, others on request.
+One read-only statement per table, bounded in time. Small tables are scanned automatically, others on request.
 """
 
 import contextlib
@@ -20,10 +20,10 @@ from db.source.inspection import inspect
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 SMALL_BYTES = 16 * MIB
-# Of one table: what is small takes less than a second.
+# Timeout per table: small ones take less than a second.
 SMALL_S, ASKED_S = 5, 600
 _LOCK_S = 2
-# A statement's result has 1,664 columns at most, of which each question takes two.
+# A statement's result has at most 1,664 columns; each check takes two.
 _AT_ONCE = 800
 _WHOLE_ROW = "(a whole row)"
 _LARGE = OddValue(
@@ -32,7 +32,7 @@ _LARGE = OddValue(
     of_log=True,
     stops=True,
 )
-# A partitioned table has none of its rows itself.
+# A partitioned table holds no rows itself.
 _SIZE = sql.SQL(
     "SELECT pg_table_size({table}::regclass) + coalesce((SELECT sum(pg_table_size(p.relid))"
     " FROM pg_partition_tree({table}::regclass) AS p WHERE p.isleaf), 0)"
@@ -41,7 +41,7 @@ _SIZE = sql.SQL(
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """So many rows whose `column` has an odd value; `key` is one of them, where there is a key that may be read."""
+    """Number of rows whose `column` has an odd value; `key` is one of them, if there is a readable key."""
 
     table: TableName
     column: str
@@ -52,7 +52,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What looking has found, the tables that were too large for it, and lines of those that it failed at."""
+    """The values found, the tables that were too large to scan, and lines on those where the scan failed."""
 
     found: tuple[Found, ...]
     large: tuple[TableName, ...]
@@ -60,7 +60,7 @@ class Looked:
 
 
 def look_into(connection: Connection, pipeline: Pipeline, database: Database, *, all_of_them: bool) -> Looked:
-    """Look into a pipeline's tables, without `all_of_them` into the small ones. Raises psycopg2.Error when cut off."""
+    """Scan a pipeline's tables; without `all_of_them` only the small ones. Raises psycopg2.Error when cut off."""
     found: list[Found] = []
     large: list[TableName] = []
     failed: list[str] = []
@@ -86,7 +86,7 @@ def look_into(connection: Connection, pipeline: Pipeline, database: Database, *,
 def _looked(
     connection: Connection, table: Table, entry: CapturedTableSettings, *, all_of_them: bool
 ) -> list[Found] | None:
-    """Return what one table has of them; None where it is too large."""
+    """Return one table's odd values; None if it is too large."""
     with _reading(connection, ASKED_S if all_of_them else SMALL_S) as cursor:
         if not all_of_them and not _is_small(cursor, table):
             return None
@@ -104,7 +104,7 @@ def _reading(connection: Connection, seconds: int) -> Iterator[Cursor]:
 
 
 def what_stops(connection: Connection, entry: CapturedTableSettings) -> str:
-    """Say which columns of a table have a value that stops it, with one of its keys; an empty text for none.
+    """Return which columns of a table have a value that stops the connector, with one key; empty for none.
 
     No statement takes longer than SMALL_S. Raises LoadError, psycopg2.Error when cut off.
     """
@@ -122,7 +122,7 @@ def what_stops(connection: Connection, entry: CapturedTableSettings) -> str:
         asked = [*long, *(one for one in _asked(table, entry) if one[2].stops)]
         with _reading(connection, SMALL_S) as cursor:
             found += _found(cursor, table, entry, asked)
-    # A row is large by one of its columns, or by all of them.
+    # A row is too large because of one column, or of all of them together.
     return "; ".join(map(_place, [one for one in found if one.column != _WHOLE_ROW] or found))
 
 
@@ -142,7 +142,7 @@ def _is_small(cursor: Cursor, table: Table) -> bool:
 
 
 def _asked(table: Table, entry: CapturedTableSettings) -> Iterator[tuple[str, sql.Composable, OddValue]]:
-    """Yield each question about a table: the column that it is of, what stands for `{c}`, and what to look for."""
+    """Yield each check of a table: its column, the expression for `{c}`, and the value to look for."""
     columns = _captured(table, entry)
     for column in columns:
         in_key = len(entry.key) if column.name in entry.key else 0
@@ -169,7 +169,7 @@ def _counted(
     example = sql.SQL("concat_ws(', ', {})").format(sql.SQL(", ").join(texts)) if texts else sql.SQL("NULL::text")
     counts = []
     for _, value, odd in asked:
-        # As a number of parts: a percent sign or a brace in a name is its own.
+        # In separate parts: a percent sign or a brace may be part of a name.
         condition = sql.SQL("").join(_parts(odd.condition, value))
         counts.append(
             sql.SQL("count(*) FILTER (WHERE {c}), min({k}) FILTER (WHERE {c})").format(c=condition, k=example)
@@ -197,7 +197,7 @@ def _place(one: Found) -> str:
 
 
 def lines(looked: Looked) -> Iterator[str]:
-    """Say what was found, and which tables nobody has looked into."""
+    """Report the values found, and the tables that weren't scanned."""
     if looked.found:
         yield "Values that won't arrive as they are (docs/reference/types.md):"
     for one in looked.found:

@@ -1,7 +1,7 @@
-"""A pipeline's file and its Avro schemas, as they are in the folder: read, compared with the database, added to.
+"""A pipeline's file and its Avro schemas on disk: read, compared with the database, added to.
 
-What is there is never rewritten: entries are added at the end of the file, columns to an entry's `leave_out`, fields to
-schemas that lack them. Files are written once all is known to be well: each in one step, the schemas before the file
+Existing content is never rewritten: entries are added at the end of the file, columns to an entry's `leave_out`, fields
+to schemas that lack them. Files are written only once everything is valid: each atomically, the schemas before the file
 that names them.
 """
 
@@ -31,14 +31,14 @@ _NAME = re.compile(r"[a-z][a-z0-9]{0,19}\Z")
 
 
 def check_name(name: str) -> str:
-    """Return the name of a pipeline. Raises LoadError."""
+    """Return a valid pipeline name. Raises LoadError."""
     if not _NAME.match(name):
         raise LoadError(f"the name {name}: a small letter first, then up to 19 small letters and digits")
     return name
 
 
 def read(name: str, folder: Path = PIPELINES) -> Pipeline | None:
-    """Read the file as far as it is about the database; its schemas may be missing. None without one.
+    """Read the parts of the file about the database; its schemas may be missing. None if there is no file.
 
     Raises SettingsFileError.
     """
@@ -50,7 +50,7 @@ def read(name: str, folder: Path = PIPELINES) -> Pipeline | None:
 
 @contextlib.contextmanager
 def staged(name: str, folder: Path) -> Iterator[Path]:
-    """Yield a folder with a copy of a pipeline's files; what the block makes of them is written when it ends well.
+    """Yield a folder with a copy of a pipeline's files; the block's changes are written if it ends without an error.
 
     Raises LoadError.
     """
@@ -72,11 +72,11 @@ def _files(name: str, folder: Path) -> list[Path]:
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """What a database has that a pipeline's files haven't, and the other way round.
+    """Differences between a database and a pipeline's files.
 
     `entries`: tables to add. `left_out`: columns of the file's tables that can't be captured and aren't left out yet,
-    with why. `schemas`: whole schemas to write, by their file's name below the folder of pipelines. `said`: what only
-    the user can decide, a line each.
+    with the reason. `schemas`: whole schemas to write, by their file's name below the folder of pipelines. `said`:
+    decisions for the user, a line each.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -96,7 +96,7 @@ def tables_of(pipeline: Pipeline) -> dict[TableName, CapturedTableSettings]:
 
 
 def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], folder: Path = PIPELINES) -> Changes:
-    """Compare a file with the database; `entries` are proposals for tables that the file hasn't."""
+    """Compare a file with the database; `entries` are proposals for tables missing from the file."""
     known = tables_of(pipeline)
     there = {table.name: table for table in database.tables}
     left_out: dict[TableName, dict[str, str]] = {}
@@ -123,7 +123,7 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
 
 
 def _generated(database: Database, settings: CapturedTableSettings, table: Table) -> list[str]:
-    """Name columns that aren't sent, and by which Debezium can't read the table again (db/source/signals.py)."""
+    """Return unsent columns that keep Debezium from reading the table again (db/source/signals.py)."""
     if settings.how != "log" or database.server.version >= SENDS_GENERATED:
         return []
     decided = {*settings.key, *settings.hash, *settings.leave_out}
@@ -131,7 +131,7 @@ def _generated(database: Database, settings: CapturedTableSettings, table: Table
 
 
 def schema_of(pipeline: str, settings: CapturedTableSettings, table: Table) -> dict[str, Any]:
-    """Return the schema that a table of a file has now."""
+    """Return the current schema of a file's table."""
     return avro_schema(
         table,
         pipeline=pipeline,
@@ -144,7 +144,7 @@ def schema_of(pipeline: str, settings: CapturedTableSettings, table: Table) -> d
 
 
 def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return the schema with what it lacks, None when it lacks nothing, and what else differs."""
+    """Return the schema with its missing fields, None if none are missing, and the other differences."""
     if not path.is_file():
         return wanted, []
     try:
@@ -166,7 +166,7 @@ def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] 
     lacking = [field for column, field in new.items() if column not in fields]
     if not lacking:
         return None, said
-    # What capturing adds stays at the end.
+    # Fields added by capturing stay at the end.
     own = [field for field in present["fields"] if field["name"].startswith("__")]
     others = [field for field in present["fields"] if not field["name"].startswith("__")]
     own += [field for field in lacking if field["name"].startswith("__")]
@@ -175,7 +175,7 @@ def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] 
 
 
 def _value_type(avro_field: Mapping[str, Any]) -> Any:
-    """The type of its values, whether they may be null or not, which a file may say more strictly than we."""
+    """Return the type without null: a file may be stricter about null than we are."""
     kind = avro_field["type"]
     branches = [branch for branch in kind if branch != "null"] if isinstance(kind, list) else [kind]
     return branches[0] if len(branches) == 1 else branches
@@ -241,7 +241,7 @@ def _schema_of_entry(pipeline: str, entry: Entry) -> dict[str, Any]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace a file in one step: a reader sees the old one or the new one."""
+    """Replace a file atomically: a reader sees the old one or the new one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")

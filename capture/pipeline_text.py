@@ -1,4 +1,4 @@
-"""Writes a pipeline's file as text, so that what a user has written in it stays as it is."""
+"""Writes a pipeline's file as text, so that the user's own changes are kept."""
 
 import json
 import math
@@ -15,7 +15,7 @@ from db.source.catalogue import Table
 WIDTH = 120
 DEFAULT_BUCKETS = 2
 MOST_BUCKETS = 256
-# So many rows in a bucket's file are still rewritten in seconds.
+# Bucket files up to this many rows are rewritten in seconds.
 ROWS_PER_BUCKET = 500_000
 _TABLE = re.compile(r"^[ \t]*\[\[[ \t]*tables[ \t]*\]\][^\n]*\n", re.MULTILINE)
 _KEY = re.compile(r"^[ \t]*key[ \t]*=[ \t]*\[[^\]\n]*\][^\n]*\n", re.MULTILINE)
@@ -54,7 +54,7 @@ def pipeline_text(name: str, database: str, entries: Sequence[Entry], refused: S
 
 
 def entry_text(entry: Entry) -> str:
-    """Return the entry of one table, with what would be lost as comments."""
+    """Return one table's entry, with losses as comments."""
     lines = [_comment(note) for note in entry.notes]
     how = "query" if entry.queried else "log"
     lines += ["[[tables]]\n", *_names(entry), f'how = "{how}"\n', f"key = {_list(entry.key)}\n"]
@@ -82,9 +82,9 @@ def entry_text(entry: Entry) -> str:
 
 
 def with_left_out(text: str, number: int, columns: Mapping[str, str]) -> str | None:
-    """Return a file's text in which the table of that number, from 0, leaves out these columns, too, each with why.
+    """Return the file's text with these columns added to what table `number` (from 0) leaves out, each with the reason.
 
-    All else stays as it is. None where the file is written so unlike ours that it can't be told where they belong.
+    The rest is unchanged. None if the file's layout differs so much from ours that their place can't be found.
     """
     wanted = tomllib.loads(text)
     table = wanted["tables"][number]
@@ -131,7 +131,7 @@ def _list(names: Iterable[str]) -> str:
 
 
 def _string(text: str) -> str:
-    """Write a TOML basic string, which JSON's is but for DEL."""
+    """Write a TOML basic string: JSON's, except for DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -141,5 +141,5 @@ def _comment(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A comment ends at its line's end, and takes no control character."""
+    """Escape line ends and control characters, which a comment can't contain."""
     return "".join(sign if sign.isprintable() else " " for sign in text)

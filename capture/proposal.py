@@ -1,4 +1,4 @@
-"""Proposes how the chosen tables of a database are captured, by names that don't clash, and says what is refused."""
+"""Proposes how to capture a database's chosen tables, under names that don't clash, and lists refused tables."""
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping
@@ -9,7 +9,7 @@ from capture.obstacles import Patterns, select
 from contract.table_names import clashes, lake_name
 from db.source.catalogue import Database, Server, Table, TableName
 
-# Glue takes 255 characters; the pipeline's name stands before (settings/pipeline_rules.py).
+# Glue takes 255 characters; the pipeline's name comes first (settings/pipeline_rules.py).
 _LONGEST_LAKE_TABLE = 107
 
 
@@ -24,9 +24,9 @@ class Proposal:
 def propose_all(
     database: Database, patterns: Patterns, topic_prefix: str | None, *, known: Mapping[TableName, str] | None = None
 ) -> Proposal:
-    """Propose an entry for each table that the patterns mean, but for those `known` with their names in the lake.
+    """Propose an entry for each matching table, except for those `known`, given with their names in the lake.
 
-    Without a topic prefix they are queried. Raises SelectionError for a pattern that no table matches.
+    Without a topic prefix they are queried. Raises SelectionError for a pattern that matches no table.
     """
     known = known or {}
     selection = select(database, patterns, topic_prefix, first=known)
@@ -56,7 +56,7 @@ def _with_own_name(entry: Entry, used: Collection[str]) -> Entry:
 
 
 def _lake_tables(tables: Collection[Table]) -> dict[tuple[str, str], str]:
-    """Name each table in the lake: after itself, its schema before it where another schema has one of that name."""
+    """Name each table in the lake after itself, with its schema first if another schema has a table of that name."""
     alike = clashes([table.name.name for table in tables], lake_name)
     names = {}
     for table in tables:

@@ -1,4 +1,4 @@
-"""Pipelines that query a database: what their queries' columns are, and whether the database is fit for them."""
+"""Pipelines that query a database: their queries' columns, and whether the database meets their requirements."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -22,18 +22,18 @@ from settings.pipeline import CapturedTableSettings, Pipeline
 
 
 def add_query_columns(connection: Connection, database: Database, pipeline: Pipeline) -> Database:
-    """Return what the catalogue says, with the pipeline's queries among the tables. Raises LoadError."""
+    """Return the catalogue with the pipeline's queries among the tables. Raises LoadError."""
     made = [query_table(connection, table) for table in pipeline.tables if table.query is not None]
     return replace(database, tables=(*database.tables, *made))
 
 
 def query_table(connection: Connection, settings: CapturedTableSettings) -> Table:
-    """Describe a query as a view; nothing of it is read. Raises LoadError."""
+    """Describe a query as a view without reading its rows. Raises LoadError."""
     name = TableName(settings.schema_name, settings.table_name)
     try:
         with connection, connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION READ ONLY")
-            # As the job has it: a name without its schema would be nothing there.
+            # As in the job: a name without its schema would not be found there.
             cursor.execute("SELECT set_config('search_path', %s, true)", [SOURCE_SETTINGS["search_path"]])
             cursor.execute(f"SELECT * FROM ({settings.query}\n) AS q LIMIT 0")  # noqa: S608  the user's own query
             columns = _columns(cursor)
@@ -61,7 +61,7 @@ def _columns(cursor: Cursor) -> tuple[Column, ...]:
     )
 
 
-# What queries can't see, whatever the database is.
+# Changes that queries can't see in any database.
 UNSEEN = (
     "A query sees rows as they are when it looks: of several changes between two looks the last one arrives, and a row"
     " that came and went between them never does. Deletes are keys that are gone."
@@ -78,14 +78,14 @@ _SEES_WRITERS = "SELECT pg_has_role('pg_read_all_stats', 'USAGE')"
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """What keeps the job from querying as the file says, and what to know, a line each."""
+    """Reasons why the job can't query as the file requires, and notes, a line each."""
 
     problems: tuple[str, ...]
     remarks: tuple[str, ...]
 
 
 def check(connection: Connection, pipeline: Pipeline, database: Database) -> Checked:
-    """Look whether the role that the connection has can query what the file says. Raises LoadError."""
+    """Check whether the connection's role can query what the file names. Raises LoadError."""
     try:
         return _checked(connection, pipeline, database)
     except psycopg2.Error as error:
@@ -107,7 +107,7 @@ def _checked(connection: Connection, pipeline: Pipeline, database: Database) -> 
 
 
 def query_problems(parameters: Mapping[str, Any], pipeline: Pipeline) -> list[str]:
-    """Say what keeps the user of `parameters` from querying what the file says. Raises LoadError."""
+    """Return why the user of `parameters` can't query what the file names. Raises LoadError."""
     schemas = {table.schema_name for table in pipeline.tables if table.query is None}
     with contextlib.closing(connect(parameters)) as connection:
         database = inspect(connection, sorted(schemas))

@@ -1,5 +1,7 @@
-"""What `./lake source describe` and `./lake source prepare` say: a line per fact, the tables that nothing is lost of
-only counted."""
+"""Output of `./lake source describe` and `./lake source prepare`: a line per fact.
+
+Tables without losses are only counted.
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,12 +12,12 @@ from contract.table_names import listed
 from db.source.catalogue import Database, Table
 from db.source.plan import Plan
 
-# More of a kind are counted.
+# Further ones of a kind are only counted.
 SHOWN = 40
 
 
 def database_lines(database: Database, *, queried: bool = False) -> Iterator[str]:
-    """Say which server answered, and what of it stands in the way."""
+    """Report which server answered, and its problems."""
     server = database.server
     kind = "RDS or Aurora" if server.hosted else "PostgreSQL"
     yield f"{server.database}: {kind} {_version(server.version)}, seen as {server.role}"
@@ -28,7 +30,7 @@ def _version(number: int) -> str:
 
 
 def proposal_lines(proposal: Proposal, database: Database) -> Iterator[str]:
-    """Say per table what is captured and what would be lost, and which tables aren't captured."""
+    """Report per table what is captured and what is lost, and which tables aren't captured."""
     yield f"{count(len(proposal.entries), 'table')} to capture:"
     spoken = [entry for entry in proposal.entries if _said(entry)]
     for entry in spoken[:SHOWN]:
@@ -62,7 +64,7 @@ def _said(entry: Entry) -> list[str]:
 
 
 def _type_lines(proposal: Proposal) -> Iterator[str]:
-    """Say once per type how its values differ in the lake, with the columns that have it."""
+    """Report once per type how its values differ in the lake, with its columns."""
     columns: dict[str, list[str]] = {}
     for entry in proposal.entries:
         for name, note in entry.types:
@@ -85,7 +87,7 @@ def _long_lines(proposal: Proposal) -> Iterator[str]:
 
 
 def refused_lines(refused: Iterable[tuple[Table, str]]) -> Iterator[str]:
-    """Say which tables aren't captured, and why."""
+    """Report which tables aren't captured, and why."""
     reasons: dict[str, list[str]] = {}
     for table, reason in refused:
         reasons.setdefault(f"{table.kind}: {reason}", []).append(str(table.name))
@@ -96,7 +98,7 @@ def refused_lines(refused: Iterable[tuple[Table, str]]) -> Iterator[str]:
 
 
 def changes_lines(name: str, changes: Changes, *, update: bool) -> Iterator[str]:
-    """Say what the database has that the pipeline's files haven't, and what became of it."""
+    """Report what the pipeline's files lack compared with the database, and whether it was added."""
     verb = "added to" if update else "not in"
     for table in changes.tables[:SHOWN]:
         yield f"  {table} is {verb} pipelines/{name}.toml"
@@ -118,14 +120,13 @@ def changes_lines(name: str, changes: Changes, *, update: bool) -> Iterator[str]
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
-    """Say what stands in the way of preparing, which rights are missing, and what to know."""
+    """Report problems of preparing, missing rights, and remarks."""
     yield from (f"  {problem}" for problem in plan.problems)
     yield from (f"  you may not {right}" for right in plan.missing_rights)
     yield from (f"  {remark}" for remark in plan.remarks)
 
 
 def count(number: int, what: str) -> str:
-    """Say how many of something."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 

@@ -1,4 +1,4 @@
-"""The Avro schema of a table's events: its columns, named as in the lake, and what capturing adds to each row."""
+"""The Avro schema of a table's events: its columns, named as in the lake, and the fields that capturing adds."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -25,8 +25,8 @@ def avro_schema(
 ) -> dict[str, Any]:
     """Return the Avro record of a table's events.
 
-    All but the key may be null: a delete says no more, and a column's NOT NULL may go. Columns that can't be carried
-    and aren't left out are left out here, too: the caller says so.
+    All but the key may be null: a delete has no other values, and a column's NOT NULL may be dropped. Columns that
+    can't be carried are left out here even if the file doesn't say so: the caller reports them.
     """
     out, of_key = {*leave_out}, {*key}
     fields, special = [], False
@@ -44,7 +44,7 @@ def avro_schema(
 
 
 def schema_text(schema: Mapping[str, Any]) -> str:
-    """Write a schema as its file has it: a field a line, so that a difference is a line for each."""
+    """Write a schema with one field per line, so that a diff shows a line per field."""
     head = [f"  {_json(key)}: {_json(value)},\n" for key, value in schema.items() if key != "fields"]
     fields = ",\n".join(f"    {_json(field)}" for field in schema["fields"])
     return "".join(["{\n", *head, f'  "fields": [\n{fields}\n  ]\n', "}\n"])
@@ -62,5 +62,5 @@ def _field(column: Column, kind: Carried, *, nullable: bool, hashed: bool) -> di
 
 
 def _is_hashed(kind: Carried) -> bool:
-    """Tell whether a type travels as text of its own: no other is hashed, and the schema mustn't say so."""
+    """Tell whether a type travels as its own text: only such columns are hashed, so only they may be marked so."""
     return kind.avro == "string" or (isinstance(kind.avro, dict) and kind.avro.get("connect.name") == _ENUM)

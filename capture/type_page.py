@@ -62,7 +62,7 @@ _EXTENSIONS = ("citext", "hstore", "ltree", "vector", "halfvec", "sparsevec", "g
 
 
 def _types() -> dict[str, tuple[ColumnType, int]]:
-    """Return the page's rows: how a type is written → the type and its modifier."""
+    """Return the page's rows: a type's name → the type and its modifier."""
     pairs = [(written, name or written) for written, _, name in (entry.partition(":") for entry in _NAMES)]
     base: dict[str, tuple[ColumnType, int]] = {written: (ColumnType(name), -1) for written, name in pairs}
     base["numeric(10,2)"] = (ColumnType("numeric"), numeric_modifier(10, 2))
@@ -83,12 +83,10 @@ def _types() -> dict[str, tuple[ColumnType, int]]:
 
 
 def main() -> None:
-    """Write it."""
     PAGE.write_text(page(), encoding="utf-8")
 
 
 def page() -> str:
-    """Return the page's text."""
     plain: dict[str, list[str]] = defaultdict(list)
     arrays: dict[str, list[str]] = defaultdict(list)
     left_out: dict[str, list[str]] = defaultdict(list)

@@ -44,8 +44,8 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
             ("types", "docs/reference/types.md.", "capture.type_page", ()),
             ("pictures", "The documents' pictures, from a platform and a review.", "tests.browser.pictures", ALL),
             ("certificates", "RDS's roots, from npm's package.", "local.tools.certificates", (prepare.node_modules,)),
-            ("events", "tests/events/: what Debezium sends of the outbox.", "tests.events.record_events", JARS),
-            ("typed-events", "tests/events/every_type.jsonl.", "tests.events.record_types", JARS),
+            ("events", "tests/events/: what Debezium sends of the outbox.", "tests.events.recorders.events", JARS),
+            ("typed-events", "tests/events/every_type.jsonl.", "tests.events.recorders.types", JARS),
         ),
     ),
     "lock": (

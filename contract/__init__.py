@@ -1,1 +1,1 @@
-"""What programs must agree on: standard library only, and nothing of ours is imported here."""
+"""Names and formats all programs share: standard library only, and no imports from our other packages."""

@@ -1,7 +1,7 @@
-"""Remembers the columns that came with events or after the first commit: what events call each, and since which commit.
+"""Remembers columns that arrived with events or after the first commit: their names in events, and since which commit.
 
-Each commit's metadata carries the register, with its progress (spark_jobs/table/checkpoint.py): a restarted job goes
-on with the events' names, and local/look/added_columns.py tells which rows are from before a column.
+Each commit's metadata carries the register with its progress (spark_jobs/table/checkpoint.py): a restarted job keeps
+the events' names, and local/look/added_columns.py tells which rows are older than a column.
 """
 
 import json
@@ -12,10 +12,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class AddedColumn:
-    """`field`: its name in events; `since`: the instant of the commit that brought it, None in that commit itself.
+    """`field`: its name in events; `since`: the instant of the commit that added it, None in that commit itself.
 
-    `guessed`: the schema file didn't describe it then, so its type is what its first values looked like. `avro`: nor
-    did it, and this is the Avro field that the source's catalogue made of it, by which events are read.
+    `guessed`: the schema file didn't describe it yet, so its type was inferred from its first values. `avro`: it didn't
+    either, and this Avro field, derived from the source's catalogue, is used to read events.
     """
 
     field: str
@@ -30,10 +30,10 @@ def encode(columns: Mapping[str, AddedColumn]) -> str:
 
 
 def decode(text: str | None) -> dict[str, AddedColumn]:
-    """Read what `encode` wrote; nothing for a commit of before it."""
+    """Read what `encode` wrote; empty for a commit older than the register."""
     return {name: AddedColumn(*entry) for name, entry in json.loads(text or "{}").items()}
 
 
 def since(columns: Mapping[str, AddedColumn], instant: str | None) -> dict[str, AddedColumn]:
-    """Return the register with the instant of the commit that carries it, for the columns that came by that commit."""
+    """Return the register with the instant of the commit that carries it, for the columns added by that commit."""
     return {name: replace(column, since=column.since or instant) for name, column in columns.items()}

@@ -1,4 +1,4 @@
-"""Errors that a user can cause or mend: one class for all of them, and the one place that shows them."""
+"""Errors that a user can cause or fix: their base class, and the one place that shows them."""
 
 import contextlib
 import sys
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 # The exit statuses of all commands; 0 is done, or equal.
 NO = 1  # the answer is no: something differs, is dead, or is forbidden
 USAGE = 2
-CANNOT = 3  # what was asked for can't be done: the line says why
+CANNOT = 3  # the request can't be fulfilled: the line says why
 INTERRUPTED = 130  # 128 and SIGINT's number, as shells say it
 
-# How a derived table's query says, as it runs, that a value isn't to be had as Athena has it.
+# Prefix by which a derived table's query reports, at run time, a value that it can't compute as Athena does.
 UNLIKE_ATHENA = "not as in Athena: "
 
 
 class UserError(Exception):
-    """Its text is one line for the user: what is wrong, where, and what to do. More lines below it show details."""
+    """Its text is one line for the user: what is wrong, where, and what to do. Further lines show details."""
 
 
 @contextlib.contextmanager
@@ -24,15 +24,14 @@ def one_line_errors(
 ) -> Iterator[None]:
     """End the program without a traceback: `<prefix>: <the error's text>` on standard error and `status`.
 
-    `others` are errors of libraries, which say in their first line what is wrong; the system's (OSError) are shown
-    always. Ctrl-C ends it with INTERRUPTED and that word. A closed pipe is no error
-    (`./lake kafka tail … | head`).
+    `others` are errors of libraries whose first line says what is wrong; the system's (OSError) are always shown.
+    Ctrl-C ends it with INTERRUPTED and that word. A closed pipe is not an error (`./lake kafka tail … | head`).
     """
     shown: tuple[type[Exception], ...] = (UserError, OSError, *others)
     try:
         yield
     except BrokenPipeError:
-        # Python would complain again when it flushes.
+        # Otherwise Python would complain again when it flushes.
         sys.stdout = None
         sys.exit(0)
     except shown as error:
@@ -44,6 +43,6 @@ def one_line_errors(
 
 
 def show(prefix: str, error: BaseException) -> None:
-    """Print an error's text to standard error, with its notes in the first line; one without a text by its name."""
+    """Print an error's text to standard error, with its notes in the first line; if it has no text, its name."""
     first, *more = (str(error).strip() or type(error).__name__).splitlines()
     print("\n".join(["; ".join([f"{prefix}: {first}", *getattr(error, "__notes__", ())]), *more]), file=sys.stderr)

@@ -1,33 +1,33 @@
-"""Change events as they travel: what Debezium adds to a row's columns, and what those values mean.
+"""Change events on their way: the fields that Debezium adds to a row's columns, and their meaning.
 
-The source connector is told these names (plugins/source/source_connector.py), the Avro schemas carry them, the job
-decodes by them.
+The source connector's configuration sets these names (plugins/source/source_connector.py), the Avro schemas carry them,
+the job decodes by them.
 Source: Debezium 3.7, "New Record State Extraction" and the PostgreSQL connector's page.
 """
 
 
 def added(field: str) -> str:
-    """Return what a field that is added is called in events."""
+    """Return an added field's name in events."""
     return PREFIX + field.replace(".", "_")
 
 
-# Goes before each added field's name (`add.fields.prefix`).
+# Prefix of each added field's name (`add.fields.prefix`).
 PREFIX = "__"
-# What is added (`add.fields`), by Debezium's names; `source.ts_ms` becomes `__source_ts_ms`.
+# The added fields (`add.fields`), by Debezium's names; `source.ts_ms` becomes `__source_ts_ms`.
 METADATA_FIELDS = ("op", "db", "table", "schema", "lsn", "source.ts_ms")
 OPERATION, DATABASE, TABLE, SCHEMA, LSN, SOURCE_TIME_MS = map(added, METADATA_FIELDS)
-# Text, `true` or `false`. Debezium gives this name, whatever the prefix is (`delete.tombstone.handling.mode`: rewrite).
+# Text, `true` or `false`. Debezium's fixed name, whatever the prefix (`delete.tombstone.handling.mode`: rewrite).
 DELETED = "__deleted"
 IS_DELETED = "true"
 
 # Values of OPERATION: snapshot, insert, update, delete.
 READ, CREATE, UPDATE, DELETE = "r", "c", "u", "d"
 OPERATIONS = (READ, CREATE, UPDATE, DELETE)
-# Events that are no row's: their table was emptied; and, ours, nothing is left in the lake of what it was emptied of
-# before this position (docs/decisions/0021).
+# Events without a row: their table was truncated; and our own: the lake no longer has any rows that were
+# truncated before this position (docs/decisions/0021).
 TRUNCATE, SETTLED = "t", "s"
 
-# Stands for a large value that an update left as it was and the log doesn't have (TOAST).
+# Replaces a large value that an update didn't change and the log omits (TOAST).
 PLACEHOLDER = "__debezium_unavailable_value"
 
 # Avro's types of the added fields.
@@ -40,12 +40,12 @@ ADDED_TYPES = {
     LSN: "long",
     SOURCE_TIME_MS: "long",
 }
-# Says which of two events of one key is the newer one.
+# Decides which of two events of one key is newer.
 ORDERING = LSN
-# The same for rows that are queried (docs/decisions/0090), which have no place in the log: when the job read them,
+# The same for queried rows (docs/decisions/0090), which have no log position: when the job read them,
 # milliseconds since 1970-01-01T00:00Z, higher in each commit of a table.
 READ_MS = "__read_ms"
-# What the events of queried rows have of the added fields, and their Avro types.
+# The added fields in events of queried rows, and their Avro types.
 QUERIED_TYPES = {
     DELETED: "string",
     OPERATION: "string",
@@ -55,5 +55,5 @@ QUERIED_TYPES = {
     READ_MS: "long",
 }
 
-# A column that the job adds to tables without a key: every event is a row there, and this identifies it.
+# A column that the job adds to tables without a key: every event is a row there, identified by this.
 EVENT_ID = "__event_id"

@@ -1,16 +1,16 @@
-"""What a history table's rows have besides their table's own columns; the job writes them, queries read them."""
+"""A history table's columns in addition to its table's; the job writes them, queries read them."""
 
-# What a history table is called: its table's name, and this behind it.
+# A history table's name is its table's with this suffix.
 SUFFIX = "_history"
-# From when the version holds, a timestamp; whether the row is gone from then on; the table's commit that had it first;
-# and of several versions of a row in that commit which one it is, from 0, the last one being what the commit left.
+# When the version became valid, a timestamp; whether the row was deleted then; the first commit of the table with it;
+# its position, from 0, among a row's versions in that commit, the last being the one that the commit kept.
 VALID_FROM, ENDED, COMMIT, VERSION = "valid_from", "ended", "__commit", "__version"
 COLUMNS = (VALID_FROM, ENDED, COMMIT, VERSION)
 
 
 def column(name: str) -> str:
-    """Return what a history calls a column of its table: that name, with one more underscore behind one of COLUMNS.
+    """Return a column's name in the history: an underscore is added to COLUMNS' names, with or without underscores.
 
-    So no two names become one, whichever columns come later.
+    Names stay distinct whichever columns are added later.
     """
     return f"{name}_" if name.rstrip("_") in COLUMNS else name

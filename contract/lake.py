@@ -1,10 +1,10 @@
-"""Where things are in the buckets of landing and lake, and what the lake is called."""
+"""Locations in the landing and lake buckets, and the lake's name."""
 
-# The Glue database on one machine; an environment's begins with its name.
+# The Glue database on one machine; an environment's begins with the environment's name.
 DATABASE = "datalake"
-# Of the objects that the sink lands: `<prefix>/<topic>/<partition>/<offsets>.json` (docs/decisions/0040).
+# Prefix of the objects that the sink lands: `<prefix>/<topic>/<partition>/<offsets>.json` (docs/decisions/0040).
 LANDING_PREFIX = "cdc-events"
-# Beside a table: what the job has put aside of it (docs/decisions/0023).
+# Next to a table: its quarantined events (docs/decisions/0023).
 QUARANTINE_FOLDER = "_quarantine"
-# In a step's command line on EMR where its stop file's address goes: the stack writes it, the handler replaces it.
+# Placeholder for the stop file's address in an EMR step's command line: the stack writes it, the handler replaces it.
 STOP_FILE = "{stop_file}"

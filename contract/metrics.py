@@ -1,9 +1,9 @@
-"""The job's metrics in CloudWatch: it publishes them, the alarms and the dashboard look at them.
+"""The job's metrics in CloudWatch: the job publishes them, the alarms and the dashboard read them.
 
-The namespace is the environment's prefix; spark_jobs/runtime/metrics.py says what each means.
+The namespace is the environment's prefix; spark_jobs/runtime/metrics.py has each one's meaning.
 """
 
-# The dimension, whose value is `<database>.<table>`.
+# The dimension; its value is `<database>.<table>`.
 DIMENSION = "table"
 COMMITS = "Commits"
 EVENTS = "Events"
@@ -21,5 +21,4 @@ COMMIT_AGE_SECONDS = "CommitAgeSeconds"
 
 
 def table_value(database: str, table: str) -> str:
-    """Return the dimension's value for a table of the lake."""
     return f"{database}.{table}"

@@ -1,6 +1,6 @@
-"""What a setting, a property or a piece of text is called when its value is a secret.
+"""Names of settings, properties and text fields whose values are secrets.
 
-Each user says where such a word may stand: in a key of a configuration, in a log line before a value.
+The caller decides where such a word may stand: in a configuration's key, or before a value in a log line.
 """
 
 import re

@@ -1,33 +1,33 @@
-"""How large one change event may be, and what Kafka's clients and brokers need so that it gets through.
+"""The maximum size of a change event, and the limits of Kafka's clients and brokers that follow from it.
 
-One number decides: the bytes of the event's JSON value as it stands in the topic, uncompressed. The source refuses
-larger ones; every limit behind it is derived here, each wider than the one before, so that what the source lets
-through passes them all. Sources: Kafka 3.9's configuration pages and KIP-74.
+One number decides: the bytes of the event's JSON value in the topic, uncompressed. The source refuses larger events;
+every later limit is derived here, each wider than the one before, so that what the source accepts passes them all.
+Sources: Kafka 3.9's configuration pages and KIP-74.
 """
 
 from dataclasses import dataclass
 
 MIB = 1024 * 1024
 LARGEST_EVENT_BYTES = 16 * MIB
-# Jackson, by which the sink and Spark read JSON, takes no text of more than 20,000,000 characters.
+# Jackson, which the sink and Spark use to read JSON, accepts texts of up to 20,000,000 characters.
 LARGEST_SETTING_BYTES = 19 * MIB
-# The producer counts key, headers and framing, too; the broker the batch, which grows when it can't be compressed.
+# The producer also counts key, headers and framing; the broker the batch, which grows if it can't be compressed.
 HEADROOM_BYTES = MIB
-# Kafka's defaults, where they are the larger ones.
+# Kafka's defaults, where they are larger.
 _BUFFER_MEMORY = 32 * MIB
 _FETCH_BYTES = 50 * MIB
 COMPRESSION = "zstd"
-# Heap of the Connect worker on this machine; on AWS what we count with of an MCU's 4 GiB: MSK Connect doesn't say its.
+# Heap of the Connect worker on this machine; on AWS our assumption for an MCU's 4 GiB, as MSK Connect documents none.
 LOCAL_HEAP_BYTES, MCU_HEAP_BYTES = 512 * MIB, 2_048 * MIB
-# How many times its size a polled event may take: as bytes, as a map, as a line, with room for the rest.
+# A polled event's memory as a multiple of its size: as bytes, as a map, as a line, with some reserve.
 _COPIES = 8
-# Kafka's default, and the part of the heap that one fetch may take.
+# Kafka's default, and the fraction of the heap for one fetch.
 _POLLED_EVENTS, _FETCHES = 500, 16
 
 
 @dataclass(frozen=True)
 class SizeLimits:
-    """Kafka's limits for events of at most `event_bytes` bytes. Raises ValueError for what Kafka couldn't carry."""
+    """Kafka's limits for events of at most `event_bytes` bytes. Raises ValueError for more than Kafka could carry."""
 
     event_bytes: int = LARGEST_EVENT_BYTES
 
@@ -39,20 +39,19 @@ class SizeLimits:
 
     @property
     def request_bytes(self) -> int:
-        """What a producer may send of one record, before compression."""
+        """A producer's limit per record, before compression."""
         return self.event_bytes + HEADROOM_BYTES
 
     @property
     def message_bytes(self) -> int:
-        """What a broker takes as one batch, as it is compressed."""
+        """A broker's limit per batch, as compressed."""
         return self.request_bytes + HEADROOM_BYTES
 
     @property
     def producer(self) -> dict[str, str]:
-        """A Java producer's properties."""
         return {
             "max.request.size": str(self.request_bytes),
-            # A record needs its room at once; with room for two the next one is made meanwhile.
+            # A record needs its space at once; space for two lets the next one be prepared meanwhile.
             "buffer.memory": str(max(_BUFFER_MEMORY, 2 * self.request_bytes)),
             "compression.type": COMPRESSION,
         }
@@ -68,7 +67,7 @@ class SizeLimits:
     def sink(self, heap_bytes: int) -> dict[str, str]:
         """Return the properties of a sink's consumer; `heap_bytes`: its task's share of the worker's heap.
 
-        What is fetched counts as it is compressed: a poll is bounded by how many of the largest events fit.
+        Fetch limits count compressed bytes, so a poll is bounded by how many of the largest events fit.
         """
         return {
             **self.consumer,
@@ -78,12 +77,11 @@ class SizeLimits:
 
     @property
     def topic(self) -> dict[str, str]:
-        """The properties of a topic that carries events: it takes them whatever the brokers' own limit is just then."""
+        """The properties of a topic for events: it accepts them whatever the brokers' current limit."""
         return {"max.message.bytes": str(self.message_bytes)}
 
     @property
     def broker(self) -> dict[str, str]:
-        """A broker's properties."""
         return {
             "message.max.bytes": str(self.message_bytes),
             "replica.fetch.max.bytes": str(self.message_bytes),
@@ -92,7 +90,7 @@ class SizeLimits:
         }
 
 
-# What a connector's own configuration can't say besides the setting that these follow from.
+# Keys derived from the size setting: a connector's own configuration can't set them.
 DERIVED_KEYS = frozenset(
     {
         "max.queue.size.in.bytes",

@@ -1,7 +1,7 @@
-"""How a pipeline is doing, in one word, and the stages that an event passes: the live page's and CloudWatch's.
+"""A pipeline's state in one word, and the stages of an event: shared by the live page and CloudWatch.
 
-`./lake dashboard` judges by what it sees within a minute, CloudWatch's alarms by an environment's limits: the words
-mean the same, the seconds from which they hold are each one's own (local/dashboard/state.py, `[monitoring]`).
+`./lake dashboard` judges by the last minute, CloudWatch's alarms by an environment's limits: the words mean the same,
+but each has its own thresholds in seconds (local/dashboard/state.py, `[monitoring]`).
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ STAGES = (SOURCE, SLOT, TOPIC, LANDING, JOB, LAKE, CATALOGUE)
 
 
 class Word(StrEnum):
-    """How it is, from the worst to the best."""
+    """The state, from the worst to the best."""
 
     DOWN = "down"
     FAILING = "failing"

@@ -1,7 +1,7 @@
-"""What a table or column of PostgreSQL is called where PostgreSQL's names don't fit: in the lake, and as a topic.
+"""Names for PostgreSQL's tables and columns where PostgreSQL's own don't fit: in the lake, and as a topic.
 
 In PostgreSQL a quoted name is anything of up to 63 bytes: mixed case, blanks, dots, any script. A lake name is what
-Glue, Athena, Hive and Avro all take: small Latin letters, digits and underscores, a letter or an underscore first
+Glue, Athena, Hive and Avro all accept: small Latin letters, digits and underscores, a letter or an underscore first
 (Athena's "Name databases, tables, and columns"; Avro's specification, "Names"). Two names may become one, which
 `clashes` finds.
 """
@@ -12,7 +12,7 @@ import shlex
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
-# Glue's limit for a table's or column's name; PostgreSQL's 63 bytes stay below it however they are written.
+# Glue's limit for a table's or column's name; PostgreSQL's 63 bytes stay below it in any spelling.
 LONGEST_LAKE_NAME = 255
 # Kafka's limit for a topic's name.
 LONGEST_TOPIC = 249
@@ -28,15 +28,15 @@ def table_option(name: str) -> str:
 
 
 def is_lake_name(name: str) -> bool:
-    """Tell whether a name can stand in the lake as it is."""
+    """Tell whether the lake accepts a name unchanged."""
     return _LAKE_NAME.match(name) is not None
 
 
 def lake_name(name: str) -> str:
-    """Return the lake's name for a table or column: itself where it is one, else in snake_case.
+    """Return the lake's name for a table or column: itself if it is one, else in snake_case.
 
     Accents are dropped (`café` is `cafe`), other scripts' letters are written by their number (`ß` is `u00df`),
-    everything else becomes an underscore. The same name always gives the same result, whatever other names there are.
+    everything else becomes an underscore. The result depends on the name alone.
     """
     if is_lake_name(name):
         return name
@@ -55,7 +55,7 @@ def _plain(sign: str) -> str:
 def topic_part(name: str) -> str:
     """Return a table's or schema's name as Debezium writes it in a topic: an underscore for each sign Kafka forbids.
 
-    Java counts UTF-16 units, so that a sign beyond the first 65,536 becomes two (seen with Debezium 3.7.0's
+    Java counts UTF-16 units, so a sign beyond the first 65,536 becomes two (observed with Debezium 3.7.0's
     SchemaTopicNamingStrategy: `Order Details` is `Order_Details`, a dot stays one).
     """
     return _NOT_IN_TOPIC.sub(lambda found: "_" * (2 if ord(found[0]) > 0xFFFF else 1), name)
@@ -67,12 +67,12 @@ def table_topic(topic_prefix: str, schema: str, table: str) -> str:
 
 
 def topic_identity(topic: str) -> str:
-    """Return what Kafka tells topics apart by: it refuses a second one that differs in dots and underscores alone."""
+    """Return the topic's identity in Kafka, which refuses topics that differ only in dots and underscores."""
     return topic.replace(".", "_")
 
 
 def clashes(names: Iterable[str], rule: Callable[[str], str]) -> dict[str, list[str]]:
-    """Return what several names become alike under `rule`, with those names in their order."""
+    """Return results that several names share under `rule`, with those names in their order."""
     found: dict[str, list[str]] = {}
     for name in names:
         found.setdefault(rule(name), []).append(name)
@@ -80,11 +80,11 @@ def clashes(names: Iterable[str], rule: Callable[[str], str]) -> dict[str, list[
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """List the three names that are most like one that isn't among them: a whole list would hide them."""
+    """List the three known names most similar to an unknown one: a whole list would hide them."""
     return ", ".join(difflib.get_close_matches(name, [*known], n=3, cutoff=0))
 
 
 def listed(names: Sequence[str], most: int) -> str:
-    """List names as they are, and count those beyond `most`: none is cut, and none goes unsaid."""
+    """List up to `most` names unshortened, and count the rest."""
     further = len(names) - most
     return ", ".join(names[:most]) + (f" and {further:,} more" if further > 0 else "")

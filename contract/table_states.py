@@ -1,4 +1,4 @@
-"""What an application that keeps many tables says of each on standard output, a line per change.
+"""The state lines of an application that keeps many tables: on standard output, one per change.
 
 `table=<database.table> state=<state>`, and after `failing` ` reason=<one line>` once an attempt has ended. The job
 writes it (spark_jobs/listeners.py); `./lake up` and `./lake status` read it (local/look/table_states.py).
@@ -11,11 +11,10 @@ _LINE = re.compile(r"table=(?P<table>\S+) state=(?P<state>[a-z]+)(?: reason=(?P<
 
 
 def line(table: str, state: str, reason: str | None = None) -> str:
-    """Write it."""
     return f"table={table} state={state}" + (f" reason={reason}" if reason else "")
 
 
 def parse(text: str) -> tuple[str, str, str | None] | None:
-    """Return a line's table, state and reason; None for a line that says something else."""
+    """Return a line's table, state and reason; None for any other line."""
     match = _LINE.fullmatch(text)
     return None if match is None else (match["table"], match["state"], match["reason"])

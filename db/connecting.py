@@ -1,4 +1,4 @@
-"""Connects to the database, and says in one line why it can't."""
+"""Connects to the database; failures are one-line errors."""
 
 import os
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ CONNECT_TIMEOUT_S = 10
 LOCK_TIMEOUT_S = 30
 OLDEST_SERVER = 140000
 VERIFIED = "verify-full"
-# libpq's default; other drivers must be given it.
+# libpq's default; other drivers need it explicitly.
 LIBPQS_ROOT = "~/.postgresql/root.crt"
 WRONG_PASSWORD = "password authentication failed"  # noqa: S105  what the server says
 NO_PASSWORD = "no password supplied"  # noqa: S105  what libpq says
-# What libpq says → what the user can do about it.
+# libpq's message → what the user can do about it.
 _HINTS = {
     WRONG_PASSWORD: "check the user and the password",
     NO_PASSWORD: "give the password when asked, or in PGPASSWORD",
@@ -37,8 +37,8 @@ _WRONG_SERVER = ("certificate verify failed", "does not match host name")
 def connect(parameters: Mapping[str, Any]) -> Connection:
     """Open a connection; `parameters` as for psycopg2.connect (host, port, dbname, user, password).
 
-    A password goes over the network with TLS only. Raises LoadError with one line: UnreachableError when that may pass,
-    LoginError when the password isn't taken, NoPasswordError when there is none.
+    A password is sent over the network only with TLS. Raises LoadError with one line: UnreachableError if the cause may
+    pass, LoginError if the password is rejected, NoPasswordError if there is none.
     """
     ours = {
         "connect_timeout": CONNECT_TIMEOUT_S,
@@ -55,7 +55,7 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
             raise LoginError(text) from error
         if NO_PASSWORD in str(error):
             raise NoPasswordError(text) from error
-        # It refused us, or it is the wrong server: to try again wouldn't help.
+        # Refused, or the wrong server: retrying won't help.
         refused = "FATAL" in str(error) and "starting up" not in text and "shutting down" not in text
         refused = refused or any(symptom in text for symptom in _WRONG_SERVER)
         raise (LoadError if refused else UnreachableError)(text) from error
@@ -68,9 +68,9 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
 def tls(parameters: Mapping[str, Any]) -> dict[str, str]:
     """Return libpq's `sslmode` and `sslrootcert` for a server: the one place that decides how it is verified.
 
-    RDS's servers are verified in full, whatever mode is named: by Amazon's certificate authority, or the one in
-    `sslrootcert` or PGSSLROOTCERT. All others are reached as `sslmode` says, else with TLS (verified where PGSSLMODE
-    says so), or on this machine without.
+    RDS's servers are always fully verified, with Amazon's certificate authority or the one in `sslrootcert` or
+    PGSSLROOTCERT. For other servers `sslmode` decides, else a PGSSLMODE that verifies, else TLS is required; on this
+    machine it is optional.
     """
     hosts = hosts_of(parameters)
     address = str(parameters.get("hostaddr") or os.environ.get("PGHOSTADDR", ""))
@@ -80,7 +80,7 @@ def tls(parameters: Mapping[str, Any]) -> dict[str, str]:
     chosen = os.environ.get("PGSSLMODE", "")
     default = "prefer" if all(map(is_here, [*hosts, address])) else "require"
     mode = str(parameters.get("sslmode") or (chosen if chosen.startswith("verify-") else default))
-    # With a certificate libpq takes `require` for this; Java doesn't.
+    # With a certificate libpq treats `require` as this; Java doesn't.
     mode = "verify-ca" if root and mode == "require" else mode
     if not mode.startswith("verify-"):
         return {"sslmode": mode}
@@ -88,12 +88,12 @@ def tls(parameters: Mapping[str, Any]) -> dict[str, str]:
 
 
 def hosts_of(parameters: Mapping[str, Any]) -> list[str]:
-    """Return the hosts that libpq would try; none for its own default, a socket."""
+    """Return the hosts that libpq would try; none for its default, a socket."""
     return [host for host in str(parameters.get("host") or "").split(",") if host]
 
 
 def is_here(host: str) -> bool:
-    """Tell whether a host, an address or a socket's folder is this machine."""
+    """Tell whether a host, an address or a socket's folder is on this machine."""
     return host in ("", "localhost", "::1") or host.startswith(("127.", "/"))
 
 

@@ -1,4 +1,4 @@
-"""What a source database was loaded with, written down in it: the comment on its schema."""
+"""Records in a source database what it was loaded with: the comment on its schema."""
 
 import hashlib
 from pathlib import Path
@@ -14,7 +14,7 @@ DIGITS = 16
 
 
 def describe(*, scale: int = 1, dump: Path | None = None, empty: bool = False) -> str:
-    """Identify the rows that are loaded, in a few words. Raises LoadError for an unreadable dump."""
+    """Return a short text that identifies the loaded rows. Raises LoadError for an unreadable dump."""
     if empty:
         return "no rows"
     if dump is None:
@@ -23,12 +23,12 @@ def describe(*, scale: int = 1, dump: Path | None = None, empty: bool = False) -
 
 
 def note(cursor: Cursor, words: str, *, schema: str = SCHEMA) -> None:
-    """Write down what was loaded into a schema."""
+    """Record what was loaded into a schema."""
     cursor.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(sql.Identifier(schema), sql.Literal(words)))
 
 
 def noted(cursor: Cursor, *, schema: str = SCHEMA) -> str | None:
-    """Return what was written down; None for a database that an older version has loaded."""
+    """Return the record; None for a database that an older version has loaded."""
     cursor.execute("SELECT obj_description(%s::regnamespace, 'pg_namespace')", (schema,))
     row = cursor.fetchone()
     return None if row is None or row[0] is None else str(row[0])

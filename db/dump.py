@@ -1,4 +1,4 @@
-"""Reads the rows of the Northwind tables out of a plain-text SQL dump. Nothing of the dump is ever executed."""
+"""Reads the rows of the Northwind tables from a plain-text SQL dump. Nothing in the dump is ever executed."""
 
 import re
 import stat
@@ -12,7 +12,7 @@ from db.dump_tokens import END, Tokens
 from db.errors import LoadError
 from db.tables import TABLES, WALK_THROUGH_ORDER, Cell, Row
 
-# Ours hold what is derived from the others; a dump of a loaded database brings them along.
+# Our derived tables: a dump of a loaded database includes them.
 DERIVED_TABLES = frozenset({OUTBOX_TABLE, HEARTBEAT_TABLE})
 DERIVED_PREFIX = "outbox_"
 _HEADER = "-- PostgreSQL database dump\n"
@@ -20,7 +20,7 @@ _FOOTER = "-- PostgreSQL database dump complete"
 
 _RESTORE = "turn it into plain text with `pg_restore --file=dump.sql {}` and load that"
 _UNPACK = "compressed by {}: unpack it with `{} {{}}` and load what comes out"
-# Where in a file, which bytes, and what it is then.
+# Position in a file, its bytes there, and the format that they identify.
 _FORMATS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"PGDMP", f"pg_dump's custom format: {_RESTORE}"),
     (257, b"ustar", f"a tar archive; if `pg_dump --format=tar` made it, {_RESTORE}"),
@@ -44,7 +44,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What is read of a dump of `whose` data: columns by table. `others`: skip unknown tables, in place of failing."""
+    """What to read of a dump of `whose` data: columns by table. `others`: skip unknown tables instead of failing."""
 
     whose: str
     tables: Mapping[str, tuple[str, ...]]
@@ -65,8 +65,8 @@ def read_dump(path: Path) -> dict[str, list[Row]]:
 def read_rows(path: Path, wanted: Wanted, *, known_by: str) -> dict[str, list[Row]]:
     """Return each wanted table's rows, with their columns in that order; the table `known_by` must have some.
 
-    Understands what pg_dump writes: INSERT (with or without column names) and COPY ... FROM stdin. Other statements are
-    skipped. Raises LoadError with file, line and reason when the dump can't be read or isn't whole.
+    Understands pg_dump's output: INSERT (with or without column names) and COPY ... FROM stdin. Other statements are
+    skipped. Raises LoadError with file, line and reason if the dump is unreadable or incomplete.
     """
     tokens = Tokens(path, _text(path))
     found = _Rows(wanted)
@@ -85,7 +85,7 @@ def read_rows(path: Path, wanted: Wanted, *, known_by: str) -> dict[str, list[Ro
 
 
 class _Rows:
-    """The rows that were read, of each wanted table."""
+    """The rows read so far of each wanted table."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
@@ -104,7 +104,7 @@ class _Rows:
 
 
 def read_file(path: Path) -> bytes:
-    """Return what a dump's file holds. Raises LoadError for what isn't a file, such as a pipe, which may never end."""
+    """Return a dump file's content. Raises LoadError for anything but a file: a pipe, for example, may never end."""
     try:
         kind = path.stat().st_mode
         if stat.S_ISREG(kind):
@@ -208,7 +208,7 @@ def _read_target(tokens: Tokens, wanted: Wanted) -> tuple[str | None, tuple[str,
 
 
 def _read_list(tokens: Tokens, read: Callable[[Tokens], Item]) -> Iterator[Item]:
-    """Read a list in parentheses, separated by commas."""
+    """Read a comma-separated list in parentheses."""
     tokens.expect("(")
     while True:
         yield read(tokens)

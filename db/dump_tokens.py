@@ -35,12 +35,12 @@ class Token:
     position: int
 
     def is_word(self, *words: str) -> bool:
-        """Tell whether this is one of the given keywords, whatever its case."""
+        """Tell whether this is one of the given keywords, in any case."""
         return self.kind == "word" and self.text.upper() in words
 
 
 class Tokens:
-    """A cursor over the dump's tokens, blanks and comments left out."""
+    """A cursor over the dump's tokens, without blanks and comments."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
@@ -53,7 +53,7 @@ class Tokens:
         return LoadError(f"{self._path}, line {line}: {reason}")
 
     def next(self) -> Token:
-        """Return the next token and go past it."""
+        """Return the next token and advance past it."""
         while match := _TOKEN.match(self._text, self.position):
             kind, start = str(match.lastgroup), self.position
             self.position = match.end()
@@ -68,14 +68,14 @@ class Tokens:
         return Token(END, "", self.position)
 
     def peek(self) -> Token:
-        """Return the next token and stay before it."""
+        """Return the next token without advancing."""
         before = self.position
         token = self.next()
         self.position = before
         return token
 
     def expect(self, symbol: str) -> None:
-        """Go past this symbol."""
+        """Advance past this symbol."""
         token = self.next()
         if token.text != symbol:
             raise self.unexpected(token, f"'{symbol}'")
@@ -87,7 +87,7 @@ class Tokens:
         return self.fail(f"{token.text[:40]!r} found where {wanted} should be", token.position)
 
     def rest_of_line(self) -> str | None:
-        """Return the text up to the line's end and go past it; None at the end of the dump."""
+        """Return the rest of the line and advance past it; None at the end of the dump."""
         if self.position >= len(self._text):
             return None
         end = self._text.find("\n", self.position)

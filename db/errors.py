@@ -1,4 +1,4 @@
-"""The one error that the loader shows its user."""
+"""The loader's errors."""
 
 import psycopg2
 
@@ -6,11 +6,11 @@ from contract.errors import UserError
 
 
 class LoadError(UserError):
-    """The load can't go on. Its text is one line: what, where, what to do. The database is as it was."""
+    """The load can't continue. Its text is one line: what, where, what to do. The database is unchanged."""
 
 
 class LaterError(LoadError):
-    """It can't go on now; that may pass, so ask again."""
+    """It can't continue now; the cause may pass, so try again later."""
 
 
 class UnreachableError(LaterError):
@@ -18,7 +18,7 @@ class UnreachableError(LaterError):
 
 
 class LoginError(LoadError):
-    """The server doesn't take this user's password: it is wrong, or it is being changed."""
+    """The server rejects this user's password: it is wrong, or it is being changed."""
 
 
 class NoPasswordError(LoadError):
@@ -26,11 +26,11 @@ class NoPasswordError(LoadError):
 
 
 class NewerError(LoadError):
-    """The database's outbox is of a newer version than this code."""
+    """The database's outbox is newer than this code."""
 
 
 def explain(error: psycopg2.Error) -> str:
-    """Say in one line what PostgreSQL refused."""
+    """Return PostgreSQL's reason in one line."""
     diagnosis = error.diag
     if diagnosis.message_primary is None:
         return f"the connection broke: {' '.join(str(error).split())}"

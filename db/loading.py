@@ -27,7 +27,7 @@ from db.tables import TABLES, Chunk, copy_lines
 
 COPY_ROWS = 20_000
 
-# Called with the step's name, the rows done and all rows of it (1 of 1 for a step without rows).
+# Called with the step's name, the rows done and the total (1 of 1 for a step without rows).
 Progress = Callable[[str, int, int], None]
 
 
@@ -36,9 +36,8 @@ class LoadOptions:
     """What to load and how.
 
     `scale` multiplies the generated orders; `dump` is a plain-text dump to load instead of generated rows; with `empty`
-    the tables get no rows; `replace` drops what an earlier load left.
-    `connector_password` is for the role that the connector logs in with; only its SCRAM verifier is sent. Raises
-    LoadError when they contradict one another.
+    the tables get no rows; `replace` drops an earlier load. `connector_password` is for the connector's login role;
+    only its SCRAM verifier is sent. Raises LoadError for options that contradict one another.
     """
 
     connector_password: str = field(repr=False)
@@ -60,7 +59,7 @@ class LoadOptions:
 
 @dataclass(frozen=True)
 class LoadReport:
-    """What a load did: rows by table, rows in the outbox, and how long it took in seconds."""
+    """A load's result: rows by table, rows in the outbox, and its duration in seconds."""
 
     rows: Mapping[str, int]
     events: int
@@ -68,7 +67,7 @@ class LoadReport:
 
 
 def load(connection_parameters: Mapping[str, Any], options: LoadOptions, progress: Progress) -> LoadReport:
-    """Load the database, everything or nothing. Raises LoadError with one line; the database is then as it was."""
+    """Load the database, all or nothing. Raises LoadError with one line; the database is then unchanged."""
     started = time.monotonic()
     chunks, totals = source(options, progress)
     with transaction(connection_parameters) as cursor:
@@ -79,9 +78,9 @@ def load(connection_parameters: Mapping[str, Any], options: LoadOptions, progres
 
 @contextlib.contextmanager
 def transaction(connection_parameters: Mapping[str, Any], *, failing: str = "nothing was loaded") -> Iterator[Cursor]:
-    """Connect, and commit when the block ends; an exception rolls back, and one of PostgreSQL's becomes LoadError.
+    """Connect, and commit when the block ends; an exception rolls back, and PostgreSQL's become LoadError.
 
-    `failing` says to the user what that means.
+    `failing` tells the user what that means.
     """
     with contextlib.closing(connect(connection_parameters)) as connection:
         try:
@@ -92,7 +91,7 @@ def transaction(connection_parameters: Mapping[str, Any], *, failing: str = "not
 
 
 def source(options: LoadOptions, progress: Progress) -> tuple[Iterable[Chunk], Mapping[str, int]]:
-    """Return the rows to load and how many there are of each table; a dump is read to its end before anything else."""
+    """Return the rows to load and each table's row count; a dump is read completely first."""
     if options.empty:
         return (), dict.fromkeys(TABLES, 0)
     dump = options.dump or NORTHWIND
@@ -106,7 +105,7 @@ def source(options: LoadOptions, progress: Progress) -> tuple[Iterable[Chunk], M
 def fill(
     cursor: Cursor, chunks: Iterable[Chunk], totals: Mapping[str, int], options: LoadOptions, progress: Progress
 ) -> int:
-    """Create everything in a database that preflight has checked; return how many rows the outbox has."""
+    """Create everything in a database that preflight has checked; return the outbox's row count."""
     _create_tables(cursor)
     data_set.note(cursor, data_set.describe(scale=options.scale, dump=options.dump, empty=options.empty))
     _copy(cursor, chunks, totals, progress)
@@ -117,11 +116,11 @@ def fill(
 
 
 def _create_tables(cursor: Cursor) -> None:
-    """Replace the schema. The publication stays: a slot that is there already needs it to decode this."""
+    """Replace the schema. Keep the publication: an existing slot needs it to decode this."""
     state = preflight.read(cursor)
     if state.own_schema:
         if OUTBOX_TABLE in state.own_tables and preflight.has_slot(cursor):
-            # So that the lake hears that these orders are gone.
+            # So that the lake gets these orders' deletes.
             cursor.execute(f"DELETE FROM {SCHEMA}.{OUTBOX_TABLE}")
         cursor.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(SCHEMA)))
     if state.published is None:
@@ -148,7 +147,7 @@ def _batches(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 def _create_outbox(cursor: Cursor, options: LoadOptions, progress: Progress) -> None:
-    """Add keys, outbox, role and publication; fill the outbox; only then let the triggers watch."""
+    """Add keys, outbox, role and publication; fill the outbox; only then enable the triggers."""
     steps: list[tuple[str, Callable[[], None]]] = [
         ("add keys and indexes", lambda: run(cursor, "02_keys.sql")),
         ("gather statistics", lambda: _analyze(cursor)),
@@ -170,8 +169,8 @@ def _analyze(cursor: Cursor) -> None:
 
 
 def grant_role(cursor: Cursor, password: str) -> None:
-    """Create the connector's role, or keep the one that is there and renew its password; give it its rights here."""
-    # The password in clear would end in the server's log; its verifier is of no use to who reads it there.
+    """Create the connector's role, or set an existing one's password; grant its rights here."""
+    # A plain-text password would end up in the server's log; its verifier is useless to the log's readers.
     verifier = encrypt_password(password, CONNECTOR_ROLE, cursor, "scram-sha-256")
     again(cursor, lambda: _make_role(cursor, verifier))
     run(cursor, "08_connector_rights.sql")

@@ -1,4 +1,4 @@
-"""How to log in: by what the user says, a DSN without a password, a secret of AWS, or an answer to a question.
+"""Gets login parameters from options, a DSN without a password, an AWS secret, or a prompt.
 
 boto3 and typer are imported late: importing boto3 takes longer than a whole load, and few need it; Lambda has no typer.
 """
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 DEFAULTS: dict[str, str | int] = {"host": "localhost", "port": 5432, "dbname": DATABASE, "user": "postgres"}
 _EXAMPLE = "postgresql://user@host:5432/database"
-# Everybody on this machine can read them in the process list.
+# Any user on this machine can read them in the process list.
 _SECRETS = ("password", "sslpassword", "oauth_client_secret")
-# So that it is known which host, and whether TLS is a must; libpq would take them, too.
+# libpq reads them too; we need them to know the host, and whether TLS is required.
 _VARIABLES = {"host": "PGHOST", "hostaddr": "PGHOSTADDR", "port": "PGPORT", "dbname": "PGDATABASE", "user": "PGUSER"}
 _VARIABLES |= {"sslrootcert": "PGSSLROOTCERT"}
 _WEAK = ("disable", "allow", "prefer")
@@ -43,13 +43,13 @@ _HINTS = {
 
 
 def parameters(*, secret: str | None, **given: str | int | None) -> dict[str, str | int]:
-    """Join the defaults, what the secret says, and what the user says, who has the last word (a tunnel's port, say)."""
+    """Merge the defaults, the secret, and the user's options, which win (a tunnel's port, say)."""
     chosen = {key: value for key, value in given.items() if value is not None}
     return DEFAULTS | (of_secret(secret) if secret else {}) | chosen
 
 
 def add_password(parameters: dict[str, str | int]) -> None:
-    """Take the user's password from PGPASSWORD or ask for it, where no secret has said it."""
+    """Take the user's password from PGPASSWORD or ask for it, unless the secret has it."""
     if "password" not in parameters:
         parameters["password"] = ask_password("PGPASSWORD", f"Password of {parameters['user']}", confirm=False)
 
@@ -65,19 +65,19 @@ def ask_password(variable: str, prompt: str, *, confirm: bool) -> str:
 
 
 def need_terminal(instead: str) -> None:
-    """Raise LoadError, which says what to do instead, unless there is somebody to ask."""
+    """Raise LoadError, which says what to do instead, unless there is a terminal to ask on."""
     if not sys.stdin.isatty():
         raise LoadError(f"there is no terminal to ask at: {instead}")
 
 
 def of_dsn(dsn: str) -> dict[str, str]:
-    """Take a DSN apart, a URL or `key=value` words as libpq takes them. Raises LoadError, which doesn't repeat it."""
+    """Parse a DSN, a URL or libpq's `key=value` words. Raises LoadError, which doesn't repeat it."""
     if not dsn.strip():
         raise LoadError(f"DSN is missing: which database? --dsn {_EXAMPLE} (its password is asked for)")
     try:
         given = {key: str(value) for key, value in parse_dsn(dsn).items()}
     except psycopg2.ProgrammingError:
-        # What libpq says has the text in it, perhaps with a password.
+        # libpq's message contains the text, perhaps with a password.
         raise LoadError(f"DSN isn't one that libpq understands: --dsn {_EXAMPLE}, or 'host=… dbname=…'") from None
     for key in _SECRETS:
         if given.get(key):
@@ -96,7 +96,7 @@ def of_dsn(dsn: str) -> dict[str, str]:
 
 
 def _of_service(name: str) -> dict[str, str]:
-    """Return what libpq's own file says of a service: which host it is decides how the server is verified."""
+    """Return a service's entry in libpq's own file: its host decides how the server is verified."""
     system = Path(os.environ.get("PGSYSCONFDIR", "/etc/postgresql-common"), "pg_service.conf")
     files = (Path(os.environ.get("PGSERVICEFILE") or Path.home() / ".pg_service.conf"), system)
     found = configparser.ConfigParser(interpolation=None, delimiters="=", strict=False)
@@ -108,9 +108,9 @@ def _of_service(name: str) -> dict[str, str]:
 
 
 def connected(given: Mapping[str, str]) -> tuple[Connection, dict[str, str]]:
-    """Connect; ask for a password when the server wants one that nobody has given. Raises LoadError.
+    """Connect; ask for a password if the server wants one that wasn't given. Raises LoadError.
 
-    Returns the parameters that worked, too: they have the password then.
+    Also returns the parameters that worked, including the password.
     """
     given = {**given, **tls(given)}
     try:
@@ -126,10 +126,10 @@ def connected(given: Mapping[str, str]) -> tuple[Connection, dict[str, str]]:
 
 
 def of_secret(secret_id: str) -> dict[str, str | int]:
-    """Return what the secret says of host, port, user, password and dbname, in psycopg2's words.
+    """Return the secret's host, port, user, password and dbname, under psycopg2's names.
 
-    Region and credentials are found the way that boto3 finds them. Raises LoadError with one line; it never repeats
-    what is in the secret.
+    boto3 finds region and credentials in its usual way. Raises LoadError with one line; it never repeats the secret's
+    content.
     """
     values = _values(secret_id)
     parameters: dict[str, str | int] = {
@@ -165,7 +165,7 @@ def _values(secret_id: str) -> Mapping[str, object]:
     except ValueError:
         values = None
     if not isinstance(values, dict):
-        # `from` would bring the text along.
+        # `from` would include the text.
         raise LoadError(f"the secret {secret_id} isn't a JSON object: it must be as RDS writes it") from None
     return values
 

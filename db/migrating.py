@@ -1,6 +1,6 @@
-"""Brings the outbox of a prepared database up to this code's version, in place, while its users go on writing.
+"""Migrates a prepared database's outbox to this code's version, in place, while its users keep writing.
 
-First views, functions and triggers in one transaction that keeps writers waiting for moments; then the outbox's rows,
+First views, functions and triggers in one transaction that blocks writers for moments; then the outbox's rows,
 in pieces. docs/decisions/0013 says why.
 """
 
@@ -24,7 +24,7 @@ MAX_WAIT_S = 60.0
 # Timeout for replacing views: a dump may hold them while writers queue behind us.
 LOCK_WAIT_MS = 500
 PAUSE_S = 1.0
-# At most: about 0.1 s of work, for which other writers of the outbox wait. One that takes longer is made smaller.
+# Maximum: about 0.1 s of work, during which other writers of the outbox wait. Slower pieces are reduced.
 PIECE_ORDERS = 200
 PIECE_MS = 800
 REFRESH_PAUSE_S = 0.05
@@ -45,13 +45,13 @@ AND (a.pid IS NULL OR a.xact_start IS NOT NULL)
 ORDER BY a.xact_start NULLS FIRST LIMIT 1
 """
 
-# Called with the orders looked at so far.
+# Called with the number of orders checked so far.
 Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Migration:
-    """What a migration did: steps that were new, whether anything changed, orders looked at."""
+    """A migration's result: new steps, whether anything changed, orders checked."""
 
     steps: tuple[str, ...]
     changed: bool
@@ -65,11 +65,11 @@ def migrate(
     refresh_s: float | None = None,
     progress: Progress = lambda _orders: None,
 ) -> Migration:
-    """Migrate the outbox; does nothing to one that is up to date.
+    """Migrate the outbox; do nothing if it is up to date.
 
-    Writers that have begun are waited for, up to `max_wait_s`. Raises NewerError when the database is ahead of this
-    code; LaterError when writers keep the tables, or when there are rows left to look at after `refresh_s` seconds
-    (None: all are looked at); LoadError with PostgreSQL's reason, the outbox then being as it was.
+    Waits up to `max_wait_s` for active writers. Raises NewerError if the database is ahead of this code; LaterError if
+    writers keep the tables locked, or if rows are left to check after `refresh_s` seconds (None: all are checked);
+    LoadError with PostgreSQL's reason, leaving the outbox unchanged.
     """
     done = _while_in_use(connection_parameters, time.monotonic() + max_wait_s)
     orders = _refresh(connection_parameters, refresh_s, max_wait_s, progress)
@@ -77,7 +77,7 @@ def migrate(
 
 
 def wait_for_others(cursor: Cursor) -> None:
-    """One preparation at a time: a request that comes twice finds the work of the first done."""
+    """Allow one preparation at a time: a repeated request finds the first one's work done."""
     cursor.execute("SET LOCAL lock_timeout = 0")
     cursor.execute("SELECT pg_advisory_xact_lock(%s)", (ADVISORY_LOCK,))
     cursor.execute("SET LOCAL lock_timeout = %s", (f"{LOCK_TIMEOUT_S}s",))
@@ -116,7 +116,7 @@ def _apply(cursor: Cursor, deadline: float) -> dict[str, Any]:
 
 
 def _refresh(parameters: Mapping[str, Any], seconds: float | None, max_wait_s: float, progress: Progress) -> int:
-    """Bring the rows up to date, in smaller pieces while others are in the way."""
+    """Bring the rows up to date, in smaller pieces while others hold locks."""
     started = moved = time.monotonic()
     orders, size = 0, PIECE_ORDERS
     while (looked_at := _refresh_piece(parameters, size)) != 0:
@@ -135,7 +135,7 @@ def _refresh(parameters: Mapping[str, Any], seconds: float | None, max_wait_s: f
 
 
 def _refresh_piece(parameters: Mapping[str, Any], size: int) -> int | None:
-    """Look at so many orders and return how many it was: 0 at the end, None when others were in the way."""
+    """Check up to `size` orders and return how many: 0 at the end, None if others held locks."""
     with transaction(parameters, failing="the rest is looked at next time") as cursor:
         cursor.execute("SET LOCAL statement_timeout = %s", (PIECE_MS,))
         try:
@@ -153,4 +153,4 @@ def _holder(parameters: Mapping[str, Any]) -> str:
 
 
 class _InUseError(Exception):
-    """Somebody has a table that we have to change."""
+    """Another session uses a table that we have to change."""

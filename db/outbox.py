@@ -1,7 +1,7 @@
-"""The outbox's SQL: which files it is made of, which of them a database has, and how they are applied.
+"""The outbox's SQL: its files, their version in a database, and how they are applied.
 
-Numbered steps (sql/migrations) run once each: tables. The other files say how views, functions and triggers are to be;
-they run again whenever one of them has changed.
+Numbered steps (sql/migrations) run once each: tables. The other files define views, functions and triggers; they run
+again whenever one of them has changed.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ TRIGGERS_FILE = "06_outbox_triggers.sql"
 RIGHTS_FILE = "08_connector_rights.sql"
 RELATIONS = (OUTBOX_TABLE, HEARTBEAT_TABLE, "outbox_pending", "outbox_versions")
 
-# Ours are those whose names begin with outbox_. Trigger functions are replaced, because triggers depend on them; of the
+# Our functions' names begin with outbox_. Trigger functions are replaced, because triggers depend on them; for the
 # others a changed signature would leave the old one behind.
 _DROP_FUNCTIONS = f"""
 DO $$
@@ -47,7 +47,7 @@ BEGIN
 END
 $$
 """
-# What this transaction hasn't made or replaced is an earlier version's.
+# Triggers and views that this transaction didn't create or replace belong to an earlier version.
 _DROP_LEFTOVERS = f"""
 DO $$
 DECLARE
@@ -75,7 +75,7 @@ $$
 
 @dataclass(frozen=True, kw_only=True)
 class Version:
-    """What an outbox is made of: hash of all files, numbered steps, and the views' text."""
+    """An outbox's version: the hash of all files, the numbered steps, and the views' text."""
 
     sql_hash: str
     steps: tuple[str, ...]
@@ -93,12 +93,12 @@ def run(cursor: Cursor, name: str) -> None:
 
 
 def wanted() -> Version:
-    """Return the version that this code makes."""
+    """Return the version that this code creates."""
     return Version(sql_hash=_sql_hash(), steps=_steps(), views=text_of(VIEWS_FILE))
 
 
 def check_whole(cursor: Cursor) -> None:
-    """Raise LoadError unless the schema is an outbox that some version of this code has made."""
+    """Raise LoadError unless the schema is an outbox that some version of this code has created."""
     missing = [f"the table {SCHEMA}.{name}" for name in RELATIONS if not _has_relation(cursor, name)]
     if preflight.read(cursor).published is None:
         missing.append(f"the publication {PUBLICATION}")
@@ -115,7 +115,7 @@ def _has_relation(cursor: Cursor, name: str) -> bool:
 
 
 def present(cursor: Cursor) -> Version:
-    """Return the version that the database has. Raises LoadError for an outbox that isn't whole."""
+    """Return the database's version. Raises LoadError for an incomplete outbox."""
     check_whole(cursor)
     cursor.execute(f"SELECT sql_hash, steps, views FROM {SCHEMA}.outbox_versions ORDER BY id DESC LIMIT 1")
     sql_hash, steps, views = cursor.fetchone() or ("", (), "")
@@ -123,7 +123,7 @@ def present(cursor: Cursor) -> Version:
 
 
 def is_newer(cursor: Cursor, found: Version) -> bool:
-    """Tell whether the database has moved on from what this code makes: an unknown step, or it had our hash before."""
+    """Tell whether the database is ahead of this code: it has an unknown step, or had our hash before."""
     if set(found.steps) - set(_steps()):
         return True
     if found.sql_hash == _sql_hash():
@@ -133,20 +133,20 @@ def is_newer(cursor: Cursor, found: Version) -> bool:
 
 
 def create(cursor: Cursor) -> None:
-    """Make the outbox, empty and not yet watched by triggers, in a database that has the source's tables."""
+    """Create the outbox, empty and without triggers, in a database that has the source's tables."""
     _run_steps(cursor, ())
     run(cursor, VIEWS_FILE)
     _run_functions(cursor)
 
 
 def add_triggers(cursor: Cursor) -> None:
-    """Let the triggers watch, and note the version."""
+    """Add the triggers and record the version."""
     run(cursor, TRIGGERS_FILE)
     _note(cursor, wanted())
 
 
 def lock(cursor: Cursor, max_wait_s: float) -> None:
-    """Keep writers of the source's tables out until the transaction ends; those that have begun are waited for.
+    """Block writers of the source's tables until the transaction ends, after waiting for active ones.
 
     Raises psycopg2.errors.LockNotAvailable.
     """
@@ -157,7 +157,7 @@ def lock(cursor: Cursor, max_wait_s: float) -> None:
 def upgrade(cursor: Cursor, found: Version) -> None:
     """Bring an outbox up to this code's version, under `lock`; rows, slot and publication stay.
 
-    Afterwards its rows have to be looked at, which is noted: `refresh_step` does it.
+    Afterwards its rows must be checked, which is recorded: `refresh_step` does it.
     """
     target = wanted()
     new_views = found.views != target.views or found.steps != target.steps
@@ -170,7 +170,7 @@ def upgrade(cursor: Cursor, found: Version) -> None:
     _run_functions(cursor)
     run(cursor, TRIGGERS_FILE)
     cursor.execute(_DROP_LEFTOVERS)
-    # A function that was dropped has lost its grants.
+    # A dropped function has lost its grants.
     cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (CONNECTOR_ROLE,))
     if cursor.fetchone():
         run(cursor, RIGHTS_FILE)
@@ -179,7 +179,7 @@ def upgrade(cursor: Cursor, found: Version) -> None:
 
 
 def refresh_step(cursor: Cursor, size: int) -> int:
-    """Bring the next `size` orders' rows up to date; return how many were looked at, 0 when none is left."""
+    """Bring the next `size` orders' rows up to date; return how many were checked, 0 when none is left."""
     cursor.execute(f"SELECT {SCHEMA}.outbox_refresh_step(%s)", (size,))
     (looked_at,) = cursor.fetchone() or (0,)
     return int(looked_at)

@@ -1,10 +1,10 @@
-"""Sample data in the shape of Pagila's: addresses with cities and countries, and who has them.
+"""Sample data in Pagila's shape: addresses with cities and countries, and their customers, staff and stores.
 
-Names of our own, but the ids of what a walk-through of Pagila changes: the next country and city get the numbers 110
-and 601, and address 104 can't be deleted before its customer, staff and stores have moved.
+The names are ours, but the ids are those that a walk-through of Pagila changes: the next country and city get the
+numbers 110 and 601, and address 104 can't be deleted before its customer, staff and stores have moved.
 
-`load` takes a dump of Pagila's data in place of the generated rows. Nothing of it is executed, as of Northwind's
-(docs/decisions/0013): of the tables that are here its rows are read, and of staff neither passwords nor pictures.
+`load` accepts a dump of Pagila's data instead of the generated rows. As with Northwind's, nothing in it is executed
+(docs/decisions/0013): only rows of the tables here are read, and of staff neither passwords nor pictures.
 """
 
 import io
@@ -23,7 +23,7 @@ from db.loading import transaction
 from db.sample import FOLDER
 from db.tables import Row, copy_lines
 
-# The part of the dump that has the rows.
+# The part of the dump with the rows.
 DATA_FILE = "pagila-data.sql"
 SCHEMA = "public"
 
@@ -39,16 +39,16 @@ DUMP = Wanted(whose="Pagila", tables=_COLUMNS, others=True)
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """What a load did: `rows` of all tables, loaded now or there before."""
+    """A load's result: `rows` of all tables, loaded now or already present."""
 
     rows: int
     new: bool
 
 
 def load(connection_parameters: Mapping[str, Any], dump: Path | None = None) -> Loaded:
-    """Create and fill the tables in one transaction, unless they are there: of a dump, or generated.
+    """Create and fill the tables in one transaction unless they exist: from a dump, or generated.
 
-    `dump` is the file with the rows, or the folder that it is in. Raises LoadError.
+    `dump` is the file with the rows, or its folder. Raises LoadError.
     """
     with transaction(connection_parameters) as cursor:
         cursor.execute("SELECT to_regclass('public.rental') IS NOT NULL")

@@ -1,4 +1,4 @@
-"""What must be so before a load begins. Nothing here changes the database."""
+"""Checks before a load. They never change the database."""
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
@@ -28,7 +28,7 @@ def check(cursor: Cursor, *, replace: bool) -> None:
 
 
 def read(cursor: Cursor) -> SourceState:
-    """Read what the database has of an outbox's schema, publication and role."""
+    """Read the state of an outbox's schema, publication and role in the database."""
     return source_objects.read(cursor, OUTBOX)
 
 
@@ -39,13 +39,13 @@ def has_slot(cursor: Cursor) -> bool:
 
 
 def check_role(state: SourceState) -> None:
-    """Raise LoadError when a role of the connector's name is an administrator: it would get a known password."""
+    """Raise LoadError if a role of the connector's name is an administrator: it would get a known password."""
     if state.role_is_administrator:
         raise LoadError(f"the role {CONNECTOR_ROLE} is there with an administrator's rights: rename or demote it first")
 
 
 def _check_nobody_reads(cursor: Cursor) -> None:
-    """A connector that streams meanwhile would see tables vanish under it."""
+    """Refuse while a connector streams: its tables would vanish."""
     cursor.execute("SELECT slot_name FROM pg_replication_slots WHERE database = current_database() AND active LIMIT 1")
     if row := cursor.fetchone():
         raise LoadError(f"the replication slot {row[0]} is in use: stop the connector, then load with --replace")

@@ -1,4 +1,4 @@
-"""Prepares the database of a deployment: loads it once, and from then on keeps its outbox up to date in place."""
+"""Prepares a deployment's database: loads it once, and later keeps its outbox up to date in place."""
 
 import time
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ from db.migrating import migrate, wait_for_others
 def prepare(
     connection_parameters: Mapping[str, Any], options: LoadOptions, *, refresh_s: float | None = None
 ) -> LoadReport | None:
-    """Load the database, or return None where that is done already.
+    """Load the database, or return None if that is done already.
 
-    Then its outbox gets this code's version, and the connector's role the password and rights that it should have. What
-    the tables hold is their users' by then: sample data and scale no longer count. Raises LoadError when a schema of
-    that name is there that isn't whole or the connector's role is an administrator, both with nothing changed, and what
-    `db.migrating.migrate` raises, whose `refresh_s` this is.
+    Then migrate its outbox to this code's version, and set the password and rights of the connector's role. By then the
+    tables belong to their users: sample data and scale no longer count. Raises LoadError for an incomplete schema of
+    that name or if the connector's role is an administrator, both without changes; and what `db.migrating.migrate`
+    raises, which gets `refresh_s`.
     """
     started = time.monotonic()
     with transaction(connection_parameters) as cursor:
@@ -34,7 +34,7 @@ def prepare(
     try:
         migrate(connection_parameters, refresh_s=refresh_s)
     finally:
-        # Whatever became of the migration: the connector may need its new password.
+        # Even if the migration failed: the connector may need its new password.
         with transaction(connection_parameters) as cursor:
             grant_role(cursor, options.connector_password)
     return None

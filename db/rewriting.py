@@ -1,8 +1,8 @@
-"""Rewrites outbox rows, so that each makes an event with a new log position, and deletes of rows that are gone.
+"""Rewrites outbox rows, so that each creates an event with a new log position, and deletes of missing rows.
 
-Row locks order a key's events (docs/decisions/0021): what is written here is newer than all that was there, and older
-than whatever a writer does next. Nothing here waits for a lock while it holds one, so no writer can deadlock with it.
-All functions want a connection in autocommit and raise LoadError.
+Row locks order a key's events (docs/decisions/0021): rows written here are newer than any earlier event, and older
+than a writer's next one. Nothing here waits for a lock while it holds one, so no writer can deadlock with it.
+All functions need a connection in autocommit and raise LoadError.
 """
 
 import contextlib
@@ -19,15 +19,15 @@ KEY = "order_id"
 OUTBOX = sql.Identifier(SCHEMA, OUTBOX_TABLE)
 PIECE_ROWS = 200
 MESSAGE_BYTES = 4_000_000
-# What advances a log position by the byte; decoding passes it over.
+# Prefix of messages that advance the log position by the byte; decoding ignores them.
 MESSAGE_PREFIX = "resnapshot"
 
-# What was done so far, and of how many.
+# Called with the number done so far and the total.
 Progress = Callable[[int, int], None]
 
 
 def select_keys(cursor: Cursor, where: str | None) -> list[int]:
-    """Return the keys of the outbox's rows, or of those that a WHERE condition names, in order."""
+    """Return the keys of the outbox's rows, or of those that match a WHERE condition, in order."""
     condition = sql.SQL("" if where is None else f" WHERE ({where}\n)")
     query = sql.SQL("SELECT {} FROM {}{} ORDER BY 1").format(sql.Identifier(KEY), OUTBOX, condition)
     with _condition_explained(where), _read_only(cursor):
@@ -36,7 +36,7 @@ def select_keys(cursor: Cursor, where: str | None) -> list[int]:
 
 
 def select_matching(cursor: Cursor, rows: str, where: str) -> list[int]:
-    """Return the keys of those of `rows`, a JSON array of outbox rows, that the condition names."""
+    """Return the keys of those of `rows`, a JSON array of outbox rows, that match the condition."""
     query = sql.SQL("SELECT {} FROM jsonb_populate_recordset(NULL::{}, {}) AS {} WHERE ({}\n) ORDER BY 1").format(
         sql.Identifier(KEY), OUTBOX, sql.Literal(rows), sql.Identifier(OUTBOX_TABLE), sql.SQL(where)
     )
@@ -54,7 +54,7 @@ def present(cursor: Cursor, keys: Iterable[int]) -> list[int]:
 
 
 def too_large(cursor: Cursor, keys: Sequence[int], limit: int) -> dict[int, int]:
-    """Return the rows whose event would have more than `limit` bytes: key → about how many."""
+    """Return the rows whose event would have more than `limit` bytes: key → approximate size."""
     found: dict[int, int] = {}
     with _explained("cannot measure the outbox's rows"):
         for piece in _pieces(keys):
@@ -71,9 +71,9 @@ def too_large(cursor: Cursor, keys: Sequence[int], limit: int) -> dict[int, int]
 
 
 def rewrite_rows(cursor: Cursor, keys: Sequence[int], progress: Progress) -> None:
-    """Write these rows as they are, so that each makes an event; those that are gone meanwhile need none.
+    """Rewrite these rows unchanged, so that each creates an event; rows deleted meanwhile need none.
 
-    A row that a writer holds is left for the end, and waited for with no other row held.
+    Rows that a writer holds come last, and are waited for while holding no other row.
     """
     key = sql.Identifier(KEY)
     statement = sql.SQL(
@@ -108,9 +108,9 @@ def _rewrite_row(cursor: Cursor, number: int) -> None:
 
 
 def emit_deletes(cursor: Cursor, keys: Sequence[int], progress: Progress) -> None:
-    """Make a delete event for each of these keys that has no row: a row is put in and taken out in one transaction.
+    """Create a delete event for each key without a row, by inserting and deleting a row in one transaction.
 
-    One that is inserted by somebody else meanwhile stays, before or after; the primary key decides which.
+    A row that another session inserts meanwhile, before or after, stays; the primary key decides the order.
     """
     insert = sql.SQL("INSERT INTO {} ({}) VALUES (%s) ON CONFLICT DO NOTHING").format(OUTBOX, sql.Identifier(KEY))
     delete = sql.SQL("DELETE FROM {} WHERE {} = %s").format(OUTBOX, sql.Identifier(KEY))
@@ -124,7 +124,7 @@ def emit_deletes(cursor: Cursor, keys: Sequence[int], progress: Progress) -> Non
 
 
 def wal_position(cursor: Cursor) -> int:
-    """Return the position that the next change of the log will have at least."""
+    """Return the minimum position of the log's next change."""
     with _explained("cannot read the log's position"):
         cursor.execute("SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint")
         (position,) = cursor.fetchone() or (0,)
@@ -132,7 +132,7 @@ def wal_position(cursor: Cursor) -> int:
 
 
 def advance_wal(cursor: Cursor, position: int, progress: Progress) -> None:
-    """Write messages that nobody reads to the log until it has reached `position`."""
+    """Write messages that no consumer reads to the log until it has reached `position`."""
     with _explained("cannot advance the log"):
         began = now = wal_position(cursor)
         while now < position:
@@ -164,7 +164,7 @@ def _transaction(cursor: Cursor) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _read_only(cursor: Cursor) -> Iterator[None]:
-    """A condition is the user's text: it may read only."""
+    """Run the user's condition read-only."""
     cursor.execute("BEGIN READ ONLY")
     try:
         yield

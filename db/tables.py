@@ -1,4 +1,4 @@
-"""The source tables' names, columns and load order, and rows on their way into them."""
+"""The source tables' names, columns and load order, and rows to be loaded."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -33,7 +33,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     }.items()
 }
 
-# The walk-through inserts this order, so no data set brings it.
+# The walk-through inserts this order, so no data set includes it.
 WALK_THROUGH_ORDER = 11075
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})

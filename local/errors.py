@@ -6,7 +6,7 @@ from contract.errors import UserError
 class PlatformError(UserError):
     """The platform can't do what was asked; the message is one line: what, where, what to do.
 
-    A service's death adds the last lines of its log below that line.
+    When a service dies, the last lines of its log follow.
     """
 
 
@@ -15,7 +15,7 @@ class CancelledError(PlatformError):
 
 
 class LockedError(PlatformError):
-    """Another command is at work on the platform; `holder` is its pid, None when that can't be said."""
+    """Another command works on the platform; `holder` is its pid, None when unknown."""
 
     def __init__(self, message: str, holder: int | None) -> None:
         super().__init__(message)
@@ -23,8 +23,8 @@ class LockedError(PlatformError):
 
 
 class LostChangesError(PlatformError):
-    """Changes don't leave the source, or some never came: only a person may decide."""
+    """Changes don't leave the source, or some never arrived: a person must decide."""
 
 
 class FailingTablesError(PlatformError):
-    """Some tables' data doesn't come, a line for each says why. All others flow."""
+    """Some tables' data doesn't come; one line per table gives the reason. All others flow."""

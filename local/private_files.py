@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace a file in one step; only the owner may read it."""
+    """Replace a file atomically; only the owner may read it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")  # mkstemp's mode is 0600
     try:
@@ -23,7 +23,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def password(path: Path) -> str:
-    """Return the password kept in a file, made up the first time."""
+    """Return the password kept in a file, created the first time."""
     with contextlib.suppress(FileNotFoundError):
         if kept := path.read_text().strip():
             return kept

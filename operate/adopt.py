@@ -1,9 +1,9 @@
-"""Takes over what an environment's deleted stacks have left: CloudFormation imports it into new stacks of their names.
+"""Imports the resources that an environment's deleted stacks kept into new stacks of the same names.
 
-What stays after `./lake aws destroy` has fixed names, so that a new deployment would fail on each. CloudFormation
-still knows what a deleted stack has kept ("DELETE_SKIPPED", for 90 days, by the stack's id), and `cdk import` takes a
-file that says which resource is which. What is kept needs nothing that went (tests/stacks/test_kept.py), so it can be
-imported alone; the next `./lake aws deploy` makes the rest.
+What survives `./lake aws destroy` has fixed names, so every new deployment would fail on them. CloudFormation remembers
+what a deleted stack kept ("DELETE_SKIPPED", for 90 days, by the stack's id), and `cdk import` takes a file that maps
+resources. Kept resources need nothing that was deleted (tests/stacks/test_kept.py), so they can be imported alone; the
+next `./lake aws deploy` creates the rest.
 """
 
 import json
@@ -25,10 +25,10 @@ Mapped = dict[str, dict[str, str]]
 def write_mappings(
     client: "CloudFormationClient", templates: Mapping[str, Mapping[str, Any]], folder: Path
 ) -> dict[str, Path]:
-    """Write a file of what each deleted stack has kept, for `cdk import --resource-mapping`; return them by stack.
+    """Write a file of each deleted stack's kept resources for `cdk import --resource-mapping`; return them by stack.
 
-    Stacks that are there, or have kept nothing, are left out. Raises OperateError where something kept has no place in
-    the template any more, because its import would be forgotten.
+    Skips stacks that exist or kept nothing. Raises OperateError if the template no longer has a kept resource: its
+    import would be forgotten.
     """
     written = {}
     for stack, template in templates.items():
@@ -53,12 +53,12 @@ def _mapping(client: "CloudFormationClient", stack: str, resources: Mapping[str,
 
 
 def _kept(client: "CloudFormationClient", stack: str) -> Iterator[tuple[str, str, str]]:
-    """What the stack of that name that was deleted last has left: logical id, type, physical id."""
+    """Return logical id, type and physical id of what the last deleted stack of that name kept."""
     pages = client.get_paginator("list_stacks").paginate(StackStatusFilter=["DELETE_COMPLETE"])
     deleted = [each for page in pages for each in page["StackSummaries"] if each["StackName"] == stack]
     if not deleted:
         return
-    # An empty stack of a failed attempt may have come after the one that kept things.
+    # # An empty stack of a failed attempt may follow the one that kept resources.
     for summary in sorted(deleted, key=lambda each: each["DeletionTime"], reverse=True):
         resources = client.get_paginator("list_stack_resources").paginate(StackName=summary["StackId"])
         kept = [

@@ -1,6 +1,6 @@
-"""Puts together what the image of the connectors' workers on EKS is built from: `./lake kafka image`.
+"""Prepares the build folder of the EKS workers' image: `./lake kafka image`.
 
-The same releases and jars make the same files. Building and pushing are Docker's, by the lines that this prints.
+The same releases and jars give the same files. Docker builds and pushes, with the commands that this prints.
 """
 
 import re
@@ -27,9 +27,9 @@ WORKER_JAR = "cdc-lake-worker.jar"
 
 
 def connect_image(say: Callable[[str], None], *, target: Path = TARGET, dockerfile: Path = DOCKERFILE) -> None:
-    """Write the folder that Docker builds from. Raises OperateError for what isn't pinned, ArchiveError for a download.
+    """Write the folder that Docker builds from. Raises OperateError for anything unpinned, ArchiveError for a download.
 
-    `say` gets the lines that build and push.
+    `say` receives the commands that build and push.
     """
     _check_base(dockerfile)
     image = tomllib.loads(IMAGE_TOML.read_text(encoding="utf-8"))
@@ -52,7 +52,7 @@ def connect_image(say: Callable[[str], None], *, target: Path = TARGET, dockerfi
 
 
 def _check_base(dockerfile: Path) -> None:
-    """Raise OperateError for a base that a registry may change."""
+    """Raise OperateError for a base image that a registry may change."""
     for base in _FROM.findall(dockerfile.read_text(encoding="utf-8")):
         if not _PINNED.search(base):
             raise OperateError(
@@ -70,7 +70,7 @@ def _check_pinned(releases: Sequence[Release]) -> None:
 
 
 def _plugin(target: Path, releases: Sequence[Mapping[str, Any]], ours: bool) -> None:
-    """Unpack releases as MSK Connect's plugins are packed: all their jars in one folder."""
+    """Unpack releases the way MSK Connect plugins are packed: all jars in one folder."""
     work = target.with_name(f"{target.name}.work")
     work.mkdir(parents=True)
     archives = [fetch(release, work) for release in releases]

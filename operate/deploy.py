@@ -1,4 +1,4 @@
-"""Deploys an environment: what was reviewed is what is deployed, and nothing that can't be verified."""
+"""Deploys an environment: exactly what was reviewed, and only if it can be verified."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ CDK = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"
 
 
 def bootstrap(environment: Environment) -> int:
-    """Make CDK's own bucket and roles in the environment's account and region. Returns an exit status."""
+    """Create CDK's own bucket and roles in the environment's account and region. Returns an exit status."""
     check_account(environment)
     return cdk("bootstrap", f"aws://{environment.account}/{environment.region}")
 
@@ -32,8 +32,8 @@ def bootstrap(environment: Environment) -> int:
 def deploy(environment: Environment, *, resumes: bool = False) -> int:
     """Review the environment and deploy what was reviewed; CDK asks before it widens rights.
 
-    `resumes`: whether it is to end a pause, in which it is refused otherwise.
-    Returns an exit status: NO when all is deployed and the lake misses changes, until `./lake resnapshot` has run.
+    `resumes`: end a pause; without it, a paused environment is refused. Returns an exit status: NO when all is deployed
+    but the lake misses changes until `./lake resnapshot` has run.
     """
     if unpinned := load_versions().unpinned:
         raise OperateError(
@@ -80,10 +80,10 @@ def _missed(environment: Environment, session: boto3.Session) -> int:
 def destroy(environment: Environment) -> int:
     """Delete the environment's stacks, the last one first; CDK asks before it begins. Returns an exit status.
 
-    The network stays where the database and the brokers do, which lie in it.
+    The network stays if the database and the brokers do, because they are in it.
     """
     session = check_account(environment)
-    # A stopped database can neither be deleted nor asked to drop its slot.
+    # A stopped database can neither be deleted nor drop its slot.
     _check_not_paused(environment, session)
     synthesis = synthesize(environment, CDK_OUT / environment.name)
     names = sorted(synthesis.templates)
@@ -95,7 +95,7 @@ def destroy(environment: Environment) -> int:
 
 
 def adopt(environment: Environment) -> int:
-    """Import what deleted stacks have left into new ones of their names, one by one; returns an exit status."""
+    """Import what deleted stacks kept into new stacks of the same names, one by one; return an exit status."""
     session = check_account(environment)
     synthesis = synthesize(environment, CDK_OUT / environment.name)
     with one_line(environment):
@@ -112,10 +112,10 @@ def adopt(environment: Environment) -> int:
 
 
 def cdk(command: str, *arguments: str) -> int:
-    """Run CDK's command line; returns 0, or CANNOT when it fails. Raises OperateError where it isn't installed."""
+    """Run CDK's command line; return 0, or CANNOT if it fails. Raises OperateError if it isn't installed."""
     if not CDK.is_file():
         raise OperateError("CDK's command line isn't installed: `./lake aws deploy` and its like install it")
-    # CDK starts helpers of its own by the name node.
+    # CDK starts child processes by the name node.
     path = os.pathsep.join([str(NODE.parent), os.environ.get("PATH", "")])
     argv = [str(NODE), str(CDK), command, "--no-notices", *arguments]
     done = subprocess.run(argv, cwd=ROOT, check=False, env=os.environ | {"PATH": path})

@@ -1,4 +1,4 @@
-"""What a user of these commands can cause or mend."""
+"""Errors that a user of these commands can cause or fix."""
 
 from contract.errors import UserError
 

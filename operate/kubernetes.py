@@ -11,7 +11,7 @@ from stacks.connectors.manifests import INSTANCE, NAMESPACE
 
 
 def cluster_api(session: boto3.Session, environment: Environment) -> Kubernetes:
-    """Return the API of the environment's cluster; who isn't in connectors.eks.administrators is refused by it.
+    """Return the API of the environment's cluster; it refuses callers outside connectors.eks.administrators.
 
     Raises botocore's errors.
     """
@@ -23,5 +23,5 @@ def cluster_api(session: boto3.Session, environment: Environment) -> Kubernetes:
 
 
 def workers(api: Kubernetes, connector: str) -> list[str]:
-    """Name a connector's pods, those that are ending among them. Raises KubernetesError, UnreachableError."""
+    """Return the names of a connector's pods, including terminating ones. Raises KubernetesError, UnreachableError."""
     return [str(pod["metadata"]["name"]) for pod in api.pods(NAMESPACE, {INSTANCE: connector})]

@@ -1,4 +1,4 @@
-"""Prints what an environment puts on its Kubernetes cluster, as `kubectl` reads it: `./lake aws manifests`."""
+"""Prints an environment's Kubernetes objects as `kubectl` reads them: `./lake aws manifests`."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -9,12 +9,12 @@ from settings.environment import Environment
 from stacks.gate.template import LATER, request_of
 
 KINDS = ("Custom::KubernetesObjects", "Custom::KubernetesConnector")
-# In the place of what is known only when it is deployed, such as the brokers' addresses.
+# Placeholder for values known only once deployed, such as the brokers' addresses.
 UNKNOWN = "KNOWN-AT-DEPLOYMENT"
 
 
 def manifests(environment: Environment, synthesize: Callable[[Environment], Mapping[str, Any]]) -> str:
-    """Return all objects as one List in JSON, which is YAML, too. Raises OperateError where connectors run elsewhere.
+    """Return all objects as one List in JSON, which is also YAML. Raises OperateError if connectors run elsewhere.
 
     `synthesize` returns an environment's templates by stack.
     """

@@ -1,4 +1,4 @@
-"""What CloudFormation says of a deployed environment: its stacks' outputs."""
+"""Reads a deployed environment's stack outputs from CloudFormation."""
 
 import contextlib
 from collections.abc import Iterator
@@ -25,16 +25,16 @@ from settings.environment import Environment
 from stacks.paused import OUTPUT as PAUSED
 
 LOG_IN = "log in (`aws sso login`, or as your organisation does it) and set AWS_PROFILE"
-# CloudFormation's, STS's and the signature's words for credentials that don't count, or no longer do.
+# CloudFormation's, STS's and signing errors for credentials that are invalid or expired.
 STALE = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired"})
 REFUSED = frozenset({"InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "AuthFailure"})
 QUICK = Config(connect_timeout=5, read_timeout=15, retries={"mode": "standard", "total_max_attempts": 3})
 
 
 def check_account(environment: Environment) -> boto3.Session:
-    """Return a session of the environment's region, whose credentials are of the environment's account.
+    """Return a session in the environment's region, with credentials of the environment's account.
 
-    A stack of the same name may well exist in another account. Raises OperateError.
+    Another account may have a stack of the same name. Raises OperateError.
     """
     with one_line(environment):
         session = boto3.Session(region_name=environment.region)
@@ -50,7 +50,7 @@ def check_account(environment: Environment) -> boto3.Session:
 def output(environment: Environment, stack: str, name: str) -> str:
     """Return an output of `<environment>-cdc-lake-<stack>`.
 
-    Raises OperateError: no credentials or somebody else's, no such stack, or one without this output.
+    Raises OperateError if credentials are missing or of another account, or the stack or its output doesn't exist.
     """
     full_name = f"{environment.prefix}-{stack}"
     session = check_account(environment)
@@ -81,7 +81,7 @@ def _describe(session: boto3.Session, environment: Environment, stack: str) -> t
 
 @contextlib.contextmanager
 def one_line(environment: Environment) -> Iterator[None]:
-    """Turn what AWS and its client have against a request into an OperateError of one line."""
+    """Turn an error of AWS or its client into an OperateError of one line."""
     try:
         yield
     except (NoCredentialsError, PartialCredentialsError):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 RUNBOOK = "docs/aws/restore.md"
 _CLUSTER = "AWS::RDS::DBCluster"
 _IDENTIFIER = "DBClusterIdentifier"
-# What a cluster is made of. AWS::RDS::DBCluster: "Update requires: Replacement" for each of them.
+# The cluster's origin. AWS::RDS::DBCluster: "Update requires: Replacement" for each of them.
 _ORIGIN = (
     "SnapshotIdentifier",
     "SourceDBClusterIdentifier",
@@ -26,23 +26,23 @@ _ORIGIN = (
 
 
 def missed_since(rds: "RDSClient", environment: Environment) -> str | None:
-    """Return since when the lake may miss changes; None when it doesn't, or there is no cluster."""
+    """Return since when the lake may miss changes; None if it doesn't, or there is no cluster."""
     arn = _arn(rds, environment)
     tags = rds.list_tags_for_resource(ResourceName=arn)["TagList"] if arn else []
     return next((tag["Value"] for tag in tags if tag["Key"] == RESNAPSHOT), None)
 
 
 def nothing_missed(rds: "RDSClient", environment: Environment) -> None:
-    """Record that lake and source were equal after all rows had been written again."""
+    """Record that lake and source were equal after all rows had been rewritten."""
     if arn := _arn(rds, environment):
         rds.remove_tags_from_resource(ResourceName=arn, TagKeys=[RESNAPSHOT])
 
 
 def check_origin(client: "CloudFormationClient", stack: str, template: Mapping[str, Any]) -> str | None:
-    """Compare the cluster with the deployed one: return what a restore is going to do, None when it stays.
+    """Compare the cluster with the deployed one: return what a restore will do, None if it stays.
 
-    Raises OperateError when the deployment would put a cluster that wasn't asked for in the place of the one that is
-    there: an empty one when [database.restore] was taken out of the file, another copy when it was changed.
+    Raises OperateError if the deployment would unintentionally replace the existing cluster: with an empty one if
+    [database.restore] was removed from the file, with another copy if it was changed.
     """
     before, after = _deployed(client, stack), _cluster(template)
     if before is None or after is None:
@@ -71,7 +71,7 @@ def _deployed(client: "CloudFormationClient", stack: str) -> Mapping[str, Any] |
     if find_stack(client, stack) is None:
         return None
     body: object = client.get_template(StackName=stack, TemplateStage="Original")["TemplateBody"]
-    # botocore parses JSON by itself, although its types say text.
+    # botocore already parses the JSON, although its types say text.
     return _cluster(json.loads(body if isinstance(body, str) else json.dumps(body)))
 
 

@@ -1,4 +1,4 @@
-"""What CloudFormation says of an environment's stacks."""
+"""The states of an environment's stacks in CloudFormation."""
 
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
@@ -11,15 +11,16 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_cloudformation.type_defs import StackTypeDef
 
-# A first creation that failed: nothing can be done with such a stack but to delete it, which CDK does by itself.
+# A failed first creation: such a stack can only be deleted, which CDK does automatically.
 NEVER_CREATED = frozenset({"ROLLBACK_COMPLETE", "ROLLBACK_FAILED"})
 
 
 def clear_failed_creations(client: "CloudFormationClient", names: Collection[str]) -> list[str]:
     """Unprotect stacks whose first creation failed, so that CDK can create them again; return their names.
 
-    CDK protects a stack before its creation begins, and then can't delete it. Raises OperateError where CloudFormation
-    couldn't remove what it had made: deleting the stack would leave it behind, and its names would block the next one.
+    CDK protects a stack before its creation begins, and then can't delete it. Raises OperateError if CloudFormation
+    couldn't remove what it had created: deleting the stack would leave it behind, and its names would block the next
+    one.
     """
     failed = [stack for stack in _stacks(client, names) if stack["StackStatus"] in NEVER_CREATED]
     for stack in failed:
@@ -31,7 +32,7 @@ def clear_failed_creations(client: "CloudFormationClient", names: Collection[str
 
 
 def check_unprotected(client: "CloudFormationClient", names: Collection[str]) -> None:
-    """Raise OperateError with the commands that take the protection off, where a stack has one."""
+    """Raise OperateError with the commands that remove the protection, if a stack has one."""
     protected = [stack["StackName"] for stack in _stacks(client, names) if stack.get("EnableTerminationProtection")]
     if protected:
         raise OperateError(
@@ -47,11 +48,11 @@ def _stacks(client: "CloudFormationClient", names: Collection[str]) -> Iterator[
 
 
 def find_stack(client: "CloudFormationClient", name: str) -> "StackTypeDef | None":
-    """Return a stack, None where there is none of that name. Raises ClientError."""
+    """Return a stack, None if there is none of that name. Raises ClientError."""
     try:
         [found] = client.describe_stacks(StackName=name)["Stacks"]
     except ClientError as error:
-        # CloudFormation has no code of its own for a stack that isn't there.
+        # CloudFormation has no error code for a missing stack.
         if error.response["Error"]["Code"] == "ValidationError" and "does not exist" in str(error):
             return None
         raise
@@ -59,7 +60,7 @@ def find_stack(client: "CloudFormationClient", name: str) -> "StackTypeDef | Non
 
 
 def _left_behind(client: "CloudFormationClient", stack: "StackTypeDef") -> str | None:
-    """Say what the rollback of a first creation couldn't delete; None when it has deleted everything."""
+    """Describe what the rollback of a first creation couldn't delete; None if it deleted everything."""
     if stack["StackStatus"] != "ROLLBACK_FAILED":
         return None
     name = stack["StackName"]

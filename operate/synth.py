@@ -21,13 +21,13 @@ from stacks.paused import Paused
 
 CDK_OUT = Path(__file__).resolve().parents[1] / "cdk.out"
 REPORT = "validation-report.json"
-# The metadata's type under which CDK notes a resource's logical id.
+# The metadata type under which CDK records a resource's logical id.
 LOGICAL_ID = "aws:cdk:logicalId"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Violation:
-    """What a validation has found: `construct` is its path in the app."""
+    """A validation's finding: `construct` is its path in the app."""
 
     rule: str
     severity: str
@@ -47,16 +47,16 @@ class Acknowledged:
     rule: str
 
     def covers(self, violation: Violation) -> bool:
-        """Whether this is what keeps `violation` from being reported."""
+        """Whether this suppresses `violation`."""
         below = f"{violation.construct}/".startswith(f"{self.construct}/")
         return below and self.rule == violation.rule
 
 
 @dataclass(frozen=True, kw_only=True)
 class Synthesis:
-    """An environment's templates by stack name, in `folder`, what validations have found, and what is accepted.
+    """An environment's templates by stack name, in `folder`, validation findings, and what is accepted.
 
-    `paths`: where in the app a resource is from, by stack and logical id.
+    `paths`: a resource's path in the app, by stack and logical id.
     """
 
     folder: Path
@@ -70,9 +70,9 @@ class Synthesis:
 def synthesize(
     environment: Environment, folder: Path, *, nag: bool = False, paused: Paused = Paused.NOTHING
 ) -> Synthesis:
-    """Write the templates into `folder`, which is emptied first; with `nag` cdk-nag and CDK look at them, too.
+    """Write the templates into `folder`, which is emptied first; with `nag` also run cdk-nag and CDK's validation.
 
-    `paused`: without what a pause leaves out.
+    `paused`: leave out what a pause leaves out.
     """
     shutil.rmtree(folder, ignore_errors=True)
     cdk_app = app.build(environment, outdir=folder, validate=nag, paused=paused)
@@ -126,7 +126,7 @@ def _metadata(folder: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def _acknowledged(folder: Path) -> Iterator[Acknowledged]:
-    """What CDK notes of `Validations.acknowledge`: a rule's id follows who has the rule."""
+    """CDK's records of `Validations.acknowledge`: a rule's id follows its owner."""
     for _, construct, entry in _metadata(folder):
         if entry["type"] == Validations.ACKNOWLEDGED_RULES_METADATA_KEY:
             for rule, reason in entry["data"].items():
@@ -134,7 +134,7 @@ def _acknowledged(folder: Path) -> Iterator[Acknowledged]:
 
 
 def _accepted(folder: Path) -> Iterator[Accepted]:
-    """What stacks/acceptances.py notes: statements with their reasons."""
+    """Statements with their reasons, as stacks/acceptances.py records them."""
     for stack, _, entry in _metadata(folder):
         if entry["type"] == ACCEPTED_STATEMENT:
             yield accepted_statement(stack, entry["data"])

@@ -1,10 +1,10 @@
-"""Tables as plain text, which may be as wide as they are and go through a pipe."""
+"""Tables as plain text of any width, which can be piped."""
 
 from collections.abc import Iterator, Sequence
 
 
 def columns(rows: Sequence[Sequence[str]], *, left: int) -> Iterator[str]:
-    """Give the rows with their columns one below the other: the first `left` on the left, the figures on the right."""
+    """Align the rows in columns: the first `left` to the left, the figures to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [

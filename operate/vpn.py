@@ -1,4 +1,4 @@
-"""What a person needs to connect the VPN: read with her own AWS credentials, from the secrets of now."""
+"""What a person needs to connect the VPN: read with their own AWS credentials, from the current secrets."""
 
 from operate import outputs
 from operate.errors import OperateError
@@ -6,7 +6,7 @@ from settings.environment import Environment
 
 
 def connection(environment: Environment, user: str) -> list[tuple[str, str]]:
-    """Return what a VPN client asks for, by its name. Raises OperateError: no such user, or what AWS refuses."""
+    """Return what a VPN client needs, by name. Raises OperateError for an unknown user, or when AWS refuses."""
     if user not in environment.vpn.users:
         known = ", ".join(environment.vpn.users) or "nobody"
         raise OperateError(

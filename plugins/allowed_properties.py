@@ -1,7 +1,8 @@
-"""What an environment may add to a connector's configuration: properties with their values, all others with a reason.
+"""The properties that an environment may add to a connector's configuration, and why others are refused.
 
-A list of what is allowed (allowed_properties.toml), since Connect takes every name: a misspelt one in silence, and many
-of the connector's own lose changes. tests/plugins/test_allowed_properties.py holds it to the connectors' own classes.
+A list of allowed properties (allowed_properties.toml), because Connect accepts any name: it silently ignores a misspelt
+one, and many of the connector's own lose changes. tests/plugins/test_allowed_properties.py compares the list with the
+connectors' own classes.
 """
 
 import re
@@ -17,7 +18,7 @@ from contract.sizes import DERIVED_KEYS
 _TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _DIGITS = re.compile(r"[0-9]{1,10}")
 UNKNOWN = "isn't a property that may be added here: take it out"
-# Of both connectors: how names begin, and the reason.
+# For both connectors: prefixes of names, and the reason.
 _SHARED = {
     **dict.fromkeys(DERIVED_KEYS, "follows from streaming.largest_event_mib and the workers' size"),
     "topic.creation.": "topics are made by the deployment; how long they keep events: streaming.topic_retention_hours",
@@ -26,9 +27,9 @@ _SHARED = {
 
 @dataclass(frozen=True, kw_only=True)
 class AllowedProperties:
-    """The properties that may be added: numbers by their bounds, others by their words (and `why` by no others).
+    """The properties that may be added: numbers by their bounds, others by their values (and `why` no others).
 
-    `refused`: why others may not, by how their names begin.
+    `refused`: why others may not, by their names' prefixes.
     """
 
     numbers: Mapping[str, Sequence[int]]
@@ -38,7 +39,7 @@ class AllowedProperties:
 
     @classmethod
     def of(cls, connector: str) -> "AllowedProperties":
-        """Return those of the table's `source` or `sink`."""
+        """Return the properties of the table's `source` or `sink`."""
         table = _TABLE[connector]
         begins = {begin: reason for reason, begins in table["refused"].items() for begin in begins.split()}
         return cls(numbers=table["numbers"], words=table["words"], why=table["why"], refused=begins)
@@ -48,7 +49,7 @@ class AllowedProperties:
         return frozenset({*self.numbers, *self.words})
 
     def problem(self, name: str, value: str) -> str | None:
-        """Say why a property can't be added with this value; None when it can. Only an allowed one's value is shown."""
+        """Return why a property can't be added with this value, None if it can; shows only allowed ones' values."""
         if name in self.numbers:
             low, high = self.numbers[name]
             fits = _DIGITS.fullmatch(value) is not None and low <= int(value) <= high
@@ -64,9 +65,9 @@ class AllowedProperties:
         return f"{refused[max(begins, key=len)] if begins else UNKNOWN}{meant}"
 
     def problems(self, added: Mapping[str, str], made: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-        """Yield `(property, reason)` for what can't be added to the configuration that we make.
+        """Yield `(property, reason)` for what can't be added to the configuration that we create.
 
-        What says the same as that is fine.
+        Repeating one of our values is fine.
         """
         for name, value in added.items():
             if value != made.get(name) and (reason := self.problem(name, value)):

@@ -1,6 +1,6 @@
-"""What is decided about the two connectors, as plain data.
+"""The settings of the two connectors, as plain data.
 
-Files are checked where they are read (settings/), and what is a platform's own is right as it is written.
+Settings from files are validated where they are read (settings/); a platform's own are correct as written.
 """
 
 from dataclasses import dataclass
@@ -15,29 +15,28 @@ from plugins.source import captured
 from plugins.source.captured import CapturedTable
 
 HEARTBEAT_PROCEDURE = f"{source.SCHEMA}.{source.HEARTBEAT_PROCEDURE}"
-# An object is finished after so many seconds or records.
+# An object is finished after this many seconds or records.
 FLUSH_INTERVAL_S = 60
 FLUSH_COUNT = 5_000
 
-# A salt stands in the name of a property, where Connect resolves no reference: whoever sends the configuration does.
+# A salt is part of a property's name, where Connect resolves no reference: the sender of the configuration does.
 SALT = "@salt@"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceSettings:
-    """What is decided about the Debezium connector. Raises ValueError for tables that can't be captured together.
+    """The Debezium connector's settings. Raises ValueError for tables that can't be captured together.
 
     `database_password` is a reference that a config provider of the worker resolves, such as
-    `${file:/run/secrets/connect.properties:password}` or `${secretManager:orders:password}`; the worker stores
-    configurations in a topic, so it may be no password itself. `database_root_certificate` names a resource on the
-    plugin's class path (plugins/releases/archive.py), or by its whole path a file of the worker's: verify-ca and
-    verify-full check the server's certificate by the one in it, or by those in such a file.
-    Intervals are in milliseconds. `largest_event_bytes` is the size of an event's JSON that must get through
-    (contract/sizes.py).
+    `${file:/run/secrets/connect.properties:password}` or `${secretManager:orders:password}`; it can't be a password,
+    because the worker stores configurations in a topic. `database_root_certificate` names a resource on the plugin's
+    class path (plugins/releases/archive.py), or by its whole path a file of the worker's: verify-ca and verify-full
+    check the server's certificate against its one certificate, or those in such a file. Intervals are in milliseconds.
+    `largest_event_bytes` is the size of an event's JSON that must get through (contract/sizes.py).
 
-    `tables` are those of one database. `signal_table` (`schema.table`, in the publication, the connector's role may
-    insert into it) is how an incremental snapshot is asked for. `heartbeat_query` is run at each heartbeat; None
-    leaves the slot to the changes of the tables alone.
+    `tables` are those of one database. `signal_table` (`schema.table`, published, with INSERT granted to the
+    connector's role) receives requests for incremental snapshots. `heartbeat_query` runs at each heartbeat; with None
+    only the tables' own changes advance the slot.
     """
 
     name: str = "orders-source"
@@ -66,26 +65,25 @@ class SourceSettings:
 
     @property
     def topic(self) -> str:
-        """The topic that the first table's events go to: the outbox's, where that is captured."""
+        """The topic of the first table's events: the outbox's, if that is captured."""
         return self.topics[0]
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics that the tables' events go to, in the tables' order."""
+        """The topics of the tables' events, in the tables' order."""
         return tuple(table.topic(self.topic_prefix) for table in self.tables)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SinkSettings:
-    """What is decided about the S3 sink. Its `statements` raise ValueError for what KCQL can't say.
+    """The S3 sink's settings. Its `statements` raise ValueError for what KCQL can't express.
 
-    Never change `name` of a sink that has run: its progress in the bucket and its consumer group are kept under it.
-    `topics` are landed each by a statement of its own, under `<prefix>/<topic>/`; with `partition_by` there can be but
-    one, since its folders don't tell the topic.
-    `endpoint` is the URL of an S3 server other than AWS. An object is finished after `flush_interval_seconds`,
-    `flush_count` records or, when given, `flush_bytes`. `warnings` holds what should be shown to the user.
-    Values that can't be read go to `dead_letter_topic`; without one they stop the sink, so that none is lost.
-    `largest_event_bytes` is the source's; `heap_bytes` what a task has of its worker's heap.
+    Never change the `name` of a sink that has run: its progress in the bucket and its consumer group are stored under
+    it. Each of `topics` is landed by a statement of its own, under `<prefix>/<topic>/`; `partition_by` allows only one
+    topic, because its folders don't name the topic. `endpoint` is the URL of an S3 server other than AWS. An object is
+    finished after `flush_interval_seconds`, `flush_count` records or, if given, `flush_bytes`. `warnings` are for the
+    user. Unreadable values go to `dead_letter_topic`; without one they stop the sink, so that none is lost.
+    `largest_event_bytes` is the source's; `heap_bytes` a task's share of its worker's heap.
     """
 
     name: str = "orders-sink"

@@ -1,4 +1,4 @@
-"""Kafka Connect's own transformations and predicates (SMTs) as data: what a connector does with each record on its way.
+"""Kafka Connect's own transformations and predicates (SMTs) as data: changes that a connector applies to each record.
 
 Names and meanings: Kafka 3.9, "Connect: Transformations". A test looks the properties up in its classes.
 """
@@ -12,7 +12,7 @@ _INSERTED = ("topic.field", "partition.field", "offset.field", "timestamp.field"
 
 @dataclass(frozen=True)
 class Transform:
-    """A transformation by its name: its properties, and the predicate's name; `negate`: where that doesn't hold."""
+    """A transformation by its name: its properties, and its predicate's name; `negate`: where that doesn't hold."""
 
     name: str
     properties: dict[str, str]
@@ -21,7 +21,7 @@ class Transform:
 
 
 def properties(steps: Sequence[Transform]) -> dict[str, str]:
-    """Return the properties of a connector that takes these steps, in their order; none for no step."""
+    """Return the properties of a connector that applies these steps, in order; none for no step."""
     result = {"transforms": ",".join(step.name for step in steps)} if steps else {}
     for step in steps:
         entry = step.properties | ({"predicate": step.predicate} if step.predicate else {})
@@ -55,7 +55,7 @@ def insert_values(values: Mapping[str, str]) -> tuple[Transform, ...]:
 
 
 def rename(names: Mapping[str, str]) -> tuple[Transform, ...]:
-    """Give fields of the value other names; no step for none. Raises ValueError for what its list can't say."""
+    """Rename fields of the value; no step for no names. Raises ValueError for names that its list can't contain."""
     if wrong := sorted(name for name in (*names, *names.values()) if not name or set(name) & set(",:")):
         raise ValueError(f"rename: {wrong[0]!r} can't stand in a list of names")
     if not names:
@@ -65,7 +65,7 @@ def rename(names: Mapping[str, str]) -> tuple[Transform, ...]:
 
 
 def to_header(field: str) -> Transform:
-    """Move a field of the value to a header of that name: the value has it no more."""
+    """Move a field of the value to a header of that name."""
     return Transform(
         "toHeader",
         {"type": f"{STANDARD}.HeaderFrom$Value", "fields": field, "headers": field, "operation": "move"},
@@ -73,7 +73,7 @@ def to_header(field: str) -> Transform:
 
 
 def problems(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield `(property, reason)` for steps that REST takes with 201 and the task fails on, or that do nothing."""
+    """Yield `(property, reason)` for steps that do nothing, or that REST accepts with 201 and the task fails on."""
     for name in (part.strip() for part in config.get("transforms", "").split(",") if part.strip()):
         step = f"transforms.{name}"
         kind = config.get(f"{step}.type")

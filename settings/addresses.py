@@ -1,15 +1,15 @@
-"""How much of the world a set of address ranges is: what counts is their union, so two halves are the whole."""
+"""Measures address ranges: their union counts, so two halves of the internet are the whole."""
 
 from collections.abc import Iterable
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
 
 Network = IPv4Network | IPv6Network
-# RFC 1918, RFC 4193 (unique local) and link-local: nobody comes from there through the internet. Python's own
-# `is_private` looks at a range's first and last address alone, by which 0.0.0.0/1 has been private.
+# RFC 1918, RFC 4193 (unique local) and link-local: no one reaches us from there through the internet. Python's own
+# `is_private` checks only a range's first and last address, which made 0.0.0.0/1 private.
 PRIVATE: tuple[Network, ...] = tuple(
     ip_network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fe80::/10")
 )
-# As much as one organisation has: a /16 of IPv4, the /32 that a registry gives to a provider of IPv6.
+# One organisation's size: a /16 of IPv4, the /32 that a registry assigns to a provider of IPv6.
 LARGEST = {4: 2 ** (32 - 16), 6: 2 ** (128 - 32)}
 ALL = {4: 2**32, 6: 2**128}
 
@@ -25,9 +25,9 @@ def is_within(network: Network, other: Network) -> bool:
 
 
 def too_many(ranges: Iterable[str]) -> str | None:
-    """Name ranges that are together more than one organisation's, with how much they are; None where they aren't.
+    """Name ranges that together exceed one organisation's, with their size; None if they don't.
 
-    Private ranges don't count. Raises ValueError for what isn't a range.
+    Private ranges don't count. Raises ValueError for an invalid range.
     """
     networks = [ip_network(text, strict=False) for text in ranges]
     public = [network for network in networks if not is_private(network)]

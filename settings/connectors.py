@@ -1,4 +1,4 @@
-"""The settings of a pipeline's connectors on MSK Connect, of which plugins/ makes their configurations."""
+"""The settings of a pipeline's connectors on MSK Connect; plugins/ turns them into configurations."""
 
 import math
 from typing import Any
@@ -14,15 +14,15 @@ from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.pipeline import Pipeline
 
-# Known only when deployed: stacks/connectors/ puts the tokens in their places.
+# Placeholders for values known at deployment: stacks/connectors/ replaces them with tokens.
 _HOSTNAME = "database.endpoint"
 _PASSWORD = "${secretsmanager:connector:password}"  # noqa: S105  a reference
-# What the certificate of the database's authority is called on the source plugin's class path.
+# Name of the certificate of the database's authority on the source plugin's class path.
 ROOT_CERTIFICATE = "rds-ca.pem"
 
 
 def source_settings(environment: Environment, pipeline: EnvironmentPipeline) -> SourceSettings:
-    """Debezium's settings; the password's reference is a placeholder, and the host name of our own cluster."""
+    """Return Debezium's settings; the password's reference is a placeholder, as is our own cluster's host name."""
     source, outside = pipeline.captured.source, pipeline.database
     return SourceSettings(
         name=f"{environment.prefix}-{pipeline.name}-source",
@@ -42,9 +42,9 @@ def source_settings(environment: Environment, pipeline: EnvironmentPipeline) -> 
 
 
 def root_certificate(environment: Environment, pipeline: EnvironmentPipeline) -> dict[str, str]:
-    """Return the file that verifies the database's server, by its name; none where it isn't verified.
+    """Return the file that verifies the database's server, by its name; none if it isn't verified.
 
-    Raises ValueError for a server whose authority nobody has given.
+    Raises ValueError for a server with an unknown authority.
     """
     outside = pipeline.database
     authority = outside.authority if outside else rds_ca.root(environment.region)
@@ -52,9 +52,9 @@ def root_certificate(environment: Environment, pipeline: EnvironmentPipeline) ->
 
 
 def sink_settings(environment: Environment, pipeline: EnvironmentPipeline) -> SinkSettings:
-    """The S3 sink's settings, from the pipeline's KCQL where it has one. Raises ValueError for a wrong one."""
+    """Return the S3 sink's settings, from the pipeline's KCQL if it has one. Raises ValueError for a wrong one."""
     sink = pipeline.sink
-    # When a worker is lost, the others have its tasks until there is another.
+    # When a worker is lost, the others run its tasks until it is replaced.
     tasks_of_a_worker = math.ceil(sink.tasks / max(1, sink.workers - 1))
     bucket = environment.bucket_name("landing")
     topics = source_settings(environment, pipeline).topics
@@ -88,7 +88,7 @@ def sink_settings(environment: Environment, pipeline: EnvironmentPipeline) -> Si
 
 
 def topics(environment: Environment, pipeline: EnvironmentPipeline) -> tuple[PlannedTopic, ...]:
-    """The topics of a pipeline, with GENERATION in the name of the offsets' topic.
+    """Return a pipeline's topics, with GENERATION in the name of the offsets' topic.
 
     Raises ValueError for settings that contradict one another.
     """
@@ -103,10 +103,10 @@ def topics(environment: Environment, pipeline: EnvironmentPipeline) -> tuple[Pla
 
 
 def captured_tables(pipeline: Pipeline) -> dict[str, Any]:
-    """What SourceSettings are told of a pipeline's tables: which, and by what the slot moves on and snapshots begin."""
+    """Return SourceSettings' arguments on a pipeline's tables: which, and what moves the slot and starts snapshots."""
     tables = tuple(OUTBOX if table.how == "outbox" else table.captured for table in pipeline.tables)
     if pipeline.outbox is not None:
-        # Its own schema has the heartbeat, whose procedure also does what the outbox has queued.
+        # Its own schema has the heartbeat, whose procedure also sends what the outbox has queued.
         return {"tables": tables}
     schema = own_schema(pipeline.name)
     return {

@@ -1,7 +1,7 @@
-"""What EMR has, as plain data: releases with their versions, and instance types per region.
+"""EMR's releases with their versions, and its instance types per region, as plain data.
 
-cfn-lint knows neither, and a wrong one shows after minutes of deploying. To support another release or type, look it up
-(`aws emr list-supported-instance-types --release-label emr-7.10.0 --region ap-southeast-2`) and add it here.
+cfn-lint knows neither, and a wrong one fails only after minutes of deploying. To support another release or type, look
+it up (`aws emr list-supported-instance-types --release-label emr-7.10.0 --region ap-southeast-2`) and add it here.
 """
 
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ class Release:
     python: str
 
 
-# EMR release guide, "Application versions in Amazon EMR 7.x releases" and "Hudi release history". Only releases whose
-# tables Athena reads: Hudi up to 0.15. Those with 1.0 (from emr-7.11.0 on) have to be tried on a cluster first.
+# EMR release guide, "Application versions in Amazon EMR 7.x releases" and "Hudi release history". Only releases
+# whose tables Athena reads: Hudi up to 0.15. Those with 1.0 (from emr-7.11.0 on) must be tried on a cluster first.
 RELEASES = {
     "emr-7.8.0": Release(spark="3.5.4", hudi="0.15.0", python="3.11"),
     "emr-7.9.0": Release(spark="3.5.5", hudi="0.15.0", python="3.11"),
@@ -26,7 +26,7 @@ RELEASES = {
 
 APPLICATIONS = frozenset({"Hadoop", "Hive", "Hue", "Livy", "Presto", "Spark", "Trino"})
 
-# MB for YARN's containers by default (EMR release guide, "Task configuration", yarn.nodemanager.resource.memory-mb).
+# Default MB for YARN's containers (EMR release guide, "Task configuration", yarn.nodemanager.resource.memory-mb).
 YARN_MEMORY_MB = {
     "m5.xlarge": 12_288,
     "m5.2xlarge": 24_576,
@@ -39,8 +39,8 @@ YARN_MEMORY_MB = {
     "r5.4xlarge": 122_880,
 }
 
-# EMR management guide, "Supported instance types", of those that EC2 offers in the region. In these families EMR starts
-# at xlarge: there is no m5.large.
+# EMR management guide, "Supported instance types", those that EC2 offers in the region. In these families EMR
+# starts at xlarge: there is no m5.large.
 INSTANCE_TYPES = {
     "ap-southeast-2": frozenset(
         f"{family}.{size}" for family in ("m5", "m6g", "r5") for size in ("xlarge", "2xlarge", "4xlarge")

@@ -1,8 +1,8 @@
-"""What one environment decides: `environments/<name>.toml`, as types.
+"""One environment's settings: `environments/<name>.toml`, as types.
 
 Each section of the file is a class (settings/services.py, settings/environment_pipeline.py) and each key an attribute
-of the same name. What a single value can't show to be wrong, such as two settings that don't go together, is refused in
-settings/rules/; settings/load.py reads the file.
+of the same name. Errors that no single value shows, such as conflicting settings, are refused in settings/rules/;
+settings/load.py reads the file.
 """
 
 from typing import Annotated, Any, Literal
@@ -28,7 +28,7 @@ from settings.services import (
 
 
 class Environment(Section):
-    """One environment, as its file says; `name` is the file's."""
+    """One environment, as in its file; `name` is the file's."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{0,11}$")]
     account: Annotated[str, Field(pattern=r"^[0-9]{12}$")]
@@ -51,7 +51,7 @@ class Environment(Section):
     @model_validator(mode="before")
     @classmethod
     def _names_of_its_own(cls, values: Any) -> Any:
-        """What no two environments of an account and region may share begins with the environment's name."""
+        """Prefix names that must be unique in an account and region with the environment's name."""
         lake = values.get("lake") if isinstance(values, dict) else None
         if isinstance(lake, dict) and "database" not in lake:
             return values | {"lake": {"database": f"{values.get('name')}_{DATABASE}"} | lake}
@@ -63,7 +63,7 @@ class Environment(Section):
 
     @property
     def streamed(self) -> tuple[EnvironmentPipeline, ...]:
-        """The pipelines that are captured by connectors: those by the log and the outbox."""
+        """The pipelines captured by connectors: from the log or the outbox."""
         return tuple(pipeline for pipeline in self.pipelines if not pipeline.is_queried)
 
     @property
@@ -80,12 +80,12 @@ class Environment(Section):
 
     @property
     def prefix(self) -> str:
-        """What every name of this environment begins with."""
+        """Prefix of every name in this environment."""
         return f"{self.name}-cdc-lake"
 
     @property
     def tags(self) -> dict[str, str]:
-        """What all of its resources are tagged with, and its costs are found by."""
+        """The tags of all its resources, by which its costs are found."""
         return {"environment": self.name, "system": "cdc-lake"}
 
     @property
@@ -97,10 +97,10 @@ class Environment(Section):
 
     @property
     def database_cluster(self) -> str:
-        """The identifier of the source's cluster. A restored one has a name of its own: the old one is still there."""
+        """The identifier of the source's cluster. A restored one gets its own name: the old one still exists."""
         restore = self.database.restore
         return self.prefix if restore is None else f"{self.prefix}-{restore.name}"
 
     def bucket_name(self, role: str) -> str:
-        """Name the bucket of that role; account and region make it unique among all of S3."""
+        """Return the name of the bucket for a role; account and region make it unique in all of S3."""
         return f"{self.prefix}-{role}-{self.account}-{self.region}"

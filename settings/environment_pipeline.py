@@ -1,4 +1,4 @@
-"""What an environment decides about a pipeline: sizes, and how often; what is captured is `pipelines/<name>.toml`'s."""
+"""An environment's settings for a pipeline: sizes and intervals; `pipelines/<name>.toml` says what is captured."""
 
 from typing import Annotated, Literal
 
@@ -11,12 +11,12 @@ from settings.outside_database import OutsideDatabase
 from settings.pipeline import CapturedTableSettings, LakeName, Pipeline, PipelineName
 from settings.section import Identifier, Memory, Names, Section, TopicPrefix
 
-# Environments have run this one since before there were others: its resources keep the names that they have.
+# Environments had this one before there were others: its resources keep their names.
 FIRST = "orders"
 
 
 class Connector(Section):
-    """Workers and MCUs (1 vCPU, 4 GiB each) of one connector, and more of its configuration, key by key."""
+    """Workers and MCUs (1 vCPU, 4 GiB each) of one connector, and additions to its configuration, key by key."""
 
     workers: Annotated[int, Field(ge=1, le=10)] = 1
     mcu_per_worker: Literal[1, 2, 4, 8] = 1
@@ -24,7 +24,7 @@ class Connector(Section):
 
 
 class SinkConnector(Connector):
-    """The S3 sink. `kcql`, when given, is used instead of the flush settings; `{landing}` stands for the bucket.
+    """The S3 sink. `kcql`, if given, is used instead of the flush settings; `{landing}` stands for the bucket.
 
     Values that the sink can't read go to `dead_letter_topic`; without one they stop it.
     """
@@ -38,12 +38,11 @@ class SinkConnector(Connector):
 
 
 class Job(Section):
-    """How the pipeline's tables are kept: by the environment's one application, or each by one of its own.
+    """How the pipeline's tables are kept: by the environment's one application, or each by its own.
 
-    What is queried has one application for each of its databases, which is a pipeline's own. What isn't given is
-    processing's, for an application of its own, or five seconds. `configuration` holds further properties of the job,
-    key by key. `read_again`, of what is queried: with another text than before, all rows are read once more, and
-    compared with the lake's.
+    Queried pipelines have one application for each of their databases. Missing values are processing's, for an
+    application of its own, or five seconds. `configuration` holds further properties of the job, key by key.
+    `read_again`, for queried tables: a new text makes the job read all rows once more and compare them with the lake's.
     """
 
     one_step: bool = True
@@ -56,7 +55,7 @@ class Job(Section):
 
 
 class TableSizes(Section):
-    """One table's own, where it differs from its pipeline's `job`; memory and executors only without `one_step`."""
+    """One table's settings that differ from its pipeline's `job`; memory and executors only without `one_step`."""
 
     sync_interval_seconds: Annotated[int, Field(ge=0)] | None = None
     driver_memory: Memory | None = None
@@ -68,9 +67,9 @@ class TableSizes(Section):
 class EnvironmentPipeline(Section):
     """A pipeline of an environment; `captured` is its file, which the loader reads.
 
-    `topic_prefix` and `role` (the connector's in the database) are the file's unless they are given; two pipelines of
-    one cluster have roles of their own. `tables` are by the table's name in the lake. `database`: where it is captured
-    when not from the environment's own cluster.
+    `topic_prefix` and `role` (the connector's in the database) default to the file's; two pipelines of one cluster have
+    different roles. `tables` are by the table's name in the lake. `database`: where it is captured if not from the
+    environment's own cluster.
     """
 
     name: PipelineName
@@ -85,12 +84,12 @@ class EnvironmentPipeline(Section):
 
     @property
     def is_queried(self) -> bool:
-        """Whether its tables are queried by the job: then it has no connectors, topics, slot and publication."""
+        """Whether the job queries its tables: then it has no connectors, topics, slot and publication."""
         return self.captured.is_queried
 
     @property
     def has_own_application(self) -> bool:
-        """Whether one application keeps all of its tables, and no other's: those of a queried database do."""
+        """Whether one application keeps all of its tables, and no others: true for a queried database."""
         return self.is_queried and self.job.one_step
 
     @property
@@ -100,14 +99,14 @@ class EnvironmentPipeline(Section):
 
     @property
     def prefix(self) -> str:
-        """What its topics' names begin with."""
+        """Prefix of its topics' names."""
         return self.topic_prefix or self.captured.source.topic_prefix
 
     @property
     def connector_role(self) -> str:
         """The role that the connector logs in as.
 
-        The file's default is the first pipeline's in our own cluster; on another server `./lake source prepare` makes
+        The file's default is the first pipeline's in our own cluster; on another server `./lake source prepare` creates
         it.
         """
         given = self.captured.source.role
@@ -125,18 +124,18 @@ class EnvironmentPipeline(Section):
 
     @property
     def as_deployed(self) -> Pipeline:
-        """What is captured, with the environment's topic prefix, role and database in the file's places."""
+        """The pipeline with the environment's topic prefix, role and database instead of the file's."""
         own = {"topic_prefix": self.prefix, "role": self.connector_role, "database": self.database_name}
         changed = self.captured.source.model_copy(update=own)
         return self.captured.model_copy(update={"source": changed})
 
     @property
     def landing_prefix(self) -> str:
-        """Below what the sink lands its objects, without a slash at the end."""
+        """The prefix under which the sink lands its objects, without a trailing slash."""
         return LANDING_PREFIX if self.is_first else self.name
 
     def sizes(self, table: CapturedTableSettings) -> TableSizes:
-        """Return what a table's job gets: its own where it is given, else the pipeline's."""
+        """Return the sizes of a table's job: its own if given, else the pipeline's."""
         own = self.tables.get(self.captured.lake_table(table), TableSizes())
 
         def first(*values: object) -> object:

@@ -1,4 +1,4 @@
-"""Reads a TOML file of settings as a typed model; whatever is wrong is one line that names the file and the key."""
+"""Reads a TOML file of settings as a typed model; each problem is one line that names the file and the key."""
 
 import re
 import tomllib
@@ -19,9 +19,9 @@ class SettingsFileError(UserError, ValueError):
 
 
 def read(folder: Path, name: str, what: str) -> dict[str, Any]:
-    """Return what `<folder>/<name>.toml` says, with its name. `what` is the file's kind, in words: `environment`.
+    """Return the content of `<folder>/<name>.toml`, with its name. `what` is the file's kind, in words: `environment`.
 
-    Raises SettingsFileError when there is no such file, or it isn't TOML.
+    Raises SettingsFileError if there is no such file, or it isn't TOML.
     """
     path = folder / f"{name}.toml"
     shown = f"{folder.name}/{path.name}"
@@ -37,7 +37,7 @@ def read(folder: Path, name: str, what: str) -> dict[str, Any]:
 
 
 def parse(path: Path) -> dict[str, Any]:
-    """Return what a file says. Raises SettingsFileError when it can't be read or isn't TOML."""
+    """Return a file's content. Raises SettingsFileError if it can't be read or isn't TOML."""
     shown = f"{path.parent.name}/{path.name}"
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -50,7 +50,7 @@ def parse(path: Path) -> dict[str, Any]:
 
 
 def check(model: type[Model], values: dict[str, Any], shown: str, rules: Callable[[Model], Problems]) -> Model:
-    """Return the values as their types. Raises SettingsFileError for what doesn't fit, or `rules` yield of them."""
+    """Convert the values to their types. Raises SettingsFileError for what doesn't fit, or what `rules` yield."""
     try:
         settings = model.model_validate(values)
         problems = [f"{key}: {reason}" for key, reason in rules(settings)]
@@ -66,7 +66,7 @@ def _a(word: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Write what would end a line, or move the cursor, as Python does."""
+    """Escape line ends and cursor movements as Python does."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
@@ -81,5 +81,5 @@ def _reason(problem: object) -> str:
             return "unknown key"
         case "missing":
             return "is missing"
-    # The value isn't repeated: someone may have put a secret there.
+    # The value isn't repeated: it may be a misplaced secret.
     return str(problem["msg"]).removeprefix("Value error, ")

@@ -1,10 +1,10 @@
-"""From a pipeline's table to the streaming job that keeps it, here and on AWS: options, layout and where things lie.
+"""From a pipeline's table to the streaming job that keeps it, locally and on AWS: options, layout and locations.
 
-`table_job` makes the job's arguments of a table and of the places that the caller knows: buckets, folder of schemas,
-the file of properties that all tables share (spark_jobs/conf/lean.properties). What a table's own entry in its pipeline
-decides, its key, folders, buckets, retention and policy of new columns, are properties that `layout` returns and that
-`TableJob.configuration` carries: there is no properties file per layout to keep beside it. The stacks give the same
-function `s3://` addresses, and `submit.job_arguments` or the job of many tables takes its result.
+`table_job` builds the job's arguments from a table and the caller's locations: buckets, folder of schemas, the file of
+properties that all tables share (spark_jobs/conf/lean.properties). A table's own entry in its pipeline decides its key,
+folders, buckets, retention and policy of new columns; `layout` returns them as properties and `TableJob.configuration`
+carries them, so no separate properties file per layout is needed. The stacks call the same function with `s3://`
+addresses; `submit.job_arguments` or the job of many tables takes its result.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ from settings.pipeline import CapturedTableSettings, DerivedTableSettings, Pipel
 from spark_jobs.options import keys
 from spark_jobs.options.submit import TableJob
 
-# Between two looks for a commit of the table that a history is of, seconds.
+# Seconds between two polls for a commit of a history's table.
 HISTORY_S = 10
 _GENERATORS = "org.apache.hudi.keygen."
 _BUCKETS = {
@@ -30,12 +30,12 @@ _BUCKETS = {
 
 @dataclass(frozen=True, kw_only=True)
 class JobPlaces:
-    """Where a pipeline's jobs read and write. Paths are local or have a scheme, without a slash at their ends.
+    """Where a pipeline's jobs read and write. Paths are local or have a scheme, without trailing slashes.
 
     `landing`: where the sink's objects are, above the topics' folders; `lake`: above the tables' folders; `schemas`:
-    the folder of pipelines, or its copy; `shared_properties`: the file with what all tables have in common. `database`
-    is Glue's. `source`: the properties by which the job reaches the source's database, for tables that are queried, and
-    for the types of other tables' new columns.
+    the folder of pipelines, or its copy; `shared_properties`: the file of properties common to all tables. `database`
+    is Glue's. `source`: the properties with which the job reaches the source's database, for queried tables and for the
+    types of other tables' new columns.
     """
 
     landing: str
@@ -48,9 +48,9 @@ class JobPlaces:
 
 @dataclass(frozen=True, kw_only=True)
 class JobPace:
-    """How often a job commits at the most, and further properties, the same for each table.
+    """The minimum interval between a job's commits, and further properties, the same for each table.
 
-    `derived_seconds`: derived tables are looked at so often at the least, whatever their entries say.
+    `derived_seconds`: the maximum interval between checks of derived tables, whatever their entries say.
     """
 
     sync_interval_seconds: int = 5
@@ -70,7 +70,7 @@ def layout(table: CapturedTableSettings) -> dict[str, str]:
 
 
 def _lake_names(columns: Iterable[str]) -> str:
-    """The file has PostgreSQL's names; the job's table has the lake's, as its Avro schema does."""
+    """Return the lake's names: the file has PostgreSQL's, but the job's table, like its Avro schema, has the lake's."""
     return ",".join(map(lake_name, columns))
 
 
@@ -88,14 +88,14 @@ def _folders(table: CapturedTableSettings) -> dict[str, str]:
         keys.HIVE_STYLE: "true",
         keys.SYNC_PARTITIONS: _lake_names(table.partition_by),
         "hoodie.datasource.hive_sync.partition_extractor_class": "org.apache.hudi.hive.MultiPartKeysValueExtractor",
-        # A row that goes to another folder must leave its old one.
+        # A row that moves to another folder must leave its old one.
         keys.INDEX_TYPE: "GLOBAL_SIMPLE",
         "hoodie.simple.index.update.partition.path": "true",
     }
 
 
 def _retention(hours: int | None) -> dict[str, str]:
-    """Keep the files of versions that are younger; Hudi's archive keeps the commits that its cleaner needs."""
+    """Keep the files of younger versions; Hudi's archive keeps the commits that its cleaner needs."""
     if hours is None:
         return {}
     return {"hoodie.cleaner.policy": "KEEP_LATEST_BY_HOURS", "hoodie.cleaner.hours.retained": str(hours)}
@@ -123,10 +123,10 @@ def server(
     sslmode: str | None = None,
     authority: str | None = None,
 ) -> dict[str, str]:
-    """Return the properties by which JdbcSource reaches a database.
+    """Return the properties with which JdbcSource reaches a database.
 
-    `password`: the property that says where the password is, such as that of a secret, which may name the user, too.
-    `authority`: the file with the certificate of who signs the server's; the job then verifies it in full.
+    `password`: the property that locates the password, such as a secret's, which may also contain the user.
+    `authority`: the file with the CA certificate; the job then verifies the server in full.
     """
     return {
         keys.JDBC_URL: f"jdbc:postgresql://{host}:{port}/{database}",
@@ -138,9 +138,9 @@ def server(
 
 
 def landing_folder(pipeline: Pipeline, table: CapturedTableSettings, landing: str) -> str:
-    """Return the folder of a table's objects: its topic's, and all of the landing where an outbox is alone in it.
+    """Return the folder of a table's objects: its topic's, or all of the landing for an outbox alone in it.
 
-    Folders by the outbox's fields (PARTITIONBY) don't tell the topic.
+    Folders by the outbox's fields (PARTITIONBY) don't name the topic.
     """
     if table.how == "outbox" and len(pipeline.tables) == 1:
         return landing
@@ -164,11 +164,11 @@ def table_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlace
 
 
 def _of_log(table: CapturedTableSettings, source: Mapping[str, str]) -> dict[str, str]:
-    """Only a log tells of changes between two commits, and a log doesn't tell the types of new columns."""
+    """Return a table's own properties: only a log has changes between commits, and it lacks new columns' types."""
     kept = {keys.HISTORY_KEPT: "true"} if table.history else {}
     if table.how != "log" or table.evolution != "add":
         return kept
-    # No property names a table with a dot in its name or schema.
+    # No property can name a table with a dot in its name or schema.
     asked = {keys.JDBC_TABLE: table.name, **source} if source and table.name.count(".") == 1 else {}
     return {**kept, keys.NEW_COLUMN_TYPES: keys.TYPES_OF_SOURCE, **asked}
 
@@ -195,14 +195,14 @@ def history_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPla
         **_buckets(table.buckets),
         keys.HISTORY_OF: f"{places.lake}/{pipeline.lake_table(table)}",
         **pace.configuration,
-        # Each commit has a round of its own, and waits for none: what is spaced is the looks that find nothing.
+        # Each commit has a round of its own, without waiting; the interval applies to polls that find nothing.
         keys.POLL_INTERVAL: str(min(HISTORY_S, pace.derived_seconds or HISTORY_S)),
     }
     return _of_lake(pipeline.history_table(table), places, COMMIT, 0, configuration)
 
 
 def _of_lake(table: str, places: JobPlaces, ordering: str, seconds: int, configuration: dict[str, str]) -> TableJob:
-    """Return the job of a table that is made of others in the lake: it reads no files, and its rows say their types."""
+    """Return the job of a table derived from others in the lake: it reads no files, and its rows carry their types."""
     return TableJob(
         landing=None,
         table_path=f"{places.lake}/{table}",
@@ -217,6 +217,6 @@ def _of_lake(table: str, places: JobPlaces, ordering: str, seconds: int, configu
 
 
 def derived_jobs(pipeline: Pipeline, places: JobPlaces, pace: JobPace) -> list[TableJob]:
-    """Return the jobs of derived tables and histories, which read nothing but the lake."""
+    """Return the jobs of derived tables and histories, which read only the lake."""
     histories = [history_job(pipeline, table, places, pace) for table in pipeline.with_history]
     return [derived_job(pipeline, table, places, pace) for table in pipeline.derived] + histories

@@ -11,7 +11,7 @@ from settings.environment import Environment
 from settings.load_pipeline import PIPELINES, load_pipeline, pipeline_names
 
 ENVIRONMENTS = Path(__file__).resolve().parents[1] / "environments"
-# The name under which those who load an environment know it.
+# The error's name for callers that load an environment.
 EnvironmentFileError = files.SettingsFileError
 
 
@@ -22,7 +22,7 @@ def names(folder: Path = ENVIRONMENTS) -> list[str]:
 def load(name: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES) -> Environment:
     """Read and check `<folder>/<name>.toml`, and the pipelines that it names.
 
-    Raises EnvironmentFileError, one line per problem, of whichever file it is.
+    Raises EnvironmentFileError, one line per problem in any of the files.
     """
 
     def broken(environment: Environment) -> files.Problems:
@@ -37,7 +37,7 @@ def load(name: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES) ->
 
 
 def _with_captured(values: dict[str, Any], shown: str, folder: Path) -> dict[str, Any]:
-    """Give each pipeline that the file names what its own file says. Raises EnvironmentFileError."""
+    """Add each named pipeline's own file. Raises EnvironmentFileError."""
     named = values.get("pipelines")
     if not isinstance(named, list):
         return values
@@ -59,14 +59,14 @@ def _with_captured(values: dict[str, Any], shown: str, folder: Path) -> dict[str
 
 
 def _shared(environment: Environment, folder: Path) -> Iterator[tuple[str, str]]:
-    """Names that no two environments of an account and region may have, of those that don't begin with their own."""
+    """Check names without the environment's prefix that must be unique in an account and region."""
     for path in sorted(folder.glob("*.toml")):
         if path.stem == environment.name or not path.is_file():
             continue
         try:
             other = files.parse(path)
         except files.SettingsFileError:
-            # What is wrong with another file is said to who wants that one.
+            # Another file's errors are reported to users of that one.
             continue
         lake = other.get("lake")
         theirs = lake.get("database", f"{path.stem}_{DATABASE}") if isinstance(lake, dict) else None

@@ -26,7 +26,7 @@ def pipeline_names(folder: Path = PIPELINES) -> list[str]:
 def _read_queries(values: dict[str, Any], shown: str) -> None:
     """Put the text of a derived table's `file`, by its path from the project's folder, into its `sql`.
 
-    Raises SettingsFileError for one that can't be read.
+    Raises SettingsFileError if it can't be read.
     """
     derived = values.get("derived")
     for number, table in enumerate(derived if isinstance(derived, list) else []):

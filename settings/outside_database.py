@@ -1,4 +1,4 @@
-"""A database that the stacks don't make: `[pipelines.database]` of an environment's file."""
+"""A database that the stacks don't create: `[pipelines.database]` of an environment's file."""
 
 from typing import Annotated, Literal
 
@@ -8,9 +8,9 @@ from contract import rds_ca
 from settings.pipeline import DatabaseName
 from settings.section import Cidrs, Section
 
-# A name or an address of version 4, as PostgreSQL's clients take it.
+# A name or an IPv4 address, as PostgreSQL's clients take it.
 Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$")]
-# Complete, with the six characters that Secrets Manager adds: rights on it are rights on no other.
+# Complete, with the six characters that Secrets Manager adds, so that rights on it cover no other secret.
 SecretArn = Annotated[
     str,
     Field(pattern=r"^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$"),
@@ -20,12 +20,12 @@ _SUFFIX = 7
 
 
 class OutsideDatabase(Section):
-    """Where it is, whom it lets in, and how it is known to be the right one.
+    """The database's location, its logins, and how its server is verified.
 
-    `name`: the database there, the pipeline file's unless it is given. `secret`: JSON with `username`, the pipeline's
-    role, and `password`. `owner_secret`: of whoever may prepare the database; without one a DBA does (`./lake source
-    prepare`), and the deployment looks whether everything is there. `certificate`: the authority's, as PEM; RDS's for
-    its servers. `cidrs` or `security_group`: where it is in the network, which the connectors' way out is opened to.
+    `name`: the database there, the pipeline file's by default. `secret`: JSON with `username`, the pipeline's role, and
+    `password`. `owner_secret`: the login of a user who may prepare the database; without one a DBA does (`./lake source
+    prepare`), and the deployment checks that everything exists. `certificate`: the authority's, as PEM; RDS's for its
+    servers. `cidrs` or `security_group`: its place in the network, to which the connectors' egress is opened.
     """
 
     host: Host
@@ -49,7 +49,7 @@ class OutsideDatabase(Section):
 
     @property
     def authority(self) -> str | None:
-        """The PEM to verify the server by, None when it isn't verified. Raises ValueError for an unknown authority."""
+        """The PEM that verifies the server, None if it isn't verified. Raises ValueError for an unknown authority."""
         if not self.is_verified:
             return None
         if self.certificate is not None:

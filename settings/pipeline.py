@@ -1,9 +1,9 @@
 """What one pipeline captures: `pipelines/<name>.toml`, as types.
 
-A pipeline is one database: which of its tables, how, and what becomes of them in the lake. Names of tables and columns
-are those of PostgreSQL's catalogue, without quotes. Sizes, and where the database is, are the environment's
-(settings/environment.py); settings/load_pipeline.py reads the file, settings/pipeline_rules.py refuses what a single
-value can't show to be wrong.
+A pipeline is one database: which tables to capture, how, and their form in the lake. Names of tables and columns
+are those of PostgreSQL's catalogue, without quotes. The environment decides sizes and the database's location
+(settings/environment.py); settings/load_pipeline.py reads the file, settings/pipeline_rules.py refuses errors that no
+single value shows.
 """
 
 from collections.abc import Sequence
@@ -25,20 +25,20 @@ How = Literal["outbox", "log", "query"]
 Detect = Literal["auto", "xmin", "column", "hash"]
 PipelineName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{0,19}$")]
 LakeName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,127}$")]
-# Aurora's and PostgreSQL's: anything but what a connection string would take apart.
+# Aurora's and PostgreSQL's: without characters that would split a connection string.
 DatabaseName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_$-]{0,62}$")]
 SlotName = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,63}$")]
 MOST_RETENTION_HOURS = 10 * 365 * 24
-# Stands for a schema where the rows are those of a query.
+# Replaces the schema if the rows are a query's.
 QUERY_SCHEMA = "query"
-# What only tables that are queried have.
+# Fields of queried tables only.
 QUERY_FIELDS = ("detect", "column", "query", "deletes_max_percent", "sweep_seconds")
 
 
 class SourceDatabase(Section):
-    """The database: its name, and what the connector has there. `example`: the sample data of the embedded one.
+    """The database: its name, and the connector's objects there. `example`: the sample data of the embedded one.
 
-    `lake_prefix` begins the names of its tables in the lake, the pipeline's name and an underscore unless it is given.
+    `lake_prefix` begins the names of its tables in the lake; the default is the pipeline's name and an underscore.
     """
 
     database: DatabaseName
@@ -54,17 +54,17 @@ class CapturedTableSettings(Section):
     """One table, from the source to the lake.
 
     `source` is `schema.table`; a name with a dot in it is given by `schema` and `table` instead. `key`: the columns
-    that identify a row; none with `append_only`, where every event is a row. `ordering`: the event's field by which the
-    newer of two events is known. `leave_out`: columns that aren't captured; `hash`: those that travel as
-    SHA-256. `retention_hours`: how far back the table's versions can be read. `evolution`: whether a new column is
-    added to the lake's table, with the source's type (add) or one that its values look like (guess), or its events are
-    set aside (fixed). `history`: whether a table beside it keeps the versions of its rows (docs/decisions/0093).
-    `truncate`: what a TRUNCATE does there.
+    that identify a row; none with `append_only`, where every event is a row. `ordering`: the event's field that decides
+    which of two events is newer. `leave_out`: columns that aren't captured; `hash`: those that travel as SHA-256.
+    `retention_hours`: how far back the table's versions can be read. `evolution`: whether a new column is added to the
+    lake's table, with the source's type (add) or one inferred from its values (guess), or its events are quarantined
+    (fixed). `history`: whether a separate table keeps the versions of its rows (docs/decisions/0093). `truncate`: the
+    effect of a TRUNCATE there.
 
-    With how = "query" the job asks the database, which has no connector then. `detect`: how it finds what changed;
-    `column`: a timestamp by which it looks more often. `query` gives the rows in place of a table; `name` names them.
-    `deletes_max_percent`: the share of a table's rows that one commit may delete, `sweep_seconds`: how long it waits
-    between two looks at all rows.
+    With how = "query" the job queries the database, which then has no connector. `detect`: how it finds changes;
+    `column`: a timestamp for more frequent polls. `query` provides the rows instead of a table; `name` names them.
+    `deletes_max_percent`: the share of a table's rows that one commit may delete, `sweep_seconds`: the interval between
+    two scans of all rows.
     """
 
     schema_name: Annotated[str, Field(alias="schema")]
@@ -92,7 +92,7 @@ class CapturedTableSettings(Section):
     @model_validator(mode="before")
     @classmethod
     def _with_names(cls, values: Any) -> Any:
-        """Take `source` apart, and name the lake's table after the source's."""
+        """Split `source`, and name the lake's table after the source's."""
         if not isinstance(values, dict):
             return values
         values = dict(values)
@@ -126,7 +126,7 @@ class CapturedTableSettings(Section):
 
     @property
     def ignores_truncate(self) -> bool:
-        """Whether its rows stay in the lake when it is emptied by TRUNCATE, and that is told."""
+        """Whether the lake keeps its rows after a TRUNCATE, which is reported."""
         return self.how == "log" and self.truncate == "ignore" and not self.append_only
 
     @property
@@ -134,11 +134,11 @@ class CapturedTableSettings(Section):
         return CapturedTable(
             schema=self.schema_name,
             table=self.table_name,
-            # The outbox's is its primary key, and its connector is told as little as ever.
+            # The outbox's is its primary key; its connector's configuration must not change.
             key=() if self.how == "outbox" else self.key,
             leave_out=self.leave_out,
             hashed=self.hash,
-            # The outbox refuses a TRUNCATE itself, and where every event is a row that one is, too.
+            # The outbox itself refuses a TRUNCATE, and where every event is a row, a TRUNCATE is one, too.
             stops_at_truncate=self.how == "log" and self.truncate == "stop" and not self.append_only,
             tells_of_truncate=self.how == "log" and (self.truncate != "stop" or self.append_only),
             append_only=self.append_only,
@@ -146,7 +146,7 @@ class CapturedTableSettings(Section):
 
 
 def _place_query(values: dict[str, Any]) -> None:
-    """Give a queried table the order of its rows, and a query the name that stands for a table's."""
+    """Give a queried table its ordering field, and a query a name in place of a table's."""
     if values.get("how") == "query":
         values.setdefault("ordering", READ_MS)
     if values.get("query") is None:
@@ -160,10 +160,10 @@ def _place_query(values: dict[str, Any]) -> None:
 
 
 class DerivedTableSettings(Section):
-    """A table of the lake that the job keeps by a query over the pipeline's other tables (docs/decisions/0093).
+    """A table of the lake that the job derives with a query over the pipeline's other tables (docs/decisions/0093).
 
     `sql` is Athena's, its tables by their names in the lake. `key`: the columns of the query that identify a row.
-    `every_seconds`: how long the job waits, at least, between two looks whether those tables have changed.
+    `every_seconds`: the minimum interval between checks whether those tables have changed.
     """
 
     name: LakeName
@@ -175,17 +175,17 @@ class DerivedTableSettings(Section):
 
     @property
     def lake_table(self) -> str:
-        """What it is called in the lake, without the pipeline's prefix."""
+        """Its name in the lake, without the pipeline's prefix."""
         return self.name
 
     @property
     def query(self) -> DerivedQuery:
-        """The query as Spark has it. Raises TranslationError."""
+        """The query in Spark's SQL. Raises TranslationError."""
         return derived_query(self.sql)
 
 
 class Pipeline(Section):
-    """One pipeline, as its file says; `name` is the file's."""
+    """One pipeline, as in its file; `name` is the file's."""
 
     name: PipelineName
     source: SourceDatabase
@@ -195,9 +195,9 @@ class Pipeline(Section):
     @model_validator(mode="before")
     @classmethod
     def _names_of_its_own(cls, values: Any) -> Any:
-        """Begin what no two pipelines may share with the pipeline's name, and give tables what the source says of all.
+        """Prefix names that must be unique with the pipeline's name, and apply the source's defaults to its tables.
 
-        A table's own `truncate` wins over the source's.
+        A table's own `truncate` overrides the source's.
         """
         if not isinstance(values, dict) or not isinstance(source := values.get("source"), dict):
             return values
@@ -224,7 +224,7 @@ class Pipeline(Section):
         return next((table for table in self.tables if table.how == "outbox"), None)
 
     def table(self, name: str) -> CapturedTableSettings:
-        """Return the table of that name, `schema.table` or the lake's. Raises ValueError when there is none."""
+        """Return the table of that name, `schema.table` or the lake's. Raises ValueError if there is none."""
         for table in self.tables:
             if name in (table.name, table.lake_table, self.lake_table(table)):
                 return table
@@ -232,16 +232,16 @@ class Pipeline(Section):
         raise ValueError(f"{name!r} isn't a table of pipeline {self.name}; most like it: {known}")
 
     def named(self, names: Sequence[str]) -> list[CapturedTableSettings]:
-        """Return the tables of these names, all without any. Raises ValueError."""
+        """Return the tables of these names, all for none. Raises ValueError."""
         return [self.table(name) for name in names] or list(self.tables)
 
     def lake_table(self, table: CapturedTableSettings | DerivedTableSettings) -> str:
-        """Name a table in the lake: Glue's, and its folder."""
+        """Return a table's name in the lake: Glue's, and its folder."""
         return f"{self.source.lake_prefix}{table.lake_table}"
 
     @property
     def lake_tables(self) -> list[str]:
-        """The names of all tables that its job keeps in the lake, those that are made of others last."""
+        """The names of all tables that its job keeps in the lake, derived ones last."""
         histories = [self.history_table(table) for table in self.with_history]
         return [*map(self.lake_table, self.tables), *map(self.lake_table, self.derived), *histories]
 
@@ -253,5 +253,5 @@ class Pipeline(Section):
         return f"{self.lake_table(table)}{SUFFIX}"
 
     def schema_file(self, table: CapturedTableSettings) -> str:
-        """Name the Avro schema of a table's events, below the folder of pipelines."""
+        """Return the file of the Avro schema of a table's events, below the folder of pipelines."""
         return f"{self.name}/{table.lake_table}.avsc"

@@ -1,4 +1,4 @@
-"""What is wrong between the entries of a pipeline's file, or between them and the tables' Avro schemas.
+"""Errors between the entries of a pipeline's file, or between them and the tables' Avro schemas.
 
 Every rule yields `(key, reason)` for what it refuses. The reason is one line and says what to do instead.
 """
@@ -17,7 +17,7 @@ from plugins.source.captured import CapturedTable
 from settings.pipeline import QUERY_FIELDS, CapturedTableSettings, DerivedTableSettings, Pipeline
 
 Problem = tuple[str, str]
-# What is longer isn't taken by Glue.
+# Glue's limit.
 LONGEST_LAKE_NAME = 128
 _NO_SALT = (
     "a queried table can't hash: the salt would have to go to the database or its values in clear to the job; leave"
@@ -40,7 +40,7 @@ def broken(pipeline: Pipeline, folder: Path) -> Iterator[Problem]:
 
 
 def _names(pipeline: Pipeline) -> Iterator[Problem]:
-    """No two tables share a name, in the lake or as a topic."""
+    """Refuse two tables with one name, in the lake or as a topic."""
     by_lake_table: dict[str, str] = {}
     for number, table in enumerate(pipeline.tables):
         where, lake_table = f"tables[{number}].lake_table", pipeline.lake_table(table)
@@ -60,7 +60,7 @@ def _names(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def _rows(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
-    """A row is known by its key, or every event is a row."""
+    """Require a key, unless every event is a row."""
     if table.append_only and table.key:
         yield f"{where}.append_only", "every event is a row there, so no key decides: take key out, or append_only"
     if table.append_only and table.how == "outbox":
@@ -74,7 +74,7 @@ def _rows(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
 
 
 def _truncate(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
-    """A TRUNCATE has a place among changes by the log's position alone."""
+    """Require the log's order for a TRUNCATE: only its position places it among changes."""
     if table.captured.tells_of_truncate and not table.append_only and table.ordering != LSN:
         yield (
             f"{where}.truncate",
@@ -83,7 +83,7 @@ def _truncate(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
 
 
 def _columns(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
-    """What identifies a row or places it is there, and is what the source has."""
+    """Refuse columns named twice, hashed keys, and folders by columns that are hashed or left out."""
     for name in ("key", "partition_by", "leave_out", "hash"):
         given: Sequence[str] = getattr(table, name)
         for twice in sorted({column for column in given if given.count(column) > 1}):
@@ -97,7 +97,7 @@ def _columns(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
 
 
 def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder: Path) -> Iterator[Problem]:
-    """The Avro schema has every column that is spoken of, and none that is left out."""
+    """Require in the Avro schema every column that is named, and none that is left out."""
     shown = f"{folder.name}/{pipeline.schema_file(table)}"
     path = folder / pipeline.schema_file(table)
     if not path.is_file():
@@ -124,7 +124,7 @@ def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder
 def _fields(
     where: str, table: CapturedTableSettings, fields: Mapping[str, Mapping[str, Any]], shown: str
 ) -> Iterator[Problem]:
-    """What is said of columns goes with their fields."""
+    """Compare the columns' settings with their fields."""
     for name in ("key", "partition_by", "hash"):
         for column in getattr(table, name):
             if column not in fields:
@@ -163,7 +163,7 @@ def _is_text(avro_type: object) -> bool:
 
 
 def _together(pipeline: Pipeline) -> Iterator[Problem]:
-    """All tables of a pipeline are queried, or none."""
+    """Refuse a mix of queried and other tables in a pipeline."""
     queried = [table.name for table in pipeline.tables if table.is_queried]
     if queried and not pipeline.is_queried:
         yield (
@@ -174,7 +174,7 @@ def _together(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def _queried(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
-    """What is queried has no connector and no log."""
+    """Refuse a connector's and a log's settings for queried tables."""
     if not table.is_queried:
         for name in QUERY_FIELDS:
             if name in table.model_fields_set:
@@ -193,7 +193,7 @@ def _queried(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
 
 
 def unlisted(table: CapturedTable) -> Iterator[Problem]:
-    """Yield names that the job can't take: a table's is schema.table to it, the columns that it leaves out a list."""
+    """Yield names that the job can't take: it reads a table as schema.table, and the columns to skip as a list."""
     if "." in table.schema + table.table or table.name != table.name.strip():
         reason = "a name with a dot, or a blank at its end, can't be given to the job: give a query in its place"
         yield "table", f"{table.name}: {reason}"
@@ -216,7 +216,7 @@ def _detection(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
 
 
 def _derived(pipeline: Pipeline) -> Iterator[Problem]:
-    """A query may name the captured tables, and the derived ones before its own."""
+    """Allow a query only the captured tables, and the derived ones before its own."""
     there = [pipeline.lake_table(table) for table in pipeline.tables]
     for table in pipeline.with_history:
         where, own = f"tables[{pipeline.tables.index(table)}].history", pipeline.history_table(table)

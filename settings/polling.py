@@ -1,7 +1,7 @@
-"""The connectors that poll a pipeline's database on a Kafka Connect worker, of which plugins/ makes configurations.
+"""The connectors that poll a pipeline's database on a Kafka Connect worker; plugins/ builds their configurations.
 
-For those who have such a worker. The tables are the same that the job asks for itself (JdbcSource), which loses nothing
-of what these connectors can't see (docs/your-database/kafka-connect.md).
+For users with such a worker. The tables are the same that the job itself queries (JdbcSource), which loses none of the
+changes that these connectors can't see (docs/your-database/kafka-connect.md).
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,12 +25,12 @@ def polling_connectors(
     values: Mapping[str, str] | None = None,
     folder: str | None = None,
 ) -> Connectors:
-    """Return the configurations for a pipeline by query, by their connectors' names.
+    """Return the configurations for a queried pipeline, by their connectors' names.
 
-    A table's changes are found by its `column`, by `stamp` where it has none. `keyed` names tables that get a pair of
+    A table's changes are found by its `column`, by `stamp` if it has none. `keyed` names tables that get a pair of
     their own, with keys and fields. `stamps`: a query's name → the stamps of the tables that it joins, whose newest
-    becomes its column `stamp`; a query that isn't named has such a column. The rest is `joined_rows`'.
-    Raises ValueError for a pipeline that isn't queried, a name that it hasn't, and what polls would miss.
+    becomes its column `stamp`; a query not named there already has such a column. The rest is `joined_rows`'.
+    Raises ValueError for a pipeline that isn't queried, an unknown name, and changes that polls would miss.
     """
     if not pipeline.is_queried:
         raise ValueError(f"pipeline {pipeline.name} is captured by the log or the outbox: Debezium reads it")

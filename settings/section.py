@@ -1,4 +1,4 @@
-"""What every section of a settings file is made of: no unknown keys, no silent conversions, values of known shapes."""
+"""The base of every section of a settings file: no unknown keys, no silent conversions, values of known shapes."""
 
 from collections.abc import Sequence
 from ipaddress import IPv4Network
@@ -10,13 +10,13 @@ LogRetention = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545,
 
 
 class Section(BaseModel):
-    """A table of the file: no unknown keys, no silent conversions, no changes later."""
+    """A table of the file: no unknown keys, no silent conversions, immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 def one_of(known: Sequence[str], what: str = "one of") -> AfterValidator:
-    """Refuse a value that isn't one of those that AWS has; `what` they are."""
+    """Refuse a value that AWS doesn't offer; `what` describes the known ones."""
 
     def checked(value: str) -> str:
         if value not in known:
@@ -49,7 +49,7 @@ AwsArns = Annotated[
     Field(strict=False),
 ]
 Cidrs = Annotated[tuple[Cidr, ...], Field(strict=False)]
-# SoftEther's and Secrets Manager's names, and a shell's word.
+# Valid for SoftEther, Secrets Manager, and as a word in a shell.
 VpnUser = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*([._][a-z0-9]+)*$", max_length=31)]
 Identifier = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
 TopicPrefix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$")]

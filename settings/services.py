@@ -27,10 +27,10 @@ class Network(Section):
 
 
 class Vpn(Section):
-    """The bastion: who may reach IPsec, and who SoftEther's management port (nobody when empty).
+    """The bastion: who may reach IPsec, and who SoftEther's management port (no one if empty).
 
-    `users` are the people who may connect, each with a password of her own; `password_rotation_days` 0: no rotation.
-    `emr_access`: whether they reach what EMR's applications serve, which asks nobody for a password.
+    `users` may connect, each with a separate password; `password_rotation_days` 0: no rotation.
+    `emr_access`: whether they reach the interfaces of EMR's applications, which require no password.
     """
 
     # SoftEther's release and its image are for x86-64.
@@ -43,10 +43,10 @@ class Vpn(Section):
 
 
 class Restore(Section):
-    """What the cluster is made of: a snapshot, or another cluster as it was at a `time` (UTC; without it, the latest).
+    """The cluster's origin: a snapshot, or another cluster as it was at a `time` (UTC; by default the latest).
 
-    `name` ends the new cluster's name, `<environment>-cdc-lake-<name>`. Leave all of it as it is from then on: another
-    value is another cluster (docs/aws/restore.md).
+    `name` ends the new cluster's name, `<environment>-cdc-lake-<name>`. Don't change any of it later: another
+    value creates another cluster (docs/aws/restore.md).
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9]{1,12}$")]
@@ -56,7 +56,7 @@ class Restore(Section):
 
 
 class Database(Section):
-    """Aurora PostgreSQL and what is put into it. `secret_rotation_days` 0: no rotation."""
+    """Aurora PostgreSQL and its initial data. `secret_rotation_days` 0: no rotation."""
 
     engine_version: Annotated[str, one_of(aws_offers.AURORA_POSTGRESQL_VERSIONS, "an Aurora PostgreSQL 16 of ours")]
     instance_class: Annotated[str, one_of(aws_offers.AURORA_INSTANCE_CLASSES)]
@@ -72,11 +72,11 @@ class Database(Section):
 
 
 class Streaming(Section):
-    """The MSK cluster; `volume_gb` GiB per broker. `topic_retention_hours`: how long events stay at the least.
+    """The MSK cluster; `volume_gb` GiB per broker. `topic_retention_hours`: how long events stay at least.
 
-    `largest_event_mib`: what source, brokers and sink agree on.
+    `largest_event_mib`: the limit that source, brokers and sink share.
 
-    Never less than the default: the source database's own limit is made to stay below that.
+    Never less than the default: the source database's own limit is below that.
     """
 
     kafka_version: Annotated[str, one_of(aws_offers.MSK_KAFKA_VERSIONS, "an MSK version that we know")]
@@ -95,10 +95,10 @@ class Streaming(Section):
 
 
 class Eks(Section):
-    """The cluster of the connectors' workers. `image` is what they run: a repository and a digest.
+    """The cluster of the connectors' workers. `image` is theirs: a repository and a digest.
 
-    `endpoint_cidrs`: who reaches the Kubernetes API from outside the VPC (nobody when empty). `administrators` may do
-    everything in the cluster. `maximum_workers`: how many workers a sink may grow to; 0: no more than it begins with.
+    `endpoint_cidrs`: who reaches the Kubernetes API from outside the VPC (no one if empty). `administrators` may do
+    everything in the cluster. `maximum_workers`: the limit for scaling a sink's workers; 0: no scaling.
     """
 
     kubernetes_version: Annotated[str, one_of(aws_offers.EKS_VERSIONS, "a version that we know")]
@@ -109,7 +109,7 @@ class Eks(Section):
 
 
 class Connectors(Section):
-    """Where the connectors run, and what all of them share; their sizes are their pipelines'.
+    """Where the connectors run, and the settings they share; their pipelines have their sizes.
 
     `kafka_connect_version` is MSK Connect's.
     """
@@ -121,7 +121,7 @@ class Connectors(Section):
 
 
 class Lake(Section):
-    """Buckets, Glue's database (`<environment>_datalake` unless it is given), and days after which objects expire."""
+    """Buckets, Glue's database (`<environment>_datalake` by default), and days after which objects expire."""
 
     database: Identifier
     landing_expiry_days: Annotated[int, Field(ge=1)]
@@ -132,9 +132,9 @@ class Lake(Section):
 class Processing(Section):
     """The EMR cluster. `core_instances` 0: it is its primary node. `maximum_core_instances` 0: no managed scaling.
 
-    `market`: how nodes are bought; spot ones cost less and may be taken away at any time, the primary and all with it.
-    Memory and executors are those of the one application that keeps the tables of all pipelines, and of any other
-    application that doesn't say its own.
+    `market`: how nodes are bought; spot nodes cost less but may be reclaimed at any time; losing the primary ends the
+    cluster. Memory and executors are those of the one application that keeps the tables of all pipelines, and the
+    defaults of other applications.
     """
 
     release: Annotated[str, one_of(sorted(emr_offers.RELEASES), "a release that the job was written for")]
@@ -150,21 +150,21 @@ class Processing(Section):
 
 
 class Budget(Section):
-    """What a month may cost, in USD: who gets the alarms is told at 80 %, at 100 %, and when 100 % is in sight."""
+    """A monthly limit in USD: the alarms' recipients are notified at 80 %, at 100 %, and when 100 % is forecast."""
 
     monthly_usd: Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class Analytics(Section):
-    """Athena's workgroup, and QuickSight where `quicksight_principal` names whom its dashboard is for.
+    """Athena's workgroup, and QuickSight if `quicksight_principal` names the dashboard's user or group.
 
-    `scan_limit_mb`: what a query may read. `import_mode`: each look asks Athena, or QuickSight keeps a copy (SPICE),
-    which is as old as the last `refresh`. `lake_formation`: whether that grants access to the tables here; then
-    `lake_formation_readers` (ARNs of roles and users) get to read them, and so does QuickSight's role.
+    `scan_limit_mb`: a query's limit. `import_mode`: each view queries Athena, or QuickSight keeps a copy (SPICE),
+    as old as the last `refresh`. `lake_formation`: whether that grants access to the tables here; then
+    `lake_formation_readers` (ARNs of roles and users) may read them, and so may QuickSight's role.
     """
 
     result_expiry_days: Annotated[int, Field(ge=1, le=365)] = 7
-    # Athena's least is 10 MB.
+    # Athena's minimum is 10 MB.
     scan_limit_mb: Annotated[int, Field(ge=10, le=10_000_000)] = 10_240
     quicksight_principal: str | None = None
     import_mode: Literal["DIRECT_QUERY", "SPICE"] = "DIRECT_QUERY"
@@ -174,12 +174,12 @@ class Analytics(Section):
 
 
 class Monitoring(Section):
-    """Who is told, and from which values on."""
+    """The alarms' recipients and thresholds."""
 
     alarm_email: Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")]
     slot_lag_mb: Annotated[int, Field(ge=1)]
     landing_silence_minutes: Annotated[int, Field(ge=5, le=1_440)]
-    # Of tables that are queried: how long a transaction of their database may stay open.
+    # For queried tables: how long a transaction of their database may stay open.
     horizon_age_minutes: Annotated[int, Field(ge=5, le=1_440)] = 60
     commit_age_minutes: Annotated[int, Field(ge=5, le=1_440)]
     broker_disk_percent: Annotated[int, Field(ge=1, le=99)]

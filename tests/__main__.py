@@ -1,8 +1,8 @@
-"""Runs the checks and says what each took: `./lake dev test`, or some parts, such as `./lake dev test lint unit`.
+"""Runs the checks and reports what each took: `./lake dev test`, or some parts, such as `./lake dev test lint unit`.
 
-`./lake dev test long` runs what is marked `long`: what proves again, and at length, what the other tests prove once.
+`./lake dev test long` runs the tests marked `long`: they prove again, at length, what other tests prove once.
 
-Four parts run at a time, and each one's output is printed when it ends. Results are counted from the JUnit file that
+Four parts run at a time, and each part's output is printed when it ends. Results are counted from the JUnit file that
 each pytest run writes.
 """
 
@@ -23,7 +23,7 @@ PROGRAMS = [
     "tests/spark_jobs/test_s3_outage.py",
     "tests/spark_jobs/sources/postgres/test_jobs.py",
 ]
-# In a session of their own: with all others in one, its memory wouldn't do.
+# In a session of their own: one session for everything runs out of memory.
 HISTORIES = [
     "tests/spark_jobs/sources/postgres",
     "tests/spark_jobs/test_histories.py",
@@ -34,7 +34,7 @@ ANY_DATABASE = [
     f"tests/e2e/test_{name}.py"
     for name in ("altered_tables", "any_database", "failing_tables", "lost_tables", "odd_database")
 ]
-# Where all tests of a marker are: to look through the others for them would take as long as several tests.
+# Folders with all tests of a marker: collecting the others to find them would take as long as several tests.
 FOLDERS = {
     "synth": ["tests/local/setup", "tests/operate", "tests/stacks"],
     "e2e": ["tests/e2e"],
@@ -48,14 +48,14 @@ def _but(paths: list[str]) -> list[str]:
     return [f"--ignore={path}" for path in paths]
 
 
-# The marker of a part's tests and where they are.
+# The marker of a part's tests and their folders.
 TESTED: dict[str, tuple[str, list[str]]] = {
     "orders": ("e2e", [*FOLDERS["e2e"], *_but([*PLACES, *ANY_DATABASE])]),
     "places": ("e2e", PLACES),
     "any_database": ("e2e", ANY_DATABASE),
     "spark": ("integration", ["tests/spark_jobs", *_but([*PROGRAMS, *HISTORIES])]),
     "histories": ("integration", [*HISTORIES, *_but(PROGRAMS)]),
-    # Programs of their own.
+    # Separate programs.
     "job": ("integration", PROGRAMS),
     "integration": ("integration", _but(["tests/spark_jobs"])),
     "synth": ("synth", FOLDERS["synth"]),
@@ -66,7 +66,7 @@ def _pytest(marked: str, *arguments: str) -> list[list[str]]:
     return [["pytest", "-q", "-m", marked, *arguments]]
 
 
-# Of a platform's tests all: they are its chapters, and a long one starts where those before it have left it.
+# All tests of a platform: they are its chapters, and a long one starts from the state that earlier ones left.
 LONG = {
     f"long_{part}": _pytest(marker if marker == "e2e" else f"{marker} and long", *arguments)
     for part, (marker, arguments) in TESTED.items()
@@ -80,8 +80,8 @@ PARTS: dict[str, list[list[str]]] = {
     "trino": _pytest("trino", "-rP", *FOLDERS["trino"]),
     "yarn": _pytest("yarn", *FOLDERS["yarn"]),
 }
-# Started in this order: what takes longest and waits for others most of its time, then the rest in the gaps.
-# Two at a time leave a fifth of two cores idle.
+# Started in this order: first the longest parts, which mostly wait for others, then the rest in the gaps. With two at a
+# time, two cores are a fifth idle.
 ORDER = [
     "lint",
     "orders",
@@ -95,14 +95,14 @@ ORDER = [
     "unit",
     "types",
 ]
-# By their names alone: `./lake dev test trino` and `./lake dev test yarn` bring what they need.
+# Only by name: `./lake dev test trino` and `./lake dev test yarn` download what they need.
 ASKED_FOR = ["trino", "yarn"]
 AT_A_TIME = 4
 
 
 @dataclass(kw_only=True)
 class Result:
-    """What one part did: exit status 0 or not, seconds on the clock and of CPU, pytest's counts (0 without pytest)."""
+    """A part's result: exit status, seconds of wall clock and CPU, pytest's counts (0 without pytest)."""
 
     part: str
     ok: bool = True
@@ -114,7 +114,7 @@ class Result:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the parts that were named, or all that aren't long; return 0 when every one succeeded."""
+    """Run the named parts, or all that aren't long; return 0 if all succeeded."""
     if "long" in arguments:
         arguments = [*(argument for argument in arguments if argument != "long"), *LONG]
     if unknown := [part for part in arguments if part not in PARTS]:
@@ -153,8 +153,8 @@ def _run(part: str) -> Result:
 
 
 def run_command(argv: list[str]) -> tuple[int, str, float]:
-    """Return exit code, output, and the seconds of CPU that the process and what it has started took."""
-    # The parts start hundreds of Pythons, which would each compile all modules anew.
+    """Return exit code, output, and the CPU seconds of the process and its children."""
+    # The parts start hundreds of Pythons, each of which would compile all modules again.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     counted = [sys.executable, "-m", "tests.counted", *argv]
     with subprocess.Popen(
@@ -168,7 +168,7 @@ def run_command(argv: list[str]) -> tuple[int, str, float]:
 
 
 def _counted(result: Result, report: Path) -> Result:
-    """Add the counts of pytest's JUnit report, where the part has one."""
+    """Add the counts of pytest's JUnit report, if the part has one."""
     if report.is_file():
         suite = next(ElementTree.parse(report).iter("testsuite"))
         tests, failures, errors, skipped = (

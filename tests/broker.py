@@ -1,4 +1,4 @@
-"""A Kafka broker of the local platform by itself, for the tests that need no other service."""
+"""A single Kafka broker of the local platform, for tests that need no other service."""
 
 import contextlib
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ STOP_S = 10
 
 @dataclass(frozen=True)
 class RunningBroker:
-    """A broker, and the processes that it is one of."""
+    """A broker, and its group of processes."""
 
     kafka: Kafka
     processes: Processes
@@ -24,7 +24,7 @@ class RunningBroker:
 
 @contextlib.contextmanager
 def running_broker(folder: Path, *roles: str) -> Iterator[RunningBroker]:
-    """Run a broker whose files are in `folder`; `roles` may log in besides the administrator."""
+    """Run a broker whose files are in `folder`; `roles` may log in in addition to the administrator."""
     (folder / "kafka").mkdir()
     ports = choose(["kafka", "controller"], earlier={})
     broker = Kafka(

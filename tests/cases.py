@@ -1,4 +1,4 @@
-"""Which cases of a test are tried when, and by which chance."""
+"""Selects a test's cases per run, and its random seed."""
 
 import os
 import random
@@ -8,12 +8,12 @@ import pytest
 
 
 def long(*values: Any, **given: Any) -> Any:
-    """Return a case that only `./lake dev test long` tries: another one proves the same each time."""
+    """Return a case that only `./lake dev test long` runs: another one always proves the same."""
     return pytest.param(*values, marks=pytest.mark.long, **given)
 
 
 def chance() -> random.Random:
-    """Return chance that is another in each run; a failure's output has the FUZZ_SEED that brings the same again."""
+    """Return a random generator, new in each run; a failure prints the FUZZ_SEED that repeats it."""
     seed = int(os.environ.get("FUZZ_SEED") or random.randrange(10**9))
     print(f"FUZZ_SEED={seed}")
     return random.Random(seed)

@@ -26,20 +26,20 @@ from tests.no_network import MAY_USE_THE_NETWORK, NoNetwork
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# A shell starts background jobs with both ignored, which children inherit; tests of Ctrl-C and stops need them both.
+# A shell starts background jobs with both ignored, which children inherit; tests of Ctrl-C and stops need both.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 _numbers = itertools.count(1)
 MEMORY = Path("/dev/shm")  # noqa: S108 - the folder that we make there is ours alone
 ENOUGH_BYTES = 4 << 30
-# What `make setup` downloads for these modules; there can be no folder below a device.
+# What `make setup` downloads for these modules; no folder can exist below a device.
 DOWNLOADED = ("local.setup.jars", "stacks.lambda_assets", "stacks.processing.jdbc_driver")
 NOWHERE = Path(os.devnull) / "cache"
 
 
 def free_port() -> int:
-    """Return a loopback port that nobody listens on now."""
+    """Return a free loopback port."""
     with socket.socket() as listener:
         listener.bind((HOST, 0))
         return int(listener.getsockname()[1])
@@ -54,7 +54,7 @@ def execute(parameters: Mapping[str, Any], statement: str | sql.Composable) -> N
 
 
 def ask(parameters: Mapping[str, Any], query: str) -> Any:
-    """Return the first value that a query finds, None when it finds nothing."""
+    """Return the first value of a query's result, None if it is empty."""
     with contextlib.closing(psycopg2.connect(**parameters)) as connection, connection.cursor() as cursor:
         cursor.execute(query)
         return (cursor.fetchone() or (None,))[0]
@@ -88,9 +88,9 @@ def fresh_database(postgres: Postgres, *, template: str = "template1") -> Iterat
 
 @pytest.fixture(autouse=True)
 def no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[NoNetwork]:
-    """A unit test that looks for a network, loopback's included, fails, even if its subject swallows the refusal.
+    """Fail a unit test that uses a network, including loopback, even if its subject swallows the refusal.
 
-    It doesn't find what `make setup` has downloaded either, so it fails on every machine as it would on a fresh clone.
+    It doesn't find `make setup`'s downloads either, so it fails on every machine as on a fresh clone.
     """
     guard = NoNetwork()
     if not any(request.node.get_closest_marker(name) for name in MAY_USE_THE_NETWORK):
@@ -103,7 +103,7 @@ def no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture(scope="session", autouse=True)
 def aws_models_are_read_once() -> Iterator[None]:
-    """Let all of botocore's sessions share what they read of AWS's service models: each would parse 2 MB for itself."""
+    """Share AWS's service models between all botocore sessions: each would parse 2 MB for itself."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("botocore.session.create_loader", functools.cache(create_loader))
         yield
@@ -111,9 +111,9 @@ def aws_models_are_read_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def postgres_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where the session's server has its data and its log: in memory where that is large enough.
+    """The folder of the session's server data and log: in memory if that is large enough.
 
-    A test's database is 300 files: to copy them took 112 ms of CPU on a disk, and 7 ms there.
+    A test's database is 300 files: copying them took 112 ms of CPU on a disk, and 7 ms in memory.
     """
     if not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < ENOUGH_BYTES:
         yield tmp_path_factory.mktemp("postgres")
@@ -132,7 +132,7 @@ def postgres_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def postgres(postgres_folder: Path) -> Iterator[Postgres]:
     """A running server for the whole session; it needn't survive a crash, so it doesn't wait for the disk."""
     settings = {"fsync": "off", "full_page_writes": "off", "max_replication_slots": "20", "max_wal_size": "256MB"}
-    # Each log-in would take the client 3 ms more: a password's check is made to be slow.
+    # Each login would take the client 3 ms longer: password checks are deliberately slow.
     settings |= {"scram_iterations": "1"}
     with temporary_postgres(postgres_folder, settings=settings) as server:
         own = server.connection_parameters()
@@ -142,9 +142,9 @@ def postgres(postgres_folder: Path) -> Iterator[Postgres]:
 
 @pytest.fixture(scope="session")
 def shared_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    """A broker for the whole session: a test has topics and groups of its own, and sets its own rights.
+    """A broker for the whole session: each test has its own topics and groups, and sets its own rights.
 
-    Besides the administrator who makes topics may log in.
+    In addition to the administrator, a user who creates topics may log in.
     """
     with running_broker(tmp_path_factory.mktemp("Größe"), TOPICS) as broker:
         yield broker
@@ -152,7 +152,7 @@ def shared_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningB
 
 @pytest.fixture(scope="session")
 def postgres_log(postgres_folder: Path) -> Path:
-    """What the session's server writes."""
+    """The log of the session's server."""
     return postgres_folder / "logs" / "postgres.log"
 
 

@@ -1,6 +1,6 @@
-"""Runs a command, and takes the exit status of what it leaves without a parent: its CPU counts, too.
+"""Runs a command, and reaps its orphans, so that their CPU counts, too.
 
-Linux hands orphans, such as a PostgreSQL that pg_ctl has started, to this process in place of the first one.
+Linux hands orphans, such as a PostgreSQL started by pg_ctl, to this process instead of PID 1.
 """
 
 import contextlib
@@ -12,7 +12,6 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def main(argv: list[str]) -> int:
-    """Run `argv` and return its exit code."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     child = os.posix_spawn(argv[0], argv, os.environ)

@@ -1,4 +1,4 @@
-"""Unit tests have no network: what a test without a marker opens but Unix sockets is refused, and fails the test."""
+"""Unit tests may open Unix sockets only: anything else in a test without a marker is refused, and fails the test."""
 
 import socket
 from typing import Any
@@ -7,23 +7,23 @@ import psycopg2
 import pytest
 
 MAY_USE_THE_NETWORK = ("integration", "e2e", "synth", "trino", "yarn")
-# What leads out of the process, or lets something in.
+# Everything that leads out of the process, or accepts connections.
 _METHODS = ("connect", "connect_ex", "bind", "sendto")
 _LOOK_UPS = ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr")
 
 
 class NetworkUsedError(RuntimeError):
-    """Raised in place of a connection. Not an OSError: code that expects a network to fail shall not swallow it."""
+    """Raised in place of a connection. Not an OSError: code that expects network failures must not swallow it."""
 
 
 class NoNetwork:
-    """Refuses what Python and psycopg2 would open, and remembers it."""
+    """Refuses and records connections of Python and psycopg2."""
 
     def __init__(self) -> None:
         self.refused: list[str] = []
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Put the refusals in place for one test."""
+        """Install the refusals for one test."""
         for name in _METHODS:
             monkeypatch.setattr(socket.socket, name, self._unless_unix(name, getattr(socket.socket, name)))
         for name in _LOOK_UPS:
@@ -32,7 +32,7 @@ class NoNetwork:
         monkeypatch.setattr(psycopg2, "_connect", lambda *arguments, **_: self._refuse("psycopg2.connect", arguments))
 
     def check(self) -> None:
-        """Fail when something was refused in the meantime."""
+        """Fail if something was refused in the meantime."""
         if self.refused:
             pytest.fail(f"a unit test has no network ({'; '.join(self.refused)}): mark it `integration`, or use a seam")
 
@@ -45,7 +45,7 @@ class NoNetwork:
         return method
 
     def _refuse(self, name: str, arguments: tuple[Any, ...]) -> Any:
-        # A password may stand in what psycopg2 is given.
+        # psycopg2's arguments may contain a password.
         shown = name if name.startswith("psycopg2") else f"{name}({', '.join(map(repr, arguments))})"
         self.refused.append(shown)
         raise NetworkUsedError(f"a unit test has no network: {shown}")

@@ -13,11 +13,11 @@ _made: "dict[tuple[str, Path, Paused], Synthesis]" = {}
 
 
 def shared_synthesis(environment: Environment, folder: Path, *, paused: Paused = Paused.NOTHING) -> "Synthesis":
-    """Synthesize into a folder below `folder`, or return what these settings gave before: nobody may change it.
+    """Synthesize into a folder below `folder`, or return these settings' earlier result: callers must not change it.
 
-    What isn't paused is checked by cdk-nag, too.
+    cdk-nag also checks it unless paused.
     """
-    # Node.js is started when CDK is imported.
+    # Importing CDK starts Node.js.
     from operate.synth import synthesize
     from stacks.processing import job_assets
 

@@ -1,4 +1,4 @@
-"""The decision pages: each dated, listed and whole; each reference to one leads to a page that is there."""
+"""The decision pages: each dated, listed and complete; each reference leads to an existing page."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from tests.test_docs import ROOT, TRACKED
 FOLDER = ROOT / "docs" / "decisions"
 PAGES = sorted(FOLDER.glob("[0-9]*.md"))
 NUMBERS = {page.name[:4] for page in PAGES}
-# Below the title: when the page was first written, and whether it holds.
+# Below the title: the date of the first version, and whether it holds.
 HEAD = re.compile(
     r"# (?P<number>\d{4}) (?P<title>.+)\n\n"
     r"Date: (?P<date>\d{4}-\d{2}-\d{2})\. Status: (?P<status>accepted|superseded by \[\d{4}\]\([\w-]+\.md\))\.\n\n## "
@@ -49,7 +49,7 @@ def test_every_decision_that_is_named_is_there() -> None:
 
 
 def test_documents_link_the_decisions_that_they_name() -> None:
-    """`([0040](0040-landing-and-local-sink.md))`: a bare number says neither what it is nor whether it is there."""
+    """`([0040](0040-landing-and-local-sink.md))`: a bare number says neither what it is nor whether it exists."""
     unlinked = {
         name: re.sub(r"\[[^\]]*\]\([^)]*\)|`[^`]*`|^# .*", "", (ROOT / name).read_text(), flags=re.MULTILINE)
         for name in TRACKED

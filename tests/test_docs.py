@@ -1,4 +1,4 @@
-"""The documents say what is there: commands, files, and no word of any one machine."""
+"""The documents match the project: commands, files, and no word of any one machine."""
 
 import re
 import subprocess
@@ -20,7 +20,7 @@ TARGETS = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), r
 
 
 def anchors(document: Path) -> set[str]:
-    """The names that a page's headings have on GitHub: lower case, blanks as hyphens, nothing else but words."""
+    """A page's anchors on GitHub: headings in lower case, blanks as hyphens, word characters only."""
     headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -45,7 +45,7 @@ def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
 
 
 def found(pattern: str, names: list[str], *, without: str = r"\Z.") -> list[tuple[str, str]]:
-    """Return file and match wherever the pattern is found, once what matches `without` is taken out."""
+    """Return file and match wherever the pattern occurs, after removing matches of `without`."""
     kept = [(name, re.sub(without, "", (ROOT / name).read_text())) for name in names if (ROOT / name).is_file()]
     return [(name, match[0]) for name, text in kept for match in re.finditer(pattern, text)]
 
@@ -74,7 +74,7 @@ def test_documents_name_no_page_or_module_that_is_not_there() -> None:
 
 
 def test_what_the_system_comes_from_is_named_in_the_readme_alone() -> None:
-    """Elsewhere "the text" says nothing to a reader: say what is meant, or link the README's section."""
+    """Elsewhere "the text" means nothing to a reader: say what is meant, or link the README's section."""
     origin = (
         r"\b[Tt]he texts?'s?\b|\b[Tt]he texts\b|\boriginal (?:text|article)|\b[Tt]he (?:article|tutorial|blog post)s?\b"
     )

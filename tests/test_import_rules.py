@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-# The job's command line and archive: what starts it, here and on EMR, imports these of its modules and no others.
+# The job's command line and archive: its starters, here and on EMR, import only these of its modules.
 SUBMISSION = {"spark_jobs.options.submit", "spark_jobs.runtime.archive", "spark_jobs.options.keys"}
 FOLDERS = {path.parent.name for path in ROOT.glob("*/__init__.py")}
 OURS = FOLDERS | SUBMISSION
-# Folder → (our folders that it may import besides itself, packages that it may import; None: any). The handlers run in
-# Lambda and the stacks at synth, so neither imports the other.
+# Folder → (our other folders that it may import, packages that it may import; None: any). The handlers run in Lambda
+# and the stacks at synth, so neither imports the other.
 RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "contract": (set(), set()),
     "db": ({"contract"}, {"psycopg2", "typer", "rich", "boto3", "botocore"}),
@@ -32,7 +32,7 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
         {"boto3", "botocore", "psycopg2", "confluent_kafka"},
     ),
     "local": ({"analytics", "capture", "contract", "db", "local/sink", "plugins", "settings"} | SUBMISSION, None),
-    # In the place of a connector: tied to nothing that the platform has.
+    # Replaces a connector: independent of the platform.
     "local/sink": ({"contract", "plugins"}, {"boto3", "botocore", "confluent_kafka", "tenacity", "typer"}),
     "operate": ({"analytics", "capture", "contract", "local", "plugins", "settings", "stacks"} | SUBMISSION, None),
     "bench": (OURS - {"operate", "tests"}, None),
@@ -44,9 +44,9 @@ WITHIN = {folder for folder in RULES if "/" in folder}
 
 
 def imports_of(path: Path) -> set[str]:
-    """The top-level names that a module imports, wherever in it; the handlers' package is one of its own.
+    """The top-level names that a module imports, anywhere in it; the handlers' package is listed separately.
 
-    What only a type checker imports doesn't count.
+    Imports for the type checker alone don't count.
     """
     names: set[str] = set()
     for node in _nodes(ast.parse(path.read_text())):
@@ -82,7 +82,7 @@ def violations(folder: str, imported: set[str]) -> set[str]:
 
 
 def modules_of(folder: str) -> list[Path]:
-    """The modules of a folder, without those of a folder below it that has rules of its own."""
+    """The modules of a folder, excluding subfolders with rules of their own."""
     below = [ROOT / other for other in RULES if other.startswith(f"{folder}/")]
     found = sorted((ROOT / folder).glob("**/*.py"))
     return [path for path in found if not any(path.is_relative_to(other) for other in below)]
@@ -132,12 +132,12 @@ def test_few_modules_of_the_plugins_need_packages() -> None:
     found = {path.name: imports_of(path) & needed for path in modules_of("plugins")}
     assert {name: packages for name, packages in found.items() if packages} == {
         "first_offsets.py": {"confluent_kafka"},
-        # The handlers' and the commands' way to a cluster: botocore is wherever these run.
+        # The handlers' and the commands' way to a cluster: botocore is installed wherever these run.
         "kubernetes_api.py": {"botocore"},
-        # No handler asks what a query joins.
+        # No handler needs a query's joins.
         "joined_query.py": {"sqlglot"},
         "topic_admin.py": {"confluent_kafka"},
-        # What it says reaches a handler in its request.
+        # A handler gets its results in the request.
         "versions.py": {"pydantic"},
         "msk_login.py": {"aws_msk_iam_sasl_signer", "botocore"},
     }

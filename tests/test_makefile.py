@@ -1,4 +1,4 @@
-"""What `make` does where the Python packages are missing or half installed: the real recipe with empty locks."""
+"""`make` without the Python packages, or with a partial installation: the real recipe with empty locks."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ def make_environment(checkout: Path, **environment: str) -> "subprocess.Complete
 
 
 def test_an_environment_that_was_interrupted_is_made_again_and_a_complete_one_is_kept(checkout: Path) -> None:
-    venv.create(checkout / ".venv")  # as Ctrl-C leaves it: without pip
+    venv.create(checkout / ".venv")  # the state after Ctrl-C: without pip
     done = make_environment(checkout)
     assert (done.returncode, (checkout / READY).is_file()) == (0, True), done.stderr
     kept = checkout / ".venv" / "kept"

@@ -1,4 +1,4 @@
-"""The project runs on every Python 3.11, from Debian 12's 3.11.2 on: it uses nothing that a later 3.11 has added.
+"""The project runs on every Python 3.11, from Debian 12's 3.11.2 on: it uses nothing that a later 3.11 added.
 
 The unit tests may run on the newest one, so this reads the code.
 """
@@ -29,7 +29,7 @@ ADDED = {
 
 
 def additions(text: str) -> set[str]:
-    """What a module uses of the modules above that 3.11.2 doesn't have."""
+    """A module's uses of the modules above that 3.11.2 lacks."""
     used = set(_uses(ast.parse(text))) if any(module in text for module in ADDED) else set()
     return {name for module, names in ADDED.items() if module in used for name in names & used}
 

@@ -1,4 +1,4 @@
-"""What the requirements ask for is used, or says why it is there; what is imported, they ask for."""
+"""Required packages are used, or documented as needed; imported packages are required."""
 
 import functools
 import importlib.metadata
@@ -16,7 +16,7 @@ LINE = re.compile(r"^([\w.-]+)[^#\n]*(#.*)?$", re.MULTILINE)
 
 @functools.cache
 def imported(folder: str) -> set[str]:
-    """The top-level names of packages that the modules of a folder import, wherever in them."""
+    """The top-level package names that a folder's modules import, anywhere in them."""
     paths = [ROOT / APP] if folder == APP else (ROOT / folder).rglob("*.py")
     ours = {*OURS, *WITHIN, APP.removesuffix(".py")}
     return {name for path in paths for name in imports_of(path)} - ours - sys.stdlib_module_names
@@ -24,7 +24,7 @@ def imported(folder: str) -> set[str]:
 
 @functools.cache
 def distributions() -> dict[str, set[str]]:
-    """The names, as requirements write them, of what provides each top-level name."""
+    """The distributions, as requirements write them, that provide each top-level name."""
     return {module: set(map(written, names)) for module, names in importlib.metadata.packages_distributions().items()}
 
 
@@ -33,7 +33,7 @@ def written(name: str) -> str:
 
 
 def listed(*files: str) -> dict[str, str]:
-    """Each package that files ask for, and what they say of it."""
+    """Each required package, and its comments."""
     return {written(name): said for file in files for name, said in LINE.findall((ROOT / file).read_text())}
 
 

@@ -1,4 +1,4 @@
-"""What the type checker may pass over: nothing that the project uses has the type Any because a module wasn't read."""
+"""Modules that the type checker may skip: no name that the project uses becomes Any because a module wasn't read."""
 
 import ast
 import re
@@ -26,7 +26,7 @@ def is_followed(module: str) -> bool:
 
 
 def imported_modules() -> Iterator[str]:
-    """The modules of packages that are read in part, as our files import them."""
+    """The modules of partially read packages, as our files import them."""
     for path in [ROOT / "app.py", *(path for name in SETTINGS["packages"] for path in (ROOT / name).rglob("*.py"))]:
         text = path.read_text()
         # Most files name neither, and needn't be parsed for it.
@@ -41,7 +41,7 @@ def imported_modules() -> Iterator[str]:
 
 
 def module_text(name: str) -> str:
-    """The source of a package's or module's file, without importing it; empty for what isn't a module."""
+    """The source of a package's or module's file, without importing it; empty for anything but a module."""
     package, *rest = name.split(".")
     spec = find_spec(package)
     assert spec

@@ -1,7 +1,7 @@
-"""What RDS is to its clients on AWS: PostgreSQL behind TLS, with a certificate of an authority of our own.
+"""RDS's behavior for its clients on AWS: PostgreSQL behind TLS, with a certificate from our own CA.
 
-The PostgreSQL that `make setup` brings is built without TLS, so the handshake is done in front of it, as the protocol
-has it (PostgreSQL's manual, "SSL Session Encryption"); behind it is the real server.
+`make setup`'s PostgreSQL is built without TLS, so a proxy does the handshake, according to the protocol (PostgreSQL's
+manual, "SSL Session Encryption"); behind it is the real server.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ class Authority:
         self.root = self._sign(self._name, self._key.public_key(), x509.BasicConstraints(ca=True, path_length=0))
 
     def server(self, host: str, folder: Path) -> ssl.SSLContext:
-        """Make a certificate for that host name, and what a server needs to show it."""
+        """Create a certificate for that host name; return what a server needs to show it."""
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = self._sign(_named(host), key.public_key(), x509.SubjectAlternativeName([x509.DNSName(host)]))
         private = key.private_bytes(
@@ -60,7 +60,7 @@ class Authority:
 
 @contextlib.contextmanager
 def encrypted(port: int, context: ssl.SSLContext) -> Iterator[int]:
-    """Serve the PostgreSQL at `port` behind TLS, and only so, at the port that this yields."""
+    """Serve the PostgreSQL at `port` behind TLS only, at the port that this yields."""
     listener = socket.create_server((HOST, 0))
     thread = threading.Thread(target=_serve, args=(listener, port, context), daemon=True)
     thread.start()
@@ -84,7 +84,7 @@ def _serve(listener: socket.socket, port: int, context: ssl.SSLContext) -> None:
 
 
 def _session(client: socket.socket, port: int, context: ssl.SSLContext) -> None:
-    """Shake hands and pass on what each says; a client that doesn't want TLS, or not with us, is left alone."""
+    """Shake hands and forward both directions; drop a client that doesn't want TLS, or rejects ours."""
     with contextlib.suppress(OSError), client:
         if client.recv(len(SSL_REQUEST)) != SSL_REQUEST:
             return

@@ -1,4 +1,4 @@
-"""Waiting for an event of another process or thread, with a bound that only a hang reaches."""
+"""Waits for an event of another process or thread, with a limit that only a hang reaches."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ PATIENCE_S = 200.0
 
 
 def wait_until(question: Callable[[], Answer], what: str = "what was waited for") -> Answer:
-    """Return the first true answer; AssertionError when none came in PATIENCE_S."""
+    """Return the first true answer; AssertionError if none came within PATIENCE_S."""
     deadline = time.monotonic() + PATIENCE_S
     while not (answer := question()):
         assert time.monotonic() < deadline, f"not there after {PATIENCE_S:.0f} s: {what}"

@@ -1,8 +1,8 @@
-"""Makes Athena's functions mean in DuckDB and in Spark what they mean in Athena, where sqlglot leaves a difference.
+"""Gives Athena's functions the same meaning in DuckDB and Spark, where sqlglot leaves a difference.
 
-tests/analytics/alike/ has the cases that prove it, with Trino's answers. What can't be made alike is refused here, or
-isn't in `analytics/functions.py`. A column's type isn't known when a statement is translated: where it matters, the
-engine's own `typeof` decides.
+tests/analytics/alike/ proves it with cases and Trino's answers. What can't be the same is refused here, or missing from
+`analytics/functions.py`. A column's type is unknown at translation: where it matters, the engine's own `typeof`
+decides.
 """
 
 from collections.abc import Callable
@@ -18,12 +18,12 @@ Way = Callable[[exp.Expr], exp.Expr]
 
 
 def reword(statement: exp.Expr, engine: Engine, *, first: Way = lambda node: node) -> exp.Expression:
-    """Return the statement, its types annotated, as the engine must be given it; what `first` changes stays so.
+    """Return the statement for the engine, with its types annotated; what `first` changes is left as it is.
 
-    Raises TranslationError for what can't be the same there.
+    Raises TranslationError for what can't have the same meaning there.
     """
     holder = exp.Paren(this=statement)
-    # What is within comes first, since it goes along when its parent is replaced.
+    # Inner parts first: they move along when their parent is replaced.
     for node in reversed(list(statement.walk())):
         made = first(node)
         if made is node:

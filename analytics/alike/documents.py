@@ -7,19 +7,19 @@ from sqlglot import exp
 from analytics.alike.parts import Engine, call, number, or_null, refused, text
 from contract.errors import UNLIKE_ATHENA
 
-# What a double keeps of a decimal number.
+# Digits of a decimal number that a double keeps.
 _DIGITS = 15
 
 
 def standard_json(node: exp.Expr) -> exp.Expr:
-    """DuckDB knows no `lax` and `strict`."""
+    """Drop `lax` and `strict`, which DuckDB lacks."""
     if isinstance(node, exp.JSONValue) or node.args.get("json_query"):
         raise refused(node, "use json_extract or json_extract_scalar")
     return node
 
 
 def scalar(node: exp.JSONExtractScalar, engine: Engine) -> exp.Expr:
-    """NULL for an object, an array, and what isn't JSON."""
+    """Return NULL for an object, an array, and text that isn't JSON."""
     path = node.expression
     if not isinstance(path, exp.JSONPath) or not all(map(_is_step, path.expressions)):
         raise refused(node.this, "the path must be written there as a text, and lead to one value, as does '$.a[0]'")
@@ -41,7 +41,7 @@ def _is_step(part: exp.Expr) -> bool:
 
 
 def _spark_scalar(node: exp.JSONExtractScalar, path: exp.JSONPath) -> exp.Expr:
-    """Look the value up within an array: there a text keeps its quotes, so one that begins with { is no object."""
+    """Look the value up within an array: there a text keeps its quotes, so a text beginning with { isn't an object."""
     within = exp.JSONPath(expressions=[path.expressions[0].copy(), exp.JSONPathSubscript(this=exp.JSONPathWildcard()),
                                        *(each.copy() for each in path.expressions[1:])])  # fmt: skip
     quoted = exp.JSONExtractScalar(this=call("concat", text("["), node.this, text("]")), expression=within)
@@ -56,7 +56,7 @@ def _spark_scalar(node: exp.JSONExtractScalar, path: exp.JSONPath) -> exp.Expr:
 
 
 def _takes_a_double(parent: exp.Expr | None) -> bool:
-    """Whether a value becomes a number that a double's digits are enough for."""
+    """Whether a value becomes a number for which a double has enough digits."""
     if not isinstance(parent, exp.Cast):
         return False
     digits = number(parent.to.expressions[0].this) if parent.to.expressions else None
@@ -65,7 +65,7 @@ def _takes_a_double(parent: exp.Expr | None) -> bool:
 
 
 def contains(node: exp.ArrayContains, engine: Engine) -> exp.Expr:
-    """NULL where it isn't found, and might be one of the NULLs."""
+    """Return NULL where it isn't found but might be one of the NULLs."""
     if engine == "spark":
         return node
     found = exp.Case().when(node.copy(), exp.true())
@@ -73,7 +73,7 @@ def contains(node: exp.ArrayContains, engine: Engine) -> exp.Expr:
 
 
 def array_extreme(node: exp.ArrayMax | exp.ArrayMin) -> exp.Expr:
-    """NULL where an element is."""
+    """Return NULL if any element is NULL."""
     return exp.Case().when(_has_null(node.this), exp.Null()).else_(node.copy())
 
 
@@ -82,13 +82,13 @@ def _has_null(array: exp.Expr) -> exp.Expr:
 
 
 def array_position(node: exp.ArrayPosition) -> exp.Expr:
-    """0 where it isn't found."""
+    """Return 0 where it isn't found."""
     none = exp.Is(this=node.this.copy(), expression=exp.Null())
     return exp.Case().when(none, exp.Null()).else_(exp.Coalesce(this=node.copy(), expressions=[exp.Literal.number(0)]))
 
 
 def by(name: str) -> Callable[[exp.Expr, Engine], exp.Expr]:
-    """DuckDB passes over rows whose value is NULL."""
+    """Keep rows whose value is NULL, which DuckDB skips."""
 
     def made(node: exp.Expr, engine: Engine) -> exp.Expr:
         if node.args.get("count"):
@@ -99,7 +99,7 @@ def by(name: str) -> Callable[[exp.Expr, Engine], exp.Expr]:
 
 
 def array_sort(node: exp.ArraySort) -> exp.Expr:
-    """Refuse an order of one's own."""
+    """Refuse a custom order."""
     if node.args.get("expression"):
         raise refused(node, "only the order of the values themselves is the same here")
     return node

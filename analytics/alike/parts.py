@@ -1,4 +1,4 @@
-"""What the ways of this folder are made of."""
+"""Building blocks for this folder's translations."""
 
 from typing import Literal
 
@@ -12,33 +12,32 @@ TEXT = (*exp.DataType.TEXT_TYPES,)
 
 
 def refused(node: exp.Expr, why: str) -> TranslationError:
-    """Return the error for a part of a statement that can't be the same as in Athena."""
+    """Return the error for a part of a statement that can't mean the same as in Athena."""
     try:
         part = node.sql("athena", comments=False)
     except ValueError:
-        # sqlglot can't write each path that it reads.
+        # sqlglot can read more paths than it can write.
         part = "a path with * or .."
     return TranslationError(f"{part[:80]}: {why}")
 
 
 def text(value: str) -> exp.Expr:
-    """Return a literal."""
     return exp.Literal.string(value)
 
 
 def call(name: str, *arguments: exp.Expr | str) -> exp.Expr:
-    """Return a call of a function; a string is a literal."""
+    """Return a function call; strings become literals."""
     return exp.Anonymous(this=name, expressions=[each.copy() if isinstance(each, exp.Expr) else text(each)
                                                  for each in arguments])  # fmt: skip
 
 
 def kind_is(value: exp.Expr, *kinds: str) -> exp.Expr:
-    """Return the condition that a value's type is one of these, in the engine's words."""
+    """Return the condition that a value has one of these types, by the engine's names."""
     return exp.In(this=call("typeof", value), expressions=[text(kind) for kind in kinds])
 
 
 def or_null(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """Return a value where a condition holds, NULL elsewhere."""
+    """Return the value where the condition holds, else NULL."""
     return exp.Case().when(condition, value)
 
 
@@ -51,6 +50,6 @@ def number(node: exp.Expr | None) -> int | None:
 
 
 def needs_text(node: exp.Expr, value: exp.Expr) -> None:
-    """Raise TranslationError for what isn't a literal text, or is empty."""
+    """Raise TranslationError unless the value is a literal, non-empty text."""
     if not (isinstance(value, exp.Literal) and value.is_string and value.this):
         raise refused(node, f"{value.sql('athena')} must be a text that is written there, and not empty")

@@ -11,15 +11,15 @@ _FRACTIONS = {"duckdb": ("DOUBLE", "FLOAT"), "spark": ("double", "float")}
 _INSTANT = {"duckdb": "TIMESTAMP WITH TIME ZONE", "spark": "timestamp"}
 _UNITS = ("DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "WEEK")
 _STEPS = {"WEEK": (7, "DAY"), "QUARTER": (3, "MONTH")}
-# An instant has three digits of a second in Athena.
+# Fractional digits of an instant's seconds in Athena.
 _DIGITS_OF_SECONDS = 3
 _SIGNS = r"%(?:[YmdHMSjybBAaIpfT]|-[dmH])"
-# Letters are signs to Spark, and so are quotes.
+# Spark interprets letters and quotes.
 _FORMATS = {"duckdb": re.compile(f"(?:{_SIGNS}|%%|[^%])*"), "spark": re.compile(f"(?:{_SIGNS}|[^%a-zA-Z'])*")}
 
 
 def extreme(node: exp.Greatest | exp.Least, engine: Engine) -> exp.Expr:
-    """NULL where one is."""
+    """Return NULL if any argument is NULL."""
     given = [node.this, *node.expressions]
     if engine == "duckdb":
         return node
@@ -28,7 +28,7 @@ def extreme(node: exp.Greatest | exp.Least, engine: Engine) -> exp.Expr:
 
 
 def if_(node: exp.If, engine: Engine) -> exp.Expr:
-    """Spark's has three arguments."""
+    """Spark's `if` needs three arguments."""
     if engine == "duckdb" or isinstance(node.parent, exp.Case):
         return node
     return exp.Case().when(node.this.copy(), node.args["true"].copy()).else_(node.args.get("false") or exp.Null())
@@ -53,7 +53,7 @@ def cast_(node: exp.Cast, engine: Engine) -> exp.Expr:
 
 
 def _to_whole(node: exp.Cast, engine: Engine) -> exp.Expr:
-    """A fraction is rounded, half away from zero."""
+    """Round a fraction half away from zero."""
     value = node.this
     if value.is_type(*WHOLE, *TEXT, exp.DataType.Type.BOOLEAN, exp.DataType.Type.JSON):
         return node
@@ -90,7 +90,7 @@ def _to_text(node: exp.Cast, engine: Engine) -> exp.Expr:
 
 
 def date_diff(node: exp.DateDiff, engine: Engine) -> exp.Expr:
-    """Whole units, not the limits between them."""
+    """Count whole units, not boundaries crossed."""
     unit = node.args["unit"].name.upper()
     if engine == "duckdb":
         return call("date_sub", text(unit.lower()), node.expression, node.this)
@@ -100,7 +100,7 @@ def date_diff(node: exp.DateDiff, engine: Engine) -> exp.Expr:
 
 
 def date_add(node: exp.DateAdd, engine: Engine) -> exp.Expr:
-    """Spark's own functions make a date of an instant."""
+    """Avoid Spark's own functions, which turn an instant into a date."""
     if engine == "duckdb":
         return node
     count, unit = number(node.expression), node.args["unit"].name.upper()
@@ -112,14 +112,14 @@ def date_add(node: exp.DateAdd, engine: Engine) -> exp.Expr:
 
 
 def day_of_week(node: exp.DayOfWeekIso, engine: Engine) -> exp.Expr:
-    """From Monday, 1, to Sunday, 7."""
+    """Number days from Monday, 1, to Sunday, 7."""
     if engine == "duckdb":
         return node
     return exp.Paren(this=exp.Add(this=call("weekday", node.this), expression=exp.Literal.number(1)))
 
 
 def field(node: exp.Extract, engine: Engine) -> exp.Expr:
-    """The day of the week, and whole seconds, as the functions of these names."""
+    """Extract the day of the week and whole seconds as the functions of these names do."""
     field = node.name.upper()
     if field in ("DOW", "DAY_OF_WEEK"):
         return day_of_week(exp.DayOfWeekIso(this=node.expression.copy()), engine)
@@ -127,18 +127,18 @@ def field(node: exp.Extract, engine: Engine) -> exp.Expr:
 
 
 def division(node: exp.Div, engine: Engine) -> exp.Expr:
-    """Whole numbers give whole ones, with all their digits."""
+    """Divide whole numbers to whole numbers, with all their digits."""
     whole = node.left.is_type(*WHOLE) and node.right.is_type(*WHOLE)
     return exp.IntDiv(this=node.left.copy(), expression=node.right.copy()) if engine == "spark" and whole else node
 
 
 def at_zone(node: exp.AtTimeZone) -> exp.Expr:
-    """Refuse it: here it would be another instant."""
+    """Refuse it: the instant would differ here."""
     raise refused(node, "an instant has no zone here: all are in UTC")
 
 
 def formatted(node: exp.TimeToStr | exp.StrToTime, engine: Engine) -> exp.Expr:
-    """Its signs by their names in Python, which sqlglot makes of Athena's."""
+    """Write the format in Python's directives, which sqlglot derives from Athena's."""
     pattern = node.args["format"]
     known = isinstance(pattern, exp.Literal) and _FORMATS[engine].fullmatch(pattern.this)
     if not known:

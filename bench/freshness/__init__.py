@@ -1,1 +1,1 @@
-"""How old a change is at each stage between PostgreSQL and the lake."""
+"""A change's age at each stage between PostgreSQL and the lake."""

@@ -1,8 +1,8 @@
-"""How old a change is when the lake shows it, and where the seconds go: `./lake dev bench freshness`.
+"""Measures how old a change is when the lake shows it, and where the time goes: `./lake dev bench freshness`.
 
-On a local platform of its own: single changes while nothing else happens, then many per second. Times are those of
-the source's commit, of the broker, and of the files that S3Proxy keeps objects and the table's timeline in, so that
-nothing is asked while it is measured. A commit can be queried as soon as its file is there: there a journey ends.
+Runs on its own local platform: single changes on an idle system, then many per second. Times are those of the source's
+commit, of the broker, and of the files in which S3Proxy keeps objects and the table's timeline, so that measuring adds
+no requests. A commit can be queried as soon as its file exists: there a journey ends.
 """
 
 import itertools
@@ -41,7 +41,7 @@ def main(
     seconds: Annotated[int, typer.Option(min=10, help="For how long.")] = 300,
     singles: Annotated[int, typer.Option(min=1, help="Changes one by one before that.")] = 10,
 ) -> None:
-    """Measure freshness; exit 1 when it misses the goals, or what was changed doesn't arrive."""
+    """Measure freshness; exit 1 if it misses the goals, or changes don't arrive."""
     console = Console()
     with tempfile.TemporaryDirectory(prefix="bench-freshness-") as folder, _platform(Path(folder)) as platform:
         alone = measure(platform, lambda source: _one_by_one(platform, source, singles))
@@ -58,7 +58,7 @@ def main(
 
 
 def measure(platform: Platform, change: Any) -> list[Journey]:
-    """Make changes and return their journeys. Raises PlatformError when some haven't arrived after CATCH_UP_S."""
+    """Make changes and return their journeys. Raises PlatformError if some haven't arrived after CATCH_UP_S."""
     _, first = platform.topic.bounds()
     with _timeline(platform.state_dir) as commits, closing(psycopg2.connect(**platform.source)) as source:
         source.autocommit = True
@@ -109,7 +109,7 @@ def _change(source: Any) -> None:
 
 
 def _events(platform: Platform, first: int) -> list[Event]:
-    """Read the topic from the offset `first` on, with the times that source and broker gave."""
+    """Read the topic from the offset `first` on, with the source's and the broker's times."""
     _, end = platform.topic.bounds()
     consumer = Consumer({**platform.services.kafka.client(), "group.id": "bench"})
     events: list[Event] = []
@@ -127,7 +127,7 @@ def _events(platform: Platform, first: int) -> list[Event]:
 
 @contextmanager
 def _timeline(folder: Path) -> Iterator[list[Arrival]]:
-    """Collect the commits while it lasts: Hudi archives them, and then their times are gone."""
+    """Collect commits while the block runs: Hudi archives them, and then their times are lost."""
     timeline = folder / "s3" / "objects" / LAKE_BUCKET / OUTBOX_TABLE / ".hoodie"
     seen, found, ended = {path.name for path in timeline.glob("*.commit")}, list[Arrival](), threading.Event()
 
@@ -149,7 +149,7 @@ def _timeline(folder: Path) -> Iterator[list[Arrival]]:
 
 
 def _parts(many: list[Journey]) -> list[tuple[str, list[Journey]]]:
-    """Cut the run into parts of equal length, by which a figure that rises shows."""
+    """Split the run into parts of equal length, so that a rising figure shows."""
     bounds = [len(many) * part // PARTS for part in range(PARTS + 1)]
     slices = [many[first:last] for first, last in itertools.pairwise(bounds)]
     return [(f"part {number} of {PARTS}", part) for number, part in enumerate(slices, 1) if part]

@@ -1,4 +1,4 @@
-"""Puts together when each change was where, from what the topic, the landing bucket and the table's timeline say."""
+"""Follows each change through the topic, the landing bucket and the table's timeline."""
 
 import bisect
 import json
@@ -15,7 +15,7 @@ _LANDED = re.compile(r"(?P<partition>\d+)/(?P<last>\d{12,})_\d+_\d+\.json$")
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """An event in the topic's one partition; times in ms since 1970: the commit at the source, the broker's."""
+    """An event in the topic's one partition; times in ms since 1970: the source's commit, the broker's."""
 
     offset: int
     source_ms: float
@@ -24,7 +24,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Arrival:
-    """Everything up to the offset `last` was there at `ms`."""
+    """Everything up to the offset `last` had arrived at `ms`."""
 
     last: int
     ms: float
@@ -32,7 +32,7 @@ class Arrival:
 
 @dataclass(frozen=True, kw_only=True)
 class Journey:
-    """One change: when it was committed at the source, in the topic, in an object, and in the table; ms since 1970."""
+    """One change: when it was committed at the source, then in the topic, an object, and the table; ms since 1970."""
 
     source_ms: float
     topic_ms: float
@@ -49,13 +49,13 @@ STAGES: dict[str, Callable[[Journey], float]] = {
 
 
 def landed(key: str, ms: float) -> Arrival | None:
-    """Return what an object's key says; None for another's."""
+    """Parse an object's key; None for an unrelated one."""
     found = _LANDED.search(key)
     return Arrival(int(found["last"]), ms) if found else None
 
 
 def committed(content: str, ms: float) -> Arrival | None:
-    """Return what a completed commit says of the landing's one partition; None for one without progress."""
+    """Parse a completed commit's progress in the landing's one partition; None for one without progress."""
     progress = (json.loads(content).get("extraMetadata") or {}).get(PROGRESS)
     names = (json.loads(progress).get("watermarks") or {}).values() if progress else ()
     found = [arrival for name in names if (arrival := landed(name, ms))]
@@ -63,7 +63,7 @@ def committed(content: str, ms: float) -> Arrival | None:
 
 
 def journeys(events: Iterable[Event], objects: Sequence[Arrival], commits: Sequence[Arrival]) -> list[Journey]:
-    """Return the journeys of the events that have arrived in the table, in the topic's order."""
+    """Return the journeys of the events that have reached the table, in the topic's order."""
     to_object, to_commit = _first_at(objects), _first_at(commits)
     found = []
     for event in sorted(events, key=lambda event: event.offset):

@@ -1,1 +1,1 @@
-"""Throughput of the outbox functions: ours against row triggers on orders and lines."""
+"""Throughput of the outbox functions: ours compared with row triggers on orders and lines."""

@@ -22,7 +22,7 @@ from db.loading import LoadOptions, load
 from local.services.postgres import Postgres, temporary_postgres
 
 FOLDER = Path(__file__).resolve().parent
-# A database each; in the first one the row triggers replace ours.
+# One database each; in the first, the row triggers replace ours.
 VARIANTS = ("row_triggers", "ours")
 WORKLOADS = {
     "new_order": "new order, three lines",
@@ -62,7 +62,6 @@ def main(
 
 
 def prepare(server: Postgres) -> None:
-    """Load a database for each variant."""
     for variant in VARIANTS:
         execute(server, "postgres", f"CREATE DATABASE {variant}")
         options = LoadOptions(connector_password=secrets.token_urlsafe(12))
@@ -73,7 +72,7 @@ def prepare(server: Postgres) -> None:
 
 
 def execute(server: Postgres, database: str, statement: str) -> None:
-    """Run one statement, outside a transaction block."""
+    """Run one statement outside a transaction block."""
     with contextlib.closing(psycopg2.connect(**server.connection_parameters(database))) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
@@ -81,7 +80,7 @@ def execute(server: Postgres, database: str, statement: str) -> None:
 
 
 def _measure(server: Postgres, rounds: int, **settings: Any) -> list[Measurement]:
-    """Take turns, so that what else the machine does meets all variants alike."""
+    """Alternate, so that the machine's other load affects all variants alike."""
     runs = [(variant, workload) for _ in range(rounds) for workload in WORKLOADS for variant in VARIANTS]
     measured = []
     with Progress(console=Console(stderr=True), transient=True) as display:
@@ -100,7 +99,7 @@ def run_pgbench(
     """
     target = server.connection_parameters(variant)
     load_options = ["--client", str(clients), "--jobs", str(min(clients, 2)), *length, "--no-vacuum"]
-    load_options += ["--protocol", "prepared"]  # as drivers do; else parsing the same text again would weigh in
+    load_options += ["--protocol", "prepared"]  # as drivers do; otherwise repeated parsing would distort the result
     done = subprocess.run(
         [server.program("pgbench"), *load_options, "--file", FOLDER / f"{workload}.sql"],
         env={
@@ -119,7 +118,7 @@ def run_pgbench(
 
 
 def transactions_per_second(returncode: int, output: str, errors: str) -> float:
-    """Read pgbench's figure. Raises BenchError when a client gave up, or a transaction failed."""
+    """Read pgbench's figure. Raises BenchError if a client gave up or a transaction failed."""
     found = re.search(r"^tps = ([\d.]+)", output, re.MULTILINE)
     failed = re.search(r"^number of failed transactions: (\d+)", output, re.MULTILINE)
     if returncode != 0 or found is None or (failed is not None and failed.group(1) != "0"):
@@ -128,7 +127,6 @@ def transactions_per_second(returncode: int, output: str, errors: str) -> float:
 
 
 def median_tps(measured: list[Measurement], variant: str, workload: str) -> float:
-    """Return the median of the runs of one variant and workload."""
     return statistics.median(one.tps for one in measured if (one.variant, one.workload) == (variant, workload))
 
 

@@ -1,1 +1,1 @@
-"""What a poll by a timestamp loses of a random load, what JdbcSource doesn't, and how long its looks take."""
+"""Rows of a random load that polls by a timestamp lose and JdbcSource doesn't, and how long JdbcSource's scans take."""

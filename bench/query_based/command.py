@@ -1,6 +1,6 @@
-"""What each way to ask a database loses of a random load, and how long looks at a large table take.
+"""Compares ways to query a database under a random load, and times scans of a large table.
 
-`./lake dev bench query`: a server and a job of its own for each trial; with --rows also the seconds of looks.
+`./lake dev bench query`: a separate server and job for each trial; --rows also times scans.
 """
 
 import tempfile
@@ -24,7 +24,7 @@ def main(
     poll: Annotated[float, typer.Option(min=0.1, help="Seconds between two polls.")] = 1,
     rows: Annotated[int, typer.Option(min=0, help="Rows of a table whose looks are timed; 0: none.")] = 0,
 ) -> None:
-    """Run trials; exit 1 when the job's lake isn't equal to the source in one of them."""
+    """Run trials; exit 1 if the job's lake differs from the source in one of them."""
     console = Console(width=110)
     equal = True
     with tempfile.TemporaryDirectory(prefix="bench-query-") as name:

@@ -14,7 +14,7 @@ import psycopg2
 
 TABLE = "public.address"
 COLUMNS = ("address_id", "address", "district", "last_update")
-# Pagila's table with its trigger; all of its rows have one last_update, as in the dump.
+# Pagila's table with its trigger; all rows have the same last_update, as in the dump.
 CREATE = """
 CREATE TABLE address (
     address_id integer PRIMARY KEY,
@@ -32,7 +32,7 @@ INSERT INTO address SELECT i, 'Street ' || i, 'District ' || i % 7, '2022-02-15 
     FROM generate_series(1, 603) AS i;
 CREATE TRIGGER last_updated BEFORE UPDATE ON address FOR EACH ROW EXECUTE FUNCTION last_updated();
 """
-# A row that nobody else is changing: a long transaction must not hold up the others.
+# A row that no other writer is changing: a long transaction must not hold up the others.
 _ANY = (
     "(SELECT address_id FROM address WHERE address_id >= %(from)s ORDER BY address_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
 )
@@ -58,21 +58,21 @@ _PAUSE_S = 0.05
 
 @dataclass
 class Load:
-    """`writers` connections that change rows until `seconds` are over, a share of their transactions long ones."""
+    """`writers` connections that change rows for `seconds`; a share of their transactions is long."""
 
     parameters: Mapping[str, Any]
     writers: int = 8
     seconds: float = 60
     long_share: float = 0.03
-    # How long those last; they end with the load.
+    # Duration of the long ones; they end with the load.
     long_seconds: tuple[float, float] = (1.0, 20.0)
     seed: int = 1
-    # Row versions that were committed: inserted or updated rows.
+    # Committed row versions: inserted or updated rows.
     versions: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def run(self) -> None:
-        """Change rows until the time is over and the last transaction has ended."""
+        """Change rows until the time is up and the last transaction has ended."""
         until = time.monotonic() + self.seconds
         threads = [threading.Thread(target=self._write, args=(number, until)) for number in range(self.writers)]
         for thread in threads:

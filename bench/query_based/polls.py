@@ -1,4 +1,4 @@
-"""The ways to poll by last_update, as the connectors and HoodieStreamer do it; each keeps the lake it would make."""
+"""Ways to poll by last_update, as the connectors and HoodieStreamer do; each keeps the lake it would create."""
 
 import contextlib
 import datetime as dt
@@ -17,7 +17,7 @@ _FIRST = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 @dataclass(frozen=True)
 class Way:
-    """A condition on last_update, `%(last)s` being the newest that was seen."""
+    """A condition on last_update; `%(last)s` is the newest value seen."""
 
     name: str
     condition: str
@@ -33,7 +33,7 @@ WAYS = (
 
 @dataclass
 class Poll:
-    """Polls by one way, `seconds` apart, until told to end; `rows` is the lake by key, `seen` its row versions."""
+    """Polls in one way, every `seconds`, until stopped; `rows` is the lake by key, `seen` its row versions."""
 
     parameters: Mapping[str, Any]
     way: Way
@@ -43,7 +43,7 @@ class Poll:
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
-        """Poll until told to end, and then until two polls find nothing new."""
+        """Poll until stopped, and then until two polls find nothing new."""
         last = _FIRST
         with contextlib.closing(psycopg2.connect(**self.parameters)) as connection:
             connection.autocommit = True
@@ -51,7 +51,7 @@ class Poll:
                 last = self._once(connection, last)
 
     def end(self) -> None:
-        """Let it end after the poll that is under way."""
+        """Stop after the current poll."""
         self._ended.set()
 
     def _once(self, connection: Any, last: dt.datetime) -> dt.datetime:
@@ -61,7 +61,7 @@ class Poll:
                 {"last": last},
             )
             for row in cursor.fetchall():
-                # The lake keeps the row with the highest last_update: that is its order.
+                # The lake keeps the row with the highest last_update, its ordering field.
                 if row[0] not in self.rows or row[3] >= self.rows[row[0]][3]:
                     self.rows[row[0]] = row
                 self.seen.add(row)

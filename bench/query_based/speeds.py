@@ -1,4 +1,4 @@
-"""How long the statements of looks at a large table take, as the job asks them: over its own connection, from Spark."""
+"""Times the job's statements on a large table: over its own connection, from Spark."""
 
 import contextlib
 import statistics
@@ -24,11 +24,11 @@ from spark_jobs.sources.postgres.progress import Mark
 from spark_jobs.sources.postgres.relation import ALL, Relation, stamped_since, written_since
 
 _TIMES = 25
-# And so many before, uncounted: a job that has looked for minutes has its code compiled and its statements prepared.
+# Uncounted runs first: a job that has run for minutes has compiled code and prepared statements.
 _WARMING = 25
-# As a JVM compiles by default, on EMR too; those on this machine are told to start quickly instead.
+# A JVM's default, also on EMR; JVMs on this machine are otherwise tuned to start quickly.
 _COMPILING = ["-XX:TieredStopAtLevel=4"]
-# Until the job has nothing more to do after its first load.
+# Time until the job is idle after its first load.
 _SETTLED_S = 15
 _DELETES = 3
 _COLUMNS = {**trial.AVRO, "address2": "string", "city_id": "int", "postal_code": "string", "phone": "string"}
@@ -50,7 +50,7 @@ CREATE INDEX ON address (last_update);
 
 
 def measured(folder: Path, rows: int) -> Iterator[str]:
-    """Yield a line for each kind of look at a table of so many rows: the median of several, warm."""
+    """Yield a line for each kind of statement on a table with this many rows: the median of several, warm."""
     folder.mkdir(parents=True, exist_ok=True)
     with temporary_postgres(folder, settings={"fsync": "off", "max_wal_size": "4GB"}) as server:
         parameters = server.connection_parameters()
@@ -98,7 +98,7 @@ def _once(database: Database, settings: JdbcSettings, ask: Callable[[Look], Any]
 
 
 def _job(folder: Path, parameters: ConnectionParameters, rows: int) -> Iterator[str]:
-    """Yield lines of the real job: its first load, in parts, and how long it takes to find what was deleted."""
+    """Yield lines on the real job: its first load, in parts, and how long it takes to find deletes."""
     (folder / "password").write_text(parameters["password"])
     arguments = trial.job_arguments(parameters, folder, sweep_seconds=1, columns=_COLUMNS)
     arguments += ["--source-limit", str(max(rows // 4, 1))]

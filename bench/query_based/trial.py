@@ -1,4 +1,4 @@
-"""One trial: a random load, polls by last_update alongside the job, and what each lake has in the end."""
+"""One trial: a random load, polls by last_update alongside the job, and each resulting lake."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ from contract.events import QUERIED_TYPES, READ_MS
 from local.look.lake import Lake, LakeError
 from spark_jobs.options import keys, submit
 
-# Longer than the delay of any poll, and than the job's sweep.
+# Longer than any poll's delay and the job's full scan interval.
 QUIET_S = 8
 _ROOT = Path(__file__).resolve().parents[2]
 AVRO: Mapping[str, Any] = {
@@ -32,7 +32,7 @@ AVRO: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """Rows of the source that a lake lacks or has in an older version, rows that it has too many, and versions seen."""
+    """Compared with the source: rows that a lake lacks or has in an older version, extra rows, and versions seen."""
 
     name: str
     missing: int
@@ -42,13 +42,13 @@ class Outcome:
 
     @property
     def is_equal(self) -> bool:
-        """Whether the lake is the source."""
+        """Whether the lake equals the source."""
         return not (self.missing or self.stale or self.extra)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What a trial found: rows in the source at its end, versions that were committed, and each way's outcome."""
+    """A trial's results: rows in the source at its end, committed versions, and each way's outcome."""
 
     rows: int
     versions: int
@@ -56,7 +56,7 @@ class Trial:
 
 
 def prepare(parameters: Mapping[str, Any], password_file: Path) -> None:
-    """Make the table, and the file with the password for the job."""
+    """Create the table, and the file with the password for the job."""
     password_file.write_text(str(parameters["password"]))
     with contextlib.closing(psycopg2.connect(**parameters)) as connection, connection, connection.cursor() as cursor:
         cursor.execute(CREATE)
@@ -65,7 +65,7 @@ def prepare(parameters: Mapping[str, Any], password_file: Path) -> None:
 def job_arguments(
     parameters: Mapping[str, Any], folder: Path, *, sweep_seconds: float, columns: Mapping[str, Any] = AVRO
 ) -> list[str]:
-    """Return the arguments of a job that keeps the table, of `columns` by Avro's types, in `folder`/lake."""
+    """Return the arguments of a job that keeps the table in `folder`/lake; `columns` have Avro's types."""
     fields = [{"name": name, "type": ["null", kind]} for name, kind in {**columns, **QUERIED_TYPES}.items()]
     avro = folder / "address.avsc"
     avro.write_text(json.dumps({"type": "record", "name": "address", "fields": fields}))
@@ -96,11 +96,11 @@ def job_arguments(
 
 
 def run(parameters: Mapping[str, Any], folder: Path, job: RunningJob, load: Load, *, poll_seconds: float) -> Trial:
-    """Run a load alongside a job that has made its first commit, until all is quiet and polled to the end."""
+    """Run a load alongside a job that has made its first commit, until everything is polled and quiet."""
     polls = [Poll(parameters, way, poll_seconds) for way in WAYS]
     with _polling(polls):
         time.sleep(2 * poll_seconds)
-        # The rows that were there before are no versions of the load's.
+        # Existing rows aren't versions of the load's.
         before = [*(len(poll.seen) for poll in polls), job.upserts()]
         load.run()
         time.sleep(QUIET_S + 2 * poll_seconds)
@@ -115,7 +115,6 @@ def run(parameters: Mapping[str, Any], folder: Path, job: RunningJob, load: Load
 
 
 def compare(name: str, source: Mapping[int, Any], lake: Mapping[int, Any], seen: int) -> Outcome:
-    """Compare a lake's rows with the source's, by key."""
     common = source.keys() & lake.keys()
     return Outcome(
         name,
@@ -127,14 +126,12 @@ def compare(name: str, source: Mapping[int, Any], lake: Mapping[int, Any], seen:
 
 
 def source_rows(parameters: Mapping[str, Any]) -> dict[int, tuple[Any, ...]]:
-    """Return the source's rows by key."""
     with contextlib.closing(psycopg2.connect(**parameters)) as connection, connection.cursor() as cursor:
         cursor.execute(f"SELECT {', '.join(COLUMNS)} FROM {TABLE}")  # noqa: S608
         return {row[0]: row for row in cursor.fetchall()}
 
 
 def lake_rows(folder: Path) -> dict[int, tuple[Any, ...]]:
-    """Return the lake's rows by key."""
     found: pyarrow.Table = Lake(base_uri=str(folder / "lake")).rows(list(COLUMNS))
     return {row["address_id"]: tuple(row[name] for name in COLUMNS) for row in found.to_pylist()}
 

@@ -1,1 +1,1 @@
-"""How long a comparison of a large table takes, and how much memory: `./lake dev bench reconcile`."""
+"""Time and memory for comparing a large table: `./lake dev bench reconcile`."""

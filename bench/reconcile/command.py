@@ -1,6 +1,6 @@
 """Compares a table of PostgreSQL with the same rows in a Hudi table: seconds and peak memory, by size and table type.
 
-The comparison runs in a process of its own, so that its memory is its own, too.
+The comparison runs in a separate process, to measure its memory alone.
 """
 
 import json
@@ -41,7 +41,7 @@ ANALYZE big_{rows}
 def main(
     rows: Annotated[int, typer.Option(min=1, help="Rows of the large table; a tenth is measured, too.")] = 1_000_000,
 ) -> None:
-    """Fill both sides, compare them, print a line each; exit 1 when something differs or takes over a minute."""
+    """Fill both sides, compare them, print a line each; exit 1 on differences or after more than a minute."""
     with tempfile.TemporaryDirectory(prefix="bench-reconcile-") as name:
         folder = Path(name)
         with temporary_postgres(folder / "postgres", settings={"fsync": "off"}) as postgres:
@@ -65,7 +65,7 @@ def _fill(folder: Path, parameters: dict[str, Any], sizes: list[int]) -> list[tu
 
 
 def _measure(folder: Path, parameters: dict[str, Any], rows: int, kind: str) -> bool:
-    """Compare in another process, print what it took; tell whether it was too slow or not equal."""
+    """Compare in another process and print the cost; tell whether it was too slow or found differences."""
     given = {"source": parameters, "rows": rows, "lake": (folder / f"{kind}_{rows}").as_uri(), "folder": str(folder)}
     command = [sys.executable, "-m", "bench.reconcile.command"]
     done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, check=True)
@@ -78,7 +78,7 @@ def _measure(folder: Path, parameters: dict[str, Any], rows: int, kind: str) -> 
 
 
 def compare_one(given: dict[str, Any]) -> dict[str, Any]:
-    """Compare one table, as JSON on standard input says; return seconds, this process's peak memory and the verdict."""
+    """Compare one table, given as JSON on standard input; return seconds, peak memory and the verdict."""
     entry = CapturedTableSettings.model_validate(
         {"source": f"public.big_{given['rows']}", "how": "log", "key": ["id"], "truncate": "stop"}
     )

@@ -1,4 +1,4 @@
-"""Writes a large Hudi table as the streaming job does: by its write options."""
+"""Writes a large Hudi table with the streaming job's write options."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from spark_jobs.table import checkpoint
 from spark_jobs.table.hudi_table import HudiTable
 
 CONF = Path(__file__).resolve().parents[2] / "spark_jobs" / "conf"
-# What bench/reconcile/command.py writes, as the lake has it.
+# The lake's columns for what bench/reconcile/command.py writes.
 COLUMNS = {
     "code": "concat('C', id % 9973)",
     "name": "if(id % 11 = 0, null, concat('name é ', md5(cast(id AS string))))",
@@ -30,7 +30,7 @@ COLUMNS = {
 
 
 def write_table(spark: SparkSession, path: Path, rows: int, table_type: str) -> None:
-    """Write `rows` rows in two buckets; of a merge-on-read table each fiftieth a second time, into log files."""
+    """Write `rows` rows in two buckets; for a merge-on-read table every fiftieth again, into log files."""
     given = ["--table-type", table_type, "--target-base-path", str(path), "--target-table", f"{DATABASE}.big"]
     parsed = command_line.parse([*given, "--source-ordering-field", LSN, "--disable-compaction"])
     pairs = properties.load(str(CONF / "cdc_events.properties"), lambda name: Path(name).read_text())

@@ -1,1 +1,1 @@
-"""How many requests to S3 a commit takes."""
+"""The number of S3 requests that a commit takes."""

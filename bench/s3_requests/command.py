@@ -1,7 +1,7 @@
-"""Counts what one commit of the streaming job asks S3 for, by verb and layout: `./lake dev bench requests`.
+"""Counts the S3 requests of one commit of the streaming job, by verb and layout: `./lake dev bench requests`.
 
-The job runs as on EMR, by spark-submit and without an end, against an S3 endpoint that writes down its requests. One
-object with changes of two orders is landed at a time, the next one when the job has looked for more in vain.
+The job runs continuously with spark-submit, as on EMR, against an S3 endpoint that logs its requests. One object with
+changes of two orders is landed at a time, the next one after the job has polled in vain.
 """
 
 import statistics
@@ -24,7 +24,7 @@ from spark_jobs.options import keys, submit
 from spark_jobs.runtime.archive import ROOT
 
 LAYOUTS = {"default": "cdc_events.properties", "customer_id/order_id": "cdc_events_partitioned.properties"}
-# Long enough for the job's looks to be told from a commit's requests.
+# Long enough to tell the job's polls from a commit's requests.
 POLL_S = 1.0
 
 
@@ -33,7 +33,7 @@ def main(
     commits: Annotated[int, typer.Option(min=3, help="Commits per layout, the first load not counted.")] = 30,
     orders: Annotated[int, typer.Option(min=2, help="Orders in the table; as many folders where each has one.")] = 20,
 ) -> None:
-    """Print the requests per commit, in thirds of the run: a figure that grows shows there."""
+    """Print the requests per commit, in thirds of the run, to show growth."""
     table = Table(
         "layout", "commits", *(f"{verb}" for verb in VERBS), "all", title="S3 requests per commit, on average"
     )
@@ -55,7 +55,7 @@ def thirds(count: int) -> list[tuple[int, int]]:
 def measure(properties: str, *, commits: int, orders: int) -> list[dict[str, int]]:
     """Run the job on a new table; return the requests by verb of each commit after the first load.
 
-    Raises PlatformError when it ends or takes too long.
+    Raises PlatformError if it ends or takes too long.
     """
     with tempfile.TemporaryDirectory(prefix="bench-s3-") as folder, counted_s3(Path(folder)) as s3:
         landing = Landing(s3)
@@ -90,7 +90,7 @@ class Landing:
 
 
 class Job:
-    """The running job, whose commits are waited for one by one."""
+    """The running job; waits for its commits one by one."""
 
     def __init__(self, job: RunningJob) -> None:
         self._job = job
@@ -102,7 +102,7 @@ class Job:
         self._job.wait_for_commits(self._commits)
 
     def wait_for_idle(self, s3: CountedS3) -> None:
-        """Wait until the job has looked for more objects after all that it did."""
+        """Wait until the job has polled for objects again after its work."""
         before = _looks(s3)
         self._job.wait(lambda: _looks(s3) > before, "look")
 
@@ -112,7 +112,7 @@ def _looks(s3: CountedS3) -> int:
 
 
 def _is_bench_or_look(request: Request) -> bool:
-    """Tell whether it is the object that was landed here, or a look for new ones: those come with time, not commits."""
+    """Tell whether it is the object landed here or a poll for new ones, which depends on time, not on commits."""
     looked = request.target.startswith("/landing?list-type=2&prefix=cdc%2F&")
     return looked or (request.verb == "PUT" and request.target.startswith("/landing/"))
 

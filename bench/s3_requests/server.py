@@ -1,4 +1,4 @@
-"""An S3 endpoint on loopback that writes down each request, so that they can be counted by verb."""
+"""An S3 endpoint on loopback that logs each request, so that they can be counted by verb."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from local.services.processes import Command, Processes
 from local.services.s3 import S3
 from local.setup.ports import choose
 
-# LIST is a GET to S3 and costs what a PUT does; deletes are free.
+# S3 counts LIST as a GET but charges it as a PUT; deletes are free.
 VERBS = ("LIST", "PUT", "HEAD", "GET", "DELETE")
 _REQUEST = re.compile(r"\{(?P<verb>[A-Z]+)@\w+ http://[^/]+(?P<path>/[^\s?]*)(?P<query>\?\S*)? HTTP")
 _LOGBACK = """<configuration>
@@ -42,7 +42,7 @@ class CountedS3(S3):
         self._read = 0
 
     def prepare(self) -> Command:
-        """Write the configuration, this log's too, and return how to start S3Proxy."""
+        """Write the configuration, including the log's, and return S3Proxy's command."""
         command = super().prepare()
         (self.log.parent / "logback.xml").write_text(_LOGBACK.format(log=self.log))
         return command
@@ -58,7 +58,7 @@ class CountedS3(S3):
 
 @contextmanager
 def counted_s3(folder: Path) -> Iterator[CountedS3]:
-    """Run an S3 with two empty buckets, `landing` and `lake`, until the block ends; `folder` holds all of it."""
+    """Run an S3 with two empty buckets, `landing` and `lake`, until the block ends; `folder` holds all its files."""
     processes = Processes(folder, folder / "logs")
     (folder / "s3").mkdir()
     s3 = CountedS3(folder / "s3", port=choose(["s3"], earlier={})["s3"])
@@ -72,7 +72,7 @@ def counted_s3(folder: Path) -> Iterator[CountedS3]:
 
 
 def requests_of(text: str) -> Iterator[Request]:
-    """Yield the requests of a log."""
+    """Yield the requests in a log."""
     for found in _REQUEST.finditer(text):
         verb, query = found["verb"], found["query"] or ""
         if verb == "GET" and re.search(r"[?&](list-type|prefix|delimiter)=", query):

@@ -1,1 +1,1 @@
-"""What many tables in one application cost."""
+"""The cost of many tables in one application."""

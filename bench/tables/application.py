@@ -1,4 +1,4 @@
-"""The application with many tables that the benchmarks run, and what is landed for it."""
+"""The many-table application that the benchmarks run, and its landed input."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ SCHEMA = ROOT / "pipelines" / "orders" / "cdc_events.avsc"
 
 
 def line(table: int, *, lsn: int, **fields: Any) -> str:
-    """Return an event of table number `table`, with `fields` in place of the sample's."""
+    """Return an event of table number `table`, with `fields` replacing the sample's."""
     event = (
         {**_sample()} | {LSN: lsn, OPERATION: UPDATE, DELETED: "false"} | dict.fromkeys(_own_columns(table), 1) | fields
     )
@@ -34,7 +34,7 @@ def _sample() -> dict[str, Any]:
 
 
 def land(s3: CountedS3, table: int, lines: Sequence[str], *, offset: int) -> None:
-    """Land an object of a table's events, whose last one has `offset`."""
+    """Land an object of a table's events; the last has `offset`."""
     key = f"cdc/{_topic(table)}/0/{offset:012d}_1_2.json"
     s3.client().put_object(Bucket="landing", Key=key, Body="".join(f"{one}\n" for one in lines).encode())
 
@@ -53,7 +53,7 @@ def _own_columns(number: int) -> list[str]:
 
 
 def _schema(number: int) -> str:
-    """Return the Avro schema of a table: the outbox's columns, and as many of its own as there are tables before it."""
+    """Return a table's Avro schema: the outbox's columns, plus one extra column per preceding table."""
     record = json.loads(SCHEMA.read_text())
     record["fields"] += [{"name": name, "type": ["null", "int"], "default": None} for name in _own_columns(number)]
     return json.dumps(record)

@@ -1,8 +1,8 @@
-"""What many tables in one Spark application cost, in memory, requests and time: `./lake dev bench tables`.
+"""Measures memory, requests and time of many tables in one Spark application: `./lake dev bench tables`.
 
-The application runs by spark-submit against an S3 endpoint that writes down its requests, once with one table and once
-with `--tables`; the difference is what an idle table costs. No two tables have the same columns, as in a database: what
-Spark compiles for one of them is of no use to another.
+The application runs with spark-submit against an S3 endpoint that logs its requests, once with one table and once
+with `--tables`; the difference is the cost of an idle table. No two tables have the same columns, as in a database:
+code that Spark compiles for one can't be reused for another.
 """
 
 import tempfile
@@ -22,15 +22,15 @@ from spark_jobs.options import keys
 from spark_jobs.options.settings import Settings
 
 IDLE_S = 30
-# A look of all tables together; the job's default.
+# Poll interval of all tables together; the job's default.
 POLL_S = Settings.poll_seconds
-# Rounds before the one that counts: the JVM compiles what it meets, the first time and for a while.
+# Rounds before the counted one: the JVM compiles new code at first.
 WARM_UP = 2
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What was measured with some tables: MB of all processes, requests per idle look, and a round of changes."""
+    """Measurements with a number of tables: MB of all processes, requests per idle poll, and a round of changes."""
 
     tables: int
     megabytes: float
@@ -44,7 +44,7 @@ def main(
     tables: Annotated[int, typer.Option(min=2, help="Tables in the application.")] = 20,
     parallel: Annotated[int | None, typer.Option(min=1, help="Tables that commit at the same time.")] = None,
 ) -> None:
-    """Print what one and what many tables cost, then how long a change waits while others load."""
+    """Print the costs of one and of many tables, then how long a change waits while others load."""
     costs = [measure(count, parallel) for count in (1, tables)]
     console = Console()
     console.print(shown(costs))
@@ -54,7 +54,7 @@ def main(
 
 
 def shown(costs: list[Cost]) -> Table:
-    """Return the table that is printed, a row for each number of tables."""
+    """Return the printed table, a row for each number of tables."""
     table = Table(
         *("tables", "MB", *VERBS, "s until all have committed", "s of CPU for it"),
         title=f"One change in each table; memory, and requests per look ({POLL_S:.0f} s) while idle",
@@ -67,7 +67,7 @@ def shown(costs: list[Cost]) -> Table:
 
 
 def measure(tables: int, parallel: int | None) -> Cost:
-    """Run the application on new tables. Raises PlatformError when it ends or takes too long."""
+    """Run the application on new tables. Raises PlatformError if it ends or takes too long."""
     shared = {keys.PARALLEL_COMMITS: str(parallel)} if parallel else {}
     with tempfile.TemporaryDirectory(prefix="bench-tables-") as name, counted_s3(Path(name)) as s3:
         _land_all(s3, tables, offset=0)

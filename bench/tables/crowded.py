@@ -1,8 +1,8 @@
-"""How long a change waits when many tables want to commit: `./lake dev bench crowded`.
+"""Measures how long a change waits when many tables want to commit: `./lake dev bench crowded`.
 
-First a change in each of some idle tables at once. Then tables are loaded for the first time, in batches of a few
-objects, and others again, while one of the idle tables gets a change a second. What is measured is the time from
-landing a change to the commit that has it. Exit 1 when the changes during the loads take longer than they may.
+First, each of some idle tables gets a change at once. Then other tables get their first load, in batches of a few
+objects, while one of the idle tables gets a change every second. Measured is the time from landing a change to the
+commit that contains it. Exit 1 when changes during the loads exceed the limit.
 """
 
 import statistics
@@ -22,13 +22,13 @@ from contract.events import CREATE, OPERATION
 from contract.lake import DATABASE
 from spark_jobs.options import keys
 
-# As on the local platform: a look five times a second, and no wait between two commits.
+# As on the local platform: five polls a second, and no wait between two commits.
 POLL = {keys.POLL_INTERVAL: "0.2"}
 LOADED_EVENTS = 50_000
 GOAL_S = 5.0
 WARM_UP = 5
 EVERY_S = 1.0
-# Nested documents of the sample: a table that is loaded has plain columns.
+# Empties the sample's nested documents: a table being loaded has plain columns.
 SHORT = {"order_items": "[]", "products": "[]", "employee": "{}", "customer": "{}"}
 
 
@@ -41,7 +41,7 @@ def main(
     idle: Annotated[int, typer.Option(min=1, help="Tables that get single changes.")] = 20,
     limit: Annotated[float, typer.Option(min=0, help="The longest p95 (s) of a change during the loads.")] = GOAL_S,
 ) -> None:
-    """Print how long single changes took, and the loads; exit 1 when p95 during the loads is above the limit."""
+    """Print how long single changes and the loads took; exit 1 if p95 during the loads exceeds the limit."""
     size = events // objects
     texts = [[_load(number, size, objects) for number in range(at, at + loads)] for at in (0, loads)]
     options = ["--source-limit", str(batch * max(_bytes(one) for text in texts[0] for one in text))]
@@ -89,7 +89,7 @@ def _bytes(lines: list[str]) -> int:
 
 
 def _at_once(job: RunningJob, tables: "Sequence[Changes]") -> list[float]:
-    """Return how long the changes took when each table gets one, after some rounds of the same, in order."""
+    """Return how long the changes took when each table gets one, after some warm-up rounds, in order."""
     for _ in range(WARM_UP):
         for table in tables:
             table.waits.clear()
@@ -101,7 +101,7 @@ def _at_once(job: RunningJob, tables: "Sequence[Changes]") -> list[float]:
 def _loaded(
     job: RunningJob, s3: CountedS3, small: "Changes", texts: Sequence[Sequence[list[str]]], *, first: int, changes: bool
 ) -> tuple[float, int, list[float]]:
-    """Load tables from number `first` on; return how long it took, in how many commits, and each change meanwhile."""
+    """Load tables from number `first` on; return the duration, the commits, and each change's time meanwhile."""
     small.waits.clear()
     before, events = small.others(), sum(len(lines) for objects in texts for lines in objects)
     began = time.monotonic()
@@ -121,7 +121,7 @@ def _loaded(
 
 
 class Changes:
-    """The changes of one table: lands them and sees when they are committed."""
+    """The changes of one table: lands them and notes when they are committed."""
 
     def __init__(self, job: RunningJob, s3: CountedS3, number: int) -> None:
         self.waits: list[float] = []
@@ -149,7 +149,7 @@ class Changes:
         self.all_there()
 
     def all_there(self) -> bool:
-        """Note what has been committed since; tell whether that is everything."""
+        """Note new commits; tell whether every change is committed."""
         events = sum(int(report["events"]) for report in self._reports(small=True))
         arrived, self._open = self._open[: events - self._seen], self._open[events - self._seen :]
         self.waits += [time.monotonic() - landed for landed in arrived]
@@ -157,7 +157,7 @@ class Changes:
         return not self._open
 
     def others(self) -> list[dict[str, str]]:
-        """Return what the commits of other tables say."""
+        """Return the report lines of other tables' commits."""
         return self._reports(small=False)
 
     def _reports(self, *, small: bool) -> list[dict[str, str]]:

@@ -1,1 +1,1 @@
-"""What becomes of a column of each PostgreSQL type: one table of facts to capture, compare and query by."""
+"""How columns of each PostgreSQL type are carried: one table of facts for capturing, comparing and querying."""

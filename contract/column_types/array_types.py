@@ -1,4 +1,4 @@
-"""What becomes of arrays: Debezium carries those of some types, and of some it loses something."""
+"""How arrays are carried: Debezium supports those of some types, and loses parts of others."""
 
 from collections.abc import Mapping
 
@@ -31,9 +31,9 @@ _ELEMENT_NOTES = {
     "timestamptz": "timestamps BC are wrong",
 }
 _WITH_PLACEHOLDER = ("text", "varchar", "bpchar", "json", "jsonb", "int4", "int8", "date", "uuid", "bytea")
-# What our converter sends in Debezium's place (plugins/workers/java/EveryValue.java), as it does what _ELEMENTS lacks.
+# What our converter sends in place of Debezium (plugins/workers/java/EveryValue.java), as for types not in _ELEMENTS.
 _CONVERTED = ("numeric", "tsvector")
-# Debezium has no arrays of these, or loses something of them.
+# Debezium has no arrays of these, or loses parts of them.
 _NO_ARRAYS = {
     **dict.fromkeys(("interval", "money", "varbit", "xml", "point", "name"), "Debezium has no arrays of it"),
     **dict.fromkeys(("line", "lseg", "box", "path", "polygon", "circle"), "Debezium has no arrays of it"),
@@ -45,7 +45,7 @@ _NO_EXTENSION_ARRAYS = ("hstore", "ltree", "vector", "halfvec", "sparsevec", "ge
 
 
 def array(kind: ColumnType, modifier: int) -> Carried | LeftOut:
-    """Tell what becomes of a column of an array type; `modifier` is its elements'."""
+    """Return how a column of an array type is carried; `modifier` is its elements'."""
     [(_, element, _)] = kind.parts
     if element.kind == "enum":
         return _json_array("string", canonical.ARRAY, has_placeholder=True)

@@ -1,6 +1,6 @@
-"""What becomes of PostgreSQL's own types and of extensions', one by one, arrays apart.
+"""How PostgreSQL's own types and those of extensions are carried, one by one, except arrays.
 
-From what Debezium 3.7.0 was seen to send (docs/decisions/0070).
+Based on what Debezium 3.7.0 was observed to send (docs/decisions/0070).
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ def named(
     note_of_log: str = "",
     wire: str = "text",
 ) -> Carried:
-    """Carry what Debezium sends as text under a name of its own."""
+    """Carry a type that Debezium sends as text under a name of its own."""
     return Carried(
         wire=wire,
         avro=avro("string", meaning),
@@ -46,7 +46,7 @@ def _number(type_: str, lake: str, spelling: Spelling = canonical.INTEGER, *, wi
 
 
 def _decimal(precision: int, scale: int, *, spelling: Spelling | None = None, note: str = "") -> Carried:
-    """Carry a decimal; one with a `spelling` of its own is always a number."""
+    """Carry a decimal; one with its own `spelling` is always a number."""
     number = {"type": "string", "logicalType": "decimal", "precision": precision, "scale": scale}
     return Carried(
         wire="text",
@@ -74,7 +74,7 @@ def _numeric(modifier: int) -> Carried:
 def _bits(modifier: int) -> Carried:
     if modifier == 1:
         return Carried(wire="boolean", avro="boolean", lake="boolean", spelling=canonical.ONE_BIT)
-    if modifier < 1:  # computed by a view, which doesn't say how many there are
+    if modifier < 1:  # computed by a view, which doesn't give the number of bits
         return AS_TEXT
     parameters = {BITS_LENGTH: str(modifier)}
     bits = avro("bytes", "io.debezium.data.Bits", **{"connect.parameters": parameters})
@@ -87,7 +87,7 @@ def _is_millis(modifier: int) -> bool:
 
 
 def timestamp(modifier: int) -> Carried:
-    """Carry a timestamp without time zone, whose unit its modifier decides."""
+    """Carry a timestamp without time zone; its modifier decides the unit."""
     name = "io.debezium.time.Timestamp" if _is_millis(modifier) else "io.debezium.time.MicroTimestamp"
     unit = "milliseconds" if _is_millis(modifier) else "microseconds"
     return Carried(

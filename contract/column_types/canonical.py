@@ -1,8 +1,8 @@
-"""One text for each value, written by either side: what is equal has the same text, what isn't has another.
+"""One canonical text per value, written by both sides: equal values have equal texts, others have different ones.
 
 Each spelling is an SQL expression for PostgreSQL, one for DuckDB over the lake's column, and a Python function for the
-lake's values. They agree to the byte, so that hashes of them can be compared. Spellings follow PostgreSQL's own output
-where the lake has it; floats are their bits, which no two programs print alike.
+lake's values. They agree to the byte, so their hashes can be compared. Spellings follow PostgreSQL's own output where
+the lake has it; floats are written as their bits, because no two programs print them alike.
 """
 
 import base64
@@ -18,7 +18,7 @@ from contract.special_values import INFINITE_DAYS, INFINITE_MICROS
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-# What the source's expressions rely on: SET LOCAL name = value.
+# Settings that the source's expressions rely on: SET LOCAL name = value.
 SOURCE_SETTINGS = {
     "TimeZone": "UTC",
     "DateStyle": "ISO, YMD",
@@ -34,7 +34,7 @@ class Spelling:
     """How a kind of value is written: `source` and `lake` are SQL of type text with `{c}` for the column.
 
     `value` writes a lake's value as Arrow gives it; dates may come as days, instants as microseconds since 1970.
-    None of them is asked about nulls.
+    None of them gets nulls.
     """
 
     source: str
@@ -43,7 +43,7 @@ class Spelling:
 
 
 def _infinities(expression: str, infinite: dict[int, str]) -> str:
-    """Write DuckDB SQL for a number, PostgreSQL's word in place of those that stand for an infinity."""
+    """Write DuckDB SQL for a number, with PostgreSQL's word for numbers that stand for an infinity."""
     cases = " ".join(f"WHEN {number} THEN '{text}'" for number, text in infinite.items())
     return f"CASE {expression} {cases} ELSE CAST({expression} AS VARCHAR) END"
 
@@ -87,12 +87,12 @@ def _numbers(value: str, size: int, keys: tuple[str, ...]) -> str:
     return ",".join("" if number is None else _bits(float(number), size) for number in found)
 
 
-# concat() writes a value by its type's own output function, as the log does; a cast to text may differ (inet).
+# concat() writes a value with its type's output function, as the log does; a cast to text may differ (inet).
 TEXT = Spelling("concat({c})", "{c}", str)
 INTEGER = Spelling("{c}::text", "CAST({c} AS VARCHAR)", str)
 BOOLEAN = Spelling("{c}::text", "CAST({c} AS VARCHAR)", _boolean)
 DECIMAL = Spelling("{c}::text", "CAST({c} AS VARCHAR)", _decimal)
-# DuckDB writes no 0 before the point of a decimal that has digits behind it only.
+# DuckDB omits the 0 before a decimal point.
 FRACTION = Spelling(DECIMAL.source, f"regexp_replace({DECIMAL.lake}, '^(-?)\\.', '\\10.')", _decimal)
 PADDED = Spelling("{c}::text", "rtrim({c}, ' ')", _without_padding)
 BYTES = Spelling("encode({c}, 'hex')", "lower(hex({c}))", _hexadecimal)
@@ -112,7 +112,7 @@ DATE = Spelling(
     _infinities("({c} - DATE '1970-01-01')", INFINITE_DAYS),
     _days,
 )
-# Microseconds since 1970, in two parts: PostgreSQL counts the microseconds of its last years in a double.
+# Microseconds since 1970, in two parts: PostgreSQL keeps the microseconds of its last years in a double.
 _SECONDS = "extract(epoch FROM date_trunc('second', {c}))::bigint::numeric"
 MICROS = f"({_SECONDS} * 1000000 + mod(extract(microseconds FROM {{c}})::bigint, 1000000))"
 INSTANT = Spelling(
@@ -120,7 +120,7 @@ INSTANT = Spelling(
     _infinities("epoch_us({c})", INFINITE_MICROS),
     _micros,
 )
-# Midnight at the day's end would be the next one's beginning.
+# Midnight at the end of a day would become the start of the next.
 TIME_WITH_ZONE = Spelling(
     "CASE WHEN {c} = '24:00:00+00'::timetz THEN {c} ELSE {c} AT TIME ZONE 'UTC' END::text", "{c}", str
 )
@@ -171,7 +171,7 @@ def named_floats(**parts: str) -> Spelling:
 
 
 def _reversed(expression: str, size: int) -> str:
-    """Write SQL for the bytes of a hexadecimal text in opposite order: WKB's are little-endian, PostgreSQL's aren't."""
+    """Write SQL that reverses a hexadecimal text's bytes: WKB's are little-endian, PostgreSQL's aren't."""
     pairs = f"substr({expression}, i, 2)"
     return f"(SELECT string_agg({pairs}, '' ORDER BY i DESC) FROM generate_series(1, {2 * size - 1}, 2) AS s (i))"
 
@@ -203,7 +203,7 @@ def _wkb(source: str) -> Spelling:
 POINT = _wkb(f"'0101000000' || {_coordinates()}")
 SEGMENT = _wkb(f"'010200000002000000' || {_coordinates()}")
 BOX = _wkb("concat('01030000000100000005000000', " + ", ".join(map(_coordinate, _BOX_COORDINATES)) + ")")
-# A ring ends where it begins: Debezium adds the first point (32 hexadecimal digits) where it isn't the last as well.
+# A ring ends where it begins: Debezium adds the first point (32 hexadecimal digits) if it isn't also the last.
 _OPEN = "(left(ring, 32) <> right(ring, 32))"
 POLYGON = _wkb(
     f"(SELECT concat('010300000001000000', {_count(f'npoints({{c}}) + {_OPEN}::int')}, ring,"

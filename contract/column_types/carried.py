@@ -1,4 +1,4 @@
-"""What a PostgreSQL type becomes on its way, or why nothing can."""
+"""How a PostgreSQL type is carried, or why it can't be."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ AvroType = str | dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carried:
-    """What a type becomes. `wire`: the event's JSON; `avro`: the schema's type; `lake`: the column's, by Spark's name.
+    """A type's forms. `wire`: the event's JSON; `avro`: the schema's type; `lake`: the column's, by Spark's name.
 
-    `spelling` makes values comparable. `has_placeholder`: events say so when a large value was left as it was; where
-    they don't, a table with such values needs REPLICA IDENTITY FULL. `special`: what the lake's type can't hold goes to
-    contract.special_values's column. `note`: what isn't as in PostgreSQL; `note_of_log`: what is wrong besides in the
-    log's events, or stops their source, and not so in a query's; empty when nothing.
+    `spelling` makes values comparable. `has_placeholder`: events mark a large value that didn't change; without that, a
+    table with such values needs REPLICA IDENTITY FULL. `special`: values that the lake's type can't hold go to
+    contract.special_values's column. `note`: differences from PostgreSQL; `note_of_log`: further ones in the log's
+    events, or values that stop their source, which don't affect queries; empty if there are none.
     """
 
     wire: str
@@ -32,10 +32,10 @@ class Carried:
     def source_sql(self, column: str) -> str:
         """Write PostgreSQL's expression for the canonical text of a column (its name); null for NULL.
 
-        It holds in a session with canonical.SOURCE_SETTINGS.
+        It needs a session with canonical.SOURCE_SETTINGS.
         """
         name = _quoted(column)
-        # `IS NOT NULL` would ask about each field of a composite.
+        # `IS NOT NULL` would test each field of a composite.
         return f"CASE WHEN {name} IS DISTINCT FROM NULL THEN {self.spelling.source.replace('{c}', name)} END"
 
     def lake_sql(self, column: str) -> str:
@@ -55,13 +55,13 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A type whose values can't be carried; the column has to be left out (`leave_out`). `reason` says why."""
+    """A type whose values can't be carried, so the column must be left out (`leave_out`). `reason` says why."""
 
     reason: str
 
 
 def avro(base: str, meaning: str, **more: Any) -> AvroType:
-    """Return the Avro type of a meaning that Debezium gives a name."""
+    """Return the Avro type of a meaning that Debezium names."""
     return {"type": base, "connect.name": meaning, **more}
 
 

@@ -1,11 +1,11 @@
-"""A type as PostgreSQL's catalogue describes it, and the query that asks for it."""
+"""A type as PostgreSQL's catalogue describes it, and the query for it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-# The types that columns have and, below them, what those are made of. `kind` true arrays have a subscript function of
-# arrays; oidvector and int2vector, which have elements as well, haven't.
+# The columns' types and, recursively, their component types. `kind` is true for arrays with an array subscript
+# function; oidvector and int2vector have elements too, but not that function.
 TYPES = """
 WITH RECURSIVE used (oid) AS (
     SELECT unnest({types})
@@ -51,10 +51,10 @@ _MOST_DIGITS = 1000
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A type of the catalogue. `kind` is pg_type.typtype in words; an array's name is `_` and its element's.
+    """A type of the catalogue. `kind` is pg_type.typtype in words; an array's name is `_` plus its element's.
 
-    `parts`: a domain's base, an array's elements, a range's bounds, a composite's fields: name (empty but for fields),
-    type and its modifier.
+    `parts`: a domain's base, an array's elements, a range's bounds, a composite's fields: name (empty except for
+    fields), type and its modifier.
     """
 
     name: str
@@ -70,7 +70,7 @@ def column_types(rows: Iterable[Mapping[str, Any]]) -> dict[int, ColumnType]:
     made: dict[int, ColumnType] = {}
 
     def make(oid: int) -> ColumnType:
-        # No type of PostgreSQL is part of itself, so this ends.
+        # No PostgreSQL type is part of itself, so this ends.
         if oid not in made:
             row = known[oid]
             parts = tuple((name, make(part), modifier) for name, part, modifier in row["parts"] or ())
@@ -81,9 +81,9 @@ def column_types(rows: Iterable[Mapping[str, Any]]) -> dict[int, ColumnType]:
 
 
 def result_modifier(oid: int, precision: int | None, scale: int | None) -> int:
-    """Return the modifier of a query's column, as far as every driver says it: that of a numeric, or none (-1).
+    """Return the modifier of a query's column, as far as every driver provides it: a numeric's, else none (-1).
 
-    Who writes the schema and who reads the rows have to see the same type.
+    The schema's writer and the rows' reader must see the same type.
     """
     if oid != _NUMERIC or precision is None or scale is None or not 0 < precision <= _MOST_DIGITS:
         return -1
@@ -91,12 +91,11 @@ def result_modifier(oid: int, precision: int | None, scale: int | None) -> int:
 
 
 def numeric_modifier(precision: int, scale: int) -> int:
-    """Return the modifier of numeric(precision, scale)."""
     return (precision << 16 | scale & 0x7FF) + 4
 
 
 def without_domains(kind: ColumnType, modifier: int) -> tuple[ColumnType, int]:
-    """Return what domains are made of, and its modifier."""
+    """Return a domain's base type, resolved recursively, and its modifier."""
     while kind.kind == "domain":
         [(_, kind, modifier)] = kind.parts
     return kind, modifier

@@ -1,7 +1,7 @@
-"""Values of PostgreSQL that arrive as others, are set aside or stop the source: how SQL finds them, and what comes.
+"""PostgreSQL's values that change, are quarantined or stop the source: SQL to find them, and their effect.
 
-docs/reference/types.md says so per type; docs/decisions/0070 has the measurements. `{c}` is the column. The
-conditions hold with pg_catalog alone on the search path.
+docs/reference/types.md lists them per type; docs/decisions/0070 has the measurements. `{c}` is the column. The
+conditions work with only pg_catalog on the search path.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,9 +19,9 @@ ASIDE = "set aside"
 
 @dataclass(frozen=True, slots=True)
 class OddValue:
-    """`condition` is SQL that is true for such a value, `comes` says what it is and what becomes of it.
+    """`condition` is SQL that is true for such a value, `comes` names the value and its effect.
 
-    `of_log`: only the log's events have it so, not rows that are queried. `stops`: the connector fails at it.
+    `of_log`: only the log's events are affected, not queried rows. `stops`: the connector fails at it.
     """
 
     condition: str
@@ -36,7 +36,7 @@ _NULLS = OddValue(
     f"an array of nothing but NULLs: {ASIDE}",
 )
 _INFINITE = OddValue("NOT isfinite({c})", "infinite: kept as a number (contract/special_values.py)")
-# Where 64 bits of microseconds end.
+# The limit of microseconds in 64 bits.
 _LATE = OddValue("isfinite({c}) AND {c} >= '294247-01-10 04:00:54+00'", f"after the year 294246: {ASIDE}")
 _NOT_NUMBER = "{c}::text IN ('NaN', 'Infinity', '-Infinity')"
 _BEFORE_INSIDE = "EXISTS (SELECT FROM unnest({{c}}) AS e (v) WHERE isfinite(v) AND v < '{}')"
@@ -76,7 +76,7 @@ _EMPTY_BYTES_KEY = OddValue("octet_length({c}) = 0", f"an empty key: {ASIDE}")
 
 
 def odd_values(kind: ColumnType, modifier: int, *, key_columns: int, of_log: bool) -> Iterator[OddValue]:
-    """Yield what to look for in a column of a type, which is one of `key_columns` of a key, 0 when of none."""
+    """Yield what to look for in a column of a type, part of a key of `key_columns` columns (0: of none)."""
     for odd in _all_of(kind, modifier, key_columns):
         if of_log or not odd.of_log:
             yield odd

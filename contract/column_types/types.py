@@ -1,6 +1,6 @@
-"""What becomes of a column of each PostgreSQL type: in events, the Avro schema and the lake; or why nothing can.
+"""How a column of each PostgreSQL type is carried in events, the Avro schema and the lake; or why it can't be.
 
-The page docs/reference/types.md is made of it. Types come as the catalogue has them (db/source/catalogue.py).
+docs/reference/types.md is generated from it. Types are as the catalogue has them (db/source/catalogue.py).
 """
 
 from dataclasses import replace
@@ -15,12 +15,12 @@ from contract.special_values import SPECIALS_COLUMN
 
 
 def carried(kind: ColumnType, modifier: int = -1) -> Carried | LeftOut:
-    """Tell what becomes of a column of a type with `modifier` (atttypmod, -1: none)."""
+    """Return how a column of a type with `modifier` (atttypmod, -1: none) is carried."""
     given = kind
     kind, modifier = without_domains(kind, modifier)
     if kind.kind == "array":
         found = array(kind, modifier)
-        # Debezium finds an array's placeholder by the name of its type, which a domain hides.
+        # Debezium recognizes an array's placeholder by its type's name, which a domain hides.
         return replace(found, has_placeholder=False) if given is not kind and isinstance(found, Carried) else found
     if kind.kind == "enum":
         return named("io.debezium.data.Enum")

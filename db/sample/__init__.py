@@ -11,14 +11,14 @@ NORTHWIND = FOLDER / "northwind.sql"
 ORDERS = 829
 _FIRST_DAY, _LAST_DAY = date(1996, 7, 4), date(1998, 5, 6)
 _LAST_ORDER = 11077
-# More orders than this history holds make its days busier, not longer.
+# Above this many days, more orders make the history's days busier, not longer.
 _LONGEST_HISTORY_DAYS = 3650
 _REPEATED = ("orders", "order_details")
 _DATES = [TABLES["orders"].index(name) for name in ("order_date", "required_date", "shipped_date")]
 
 
 def repeated(rows: Mapping[str, Sequence[Row]], scale: int) -> Iterator[Chunk]:
-    """Yield all tables' rows; then the orders again until they came `scale` times, with ids and dates of their own."""
+    """Yield all tables' rows; then the orders again until they came `scale` times, with their own ids and dates."""
     yield from rows.items()
     days = min((_LAST_DAY - _FIRST_DAY).days, _LONGEST_HISTORY_DAYS / max(1, scale - 1))
     for block in range(1, scale):

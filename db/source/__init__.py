@@ -1,1 +1,1 @@
-"""A source database: what its catalogue says, what a pipeline needs of it, and how that is done there."""
+"""A source database: its catalogue, a pipeline's requirements, and how they are met."""

@@ -1,4 +1,4 @@
-"""What a database's catalogue says: its server, and its tables with their columns, types, keys and identities."""
+"""A database's catalogue: its server, and its tables with their columns, types, keys and identities."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Literal
 
 from contract.column_types.catalogue import ColumnType, without_domains
 
-# pg_class.relkind, as far as it may hold what users call a table.
+# pg_class.relkind, for what users call a table.
 Kind = Literal["table", "partitioned table", "view", "materialized view", "foreign table"]
 KINDS: Mapping[str, Kind] = {
     "r": "table",
@@ -18,7 +18,7 @@ KINDS: Mapping[str, Kind] = {
 HAS_ROWS = ("table", "partitioned table")
 Identity = Literal["default", "nothing", "full", "index"]
 IDENTITIES: Mapping[str, Identity] = {"d": "default", "n": "nothing", "f": "full", "i": "index"}
-# By which the job finds what changed in a table that it queries: a right on the table includes them, rights on all of
+# Used by the job to find changes in a table that it queries: a right on the table includes them, rights on all
 # its columns by name don't.
 SYSTEM_COLUMNS = ("xmin", "tableoid")
 _TEXT_TYPES = ("text", "varchar", "bpchar")
@@ -42,9 +42,9 @@ class TableName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """The server, and the role that looks at it.
+    """The server, and the role that inspects it.
 
-    `version` is PostgreSQL's number (160014). Slots and senders: how many there may be and are. `hosted` is True on RDS
+    `version` is PostgreSQL's number (160014). Slots and senders: maximum and current number. `hosted` is True on RDS
     and Aurora.
     """
 
@@ -84,18 +84,17 @@ class Column:
 
     @property
     def base_type(self) -> tuple[ColumnType, int]:
-        """Its type and modifier, of a domain what that is made of."""
+        """Its type and modifier; for a domain, those of its base."""
         return without_domains(self.type, self.modifier)
 
     @property
     def is_text(self) -> bool:
-        """Whether its values are text."""
         kind, _ = self.base_type
         return kind.schema == "pg_catalog" and kind.name in _TEXT_TYPES
 
     @property
     def hashable(self) -> bool:
-        """Whether Debezium 3.7 hashes it: columns of all other types it leaves in clear."""
+        """Whether Debezium 3.7 hashes it: it leaves columns of all other types in clear."""
         return self.is_text or self.base_type[0].kind == "enum"
 
 
@@ -103,7 +102,7 @@ class Column:
 class UniqueIndex:
     """A unique index over whole columns of all rows; `sql` is its name as SQL takes it.
 
-    `identity`: it may be a REPLICA IDENTITY, having no nullable column; `is_identity`: it is.
+    `identity`: it can be a REPLICA IDENTITY, having no nullable column; `is_identity`: it is one.
     """
 
     sql: str
@@ -132,7 +131,7 @@ class Leaf:
 
     @property
     def identity_columns(self) -> tuple[str, ...] | None:
-        """The columns by which an update or a delete says its row; None for all."""
+        """The columns by which an update or a delete identifies its row; None for all."""
         if self.identity == "full":
             return None
         if self.identity == "default":
@@ -142,12 +141,12 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table(Leaf):
-    """A relation that users take for a table, and what a role may do with it.
+    """A relation that users consider a table, and what a role may do with it.
 
     `rows` is the planner's estimate (None: never analysed). `parents`: what it inherits from (not as a partition);
-    `has_children`: others inherit from it so. `owned`: our user is a member of the owner; `has_policy`: row
-    security lets the role see all rows. `schema_usable`: the role may look into the schema; `schema_grantable`: our
-    user may let it. `whole`: the role may read all columns, later ones included; `reads_system`: SYSTEM_COLUMNS, too.
+    `has_children`: others inherit from it in that way. `owned`: our user is a member of the owner; `has_policy`: row
+    security lets the role see all rows. `schema_usable`: the role has USAGE on the schema; `schema_grantable`: our
+    user can grant it. `whole`: the role may read all columns, later ones included; `reads_system`: SYSTEM_COLUMNS, too.
     """
 
     oid: int = 0
@@ -171,7 +170,7 @@ class Table(Leaf):
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """What holds its rows: itself, or its partitions."""
+        """The relations with its rows: itself, or its partitions."""
         return (self,) if self.kind == "table" else self.partitions
 
     @property
@@ -181,7 +180,7 @@ class Table(Leaf):
 
     @property
     def generated(self) -> frozenset[str]:
-        """The columns that others make."""
+        """The columns computed from others."""
         return frozenset(column.name for column in self.columns if column.generated)
 
     @property
@@ -197,7 +196,7 @@ class Table(Leaf):
 
     @property
     def unpublished(self) -> str | None:
-        """Why nobody can have its changes from the log; None where they can be had."""
+        """Why the log can't deliver its changes; None if it can."""
         if reason := _NOT_PUBLISHED.get(self.kind):
             return reason
         if self.unlogged:
@@ -219,7 +218,7 @@ class Table(Leaf):
 
 @dataclass(frozen=True, kw_only=True)
 class Database:
-    """What the catalogue says. `tables` by name, without partitions, which are in their root."""
+    """The catalogue's content. `tables` by name, without partitions, which are in their root."""
 
     server: Server
     tables: tuple[Table, ...]

@@ -1,7 +1,7 @@
-"""The queries that inspection asks of the catalogue.
+"""The catalogue queries of an inspection.
 
-`schemas` empty means: all that are users' own; with `names`, both say which relations. `role`: whose rights are told,
-by default those of the role that asks; one that isn't there yet may what everybody may (PUBLIC, `public` in the
+Empty `schemas` means all user schemas; together with `names` it selects relations. `role`: the role whose rights are
+reported, by default the current one; a role that doesn't exist yet has everyone's rights (PUBLIC, `public` in the
 functions below).
 """
 # ruff: noqa: S608  # put together from parts that stand here
@@ -23,13 +23,13 @@ SELECT
     EXISTS (SELECT FROM pg_largeobject_metadata) AS large_objects
 """
 
-# What is a user's: not the catalogue's, not a session's temporary objects, and no part of an extension.
+# User objects: not the catalogue's, not a session's temporary objects, and not part of an extension.
 _OURS_NOT_THE_SYSTEMS = """
     n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
     AND (cardinality(%(schemas)s::text[]) = 0 OR n.nspname = ANY (%(schemas)s::text[]))
 """
 
-# Partitions come with their root; the rest of `pg_inherits` is inheritance in the old way.
+# Partitions come with their root; the rest of `pg_inherits` is old-style inheritance.
 RELATIONS = f"""
 WITH chosen AS (
     SELECT c.oid, c.relkind FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -92,7 +92,7 @@ SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind = 'S' AND {_OURS_NOT_THE_SYSTEMS}
 """
 
-# The columns' own rights are only asked for where the table's don't say it all.
+# Column rights are queried only where the table's rights don't already cover them.
 COLUMNS = """
 SELECT
     a.attrelid::bigint AS relation, a.attname AS name, quote_ident(a.attname) AS sql, a.attnum::int AS position,
@@ -114,7 +114,7 @@ SELECT t.oid::bigint, t.modifier, format_type(t.oid, t.modifier)
 FROM unnest(%(types)s::oid[], %(modifiers)s::int[]) AS t (oid, modifier)
 """
 
-# Unique over whole columns of all rows: no expression, no predicate, nothing deferred.
+# Unique over whole columns of all rows: no expression, no predicate, not deferred.
 UNIQUE_INDEXES = """
 SELECT
     x.indrelid::bigint AS relation,

@@ -1,9 +1,9 @@
 """Finds keys that no longer exist at the source, as of a position in the log.
 
-A row that only the lake has is deleted there by an event of our own. Its position must be newer than all that the lake
-was sent of the row, and older than what somebody who inserts the key at this moment writes. So the position is taken
-first; every transaction that is open then is waited for; and only then the keys are looked up. A transaction that the
-look doesn't see began after the position was taken, and whatever it writes is behind it (docs/decisions/0034).
+Our own event deletes a row that only the lake has. Its position must be newer than everything the lake was sent about
+the row, and older than the event of a writer who inserts the key at this moment. So the position is taken first; then
+all open transactions are waited for; and only then are the keys looked up. A transaction that the lookup doesn't see
+began after the position was taken, so its changes come after it (docs/decisions/0034).
 """
 
 import time
@@ -24,12 +24,12 @@ Key = tuple[str, ...]
 def horizon_lsn(cursor: Cursor, *, timeout_s: float) -> int:
     """Return a log position, once all transactions that may have written before it have ended.
 
-    `cursor` commits by itself. Changes that a later statement doesn't see are behind the position, never at it. Raises
-    LoadError when a transaction is open for longer than `timeout_s`.
+    `cursor` is in autocommit. Changes that a later statement doesn't see are after the position, never at it. Raises
+    LoadError if a transaction stays open for longer than `timeout_s`.
     """
     cursor.execute("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn - 1")
     (position,) = cursor.fetchone() or (0,)
-    # A snapshot's xmax is behind the last transaction that has ended, not behind those that are open: our own is.
+    # Our own id is higher than those of all open transactions; a snapshot's xmax only exceeds the last ended one.
     cursor.execute("SELECT pg_current_xact_id()::text")
     (first_later,) = cursor.fetchone() or ("0",)
     deadline = time.monotonic() + timeout_s
@@ -44,14 +44,14 @@ def horizon_lsn(cursor: Cursor, *, timeout_s: float) -> int:
 
 
 def _have_ended(cursor: Cursor, first_later: str) -> bool:
-    """Tell whether all transactions before that one have ended, prepared ones too."""
+    """Tell whether all transactions before that one have ended, including prepared ones."""
     cursor.execute("SELECT pg_snapshot_xmin(pg_current_snapshot()) >= %s::xid8", (first_later,))
     (ended,) = cursor.fetchone() or (False,)
     return bool(ended)
 
 
 def deleted_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Iterable[Key]) -> list[Key]:
-    """Return those of `keys`, each its columns' values as text, that the table has no row of."""
+    """Return those of `keys`, each its columns' values as text, without a row in the table."""
     wanted = list(keys)
     gone: list[Key] = []
     for start in range(0, len(wanted), KEYS_PER_LOOK):
@@ -92,7 +92,7 @@ def _deleted_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Sequenc
 
 
 def _types(cursor: Cursor, table: Name, key: Sequence[str]) -> list[str]:
-    """Return the types of a table's columns as SQL writes them. Raises LoadError for a column that isn't there."""
+    """Return the types of a table's columns as SQL writes them. Raises LoadError for a missing column."""
     found = {column.name: column.type_text for one in read_tables(cursor, [table]).values() for column in one.columns}
     if missing := [name for name in key if name not in found]:
         raise LoadError(f"the source's table {'.'.join(table)} has no column {', '.join(missing)}")

@@ -1,6 +1,6 @@
 """Changes of a prepared source that would silently corrupt the lake.
 
-A publication that lacks a table is db/source/replication.py's; what is said here no event tells.
+db/source/replication.py reports a table missing from the publication; the changes here show up in no event.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ from db.source.publication import listed, sends
 
 
 def source_problems(wanted: SourceObjects, state: SourceState, pipeline: str) -> list[str]:
-    """Say of each table that is gone or lacks a column, whose updates and deletes don't say the key, or columns aren't
-    published as the pipeline's file has them.
+    """Report tables that the source lacks or that are captured wrongly.
 
-    Debezium 3.7 fills the key's columns that a delete lacks with 0 or an empty text: it would delete another row.
+    They are missing, lack a column, don't identify the key in updates and deletes, or don't publish the file's columns.
+    Debezium 3.7 fills key columns missing from a delete with 0 or an empty text: it would delete another row.
     """
     lines: list[str] = []
     for table in wanted.tables:
@@ -44,7 +44,7 @@ def _identity(table: WantedTable, found: Table, pipeline: str) -> Iterator[str]:
 
 
 def _columns(table: WantedTable, found: Table, state: SourceState, pipeline: str) -> Iterator[str]:
-    """Compare what is published of a table; that it isn't at all is said by db/source/replication.py."""
+    """Compare a table's published columns; db/source/replication.py reports a table that isn't published at all."""
     wanted = listed(table, found, state.version)
     if found.oid not in (state.published or {}) or sends(state, found.oid, wanted):
         return

@@ -1,8 +1,8 @@
-"""Which REPLICA IDENTITY a captured table must have, so that each update and delete says which row it means.
+"""The REPLICA IDENTITY that a captured table needs, so that each update and delete identifies its row.
 
-A table is published with its updates and deletes, and one without an identity then refuses them to everybody who writes
-(PostgreSQL, "Logical Replication", "Publication"): the identity comes first. What an identity of the key doesn't say,
-the old values of other columns, the streaming job doesn't need: it keeps what an event leaves out.
+A table is published with its updates and deletes; PostgreSQL then rejects them for every writer if it has no identity
+("Logical Replication", "Publication"), so the identity is set first. The job doesn't need the old values of other
+columns, which an identity of the key omits: it keeps what an event leaves out.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from db.source.catalogue import Leaf
 
 
 def identity_statements(key: tuple[str, ...], leaves: Sequence[Leaf]) -> list[str]:
-    """Return what has to be altered, partition by partition; nothing where the identity has all of the key."""
+    """Return the ALTER statements, partition by partition; none if the identity includes the whole key."""
     return [
         f"ALTER TABLE {leaf.sql} REPLICA IDENTITY {_smallest(key, leaf)[0]}"
         for leaf in leaves
@@ -26,7 +26,7 @@ def identity_columns(key: tuple[str, ...], leaf: Leaf) -> frozenset[str] | None:
 
 
 def unidentified(key: tuple[str, ...], leaves: Sequence[Leaf]) -> bool:
-    """Tell whether a partition that is made later would lack what these have: a primary key that says it all."""
+    """Tell whether a partition created later would lack what these have: a primary key that covers the key."""
     return not all(key and set(key) <= set(leaf.primary_key) for leaf in leaves)
 
 
@@ -38,7 +38,7 @@ def _is_enough(key: tuple[str, ...], leaf: Leaf) -> bool:
 
 
 def _smallest(key: tuple[str, ...], leaf: Leaf) -> tuple[str, tuple[str, ...] | None]:
-    """The smallest that has the key, with its columns: the primary key, a unique index, or the whole row."""
+    """Return the smallest identity with the key, and its columns: the primary key, a unique index, or the whole row."""
     if leaf.primary_key and set(key) <= set(leaf.primary_key):
         return "DEFAULT", leaf.primary_key
     exact = [index for index in leaf.indexes if index.identity and key and set(index.columns) == set(key)]

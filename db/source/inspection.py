@@ -1,4 +1,4 @@
-"""Reads from a database's catalogue what a pipeline has to know of it (catalogue.py).
+"""Reads what a pipeline needs from a database's catalogue (catalogue.py).
 
 A few queries, however many tables there are: a table's columns refer to types by number, and each type and each length
 of it (`atttypmod`) is described once. Nothing is written, and no row of a user's table is read. Catalogues and
@@ -30,14 +30,14 @@ from db.source.catalogue import (
 
 
 def inspect(connection: Connection, schemas: Sequence[str] = ()) -> Database:
-    """Read the database's catalogue, of these schemas or of all that are users' own. Raises LoadError.
+    """Read the database's catalogue, of these schemas or of all user schemas. Raises LoadError.
 
     All in one transaction that sees one state.
     """
     try:
         with connection, connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            # What an unqualified name means to us is nobody's business: names come qualified, and types by number.
+            # Names are qualified and types come by number, so our own search path doesn't matter.
             cursor.execute("SET LOCAL search_path = pg_catalog")
             cursor.execute(queries.SERVER)
             (server,) = _rows(cursor)
@@ -46,7 +46,7 @@ def inspect(connection: Connection, schemas: Sequence[str] = ()) -> Database:
             (sequences,) = cursor.fetchone() or (0,)
             return Database(server=Server(**server), tables=tables, sequences=int(sequences))
     except UnicodeDecodeError as error:
-        # A database in SQL_ASCII takes any bytes.
+        # A database in SQL_ASCII accepts any bytes.
         raise LoadError("cannot read the catalogue: a name in it isn't UTF-8, and nothing could name it") from error
     except psycopg2.Error as error:
         raise LoadError(f"cannot read the catalogue: {explain(error)}") from error
@@ -55,7 +55,7 @@ def inspect(connection: Connection, schemas: Sequence[str] = ()) -> Database:
 def read_tables(
     cursor: Cursor, names: Collection[tuple[str, str]], role: str | None = None
 ) -> dict[tuple[str, str], Table]:
-    """Read those of the tables, by schema and name, that are there, and what the role (or our user) may do."""
+    """Read those of the tables, by schema and name, that exist, and the rights of the role (or our user)."""
     schemas, relations = [schema for schema, _ in names], [name for _, name in names]
     found = _tables(cursor, {"schemas": schemas, "names": relations, "role": role})
     return {(table.name.schema, table.name.name): table for table in found}
@@ -85,7 +85,7 @@ def _tables(cursor: Cursor, asked: Mapping[str, Any]) -> tuple[Table, ...]:
 
 
 def _leaf(row: dict[str, Any], indexes: Mapping[int, Sequence[UniqueIndex]]) -> dict[str, Any]:
-    """Take what a leaf is made of out of a row."""
+    """Extract a leaf's fields from a row."""
     return {
         "name": TableName(row.pop("schema"), row.pop("name")),
         "sql": row.pop("sql"),
@@ -95,7 +95,7 @@ def _leaf(row: dict[str, Any], indexes: Mapping[int, Sequence[UniqueIndex]]) -> 
 
 
 def _columns(cursor: Cursor, relations: list[int], role: str | None) -> dict[int, list[Column]]:
-    """Read the columns of relations, in order. Types are read once, with what they are made of."""
+    """Read the columns of relations, in order. Types are read once, with their component types."""
     cursor.execute(queries.COLUMNS, {"relations": relations, "role": role})
     found = list(_rows(cursor))
     types = types_of(cursor, {row["type"] for row in found})
@@ -109,13 +109,13 @@ def _columns(cursor: Cursor, relations: list[int], role: str | None) -> dict[int
 
 
 def types_of(cursor: Cursor, wanted: set[int]) -> dict[int, ColumnType]:
-    """Read types by their numbers, with what they are made of."""
+    """Read types by their numbers, with their component types."""
     cursor.execute(TYPES.replace("{types}", "%(types)s::oid[]"), {"types": sorted(wanted)})
     return column_types(_rows(cursor))
 
 
 def type_texts(cursor: Cursor, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], str]:
-    """Write types with their modifiers, such as `numeric(10,2)`."""
+    """Format types with their modifiers, such as `numeric(10,2)`."""
     pairs = sorted(wanted)
     cursor.execute(queries.TYPE_TEXTS, {"types": [oid for oid, _ in pairs], "modifiers": [mod for _, mod in pairs]})
     return {(oid, modifier): text for oid, modifier, text in cursor.fetchall()}

@@ -1,4 +1,4 @@
-"""What a pipeline needs of its source database, and what the database has of it: the facts that a plan is made from."""
+"""A pipeline's requirements on its source database, and the database's state: the facts for a plan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ OPERATIONS = ("insert", "update", "delete", "truncate")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedTable:
-    """A table to capture. `key`: the columns that tell its rows apart, empty for one whose events are only appended.
+    """A table to capture. `key`: the columns that identify its rows, empty for one whose events are only appended.
 
     `leave_out`: columns that the role mustn't read; `hashed`: columns that travel as SHA-256; `by_xmin`: the role reads
     SYSTEM_COLUMNS, too.
@@ -32,7 +32,7 @@ class WantedTable:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceObjects:
-    """What shall be there: a publication of exactly these tables, a role that may read them, a schema of ours."""
+    """The required objects: a publication of exactly these tables, a role that may read them, a schema of ours."""
 
     publication: str
     slot: str
@@ -46,9 +46,9 @@ class SourceObjects:
 class SourceState:
     """The database, as far as a plan depends on it.
 
-    `user` prepares, and may what the following flags say. The role's flags are None while it isn't there. `published`:
-    the publication's tables by number with their SQL names, None without one; `published_in_part`: those of which it
-    lists the columns, or None where it leaves out rows. `elsewhere`: tables that another pipeline's publication has.
+    `user` prepares, with the rights in the following flags. The role's flags are None if it doesn't exist. `published`:
+    the publication's tables by number with their SQL names, None without one; `published_in_part`: for those with a
+    column list, the listed columns, or None with a row filter. `elsewhere`: tables in another pipeline's publication.
     """
 
     database: str

@@ -1,8 +1,8 @@
-"""What has to be done so that a database has what a pipeline needs, as SQL, and which rights that takes.
+"""The SQL that gives a database what a pipeline needs, and the rights that it takes.
 
 The one place that writes these statements: `./lake source describe` and `./lake source prepare` show and run them for
-a user's database, a deployment does for AWS. A plan is made from the state (db/source/objects.py), so that nothing is
-in it that is there already; running it twice does nothing the second time.
+a user's database, a deployment runs them on AWS. A plan is derived from the state (db/source/objects.py) and omits what
+exists, so running it twice does nothing the second time.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from db.source.steps import Step
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The steps in their order, what stands in anybody's way (`problems`), and what to know (`remarks`)."""
+    """The steps in their order, what prevents them (`problems`), and what to know (`remarks`)."""
 
     steps: tuple[Step, ...]
     problems: tuple[str, ...]
@@ -27,17 +27,17 @@ class Plan:
 
     @property
     def missing_rights(self) -> tuple[str, ...]:
-        """What the user may not, each thing once."""
+        """The rights that the user lacks, each once."""
         return tuple(dict.fromkeys(step.missing for step in self.steps if step.missing))
 
     @property
     def makes_role(self) -> bool:
-        """Whether the connector's role is made, which then needs a password."""
+        """Whether the connector's role is created, which then needs a password."""
         return any(statement.startswith("CREATE ROLE") for step in self.steps for statement in step.statements)
 
     @property
     def script(self) -> str:
-        """All of it as a script for psql, in one transaction."""
+        """The whole plan as a script for psql, in one transaction."""
         lines = [
             line for step in self.steps for line in (f"-- {step.purpose}", *(f"{s};" for s in step.statements), "")
         ]
@@ -45,7 +45,7 @@ class Plan:
 
 
 def plan(wanted: SourceObjects, state: SourceState, *, verifier: str | None = None) -> Plan:
-    """Say what has to be done. `verifier`: the SCRAM verifier of the role's password; None leaves a password alone."""
+    """Return the necessary steps. `verifier`: the SCRAM verifier of the role's password; None keeps the password."""
     problems = tuple(_problems(wanted, state))
     steps: list[Step] = []
     if not problems:
@@ -76,7 +76,7 @@ def _problems(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
 
 
 def table_problems(table: WantedTable, found: Table | None) -> Iterator[str]:
-    """Say why a table can't be captured as it is, or as it isn't there."""
+    """Return why a table can't be captured in its current state, or that it doesn't exist."""
     name = f"{table.schema}.{table.name}"
     if found is None:
         yield f"{name}: no such table: take it out of the pipeline, or check the database"
@@ -87,7 +87,7 @@ def table_problems(table: WantedTable, found: Table | None) -> Iterator[str]:
 
 
 def _column_problems(table: WantedTable, name: str, found: Table) -> Iterator[str]:
-    # Debezium 3.7 tells columns apart without their case, those too that it leaves out: its connector would end.
+    # Debezium 3.7 ignores case in column names, also of those left out: its connector would fail.
     for alike in clashes(found.quoted, str.lower).values():
         yield (
             f"{name}: columns differ only by case ({', '.join(alike)}), which Debezium can't take: rename one, or take"
@@ -100,14 +100,14 @@ def _column_problems(table: WantedTable, name: str, found: Table) -> Iterator[st
 
 
 def columns_missing(table: WantedTable, name: str, found: Table) -> Iterator[str]:
-    """Say which columns the pipeline names and the table doesn't have."""
+    """Report the pipeline's columns that the table lacks."""
     for column in dict.fromkeys((*table.key, *sorted(table.leave_out), *sorted(table.hashed))):
         if column not in found.quoted:
             yield f"{name} has no column {column}, which the pipeline names"
 
 
 def _identities(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
-    """See to it that updates and deletes say which row: without an identity PostgreSQL refuses them once published."""
+    """Make updates and deletes identify their rows: once published, PostgreSQL rejects them without an identity."""
     statements: list[str] = []
     touched: list[Table] = []
     for table in wanted.tables:

@@ -1,4 +1,4 @@
-"""Gives a database what a pipeline needs: all of it or nothing, and nothing that is there already."""
+"""Gives a database what a pipeline needs and it lacks, all or nothing."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,14 +16,14 @@ from db.source.objects import SourceObjects
 from db.source.plan import Plan
 from db.source.shared_roles import again, lost_race
 
-# Changing a table's identity waits for all who use the table, and everybody else waits behind it.
+# Changing a table's identity waits for all users of the table, and everyone else queues behind it.
 LOCK_TIMEOUT_S = 3
-# Another preparation of the same database waits (db/source/shared_roles.py: of the same server). An arbitrary key.
+# Another preparation of the same database waits (for the server's roles see db/source/shared_roles.py). Arbitrary key.
 PREPARE_LOCK = 7_315_402
 
 
 class UnpreparableError(LoadError):
-    """The database isn't fit, or the user may not: `lines` says each reason. Nothing was changed."""
+    """The database or the user's rights don't suffice: `lines` has each reason. Nothing was changed."""
 
     def __init__(self, lines: tuple[str, ...]) -> None:
         super().__init__("; ".join(lines))
@@ -31,7 +31,7 @@ class UnpreparableError(LoadError):
 
 
 def plan(cursor: Cursor, wanted: SourceObjects, *, password: str | None = None) -> Plan:
-    """Say what `prepare` would do. Changes nothing; `password` is the connector's, None leaves it as it is.
+    """Return what `prepare` would do, without changing anything; `password` is the connector's, None keeps it.
 
     Raises LoadError.
     """
@@ -45,10 +45,10 @@ def plan(cursor: Cursor, wanted: SourceObjects, *, password: str | None = None) 
 def prepare(
     connection_parameters: Mapping[str, Any], wanted: SourceObjects, *, password: str | None = None
 ) -> tuple[Plan, Plan]:
-    """Do what is missing, in one transaction; return what was done, and what is left to do, whose steps are none.
+    """Run the missing steps in one transaction; return what was done, and what remains, a plan without steps.
 
-    Raises UnpreparableError for a database that isn't fit and a user who may not, LaterError when a table or the role
-    is in use, LoadError otherwise; the database is then as it was.
+    Raises UnpreparableError if the database doesn't meet the requirements or the user lacks rights, LaterError if a
+    table or the role is in use, LoadError otherwise; the database is then unchanged.
     """
     with transaction(connection_parameters, failing="nothing was changed") as cursor:
         cursor.execute("SET LOCAL search_path = pg_catalog")

@@ -1,4 +1,4 @@
-"""What the connector is sent: the publication, and the schema of ours with the tables that the connector writes to."""
+"""What the connector receives: the publication, and our schema with the tables that the connector writes to."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,20 +9,20 @@ from db.source.objects import SourceObjects, SourceState, WantedTable
 from db.source.rights import owners_agree, secret_columns
 from db.source.steps import Step, lines
 
-# The first version with lists of columns.
+# The first version with column lists.
 COLUMN_LISTS = 150000
-# A list of columns, each with its name as SQL takes it; None for all, later ones included.
+# A column list, each with its name as SQL takes it; None for all, later ones included.
 Columns = Mapping[str, str] | None
 OWN_TABLES = {
     HEARTBEAT: "id SMALLINT PRIMARY KEY DEFAULT 1 CHECK (id = 1), beat_at TIMESTAMPTZ NOT NULL DEFAULT now()",
-    # As Debezium's documentation has it, but for `data`, which 2,048 signs would cut off for many tables.
+    # As in Debezium's documentation, except `data`: 2,048 signs would be too few for many tables.
     SIGNAL: "id VARCHAR(42) PRIMARY KEY, type VARCHAR(32) NOT NULL, data TEXT",
 }
 OWN_RIGHTS = {HEARTBEAT: ("SELECT", "UPDATE (beat_at)"), SIGNAL: SIGNAL_RIGHTS}
 
 
 def own_schema_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
-    """Make what is missing of our schema, and let the connector do there what it has to."""
+    """Create the missing parts of our schema, and grant the connector its rights there."""
     schema, role = state.names[wanted.schema], state.names[wanted.role]
     missing = None if state.may_create or state.own_schema else _may_create(state)
     making = [] if state.own_schema else [f"CREATE SCHEMA {schema}"]
@@ -45,14 +45,14 @@ def own_schema_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step
 
 
 def listed(table: WantedTable, there: Table, version: int) -> Columns:
-    """Return the columns that are published of a table, without those left out, which then don't leave the database."""
+    """Return a table's published columns, without those left out, which then don't leave the database."""
     if not secret_columns(table, there) or sent_anyway(table, there, version):
         return None
     return _publishable(table, there)
 
 
 def sent_anyway(table: WantedTable, there: Table, version: int) -> str | None:
-    """Say why PostgreSQL sends columns that are left out; None where it doesn't."""
+    """Return why PostgreSQL sends columns that are left out; None if it doesn't."""
     if not secret_columns(table, there):
         return None
     if version < COLUMN_LISTS:
@@ -63,15 +63,15 @@ def sent_anyway(table: WantedTable, there: Table, version: int) -> str | None:
         return "its replica identity is the whole row (FULL)"
     if any(identity - columns.keys() for identity in identities if identity is not None):
         return "its replica identity has a column that is left out, or generated"
-    # Debezium 3.7 finds a value's column by its place, among all columns of the table once it has read that again
-    # (PostgresSchema.refreshFromIncrementalSnapshot): from the first gap on, values would be other columns'.
+    # Debezium 3.7 finds a value's column by its position among all columns, once it has read the table again
+    # (PostgresSchema.refreshFromIncrementalSnapshot): after the first gap, values would go to the wrong columns.
     if list(columns) != [name for name in there.quoted if name not in there.generated][: len(columns)]:
         return "columns that are captured come after it"
     return None
 
 
 def _publishable(table: WantedTable, there: Table) -> Mapping[str, str]:
-    """What a list may have: PostgreSQL takes no generated column."""
+    """Return the columns that a list may have: PostgreSQL accepts no generated column."""
     return {name: sql for name, sql in there.quoted.items() if name not in table.leave_out | there.generated}
 
 
@@ -83,7 +83,7 @@ def sends(state: SourceState, oid: int, columns: Columns) -> bool:
 
 
 def publication_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
-    """Publish exactly the wanted tables and ours: a row filter, or another column list, would leave changes out."""
+    """Publish exactly the wanted tables and ours: a row filter, or another column list, would omit changes."""
     found = [state.tables[table.schema, table.name] for table in wanted.tables]
     tables: dict[str, Columns] = {f"{state.names[wanted.schema]}.{table}": None for table in OWN_TABLES}
     for table, there in zip(wanted.tables, found, strict=True):
@@ -118,7 +118,7 @@ def _changed_publication(
     unread = [sql for oid, sql in published.items() if sql not in tables and oid not in state.elsewhere]
     if unread:
         statements.append(f"REVOKE SELECT ON\n    {lines(unread)}\nFROM {state.names[wanted.role]}")
-    # First, as a partitioned table's list of columns needs publish_via_partition_root.
+    # First, because a partitioned table's column list needs publish_via_partition_root.
     if not state.publication_via_root or state.publication_operations != set(wanted.operations):
         statements.append(f"ALTER PUBLICATION {name} SET ({_options(wanted)})")
     if adding:

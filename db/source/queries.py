@@ -1,6 +1,6 @@
-"""The queries that tell what a database has of what a pipeline needs: parameters are SourceObjects' names.
+"""The queries for the state of a pipeline's objects in a database: parameters are SourceObjects' names.
 
-A role that isn't there yet may what everybody may (PUBLIC, `public` in the functions below).
+A role that doesn't exist yet has everyone's rights (PUBLIC, `public` in the functions below).
 """
 
 STATE = """

@@ -1,7 +1,7 @@
-"""Lets a role read what a pipeline queries, and nothing else; or looks, as that role, whether it may.
+"""Lets a role read exactly what a pipeline queries; or checks, as that role, whether it may.
 
-Nothing is published and no slot is made. What a query reads is what PostgreSQL says of a view of it: a view of its own
-in there, or the very columns that it names.
+Nothing is published and no slot is created. PostgreSQL tells what a query reads from a view of it: any view in it, or
+the very columns that it names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.refobjsubid AND 
 WHERE r.ev_class = 'pg_temp.{_VIEW}'::regclass
 GROUP BY n.nspname, c.relname, c.relkind
 """  # noqa: S608 - a name of ours
-# A reader by a column must know who is still writing; the narrower of the two that the user may give.
+# A reader by a column must know who is still writing; the narrower of the two rights that the user may grant.
 _SEES_WRITERS = """
 SELECT g.rolname, coalesce(pg_has_role(r.oid, 'pg_read_all_stats', 'USAGE'), FALSE), u.rolsuper
     OR pg_has_role(g.oid, 'MEMBER WITH ADMIN OPTION')
@@ -48,7 +48,7 @@ ORDER BY g.rolname = 'pg_monitor'
 
 @dataclass(frozen=True, kw_only=True)
 class ReadObjects:
-    """What `role` shall read: tables, and queries by their names; `sees_writers`: who is writing, too."""
+    """What `role` needs to read: tables, and queries by their names; `sees_writers`: also who is writing."""
 
     role: str
     tables: tuple[WantedTable, ...]
@@ -57,10 +57,10 @@ class ReadObjects:
 
 
 def grant_reader(parameters: Mapping[str, Any], wanted: ReadObjects, *, password: str) -> None:
-    """Make the role or give it its password, and what it lacks to read, in one transaction.
+    """Create the role or set its password, and grant it the missing read rights, in one transaction.
 
-    Raises UnpreparableError for a database that isn't fit and a user who may not, LoadError otherwise; the database is
-    then as it was.
+    Raises UnpreparableError if the database doesn't meet the requirements or the user lacks rights, LoadError
+    otherwise; the database is then unchanged.
     """
     with transaction(parameters, failing="nothing was changed") as cursor:
         cursor.execute("SET LOCAL search_path = pg_catalog")
@@ -88,7 +88,7 @@ def _let_read(cursor: Cursor, wanted: ReadObjects, password: str) -> None:
 
 
 def missing_privileges(cursor: Cursor, wanted: ReadObjects) -> list[str]:
-    """Say, a line each, what the user who is logged in can't read. Changes nothing, and takes a standby."""
+    """Report, a line each, what the logged-in user can't read. Changes nothing, and works on a standby."""
     state, sees_all = source_objects.read(cursor, _objects(wanted)), sees_all_rows(cursor)
     lines = []
     for table in wanted.tables:
@@ -137,7 +137,7 @@ def _no_such_table(name: str) -> str:
 
 
 def rights_missing(table: WantedTable, found: Table, role: str) -> Iterator[str]:
-    """Say what of a table the role may not read."""
+    """Report what the role may not read of a table."""
     hidden = [name for name in found.hidden if name not in table.leave_out]
     if hidden:
         yield f"{role} may not read {listed(hidden, 5)}: GRANT SELECT on it, or leave it out (leave_out)"
@@ -149,7 +149,7 @@ def rights_missing(table: WantedTable, found: Table, role: str) -> Iterator[str]
 
 
 def hidden_rows(found: Table, *, sees_all: bool) -> Iterator[str]:
-    """Say whether row security would hide rows from a role that doesn't see all."""
+    """Report whether row security would hide rows from a role that doesn't see all."""
     if found.row_security and found.kind in HAS_ROWS and not sees_all:
         yield (
             "row security is on, and rows that a policy hides would count as deleted: the job stops there; ALTER ROLE …"
@@ -158,13 +158,13 @@ def hidden_rows(found: Table, *, sees_all: bool) -> Iterator[str]:
 
 
 def sees_all_rows(cursor: Cursor) -> bool:
-    """Tell whether the user who is logged in sees all rows, whatever row security says."""
+    """Tell whether the logged-in user sees all rows, despite row security."""
     cursor.execute("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
     return cursor.fetchone() == (True,)
 
 
 def _with_queries(cursor: Cursor, wanted: ReadObjects) -> Iterator[WantedTable]:
-    """The tables, and what queries read besides: of a table of rows the columns that they name, if any."""
+    """Yield the tables, and those that queries also read: of an ordinary table the columns that they name, if any."""
     tables = {(table.schema, table.name): table for table in wanted.tables}
     for name, query in wanted.queries.items():
         for schema, table, columns, has_rows in _read_by(cursor, name, query):

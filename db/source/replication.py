@@ -1,4 +1,4 @@
-"""What the connector needs of the database: role, publication and replication slot; says what is wrong with them."""
+"""The connector's requirements on the database: role, publication and replication slot; reports their problems."""
 
 import contextlib
 import time
@@ -15,10 +15,10 @@ from db.errors import LoadError, explain
 from db.outbox import text_of
 
 TABLES = frozenset({f"{SCHEMA}.{OUTBOX_TABLE}", f"{SCHEMA}.{HEARTBEAT_TABLE}"})
-# Creating a slot waits for all transactions that are open.
+# Creating a slot waits for all open transactions.
 SLOT_TIMEOUT_S = 600
 PEEK_TIMEOUT_S = 5
-# A reader that works has passed the log's end by then, or is busy with what the log holds.
+# A working reader has passed the log's end by then, or is busy with the log's content.
 JUDGE_S = 30
 JUDGE_EVERY_S = 0.1
 COMMAND = "./lake resnapshot"
@@ -28,7 +28,7 @@ RUNBOOK = "docs/your-database/repair.md"
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """What a connector reads by: its publication with these tables, and its role. By default the outbox's.
+    """What a connector reads with: its publication with these tables, and its role. By default the outbox's.
 
     `pipeline` is that of ordinary tables, whose name the commands take; None is the outbox's.
     """
@@ -40,12 +40,12 @@ class Expected:
 
     @property
     def way_out(self) -> str:
-        """What to run when changes are lost."""
+        """The command to run when changes are lost."""
         return WAY_OUT if self.pipeline is None else f"run `{COMMAND} -p {self.pipeline}`"
 
     @property
     def publishing(self) -> str:
-        """What to run when the publication lacks something: for ordinary tables, what prepares their database."""
+        """The command to run when the publication lacks something: for ordinary tables, `prepare`."""
         if self.pipeline is None:
             return f"{self.way_out}, which does it"
         prepare = f"`./lake source prepare {self.pipeline} --dsn …` (the example's: `./lake up -p {self.pipeline}`)"
@@ -77,7 +77,7 @@ LEFT JOIN pg_stat_replication r ON r.pid = s.active_pid
 
 
 # A change begins with its kind (I, U or D) and its table's oid (PostgreSQL, "Logical Replication Message Formats").
-# One that a reader fails at is among the first that the slot holds.
+# A change that a reader fails at is among the first in the slot.
 _TABLE_AT = """
 SELECT n.nspname || '.' || c.relname
 FROM pg_logical_slot_peek_binary_changes(
@@ -95,9 +95,9 @@ class Replication:
 
     `position`: the WAL's end as a number; `published`: the publication's tables, None without a publication;
     `may_log_in`: None without a role; `wal_status`: the slot's, `keeps` the server's limit of WAL for a slot;
-    `holds_from`: where the log begins that the slot holds, as a number, 0 without one;
-    `read_to`: how far the session that has the slot has read, as a number, 0 without one;
-    `published_later`: nobody can read the slot, since the publication was made after its position; None is unknown
+    `holds_from`: where the slot's retained log begins, as a number, 0 without one;
+    `read_to`: how far the slot's session has read, as a number, 0 without one;
+    `published_later`: the slot is unreadable, because the publication was created after its position; None: unknown
     while a session has it, which may be about to fail for this reason.
     """
 
@@ -117,22 +117,22 @@ class Replication:
 
     @property
     def publication_is_whole(self) -> bool:
-        """True when all that is wanted is published."""
+        """Whether all wanted tables are published."""
         return self.published is not None and self.published >= self.wanted.tables
 
     @property
     def slot_is_lost(self) -> bool:
-        """True when no reader can go on with the slot: changes have been missed, whatever is done now."""
+        """Whether no reader can continue with the slot: changes are irrecoverably missed."""
         return not self.has_slot or self.wal_status == "lost" or self.published_later is True
 
     @property
     def problems(self) -> list[str]:
-        """What keeps changes from leaving the database: a line each, the cause before what follows from it."""
+        """What keeps changes from leaving the database: a line each, causes before consequences."""
         return [*self.problems_beside_slot, *([self._slot_problem] if self._slot_problem else [])]
 
     @property
     def problems_beside_slot(self) -> list[str]:
-        """What is wrong with role and publication; before the first start there is no slot, and none is missing."""
+        """Problems of role and publication; before the first start there is no slot, and none is missing."""
         return [line for line in (self._role_problem, self._publication_problem) if line]
 
     @property
@@ -194,9 +194,9 @@ def read_state(cursor: Cursor, slot: str, wanted: Expected = OUTBOX) -> Replicat
 
 
 def judge(cursor: Cursor, slot: str, wanted: Expected = OUTBOX) -> Replication:
-    """Look until it is known whether the slot can be read. Raises psycopg2.Error.
+    """Poll until it is known whether the slot can be read. Raises psycopg2.Error.
 
-    A connector that can't read it tries again and again, and has the slot in between.
+    A connector that can't read it keeps retrying, and holds the slot in between.
     """
     state = read_state(cursor, slot, wanted)
     end, deadline = state.position, time.monotonic() + JUDGE_S
@@ -207,10 +207,10 @@ def judge(cursor: Cursor, slot: str, wanted: Expected = OUTBOX) -> Replication:
 
 
 def _is_unreadable(cursor: Cursor, slot: str, publication: str) -> bool | None:
-    """Try to read the changes that nobody reads, without taking them; None when a session has taken the slot meanwhile.
+    """Try to read the unread changes without consuming them; None if a session has taken the slot meanwhile.
 
-    Decoding looks at the catalogue as it was then, perhaps without a publication.
-    That the publication's row is newer than the slot's position doesn't tell: an ALTER rewrites it as well.
+    Decoding uses the catalogue as of the change, perhaps without a publication.
+    A publication's row newer than the slot's position proves nothing: an ALTER rewrites it as well.
     """
     cursor.execute("SHOW statement_timeout")
     (before,) = cursor.fetchone() or ("0",)
@@ -234,7 +234,7 @@ def _is_unreadable(cursor: Cursor, slot: str, publication: str) -> bool | None:
 
 
 def table_at(cursor: Cursor, slot: str, publication: str, position: int) -> str | None:
-    """Return the table, as schema.table, of the change at a position of the log that nobody reads; None if unknown."""
+    """Return the table, as schema.table, of the unread change at a position of the log; None if unknown."""
     where = {"slot": slot, "publication": publication, "position": f"{position >> 32:X}/{position & 0xFFFFFFFF:X}"}
     with contextlib.suppress(psycopg2.Error):
         cursor.execute("SET statement_timeout = %s", (f"{PEEK_TIMEOUT_S}s",))
@@ -244,7 +244,7 @@ def table_at(cursor: Cursor, slot: str, publication: str, position: int) -> str 
 
 
 def restore_publication(cursor: Cursor) -> None:
-    """Make the publication as the loader does, unless it is whole. Raises LoadError."""
+    """Create the publication as the loader does, unless it is complete. Raises LoadError."""
     try:
         cursor.execute("SELECT 1 FROM pg_publication WHERE pubname = %s", (PUBLICATION,))
         if cursor.fetchone() is None:
@@ -255,10 +255,10 @@ def restore_publication(cursor: Cursor) -> None:
 
 
 def renew_slot(cursor: Cursor, slot: str) -> bool:
-    """Put a new slot at the WAL's end in the place of the one that may be there; False while a session still has that.
+    """Replace any slot with a new one at the WAL's end; False while a session still has the old one.
 
-    It waits for the transactions that are open. Dropped and made in one statement: a connector that is trying again
-    would make one of its own in between. Raises LoadError; another database's slot of the name isn't touched.
+    It waits for open transactions. One statement drops and creates it: a retrying connector would create its own in
+    between. Raises LoadError; another database's slot of that name isn't touched.
     """
     try:
         cursor.execute("SET statement_timeout = %s", (f"{SLOT_TIMEOUT_S}s",))

@@ -1,4 +1,4 @@
-"""What the connector's role must be and may read: the least that capturing takes."""
+"""The connector's role and its read rights: the least that capturing needs."""
 
 from collections.abc import Iterator
 
@@ -9,14 +9,14 @@ from db.source.steps import Step, lines
 
 
 def role_steps(wanted: SourceObjects, state: SourceState, verifier: str | None) -> Iterator[Step]:
-    """Make the role that the connector logs in as, or give the one that is there what it lacks."""
+    """Create the connector's login role, or give the existing one what it lacks."""
     role = state.names[wanted.role]
     replication = "" if state.hosted else " REPLICATION"
     password = f" PASSWORD '{verifier}'" if verifier else ""
     if state.role_logs_in is None:
         then = "" if verifier else f"; then give it a password: \\password {role}"
         yield Step(
-            # A DBA signs it: what it may SELECT is less than that.
+            # A DBA approves it: the role's SELECT rights cover less than that.
             purpose=f"The role that the connector logs in as; it can read every table's changes{then}",
             statements=(f"CREATE ROLE {role} LOGIN{replication}{password}",),
             missing=_may_make_role(state),
@@ -43,7 +43,7 @@ def role_steps(wanted: SourceObjects, state: SourceState, verifier: str | None) 
 
 
 def _may_make_role(state: SourceState) -> str | None:
-    """Only a superuser can give REPLICATION away; since PostgreSQL 16 a user who has it can, too."""
+    """Return the missing right: only a superuser can grant REPLICATION; since PostgreSQL 16 also a user who has it."""
     if state.superuser or (state.createrole and (state.hosted or (state.replication and state.version >= 160000))):
         return None
     if state.hosted:
@@ -97,17 +97,17 @@ def _policies(secured: list[Table], wanted: SourceObjects, state: SourceState) -
 
 
 def secret_columns(table: WantedTable, there: Table) -> frozenset[str]:
-    """The columns that mustn't be read: none where all are generated, of others that may be."""
+    """The columns that mustn't be read: none if all are generated from others that may be."""
     return table.leave_out if table.leave_out - there.generated else frozenset()
 
 
 def system_columns(table: WantedTable, there: Table) -> tuple[str, ...]:
-    """The columns that PostgreSQL keeps of each row and the role reads; a view has none."""
+    """The system columns that the role reads; a view has none."""
     return SYSTEM_COLUMNS if table.by_xmin and there.kind in HAS_ROWS else ()
 
 
 def _grants(table: WantedTable, there: Table, role: str) -> list[str]:
-    """What a table with columns left out takes: each other column by name, and no right on the whole."""
+    """The grants for a table with columns left out: each other column by name, and no right on the whole."""
     secret = secret_columns(table, there)
     if not secret:
         return []
@@ -122,7 +122,7 @@ def _grants(table: WantedTable, there: Table, role: str) -> list[str]:
 
 
 def owners_agree(tables: list[Table], state: SourceState, action: str) -> str | None:
-    """Name the owners whose member the user isn't, with as many of their tables as one line can hold."""
+    """Name the owners whose member the user isn't, with as many of their tables as fit in one line."""
     foreign: dict[str, list[str]] = {}
     for table in tables:
         if not (table.owned or state.superuser):

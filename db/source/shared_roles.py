@@ -1,7 +1,7 @@
-"""Lets work begin again that lost a race for a role, which all databases of a server share.
+"""Retries work that lost a race for a role, which all databases of a server share.
 
-No lock that every user may take holds for a whole server: advisory locks are each database's own. Of two sessions that
-change a role at once, PostgreSQL refuses the second as soon as the first has committed.
+No lock that every user may take covers a whole server: advisory locks are per database. If two sessions change a role
+at once, PostgreSQL refuses the second as soon as the first has committed.
 """
 
 import random
@@ -23,9 +23,9 @@ Result = TypeVar("Result")
 
 
 def again(cursor: Cursor, work: Callable[[], Result]) -> Result:
-    """Run `work`, which begins with a look at the current state; roll it back and repeat it while it loses races.
+    """Run `work`, which begins by reading the current state; roll it back and repeat it while it loses races.
 
-    Raises LaterError when it still does after PATIENCE_S, and what `work` raises.
+    Raises LaterError if it still does after PATIENCE_S, and what `work` raises.
     """
     deadline = time.monotonic() + PATIENCE_S
     cursor.execute("SAVEPOINT race")
@@ -40,12 +40,12 @@ def again(cursor: Cursor, work: Callable[[], Result]) -> Result:
                     f"others keep changing the same role ({explain(error)}): nothing was changed, run this again"
                 ) from error
         cursor.execute("ROLLBACK TO SAVEPOINT race")
-        # Those that lost together shouldn't meet again.
+        # Sessions that lost together shouldn't collide again.
         time.sleep(random.uniform(0, PAUSE_S))  # noqa: S311 - no secret
 
 
 def lost_race(error: psycopg2.Error) -> bool:
-    """Tell whether another session changed the same shared row, so that the work succeeds when it looks again."""
+    """Tell whether another session changed the same shared row, so that the work succeeds when repeated."""
     if isinstance(error, errors.InternalError_):
         # "tuple concurrently updated", or "deleted": PostgreSQL doesn't translate it.
         return "concurrently" in str(error)

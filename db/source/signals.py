@@ -1,7 +1,7 @@
-"""Asks a source connector that runs for a snapshot of some tables, or of some of their rows, by its signal table.
+"""Asks a running source connector for a snapshot of tables, or of some of their rows, through its signal table.
 
-Debezium 3.7 reads a signal from the log ("Sending signals to a Debezium connector"). One that it can't follow it passes
-over with no more than a line in its log, so tables and condition are looked at first (docs/decisions/0034).
+Debezium 3.7 reads a signal from the log ("Sending signals to a Debezium connector"). It ignores a signal that it can't
+follow with only a line in its log, so tables and condition are checked first (docs/decisions/0034).
 """
 
 import json
@@ -17,11 +17,11 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 from db.errors import LoadError, explain
 from db.source.inspection import read_tables
 
-# Rows that one signal names by their keys: a condition of some 100 KB at the most.
+# Maximum of rows that one signal names by their keys: a condition of some 100 KB.
 KEYS_PER_SIGNAL = 1_000
 # The first version that publishes generated columns.
 SENDS_GENERATED = 180_000
-# A connector that starts again during an incremental snapshot reads the tables' names from its offset, without quotes,
+# A connector that restarts during an incremental snapshot reads the tables' names from its offset, without quotes,
 # and fails for good on any other ("Unexpected input", TableIdParser of 3.7). A blocking one leaves no name there.
 _READABLE = re.compile(r"\w+\Z")
 ODD_NAME = (
@@ -33,9 +33,9 @@ Name = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A table, by schema and name, whose rows are to be read again: all, or those that an SQL condition names.
+    """A table, by schema and name, whose rows are to be read again: all, or those that match an SQL condition.
 
-    `pattern` is Debezium's of the table. By it one is read whose name a signal can't spell, and all others wait.
+    `pattern` is Debezium's of the table. It is used if a signal can't spell the name; then all other tables wait.
     """
 
     table: Name
@@ -54,10 +54,10 @@ class Reading:
 
 
 def ask_for_snapshot(cursor: Cursor, signal_table: Name, readings: Sequence[Reading], *, publication: str) -> int:
-    """Ask for a snapshot; return a log position behind the request. Raises LoadError.
+    """Ask for a snapshot; return a log position after the request. Raises LoadError.
 
-    Either all readings block, or none does. Tables and conditions are tried first, without reading a row, and that the
-    publication has them.
+    Either all readings block, or none does. First checks, without reading a row, that tables and conditions are valid
+    and published.
     """
     for reading in readings:
         check(cursor, reading)
@@ -80,17 +80,16 @@ def ask_for_snapshot(cursor: Cursor, signal_table: Name, readings: Sequence[Read
 
 
 def can_name(table: Name) -> bool:
-    """Tell whether a signal can name a table."""
     return all(map(_READABLE.match, table))
 
 
 def check(cursor: Cursor, reading: Reading) -> None:
-    """Raise LoadError for a table that can't be read so, and for a condition that PostgreSQL doesn't take."""
+    """Raise LoadError for a table that can't be read in this way, and for a condition that PostgreSQL rejects."""
     if reading.blocks and (reading.where is not None or reading.pattern is None):
         raise LoadError(f"{reading.shown} can't be read again by an incremental snapshot: {ODD_NAME}")
     statement = sql.SQL("EXPLAIN SELECT FROM {}").format(sql.Identifier(*reading.table))
     if reading.where is not None:
-        # In brackets and followed by more, as Debezium has it: a condition that comments out the rest isn't one.
+        # In brackets and followed by more, as in Debezium: a condition that comments out the rest is rejected.
         statement = sql.SQL("{} WHERE ({}) AND TRUE").format(statement, sql.SQL(reading.where.replace("%", "%%")))
     try:
         cursor.execute(statement, ())
@@ -101,12 +100,11 @@ def check(cursor: Cursor, reading: Reading) -> None:
 
 
 def check_readable(cursor: Cursor, role: str, table: Name, left_out: Collection[str]) -> None:
-    """Raise LoadError unless a connector can read a table but for the columns that are left out.
+    """Raise LoadError unless a connector can read a table except for the columns left out.
 
-    Debezium 3.7 drops one that it can't from an incremental snapshot with no more than a line in its log. Its role may
-    not read a column that was added to a table with such columns, until the database is prepared again. A generated
-    one, which PostgreSQL before 18 doesn't send, it misses in what it knows of the table ("Column … not found in
-    result set").
+    Debezium 3.7 drops an unreadable table from an incremental snapshot with only a line in its log. If columns are left
+    out, its role can't read an added column until the database is prepared again. A generated column, which PostgreSQL
+    before 18 doesn't send, is missing from Debezium's schema of the table ("Column … not found in result set").
     """
     found, name = read_tables(cursor, [table], role).get(table), ".".join(table)
     if found is None:
@@ -132,7 +130,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _check_published(cursor: Cursor, publication: str, tables: Sequence[Name]) -> None:
-    """Raise LoadError for tables whose changes, or signals, the connector would never be sent."""
+    """Raise LoadError for tables whose changes, or signals, the connector would never receive."""
     cursor.execute("SELECT schemaname, tablename FROM pg_publication_tables WHERE pubname = %s", (publication,))
     published = set(cursor.fetchall())
     if missing := sorted({".".join(table) for table in tables if table not in published}):
@@ -144,7 +142,7 @@ def _check_published(cursor: Cursor, publication: str, tables: Sequence[Name]) -
 
 
 def of_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Sequence[Sequence[str]]) -> Iterator[Reading]:
-    """Yield what reads the rows of `keys`, each its columns' values as text, as many as one signal can name."""
+    """Yield readings of the rows of `keys`, each its columns' values as text, split by the limit of a signal."""
     columns = sql.SQL(", ").join(map(sql.Identifier, key))
     for start in range(0, len(keys), KEYS_PER_SIGNAL):
         rows = sql.SQL(", ").join(

@@ -1,4 +1,4 @@
-"""Drops the connector's replication slot: one that nobody reads keeps the server from freeing its write-ahead log."""
+"""Drops the connector's replication slot: an unread slot keeps the server from freeing its write-ahead log."""
 
 import contextlib
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from db.errors import LoadError, explain
 def drop_slot(connection_parameters: Mapping[str, Any], name: str) -> bool:
     """End the session that reads this database's slot `name`, and drop it; False while a session still has it.
 
-    Another database's slot of that name stays. Call again after a False: an ended session needs a moment to let go.
+    Another database's slot of that name stays. Call again after False: an ended session needs a moment to release it.
     Raises LoadError with one line.
     """
     with contextlib.closing(connect(connection_parameters)) as connection:
@@ -32,7 +32,7 @@ def drop_slot(connection_parameters: Mapping[str, Any], name: str) -> bool:
         except errors.ObjectInUse:
             return False
         except errors.UndefinedObject:
-            # Somebody else was faster.
+            # Another session dropped it first.
             return True
         except psycopg2.Error as error:
             raise LoadError(f"cannot drop the replication slot {name}: {explain(error)}") from error

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Statements that belong together, and what they are for. `missing`: the right for it that the user lacks."""
+    """Statements that belong together, and their purpose. `missing`: the right for it that the user lacks."""
 
     purpose: str
     statements: tuple[str, ...]
@@ -15,7 +15,7 @@ class Step:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The statements as they can be printed: without the verifier of a password."""
+        """The statements for printing: without a password's verifier."""
         return tuple(re.sub(r" PASSWORD '[^']*'", " PASSWORD '…'", statement) for statement in self.statements)
 
 

@@ -1,6 +1,6 @@
 """Writes a row as one text, identical from PostgreSQL, DuckDB and Python: the input of a comparison's hashes.
 
-A column's canonical text comes from its `Spelling` (contract/column_types/canonical.py). Here the texts are joined so
+A column's canonical text comes from its `Spelling` (contract/column_types/canonical.py). Here texts are joined so
 that no two rows share a text: one character separates columns, another stands for NULL, and both are escaped inside
 texts.
 """
@@ -88,7 +88,7 @@ class ComparedColumn:
 
     @property
     def source_sql(self) -> str:
-        """PostgreSQL's text for the row's text, before any hashing here."""
+        """PostgreSQL's expression for the column's part of the row's text, before any hashing here."""
         text = f"({self.spelled.source_sql(self.name)})"
         # C: replace() rejects columns whose collation treats different texts as equal.
         return _escaped(f'({text} COLLATE "C")') if self.any_sign else text

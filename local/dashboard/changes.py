@@ -1,4 +1,4 @@
-"""The last changes, each with what its row was before: from the topic's events."""
+"""The last changes, each with its row's previous values, from the topic's events."""
 
 import json
 from collections import OrderedDict
@@ -12,13 +12,13 @@ from contract.events import CREATE, DELETE, DELETED, IS_DELETED, OPERATION, PREF
 from local.look.topic import RawEvent, Topic
 
 SHOWN = 20
-# Events that are read at first, to know what rows were before, and rows whose last event is remembered.
+# Events read at first, to know rows' previous values, and rows whose last event is remembered.
 FIRST_EVENTS, ROWS = 1_000, 5_000
-# A value and a key are cut after so many characters, and a change after so many columns: a table may have 1,600.
+# Values and keys are cut after this many characters, and a change after this many columns: a table may have 1,600.
 VALUE_CHARACTERS = 80
 KEY_CHARACTERS = 200
 COLUMNS = 40
-# What Debezium calls days since 1970 (`connect.name`).
+# Debezium's type for days since 1970 (`connect.name`).
 DATE = "io.debezium.time.Date"
 EPOCH_DAY, MOST_DAYS = date(1970, 1, 1), 700_000
 WORDS = {READ: "loaded", CREATE: "inserted", UPDATE: "updated", DELETE: "deleted"}
@@ -26,10 +26,10 @@ WORDS = {READ: "loaded", CREATE: "inserted", UPDATE: "updated", DELETE: "deleted
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A change: its row's key, and of each column that changed the value before and after, as text.
+    """A change: its row's key, and each changed column's value before and after, as text.
 
-    `at` is when it was made at the source, in seconds since 1970; `seen` says whether the row's former event was;
-    `more` columns changed that aren't in `columns`.
+    `at`: when it was made at the source, in seconds since 1970; `seen`: whether the row's previous event was read;
+    `more`: number of changed columns missing from `columns`.
     """
 
     table: str
@@ -54,14 +54,14 @@ class Changes:
         self._changes: list[Change] = []
 
     def read(self, topic: Topic) -> list[Change]:
-        """Return the last changes, newest first, with what is new. Raises KafkaException, TimeoutError."""
+        """Return the last changes, newest first, including new ones. Raises KafkaException, TimeoutError."""
         first, end = topic.bounds()
         if self._next is None or not first <= self._next <= end:
             self._next = max(first, end - FIRST_EVENTS)
         if self._next < end:
             events = topic.raw_events(self._next)
             self.take(events)
-            # Some may have come since the question for the end.
+            # Events may have arrived since the end was queried.
             self._next = max([end, *(event.offset + 1 for event in events[-1:])])
         return self.newest
 
@@ -76,7 +76,7 @@ class Changes:
             try:
                 key, row = json.loads(event.key), json.loads(event.value)
             except ValueError:
-                continue  # the job puts it into quarantine, where the page shows it
+                continue  # the job quarantines it, and the page shows the quarantine
             if isinstance(key, dict) and isinstance(row, dict):
                 self._take(event, key, row)
 
@@ -124,7 +124,7 @@ def date_columns(schema: Path) -> frozenset[str]:
 def differing(
     before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, dates: Collection[str] = ()
 ) -> tuple[tuple[str, str, str], ...]:
-    """Return the columns whose values differ, with both as text; empty text where a side has no row."""
+    """Return the columns whose values differ, with both values as text; empty text where a side has no row."""
     names = [name for name in (after or before or {}) if not name.startswith(PREFIX)]
     return tuple(
         (name, _text(before, name, name in dates), _text(after, name, name in dates))

@@ -1,4 +1,4 @@
-"""The order items of the lake, and the dashboard's charts of them: the definition that QuickSight gets, drawn here.
+"""The lake's order items, and the dashboard's charts of them: drawn from the definition that QuickSight gets.
 
 The SQL is Athena's (analytics/sql/order_items.sql), translated for DuckDB.
 """
@@ -33,7 +33,7 @@ _SMALLEST, _LARGEST = 6, 34
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """A chart: `kind` is pie or scatter, each row a name and its numbers, in the order of `columns`."""
+    """A chart: `kind` is pie or scatter; each row is a name and its numbers, in the order of `columns`."""
 
     kind: str
     title: str
@@ -44,7 +44,7 @@ class Chart:
 
 @dataclass(frozen=True, kw_only=True)
 class Orders:
-    """What the lake's orders give: the charts, and the items of the newest orders as text."""
+    """Results from the lake's orders: the charts, and the items of the newest orders as text."""
 
     charts: tuple[Chart, ...]
     columns: tuple[str, ...]
@@ -52,7 +52,7 @@ class Orders:
 
 
 def read_orders(rows: pyarrow.Table) -> Orders:
-    """Return charts and order items of the outbox's rows, which have the columns READ. Raises duckdb.Error."""
+    """Return charts and order items for the outbox's rows, which have the columns READ. Raises duckdb.Error."""
     with contextlib.closing(duckdb.connect()) as engine:
         engine.execute(f"CREATE SCHEMA {_DATABASE}")
         engine.register("given", rows)

@@ -1,4 +1,4 @@
-"""What the platform's own files say: the last comparison, and the last lines of a log."""
+"""Reads the platform's own files: the last comparison, and the last lines of a log."""
 
 import json
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _LINE_CHARACTERS = 400
 
 @dataclass(frozen=True, kw_only=True)
 class Reconciled:
-    """The last comparison: when (ISO 8601), whether all was equal, and a line for each table."""
+    """The last comparison: when (ISO 8601), whether everything was equal, and a line per table."""
 
     at: str
     equal: bool
@@ -19,7 +19,7 @@ class Reconciled:
 
 
 def read_reconciled(path: Path) -> Reconciled | None:
-    """Return what the report of local/comparison/report.py says; None where there is none that can be read."""
+    """Return the report written by local/comparison/report.py; None without a readable one."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return Reconciled(
@@ -39,7 +39,7 @@ def _table(found: dict[str, object]) -> str:
 
 
 def last_lines(path: Path, count: int = LOG_LINES) -> list[str]:
-    """Return the last lines of a log, each cut when long; none where it can't be read."""
+    """Return the last lines of a log, long ones cut; none where it can't be read."""
     try:
         with path.open("rb") as log:
             log.seek(max(0, path.stat().st_size - _LOG_BYTES))

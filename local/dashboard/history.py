@@ -1,4 +1,4 @@
-"""What has happened: the lake's commits with their rows, and the errors between them."""
+"""The timeline: the lake's commits with their rows, and the errors between them."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,18 +10,18 @@ from local.look.lake import Lake
 from local.platform.restarts import Restarts
 from spark_jobs.options.keys import PROGRESS
 
-# Lines of the timeline that are kept, and errors.
+# Maximum lines of the timeline, and errors.
 KEPT = 500
-# A name may have digits, commas and colons.
+# A name may contain digits, commas and colons.
 _OF_TABLE = re.compile(r"table .+? is set aside|the job fails at table .+? and tries again")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,.]*")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
-    """A commit of the job: when it began, and the rows that it has inserted, updated and deleted.
+    """A commit of the job: when it began, and the rows that it inserted, updated and deleted.
 
-    `progress`: how far the job had read with it.
+    `progress`: how far the job had read by then.
     """
 
     table: str
@@ -35,7 +35,7 @@ class Commit:
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """Something that was wrong from `at` to `ended`, None while it is; in seconds since 1970."""
+    """An error from `at` to `ended` (None while it lasts), in seconds since 1970."""
 
     text: str
     at: float
@@ -44,7 +44,7 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """Rows of a table that commits have inserted, updated and deleted, and in how many commits, since the first one."""
+    """Totals for a table since its first commit: commits, and rows inserted, updated and deleted."""
 
     table: str
     commits: int
@@ -78,7 +78,7 @@ def read_commit(table: str, instant: str, metadata: Mapping[str, Any]) -> Commit
 
 
 class Commits:
-    """The commits of one table that were seen; each commit's metadata is read once."""
+    """The commits seen of one table; each commit's metadata is read once."""
 
     def __init__(self, table: str) -> None:
         self._table = table
@@ -86,7 +86,7 @@ class Commits:
         self._commits: list[Commit] = []
 
     def read(self, lake: Lake) -> list[Commit]:
-        """Return them, oldest first, with what is new. Raises LakeError."""
+        """Return all commits, oldest first, including new ones. Raises LakeError."""
         new = lake.commit_metadata(self._seen)
         found = (read_commit(self._table, instant, metadata) for instant, metadata in new.items())
         self._commits = sorted([*self._commits, *filter(None, found)], key=lambda commit: commit.instant)
@@ -99,14 +99,14 @@ class Commits:
 
 
 class Failures:
-    """What was wrong and when, from one look's problems to the next one's."""
+    """Errors and their times, derived from each poll's problems."""
 
     def __init__(self) -> None:
         self._open: dict[str, Failure] = {}
         self._ended: list[Failure] = []
 
     def note(self, problems: Iterable[str], now: float) -> None:
-        """Take what is wrong now: what is no more has ended."""
+        """Record the current problems; earlier ones that are missing have ended."""
         wrong = {subject(problem): problem for problem in problems}
         for key in self._open.keys() - wrong.keys():
             self._ended = [*self._ended, replace(self._open.pop(key), ended=now)][-KEPT:]
@@ -115,7 +115,7 @@ class Failures:
             self._open[key] = Failure(text=text, at=before.at if before else now)
 
     def all(self) -> list[Failure]:
-        """Return them, newest first, those that last before all others."""
+        """Return all, newest first, ongoing ones before ended ones."""
         return [
             *sorted(self._open.values(), key=lambda one: one.at, reverse=True),
             *sorted(self._ended, key=lambda one: one.at, reverse=True),
@@ -123,14 +123,14 @@ class Failures:
 
 
 def subject(problem: str) -> str:
-    """Return what of a problem's line stays the same while its counts and times change: a table's name, as it is."""
+    """Return the part of a problem's line that stays while its counts and times change; a table's name stays whole."""
     if found := _OF_TABLE.match(problem):
         return found[0]
     return _NUMBER.sub("", re.split("[:,] ", problem, maxsplit=1)[0])
 
 
 def restarted(restarts: Mapping[str, Restarts]) -> list[Failure]:
-    """Return what the supervisor has restarted, the last time of each."""
+    """Return the last restart by the supervisor of each service."""
     return [
         Failure(
             text=f"{name} was restarted ({entry.total} times): {entry.reason}", at=entry.last_at, ended=entry.last_at

@@ -1,4 +1,4 @@
-"""The tables of the lake that the job keeps: what each is, its rows, its last commit and its state."""
+"""The lake tables that the job maintains: kind, rows, last commit and state."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ CAPTURED, QUERIED = "captured", "queried"
 
 @dataclass(frozen=True, kw_only=True)
 class TableRow:
-    """A table; None where nobody says it. `kind`: a word for where its rows come from.
+    """A table; None where unknown. `kind`: a word for the source of its rows.
 
-    `last_commit`: its instant. `state`: how the job of many tables says that it is doing.
+    `last_commit`: its instant. `state`: as reported by the job of many tables.
     """
 
     table: str
@@ -23,7 +23,7 @@ class TableRow:
 
 
 def kept_tables(data: DataStatus) -> tuple[TableRow, ...]:
-    """Return the pipeline's tables in their order, then those that are made of them."""
+    """Return the pipeline's tables in their order, then those derived from them."""
     kind = QUERIED if data.queried else CAPTURED
     return (
         *(_kept(table, kind) for table in data.tables),
@@ -37,19 +37,19 @@ def _kept(table: TableStatus | DerivedStatus, kind: str) -> TableRow:
 
 
 class RowCounts:
-    """Counts a table's rows when it has another commit than the last time, and only then."""
+    """Counts a table's rows, only when its last commit has changed."""
 
     def __init__(self) -> None:
         self._counted: dict[str, tuple[str, int | None]] = {}
 
     def __call__(self, lake: Lake, column: str) -> int | None:
-        """Return how many it has, by one of its columns; None before its first commit. Raises LakeError."""
+        """Return the row count, using one of its columns; None before its first commit. Raises LakeError."""
         commit = lake.last_commit()
         if commit is None:
             return None
         known = self._counted.get(lake.base_uri)
         if known is None or known[0] != commit:
-            # One that comes meanwhile is counted, too, and again the next time.
+            # A commit that arrives meanwhile is included in the count, and counted again next time.
             known = self._counted[lake.base_uri] = commit, count_rows(lake, column)
         return known[1]
 

@@ -1,4 +1,4 @@
-"""Draws the picture in a browser, and nothing else: every text comes from texts.py."""
+"""Draws the picture in a browser, and nothing else: all texts come from texts.py."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ LIGHTS = {None: "as the system", False: "light", True: "dark"}
 
 
 def draw(picture: Callable[[], Picture]) -> None:
-    """Draw the page for one viewer, and again whenever the picture is another one."""
+    """Draw the page for one viewer, and redraw it when the picture changes."""
     ui.add_css(STYLE.read_text(encoding="utf-8"))
     page = Page(picture().pipeline)
     shown: list[Picture] = []
@@ -36,7 +36,7 @@ def draw(picture: Callable[[], Picture]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A table of the page and where its rows come from."""
+    """A table of the page and the source of its rows."""
 
     title: str
     columns: Sequence[str]
@@ -108,7 +108,7 @@ class Page:
 
 
 class _Orders:
-    """The order items and their charts, drawn once there are any, and anew when they are others."""
+    """The order items and their charts, drawn once there are any, and redrawn when they change."""
 
     def __init__(self) -> None:
         self._place = ui.element("div").classes("orders")
@@ -139,7 +139,7 @@ class _Orders:
 
 
 class _Logs:
-    """The last lines of what has failed."""
+    """The last log lines of failed services."""
 
     def __init__(self) -> None:
         with _section(LOGS_TITLE) as self._section:

@@ -1,6 +1,6 @@
-"""Looks at a platform again and again, for all who watch, and keeps the last picture.
+"""Polls a platform for all viewers and keeps the last picture.
 
-Each place is asked in a thread of its own: one that hangs holds up nobody else, and the picture says so.
+Each source is polled in its own thread: one that hangs blocks no other, and the picture reports it.
 """
 
 import threading
@@ -13,7 +13,7 @@ PAUSE_S = 1.0
 
 
 class Poller(Generic[Value]):
-    """Asks one question again and again. `value`: the last answer. `error`: why the last look failed, in one line."""
+    """Repeats one query. `value`: the last answer. `error`: why the last attempt failed, in one line."""
 
     def __init__(self, name: str, ask: Callable[[], Value], pause_s: float = PAUSE_S) -> None:
         self.name = name
@@ -25,19 +25,19 @@ class Poller(Generic[Value]):
         self._took_s = 0.0
 
     def start(self, stop: threading.Event) -> threading.Thread:
-        """Begin; a daemon, since what never answers must not keep the program from its end."""
+        """Start polling in a daemon thread, since a query that never ends must not keep the program from exiting."""
         thread = threading.Thread(target=self._run, args=[stop], name=f"look at {self.name}", daemon=True)
         thread.start()
         return thread
 
     @property
     def unanswered_s(self) -> float:
-        """For how long there was neither an answer nor an error."""
+        """Seconds since the last answer or error."""
         return time.monotonic() - self._ended
 
     @property
     def silent_s(self) -> float:
-        """Seconds overdue; 0 until twice the last look's duration: large tables take a while to count."""
+        """Seconds overdue; 0 until twice the last poll's duration: large tables take a while to count."""
         unanswered_s = self.unanswered_s - self._pause_s
         return unanswered_s if unanswered_s > 2 * self._took_s else 0.0
 
@@ -46,7 +46,7 @@ class Poller(Generic[Value]):
         try:
             self.value = self._ask()
             self.error = None
-        except Exception as error:  # noqa: BLE001  (whatever is wrong there, the next look may find it well again)
+        except Exception as error:  # noqa: BLE001  (any error may be gone at the next poll)
             self.error = (str(error) or type(error).__name__).splitlines()[0]
         self._ended = time.monotonic()
         self._took_s = self._ended - began

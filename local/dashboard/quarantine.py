@@ -1,4 +1,4 @@
-"""What the job has put aside: reasons, where it came from, and the line as it was."""
+"""Events that the job has quarantined: reasons, origin, and the original line."""
 
 import json
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 SHOWN = 20
 LINE_CHARACTERS = 2_000
 REASON_CHARACTERS = 500
-# So much of a file's end is read: a thousand lines may be there, of 16 MiB each.
+# Bytes read from a file's end: it may hold a thousand lines of 16 MiB each.
 MOST_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuarantinedLine:
-    """One line that doesn't fit: why, its file and line or offset, when (ISO 8601), and its text, cut when long."""
+    """One quarantined line: the reason, its file and line or offset, when (ISO 8601), and its text, cut when long."""
 
     table: str
     reason: str
@@ -29,7 +29,7 @@ class QuarantinedLine:
 
 
 class Quarantine:
-    """The quarantine of one table of the lake; each object is read once."""
+    """The quarantine of one lake table; each object is read once."""
 
     def __init__(self, table: str, lake_name: str) -> None:
         self._table = table
@@ -53,18 +53,18 @@ def newest(lines: list[QuarantinedLine]) -> list[QuarantinedLine]:
 
 
 def last_lines(client: "S3Client", key: str, size: int) -> list[str]:
-    """Return the lines of an object of `size` bytes, of a large one those at its end. Raises boto3's errors."""
+    """Return the lines of an object of `size` bytes; for a large one, those at its end. Raises boto3's errors."""
     if size <= MOST_BYTES:
         body = client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
     else:
         body = client.get_object(Bucket=BUCKET, Key=key, Range=f"bytes={size - MOST_BYTES}-")["Body"].read()
-        # The first one has lost its beginning; one that is larger than all that was read is shown by its end.
+        # The first line has lost its beginning; a line larger than everything read is shown by its end.
         body = body.partition(b"\n")[2] or body
     return [line for line in body.decode(errors="replace").split("\n") if line.strip()]
 
 
 def entry(table: str, line: str) -> QuarantinedLine:
-    """Return a line of a file in quarantine (spark_jobs/table/quarantine.py); one that isn't such a line as it is."""
+    """Parse a line of a quarantine file (spark_jobs/table/quarantine.py); any other line is returned as it is."""
     try:
         found = json.loads(line)
         where = next((f", {name} {found[name]}" for name in ("line", "offset") if name in found), "")

@@ -1,6 +1,6 @@
-"""The last changes of tables that are queried: what differs between one look and the next, as commits have it.
+"""The last changes of queried tables: differences between one query and the next, from commits.
 
-A look finds what a row is, not when it changed, nor what it was in between.
+A query finds a row's current state, not when it changed, nor its states in between.
 """
 
 import json
@@ -14,9 +14,9 @@ from local.dashboard.history import Commit
 from local.dashboard.versions import UnreadError, Version, read_versions
 from local.look.lake import Lake
 
-# The newest commits of a table are looked at: the cleaner keeps as many.
+# The newest commits of a table are read: the cleaner keeps this many.
 COMMITS = 10
-# After so much of a table a look begins no other commit; one whose files are larger isn't read at all.
+# After this many bytes, a poll starts no further commit of a table; a commit with larger files isn't read at all.
 MOST_BYTES = 32_000_000
 
 
@@ -31,9 +31,9 @@ class QueriedChanges:
         self._read: dict[str, list[Change]] = {}
 
     def read(self, commits: Sequence[Commit]) -> list[Change]:
-        """Return the last changes, newest first, with those of new commits; `commits` are all, oldest first.
+        """Return the last changes, newest first, including those of new commits; `commits` are all, oldest first.
 
-        Raises LakeError when one can't be read.
+        Raises LakeError when a commit can't be read.
         """
         pairs = pairwise(reversed(commits))
         shown = ((former, commit) for commit, former in pairs if _rows(commit) and is_loaded(former.progress))
@@ -50,12 +50,12 @@ class QueriedChanges:
 
     @property
     def newest(self) -> list[Change]:
-        """The last changes that were read, newest first."""
+        """The last changes read, newest first."""
         commits = sorted(self._read, reverse=True)
         return [change for instant in commits for change in self._read[instant]][:SHOWN]
 
     def _take(self, former: Commit, commit: Commit) -> int:
-        """Read a commit's changes; return how many bytes that took."""
+        """Read a commit's changes; return the bytes read."""
         since, instant = former.instant, commit.instant
         try:
             found = read_versions(self._lake, since=since, instant=instant, most_rows=SHOWN, most_bytes=MOST_BYTES)
@@ -91,17 +91,17 @@ class QueriedChanges:
 
 
 def is_loaded(progress: str) -> bool:
-    """Tell whether all rows had been looked at by then: before that a commit is a part of the first load."""
+    """Tell whether all rows had been read by then: an earlier commit is part of the first load."""
     return "mark" in _entries(progress)
 
 
 def _looked_at(commit: Commit) -> float:
-    """Return when the job had looked, in seconds since 1970: what it orders rows by."""
+    """Return when the job queried the table, in seconds since 1970: it orders rows by this."""
     return float(_entries(commit.progress).get("read_ms", commit.at * 1000)) / 1000
 
 
 def _entries(progress: str) -> dict[str, Any]:
-    """Return what a commit's progress says (spark_jobs/sources/postgres/progress.py)."""
+    """Return a commit's progress entries (spark_jobs/sources/postgres/progress.py)."""
     found = json.loads(progress)
     return found if isinstance(found, dict) else {}
 

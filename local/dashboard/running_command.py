@@ -1,4 +1,4 @@
-"""Which command is at work on a platform, without touching the lock that it holds."""
+"""Finds the command that works on a platform, without touching the lock that it holds."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -7,14 +7,14 @@ import psutil
 
 from local.dashboard.state import DOWN, UP
 
-# As `python -m cli up`, which `./lake up` is.
+# As in `python -m cli up`, which `./lake up` runs.
 PROGRAM = "cli"
 
 
 def running_command(lock: Path) -> str | None:
-    """Return `up` or `down` while such a command runs that has taken the lock last; None for all others.
+    """Return `up` or `down` while the last command that took the lock is one of these and still runs; else None.
 
-    The lock's file has the process id of who took it last. Taking the lock to ask would be in the way of who wants it.
+    The lock's file holds the process id of the last holder. Taking the lock to find out would block other commands.
     """
     try:
         arguments = psutil.Process(int(lock.read_text(encoding="utf-8"))).cmdline()

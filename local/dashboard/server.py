@@ -1,6 +1,6 @@
-"""Serves the page on loopback, to this machine's own browsers only, and to read.
+"""Serves the page on loopback, read-only and only to browsers on this machine.
 
-NiceGUI's socket takes any origin by itself: without a check a page from anywhere could watch through a browser here.
+NiceGUI's socket accepts any origin by default: without a check, a foreign page could watch through a local browser.
 """
 
 from collections.abc import Collection
@@ -19,9 +19,9 @@ from local.dashboard.watcher import Picture
 from local.setup.ports import HOST
 
 HOSTS = (HOST, "localhost")
-# Seconds that open pages have to leave.
+# Seconds for open pages to disconnect.
 GRACE_S = 2
-# Vue compiles its templates in the browser, so scripts and styles of the page itself are let be.
+# Vue compiles its templates in the browser, so scripts and styles of the page itself are allowed.
 POLICY = "; ".join(
     (
         "default-src 'self'",
@@ -37,33 +37,32 @@ POLICY = "; ".join(
 
 
 class Watching(Protocol):
-    """What keeps the picture."""
+    """Keeps the picture current."""
 
     picture: Picture
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start polling."""
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop polling."""
 
 
 class OwnOriginOnly:
-    """Refuses a request of another page's, and everything but reading."""
+    """Rejects requests from other origins, and everything but reading."""
 
     def __init__(self, app: ASGIApp, origins: Collection[str]) -> None:
         self.app = app
         self._origins = frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse, or hand on."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
         origin = Headers(scope=scope).get("origin")
         if origin is not None and origin not in self._origins:
             if scope["type"] == "websocket":
-                # An answer of its own, 403 too, would be an error in uvicorn's log.
+                # An answer of its own, even 403, would be an error in uvicorn's log.
                 await send({"type": "websocket.close"})
                 return
             await PlainTextResponse("another page's request", status_code=403)(scope, receive, send)
@@ -86,7 +85,7 @@ class OwnOriginOnly:
 def make_app(watching: Watching, port: int) -> ASGIApp:
     """Return the application for a server at this port."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    # A machine that has much else to do isn't worth a warning in the terminal.
+    # A slow machine isn't worth a warning in the terminal.
     binding.MAX_PROPAGATION_TIME = float("inf")
     ui.run_with(
         app,
@@ -98,14 +97,14 @@ def make_app(watching: Watching, port: int) -> ASGIApp:
         tailwind=False,
         show_welcome_message=False,
     )
-    # The socket alone, without the requests that may stand for one: those write.
+    # Only the socket, without the polling fallback: its requests write.
     core.app.config.socket_io_js_transports = ["websocket"]
     origins = {f"http://{host}:{port}" for host in HOSTS}
     return TrustedHostMiddleware(OwnOriginOnly(app, origins), allowed_hosts=list(HOSTS))
 
 
 def serve(watching: Watching, port: int) -> None:
-    """Look and serve until Ctrl-C."""
+    """Poll and serve until Ctrl-C."""
     watching.start()
     try:
         uvicorn.run(

@@ -1,4 +1,4 @@
-"""How far the data has come at each stage of its way, and how fast it goes."""
+"""Progress and rate of the data at each stage of its way."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from local.look.status import DataStatus
 from local.services.source_database import OutboxQueue, Slot
 
 RATE_S = 30.0
-# A server writes so much by itself now and then (checkpoints, vacuum), and nobody confirms it at once.
+# A server writes this much on its own now and then (checkpoints, vacuum), which isn't confirmed at once.
 QUIET_WAL_BYTES = 65_536
 _KEPT = 1_000
 
@@ -19,8 +19,8 @@ _KEPT = 1_000
 class Stage:
     """One stage; None where it isn't known or doesn't apply.
 
-    `lag_s` and `lag_events` are behind the stage before, of the lake behind the topic. `rate` is in events a second, of
-    the source and the slot in bytes of WAL. `held_bytes`: the WAL that the server keeps.
+    `lag_s` and `lag_events`: behind the previous stage, for the lake behind the topic. `rate`: events a second, for the
+    source and the slot bytes of WAL. `held_bytes`: the WAL that the server retains.
     """
 
     name: str
@@ -34,10 +34,10 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class Lakes:
-    """What a look at the lake and the catalogue found; positions are offsets of the next event, by table.
+    """State of the lake and the catalog; positions are offsets of the next event, by table.
 
-    `newest`: the newest commit of all tables. `catalogued` of `tables` are in the catalogue, and `synced` is the newest
-    commit that it was told of: it is told when columns or partitions change, so it is rarely the newest one.
+    `newest`: the newest commit of all tables. `catalogued` of `tables` are in the catalog, and `synced` is the newest
+    commit synced to it: only changes of columns or partitions are synced, so it is rarely the newest one.
     """
 
     read_to: Mapping[str, int]
@@ -48,14 +48,14 @@ class Lakes:
 
 
 class Trail:
-    """Where a stage was when; positions grow, and one that shrinks begins anew."""
+    """A stage's positions over time; positions grow, and one that shrinks restarts the trail."""
 
     def __init__(self) -> None:
         self._points: deque[tuple[float, int]] = deque(maxlen=_KEPT)
         self._moved: float | None = None
 
     def note(self, now: float, position: int | None) -> None:
-        """Remember a position that isn't the last one."""
+        """Record a position that differs from the last one."""
         if position is None:
             return
         if self._points and position < self._points[-1][1]:
@@ -67,7 +67,7 @@ class Trail:
 
     @property
     def last(self) -> float | None:
-        """When it moved last, as far as it was watched."""
+        """When it last moved, as far as observed."""
         return self._moved
 
     @property
@@ -75,7 +75,7 @@ class Trail:
         return self._points[-1][1] if self._points else None
 
     def rate(self, now: float) -> float | None:
-        """Return how much it grows a second, over RATE_S or since it is watched."""
+        """Return the growth per second, over RATE_S or since the first position."""
         if not self._points:
             return None
         former = [point for point in self._points if point[0] <= now - RATE_S]
@@ -84,7 +84,7 @@ class Trail:
         return (self._points[-1][1] - position) / seconds
 
     def behind_s(self, now: float, position: int | None) -> float | None:
-        """Return since when it is beyond a position; 0 where it isn't."""
+        """Return the seconds since it passed a position; 0 where it hasn't."""
         if position is None or not self._points:
             return None
         return next((now - at for at, beyond in self._points if beyond > position), 0.0)
@@ -96,13 +96,13 @@ class _Lag(TypedDict, total=False):
 
 
 class Stages:
-    """Keeps the trails of one pipeline from look to look."""
+    """Keeps the trails of one pipeline between polls."""
 
     def __init__(self) -> None:
         self._trails = {name: Trail() for name in STAGES}
 
     def read(self, now: float, wal: str | None, data: DataStatus, lakes: Lakes) -> list[Stage]:
-        """Note what a look found, at `now` on a clock that nobody sets, and return the stages in their order."""
+        """Record a poll's result, at `now` on a monotonic clock, and return the stages in order."""
         source = None if wal is None else wal_bytes(wal)
         slot = data.slot
         confirmed = None if slot is None or source is None or slot.behind_bytes is None else source - slot.behind_bytes
@@ -114,7 +114,7 @@ class Stages:
         for name, position in positions.items():
             self._trails[name].note(now, position)
         if data.queried:
-            # Nothing tells of a change before a look finds it.
+            # A change is unknown until a query finds it.
             return [
                 Stage(name=LAKE, position=_lake(lakes.newest, data), last=self._trails[LAKE].last),
                 Stage(name=CATALOGUE, position=_catalogue(lakes), last=self._trails[CATALOGUE].last),
@@ -151,7 +151,7 @@ class Stages:
         )
 
     def _behind(self, now: float, name: str, position: str | None, upstream: str, *, of: str | None = None) -> Stage:
-        """A stage that counts events as the one before does; `of`: the trail that counts them for it."""
+        """A stage that counts events as the previous one does; `of`: the trail that holds its count."""
         here, there = self._trails[of or name].position, self._trails[upstream].position
         events = None if here is None or there is None else max(there - here, 0)
         lag_s = self._trails[upstream].behind_s(now, here)

@@ -1,4 +1,4 @@
-"""One word for how a pipeline is doing, and the reason."""
+"""A pipeline's state in one word, and the reason."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from contract.states import CATALOGUE, LAKE, MEANING, Word
 from local.dashboard.stages import Stage
 
-# As long may a change be on its way before the page calls it late, and a look may take before it counts as none.
+# How long a change may be on its way before it counts as late, and a poll may take before it counts as unanswered.
 LATE_S = 60.0
 ANSWER_S = 10.0
 # Commands that start and stop services.
@@ -16,7 +16,7 @@ UP, DOWN = "up", "down"
 
 @dataclass(frozen=True, kw_only=True)
 class State:
-    """The word with its reason, one line; `parts` are the services that it is about."""
+    """The word with its one-line reason; `parts`: the services concerned."""
 
     word: Word
     reason: str
@@ -25,7 +25,7 @@ class State:
 
 @dataclass(frozen=True, kw_only=True)
 class Alive:
-    """Which services were started, run, and are stopped by a signal."""
+    """Which services were started, which run, and which are stopped by a signal."""
 
     expected: frozenset[str] = frozenset()
     running: frozenset[str] = frozenset()
@@ -45,9 +45,9 @@ def judge(
     unanswered_s: float,
     command: str | None = None,
 ) -> State:
-    """Return the state. `problems` is None before the first look; `unanswered_s`: since when none has ended.
+    """Return the state. `problems` is None before the first poll; `unanswered_s`: time since a poll last ended.
 
-    `command`: `up` or `down` while it is at work on the platform: what doesn't run then is no failure.
+    `command`: `up` or `down` while it works on the platform: services that don't run then are no failure.
     """
     if alive is None:
         return State(word=Word.STARTING, reason="the first look isn't done yet")
@@ -66,14 +66,14 @@ def judge(
         return State(word=Word.STARTING, reason="the first look isn't done yet")
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        # A word of its own: not the end of a table's name, as in public.job.
+        # A whole word: not the end of a table's name, as in public.job.
         parts = tuple(name for name in sorted(alive.expected) if re.search(rf"(?<![\w.]){name}\b", "\n".join(problems)))
         return State(word=Word.FAILING, reason=problems[0] + more, parts=parts)
     return _moving(stages)
 
 
 def _broken(alive: Alive, broken: Sequence[str], problems: Sequence[str]) -> str:
-    """Prefer what `./lake status` says of it: that names the log and what is done about it."""
+    """Prefer the line of `./lake status`: it names the log and what is done about it."""
     said = next((problem for problem in problems if problem.startswith(f"{broken[0]} ")), None)
     how = {name: "is stopped by a signal" if name in alive.running else "is dead" for name in broken}
     first = said or f"{broken[0]} {how[broken[0]]}"

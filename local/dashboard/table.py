@@ -1,4 +1,4 @@
-"""A table of text on the page: cells change in place, so that a reader keeps the place; rows are cards on a phone."""
+"""A text table: cells change in place, so readers keep their position; on a phone, rows become cards."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -8,12 +8,12 @@ from nicegui.elements.mixins.text_element import TextElement
 
 
 def plain(text: str) -> str:
-    """Return a text as a page can be sent it: half a surrogate pair, which JSON may have, becomes a question mark."""
+    """Return a text that a page can be sent: half a surrogate pair, which JSON may contain, becomes a question mark."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 class Text(TextElement):
-    """An element of text; whatever is in it is shown as text."""
+    """A text element; markup is shown as text."""
 
     def __init__(self, tag: str, text: str = "") -> None:
         super().__init__(tag=tag, text=plain(text))
@@ -23,7 +23,7 @@ class Text(TextElement):
 
 
 class TextTable:
-    """A table of a caption and columns; without rows it says `empty`."""
+    """A table with a caption and columns; without rows it shows `empty`."""
 
     def __init__(self, caption: str, columns: Sequence[str], empty: str) -> None:
         self._columns = columns
@@ -63,7 +63,7 @@ class TextTable:
 
 
 def _part(tag: str, role: str) -> ui.element:
-    """Make a table's part; its role is said, since cards on a phone aren't laid out as a table."""
+    """Create a table's part with an explicit role, since cards on a phone aren't laid out as a table."""
     part = ui.element(tag)
     part.props["role"] = role
     return part

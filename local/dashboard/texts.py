@@ -1,4 +1,4 @@
-"""What the page says of a picture: rows of text, and the numbers of its chart."""
+"""The page's texts: rows of a picture's tables, and the numbers of its chart."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ TIMELINE_LINES = 30
 # Bars of the chart.
 CHARTED_COMMITS = 40
 NOTHING = "-"
-# On a logarithmic scale: a bar of one row has a height.
+# On a logarithmic scale: gives a bar of one row a height.
 LOWEST = {"min": 0.5, "startValue": 0.5}
 
 STAGES = ("stage", "position", "lag", "events behind", "rate", "last activity", "WAL held")
@@ -28,7 +28,7 @@ SERVICES = ("service", "state", "restarts", "memory")
 
 
 def clock(at: float | None) -> str:
-    """Write a time of the day, in UTC."""
+    """Format a time of day, in UTC."""
     return NOTHING if at is None else datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S")
 
 
@@ -69,7 +69,7 @@ def kept_rows(picture: Picture) -> Rows:
 
 
 def age(seconds: float) -> str:
-    """Write how old something is, in the largest unit of which it is one or more."""
+    """Format an age in the largest unit of which it is one or more."""
     for unit, long in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= long:
             return f"{int(seconds // long)} {unit}"
@@ -77,7 +77,7 @@ def age(seconds: float) -> str:
 
 
 def table_rows(picture: Picture) -> Rows:
-    """Return a row for each table of the lake: what its commits have written."""
+    """Return a row per lake table: totals of its commits."""
     return [
         (
             one.table,
@@ -89,7 +89,7 @@ def table_rows(picture: Picture) -> Rows:
 
 
 def timeline_rows(picture: Picture) -> Rows:
-    """Return commits and errors, newest first; an error that lasts comes before all."""
+    """Return commits and errors, newest first; ongoing errors come first."""
     lasting = [_failure(one) for one in picture.failures if one.ended is None]
     past = [(one.at, _failure(one)) for one in picture.failures if one.ended is not None]
     past += [(one.at, _commit(one)) for one in picture.commits[-TIMELINE_LINES:]]
@@ -108,7 +108,7 @@ def _commit(one: Commit) -> tuple[str, ...]:
 
 
 def change_rows(picture: Picture) -> Rows:
-    """Return the last changes, a row for each column that changed; each begins with the time, its head."""
+    """Return the last changes, a row per changed column; each row begins with the time as its head."""
     found: Rows = []
     for change in picture.changes:
         first = (clock(change.at), change.table, change.what, change.key)
@@ -126,7 +126,7 @@ def quarantine_rows(picture: Picture) -> Rows:
 
 
 def service_rows(picture: Picture) -> Rows:
-    """Return a row for each service; who is dead or hangs now counts, not only at the last look."""
+    """Return a row per service; dead and hanging are as of now, not of the last poll."""
     broken = set(picture.state.parts) if picture.services else set()
     return [
         (
@@ -140,7 +140,7 @@ def service_rows(picture: Picture) -> Rows:
 
 
 def reconciled_text(picture: Picture) -> list[str]:
-    """Say when source and lake were compared last, and with what result."""
+    """Format when source and lake were last compared, and the result."""
     found = picture.reconciled
     if found is None:
         return ["not yet: `./lake reconcile` compares source and lake"]
@@ -149,7 +149,7 @@ def reconciled_text(picture: Picture) -> list[str]:
 
 
 def commits_chart(found: Sequence[Commit]) -> dict[str, Any]:
-    """Return ECharts' options: rows of the last commits, on a scale that shows one row beside a first load."""
+    """Return ECharts' options: rows of the last commits, on a scale that shows one row next to a first load."""
     commits = found[-CHARTED_COMMITS:]
     return {
         "animation": False,
@@ -171,5 +171,5 @@ def chart_rows(chart: Chart) -> Rows:
 
 
 def _numbers(commits: Sequence[Commit], name: str) -> list[int | None]:
-    """Return the bars' heights; no bar where there is nothing, which has no logarithm."""
+    """Return the bars' heights; no bar for zero, which has no logarithm."""
     return [int(getattr(one, name)) or None for one in commits]

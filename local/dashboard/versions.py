@@ -1,4 +1,4 @@
-"""What a commit has made of rows, from its own files and those before them: for tables that have no log to ask."""
+"""What a commit changed in rows, from its files and those before them: for tables without a log."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from local.query.changes import COMMIT, KEY
 from local.query.instants import readable
 
 BATCH_ROWS = 8_192
-# Hudi's own columns are none of the row's.
+# Prefix of Hudi's own columns.
 _HUDIS = "_hoodie_"
 
 Row = Mapping[str, str | None]
@@ -27,7 +27,7 @@ class UnreadError(UserError):
 
 @dataclass(frozen=True, kw_only=True)
 class Version:
-    """A row that a commit has written: its values as text before and after; None where it isn't there."""
+    """A row written by a commit: its values as text before and after; None where it doesn't exist."""
 
     before: Row | None
     after: Row | None
@@ -35,16 +35,16 @@ class Version:
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """What was read of a commit, and how many bytes its files have."""
+    """Result of reading a commit: its rows, and the bytes of its files."""
 
     versions: tuple[Version, ...]
     read_bytes: int
 
 
 def read_versions(lake: Lake, *, since: str, instant: str, most_rows: int, most_bytes: int) -> Written:
-    """Return rows that the commit of an instant has written, `most_rows` at most; `since` is the commit before it.
+    """Read at most `most_rows` rows that the commit of an instant has written; `since` is the previous commit.
 
-    Raises UnreadError for files of more than `most_bytes`, or whose former ones are cleaned, and LakeError.
+    Raises UnreadError for files of more than `most_bytes` or when previous files are cleaned, and LakeError.
     """
     try:
         after_files, before_files = lake.changed_files(since, instant)
@@ -56,7 +56,7 @@ def read_versions(lake: Lake, *, since: str, instant: str, most_rows: int, most_
     except LakeError:
         _refuse_cleaned(lake, since)
         raise
-    # Not before they are read: the cleaner may come in between.
+    # After the reads: the cleaner may run in between.
     _refuse_cleaned(lake, since)
     versions = [Version(before=before.get(key), after=after.get(key)) for key in dict.fromkeys([*after, *before])]
     return Written(versions=tuple(versions[:most_rows]), read_bytes=size)
@@ -70,7 +70,7 @@ def _refuse_cleaned(lake: Lake, since: str) -> None:
 def _written(
     batches: Iterable[pyarrow.RecordBatch], instant: str, most_rows: int
 ) -> tuple[dict[str, Row], pyarrow.Array]:
-    """Return the rows that the commit wrote, by key, and the keys of all rows that its files have."""
+    """Return the rows that the commit wrote, by key, and the keys of all rows in its files."""
     rows: dict[str, Row] = {}
     keys = [pyarrow.array([], pyarrow.string())]
     for batch in batches:
@@ -83,7 +83,7 @@ def _written(
 def _former(
     batches: Iterable[pyarrow.RecordBatch], written: list[str], keys: pyarrow.Array, most_rows: int
 ) -> dict[str, Row]:
-    """Return what written rows were before, and rows whose keys are there no more."""
+    """Return the previous versions of the written rows, and rows whose keys no longer exist."""
     rows: dict[str, Row] = {}
     wanted = pyarrow.array(written, pyarrow.string())
     gone = 0
@@ -106,7 +106,7 @@ def _texts(batch: pyarrow.RecordBatch) -> dict[str, Row]:
 
 
 def _column(values: pyarrow.Array) -> list[str | None]:
-    """Write values as text: by Arrow, whose times go beyond Python's, or as JSON where it has no text for them."""
+    """Write values as text: with Arrow, whose times exceed Python's range, or as JSON where Arrow has no text."""
     try:
         return values.cast(pyarrow.string()).to_pylist()  # type: ignore[no-any-return]
     except pyarrow.ArrowException:

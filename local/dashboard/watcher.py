@@ -1,4 +1,4 @@
-"""Puts together what the looks at one platform have found: the picture that the page draws."""
+"""Combines the polls of one platform into the picture that the page draws."""
 
 import threading
 import time
@@ -29,15 +29,15 @@ from local.platform.tables import GLUE_DATABASE, LocalDerived, LocalTable
 from settings.load_pipeline import PIPELINES
 
 PICTURE_S = 0.25
-# The lake is what is waited for.
+# Viewers wait for the lake.
 LAKE_S = 0.5
-# What looks that are under way have to end.
+# Time for running polls to end.
 END_S = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """All that the page shows, at `at` in seconds since 1970; `logs` are the last lines of what has failed."""
+    """Everything that the page shows, at `at` in seconds since 1970; `logs`: last lines of failed services."""
 
     at: float
     pipeline: str
@@ -57,7 +57,7 @@ class Picture:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What a look at the lake's tables found; `read_to`: the offset that the job goes on from, by table."""
+    """Result of polling the lake's tables; `read_to`: the offset at which the job resumes, by table."""
 
     commits: tuple[Commit, ...] = ()
     read_to: dict[str, int] = field(default_factory=dict)
@@ -94,23 +94,23 @@ class Watcher:
         threading.Thread(target=self._run, name="picture", daemon=True).start()
 
     def close(self) -> None:
-        """Look no more. A look that hangs is left: it ends with the program."""
+        """Stop polling. A hanging poll is abandoned: it ends with the program."""
         self._stop.set()
         deadline = time.monotonic() + END_S
         for thread in self._threads:
-            # One that still looks when Python ends would end it by SIGABRT: it is in other people's C++.
+            # A poll still inside third-party C++ code when Python exits would abort the process with SIGABRT.
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _run(self) -> None:
         while not self._stop.wait(PICTURE_S):
             try:
                 self.picture = self.look()
-            except Exception as error:  # noqa: BLE001  (a page that stands still would go on saying that all is well)
+            except Exception as error:  # noqa: BLE001  (a frozen page would keep saying that all is well)
                 reason = f"the page can't look: {(str(error) or type(error).__name__).splitlines()[0]}"
                 self.picture = replace(self.picture, at=time.time(), state=State(word=Word.FAILING, reason=reason))
 
     def look(self) -> Picture:
-        """Put together what was found last; asks nothing that could hang."""
+        """Combine the last results; makes no call that could hang."""
         now, alive = time.time(), self._alive()
         down = not alive.expected and not alive.running
         if down:
@@ -142,13 +142,13 @@ class Watcher:
         )
 
     def _read_stages(self, now: float, wal: str | None, data: DataStatus, found: Found) -> list[Stage]:
-        """Count by a clock that nobody sets: the time of the day jumps, and what is behind would be so for hours."""
+        """Use a monotonic clock: a jump of the system clock would show hours of lag."""
         counted = time.monotonic()
         stages = self._stages.read(counted, wal, data, self._lakes(found))
         return [stage if stage.last is None else replace(stage, last=now - (counted - stage.last)) for stage in stages]
 
     def _forget(self) -> None:
-        """Begin anew: after a stop there may be another platform in the folder."""
+        """Start over: after a stop, the folder may hold another platform."""
         self._stages = Stages()
         for known in (self._commits, self._changes, self._queried, self._quarantines, self._counts):
             known.clear()
@@ -207,7 +207,7 @@ class Watcher:
         )
 
     def _commits_of(self, table: LocalTable | LocalDerived) -> list[Commit]:
-        """Return a table's commits; those of before where a look is disturbed, none of a table without any event."""
+        """Return a table's commits; the previous ones when the read fails, none for a table without events."""
         known = self._commits.setdefault(table.name, Commits(table.name))
         try:
             return known.read(table.lake)
@@ -215,13 +215,13 @@ class Watcher:
             return known.all
 
     def _read_to(self, table: LocalTable, progress: str) -> int:
-        """Return the offset after the last event that the lake has, by the objects that were landed."""
+        """Return the offset after the last event in the lake, from the landed objects."""
         name = consumed(progress)
         offset = offset_behind(name) if name else 0
         landed = self._landed(table)
         if landed is None or landed <= offset:
             return offset
-        # Not every event makes a line of an object: a tombstone doesn't.
+        # Not every event becomes a line of an object: a tombstone doesn't.
         return offset if lands_behind(self._platform.services.s3.client(), table, name) else landed
 
     def _landed(self, table: LocalTable) -> int | None:
@@ -242,7 +242,7 @@ class Watcher:
         return self._changes[table.name].read(table.topic)
 
     def _queried_changes(self, table: LocalTable) -> list[Change]:
-        """Return what commits have changed: no topic says it. Those of before where a look is disturbed."""
+        """Return changes from commits, since there is no topic; the previous ones when the read fails."""
         key = [lake_name(column) for column in table.entry.key]
         commits = (self._lake.value or Found()).commits
         known = self._queried.setdefault(table.name, QueriedChanges(table.name, table.lake, key))
@@ -252,7 +252,7 @@ class Watcher:
             return known.newest
 
     def _read_orders(self) -> Orders | None:
-        """Read the order items again when there is another commit; there are none without an outbox."""
+        """Read the order items again after a new commit; there are none without an outbox."""
         services, found = self._platform.services, self._lake.value
         newest = found.commits[-1].instant if found and found.commits else ""
         if services.pipeline.outbox is not None and newest != self._orders_of:

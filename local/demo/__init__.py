@@ -1,1 +1,1 @@
-"""The two demos: six changes of orders, and the places by queries alone."""
+"""The two demos: six order changes, and the places with queries alone."""

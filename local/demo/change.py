@@ -1,4 +1,4 @@
-"""What a walk-through changes: one transaction on the source each, and the rows that it reaches in the lake."""
+"""Changes of a walk-through: a transaction on the source each, and the lake rows that it affects."""
 
 import json
 from collections.abc import Mapping
@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class AffectedRows:
-    """Rows of one of the lake's tables that a change reaches.
+    """Rows of one lake table that a change affects.
 
-    `what`: what one of them is called, and of several tables the table's name. `keys`: a query for their keys that runs
-    in the same transaction, after the statements. `shows`: columns, or paths into JSON columns.
+    `what`: a name for one of them, or with several tables the table's name. `keys`: a query for their keys that runs in
+    the same transaction, after the statements. `shows`: columns, or paths into JSON columns.
     """
 
     what: str
@@ -21,7 +21,7 @@ class AffectedRows:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """One transaction on the source: its statements, and the rows that it reaches."""
+    """One transaction on the source: its statements, and the rows that it affects."""
 
     name: str
     statements: tuple[str, ...]
@@ -34,7 +34,7 @@ def only(key: int) -> str:
 
 
 def show(row: Mapping[str, Any] | None, *shown: str) -> str:
-    """Write what a change shows of a row, each by its name; an order's items as `quantity x #product`."""
+    """Format a row's columns that a change shows, by name; an order's items as `quantity x #product`."""
     return "no row" if row is None else ", ".join(_show(row, what) for what in shown)
 
 

@@ -1,4 +1,4 @@
-"""What the demo shows: a live line per step with its count and seconds, and each change at its three places."""
+"""The demo's output: a live line per step with its count and seconds, and each change at its three places."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ EVENTS_SHOWN = 2
 
 
 class Display:
-    """Steps that are running are live lines; a finished step stays as a printed line with its seconds."""
+    """Running steps are live lines; a finished step stays as a printed line with its seconds."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -64,7 +64,7 @@ class Display:
         self.console.print(f"[green]ok[/] {name:<36} {note:<28} {seconds:6.1f} s", highlight=False)
 
     def arrival(self, arrival: Arrival) -> None:
-        """Print the rows that a change has reached as the source, the topic and the lake have them."""
+        """Print a change's rows as the source, the topic and the lake have them."""
         for seen in arrival.seen:
             shows = seen.reached.shows
             others = f" and {len(seen.keys) - 1} more" if len(seen.keys) > 1 else ""
@@ -91,13 +91,13 @@ class LiveStep:
         self.text = ""
 
     def note(self, text: str) -> None:
-        """Replace the note beside the step's name, such as a count."""
+        """Replace the note after the step's name, such as a count."""
         self.text = text
         self._progress.update(self._task, note=text)
 
 
 def print_tables(console: Console, found: Sequence[TableComparison]) -> None:
-    """Print the same of several tables, a row each, and what `./lake reconcile` says of those that aren't equal."""
+    """Print the tables' comparison, a row each, and the lines of `./lake reconcile` for tables that aren't equal."""
     table = Table(title="reconcile: rows of", title_justify="left")
     table.add_column("table", no_wrap=True)
     for name in ("source", "lake", "missing", "extra", "different"):

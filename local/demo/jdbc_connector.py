@@ -1,7 +1,7 @@
-"""A real JDBC connector on Kafka Connect that polls the same tables as a walk-through by queries.
+"""Runs a JDBC connector on Kafka Connect that polls the same tables as the query walk-through.
 
-None is on a package registry, so it runs where JDBC_PLUGIN names a release. Its sources are those that
-settings/polling.py makes of the same pipeline; what they have sent in the end is compared with the source.
+No package registry has one, so it runs only where JDBC_PLUGIN names a release. settings/polling.py creates its sources
+from the same pipeline; what they have sent in the end is compared with the source.
 """
 
 import contextlib
@@ -31,11 +31,11 @@ from settings.pipeline import CapturedTableSettings
 from settings.polling import STAMP, polling_connectors
 
 NAME = "polled"
-# The join's, in its query's words.
+# The join's, in its query's terms.
 STAMPS = {"address_place": ("a.last_update", "c.last_update", "n.last_update")}
 KEYED = "public.address"
 POLL_MS, DELAY_MS = 1_000, 5_000
-# A change is sent after the delay, and found by the poll after that.
+# A change is sent after the delay, by the poll that follows.
 QUIET_S = (DELAY_MS + 3 * POLL_MS) / 1000
 LONGEST_S = 90.0
 LOOK_S = 0.5
@@ -43,7 +43,7 @@ LOOK_S = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Polled:
-    """What polls have sent of a table or query: records, and of its rows the missing, stale and surplus ones."""
+    """Result of polling a table or query: records sent, and the missing, stale and surplus rows."""
 
     topic: str
     records: int
@@ -53,10 +53,10 @@ class Polled:
 
 
 class JdbcConnector:
-    """The connector of a release. The worker and its broker are the platform's processes, which stops them, too."""
+    """The connector of a release. Its worker and broker are processes of the platform, which also stops them."""
 
     def __init__(self, release: Path) -> None:
-        """Raise PlatformError for what is no such release."""
+        """Raise PlatformError when the release isn't one."""
         JDBC.check(release)
         self._release = release
         self._topics: dict[str, CapturedTableSettings] = {}
@@ -64,7 +64,7 @@ class JdbcConnector:
         self.called = ""
 
     def start(self, platform: Platform, display: Display) -> None:
-        """Start broker and worker, and give it the sources. Raises PlatformError and RequestError."""
+        """Start broker and worker, and create the sources. Raises PlatformError and RequestError."""
         kafka = platform.services.kafka
         connect = self._worker(platform)
         connect.install_plugins()
@@ -80,7 +80,7 @@ class JdbcConnector:
             step.note(f"{len(self._names)} sources")
 
     def sent(self, platform: Platform) -> list[Polled]:
-        """Wait until nothing more comes; return what was sent. Raises PlatformError when a connector has failed."""
+        """Wait until nothing more arrives; return what was sent. Raises PlatformError when a connector has failed."""
         connect, connection = self._worker(platform), platform.services.kafka.client()
         first = next(iter(self._topics))
         before: dict[str, int] = {}
@@ -109,7 +109,7 @@ class JdbcConnector:
         )
 
     def _sources(self, platform: Platform, connect: Connect) -> dict[str, dict[str, str]]:
-        """Return the sources that poll the pipeline's tables, and note what is in which topic."""
+        """Return the sources that poll the pipeline's tables, and note each topic's table."""
         login, pipeline = platform.services.connector, platform.services.pipeline
         database = PolledDatabase(
             hostname=login["host"],
@@ -144,7 +144,7 @@ class JdbcConnector:
 def compared(
     topic: str, records: Sequence[Mapping[str, Any]], key: str, rows: Mapping[Any, Mapping[str, Any]]
 ) -> Polled:
-    """Say what whoever keeps each key's last record has of the source's rows; stamps are left out: they lose digits."""
+    """Compare each key's last record with the source's rows, without stamps, which lose digits."""
     last = {record[key]: record for record in records}
     stale = sum(not _same(row, last[number]) for number, row in rows.items() if number in last)
     missing, extra = len(rows.keys() - last.keys()), len(last.keys() - rows.keys())

@@ -1,4 +1,4 @@
-"""The changes that `make demo` walks through: two after the README's series and four of our own."""
+"""The changes of `make demo`: two after the README's series and four of our own."""
 
 from contract.source import SCHEMA
 from local.demo.change import AffectedRows, Change, only

@@ -1,7 +1,6 @@
-"""The changes that `make demo-query` walks through: those of Stafford's article, corrected, and a renamed city.
+"""The changes of `make demo-query`: those of Stafford's article, corrected, and a renamed city.
 
-docs/your-database/kafka-connect.md says what was wrong with them. The new country and city get the numbers 110 and
-601.
+docs/your-database/kafka-connect.md says what was wrong with them. The new country and city get the numbers 110 and 601.
 """
 
 from local.demo.change import AffectedRows, Change, only

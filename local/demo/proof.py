@@ -1,4 +1,4 @@
-"""What a walk-through proves in the end, and its summary as a file: build/demo/summary.json."""
+"""The final proof of a walk-through, and its summary file: build/demo/summary.json."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ COUNTED = ("source_rows", "lake_rows", "missing", "extra")
 
 @dataclass(frozen=True, kw_only=True)
 class Proof:
-    """What was compared in the end, and how many events are in quarantine.
+    """Result of the final comparison, and the number of quarantined events.
 
-    `counted`: how much it was, in a few words. `more`: what else the summary says.
+    `counted`: the amount, in a few words. `more`: other content of the summary.
     """
 
     found: Sequence[TableComparison]
@@ -25,12 +25,12 @@ class Proof:
 
     @property
     def equal(self) -> bool:
-        """True when each table was compared and is equal, and nothing was quarantined."""
+        """True when all tables were compared and are equal, and nothing was quarantined."""
         return not self.quarantined and all(one.equal for one in self.found)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Rows on both sides and what differs, of all tables together."""
+        """Rows on both sides and differences, over all tables."""
         counts = {name: sum(getattr(one, name) for one in self.found) for name in COUNTED}
         different = sum(one.different + one.late for one in self.found)
         return counts | {"different": different, "quarantined": self.quarantined}
@@ -38,7 +38,7 @@ class Proof:
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """The proof, all seconds, and each step's from the commit on the source to the queryable row in the lake."""
+    """The proof, the total seconds, and each step's from the source commit to the queryable row in the lake."""
 
     proof: Proof
     seconds_total: float

@@ -26,9 +26,9 @@ LOAD = "load"
 
 @dataclass(frozen=True, kw_only=True)
 class WalkThrough:
-    """What is walked through: a platform, its changes, and what proves them in the end.
+    """A walk-through: a platform, its changes, and the final proof.
 
-    `name` is the command's and its folder's. `also` starts what runs alongside the platform, which stops it, too.
+    `name` names the command and its folder. `also` starts something alongside the platform, which also stops it.
     """
 
     name: str
@@ -39,20 +39,20 @@ class WalkThrough:
 
     @property
     def folder(self) -> Path:
-        """Where it keeps everything, unless its user says otherwise."""
+        """Its default folder."""
         return BUILD / self.name
 
 
 def run(walk: WalkThrough, console: Console, folder: Path) -> Summary:
     """Run all of it on a platform of its own in `folder`, stop the platform again, and return the summary.
 
-    Raises PlatformError and its kin when the platform doesn't start, NotArrivedError when a change gets lost.
+    Raises PlatformError and its subclasses when the platform doesn't start, NotArrivedError when a change gets lost.
     """
     started = time.monotonic()
     display = Display(console)
     platform = Platform(folder / "platform", walk.options)
     with platform.lock.held(), display.live():
-        platform.remove()  # what an earlier one left, its processes too if it was killed
+        platform.remove()  # remains of an earlier run, including its processes if it was killed
         try:
             loaded = _start(platform, display)
             walk.also(platform, display)
@@ -95,7 +95,7 @@ def _walk_through(walk: WalkThrough, watch: Watch, display: Display) -> dict[str
 
 
 def compare(platform: Platform, display: Display) -> Proof:
-    """Compare all tables, as a step; count what the job has put aside, too."""
+    """Compare all tables, as a step; also count the quarantined events."""
     with display.step("reconcile") as step:
         found = compare_platform(platform)
         step.note("equal" if all(one.equal for one in found) else "NOT EQUAL")

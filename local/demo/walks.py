@@ -1,4 +1,4 @@
-"""The two walk-throughs: orders through outbox, log and Kafka; the rental shop's places and their join by queries."""
+"""The two walk-throughs: orders through outbox, log and Kafka; the rental shop's places and their join with queries."""
 
 from dataclasses import asdict, replace
 from functools import partial
@@ -17,7 +17,7 @@ from local.platform.platform import Platform
 from local.platform.services import PlatformOptions
 
 PIPELINE = "pagilaquery"
-# What asks the database.
+# The class that queries the database.
 SOURCE = "JdbcSource"
 FIGURES = ("table", "source_rows", "lake_rows", "missing", "extra", "different", "late")
 
@@ -32,7 +32,7 @@ def prove_orders(platform: Platform, display: Display) -> Proof:
 
 
 def prove_places(platform: Platform, display: Display, *, jdbc: JdbcConnector | None = None) -> Proof:
-    """Reconcile all tables, and look at what a JDBC connector has sent, where one runs."""
+    """Reconcile all tables, and check what a JDBC connector has sent, where one runs."""
     proof = compare(platform, display)
     write(platform.state_dir / REPORT, platform.services.pipeline.name, proof.found)
     print_tables(display.console, proof.found)
@@ -67,7 +67,7 @@ PLACES_DEMO = WalkThrough(
 
 
 def places_demo(*, dump: Path | None = None, release: Path | None = None) -> WalkThrough:
-    """Return the walk-through on a dump's rows, or generated ones; with a JDBC connector alongside, if given."""
+    """Return the walk-through on a dump's rows or generated ones; with a JDBC connector alongside, if given."""
     walk = replace(PLACES_DEMO, options=replace(PLACES_DEMO.options, dump=dump))
     if release is None:
         return walk

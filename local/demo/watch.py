@@ -23,17 +23,17 @@ from local.platform.platform import Platform
 from local.platform.tables import LocalTable
 
 Row = Mapping[str, Any]
-# A look takes 0.1 s of CPU on its own and at the S3 endpoint, which the job could use.
+# A check takes 0.1 s of CPU here and at the S3 endpoint, which the job could use.
 POLL_S = 0.3
 
 
 class NotArrivedError(PlatformError):
-    """A change did not show in the lake in time; the message names the rows and the time."""
+    """A change didn't reach the lake in time; the message names the rows and the time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """Rows that have arrived: their keys, and what source, topic (where there is one) and lake have of the first."""
+    """Arrived rows: their keys, and the first one as the source, the topic (if any) and the lake have it."""
 
     reached: AffectedRows
     keys: list[int]
@@ -44,14 +44,14 @@ class Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class Arrival:
-    """A change that has arrived, and the seconds it took."""
+    """An arrived change, and the seconds it took."""
 
     seen: tuple[Seen, ...]
     seconds: float
 
 
 class Watch:
-    """The places where a change is looked at: the source database, the topic where there is one, and the lake."""
+    """The places where a change is observed: the source database, the topic (if any), and the lake."""
 
     def __init__(self, platform: Platform, loaded: float) -> None:
         """`loaded`: the time.monotonic() at which the source had its rows."""
@@ -62,9 +62,9 @@ class Watch:
         self._before = 0
 
     def initial_load(self, *, timeout_s: float, on_count: Callable[[str], None]) -> tuple[int, float]:
-        """Wait until each table is in the lake as it is in the source; the seconds are those since it was loaded.
+        """Wait until each table in the lake equals the source; return the rows and the seconds since the load.
 
-        What the job derives from them has to be there, too: it is no part of the first change. Raises NotArrivedError.
+        Derived tables must exist, too: they are no part of the first change. Raises NotArrivedError.
         """
         deadline = time.monotonic() + timeout_s
         services = self._platform.services
@@ -82,13 +82,13 @@ class Watch:
         return rows, seconds
 
     def arrives(self, reached: AffectedRows, keys: list[int]) -> Callable[[], bool]:
-        """Return the question whether the lake has these rows, in all their columns, or has them no more."""
+        """Return a check whether the lake has these rows, in all their columns, or no longer has them."""
         [wanted] = platform_sides(self._platform, [self._table(reached).entry.name]).tables
         table = describe(wanted, read_catalogue(self.parameters, [wanted]))
         return partial(same_rows, self.parameters, table, [str(key) for key in keys])
 
     def seen(self, reached: AffectedRows, keys: list[int]) -> Seen:
-        """Return what the source, the topic since the change before, and the lake have of these rows."""
+        """Return these rows from the source, from the topic since the previous change, and from the lake."""
         table, events = self._table(reached), []
         [name] = table.entry.key
         if self._topic:
@@ -115,9 +115,9 @@ class Watch:
             return int(rows)
 
     def make(self, change: Change, *, timeout_s: float) -> Arrival:
-        """Commit the change, wait until the lake has it, and return what each place shows.
+        """Commit the change, wait until the lake has it, and return it as each place shows it.
 
-        Raises NotArrivedError after `timeout_s`, psycopg2.Error when the source refuses the change.
+        Raises NotArrivedError after `timeout_s`, psycopg2.Error when the source rejects the change.
         """
         keys = self._commit(change)
         seconds = self._wait(change, keys, timeout_s)
@@ -154,21 +154,21 @@ class Watch:
 
     @contextlib.contextmanager
     def _cursor(self) -> Iterator[Cursor]:
-        """Open a transaction on the source; rows come by their columns' names, too."""
+        """Open a transaction on the source; rows can be read by column name, too."""
         connection = psycopg2.connect(**self.parameters, cursor_factory=psycopg2.extras.DictCursor)
         with contextlib.closing(connection), connection, connection.cursor() as cursor:
             yield cursor
 
 
 def _pause(what: str, deadline: float, timeout_s: float) -> None:
-    """Wait for another look. Raises NotArrivedError when the time is over."""
+    """Pause before the next check. Raises NotArrivedError when the time is over."""
     if time.monotonic() > deadline:
         raise NotArrivedError(f"{what} after {timeout_s:.0f} s")
     time.sleep(POLL_S)
 
 
 def _rows_of(table: LocalTable) -> str:
-    """Write where the source has the rows: the pipeline is ours, so its names need no quotes."""
+    """Write the FROM item of the source's rows: the pipeline is ours, so its names need no quotes."""
     entry = table.entry
     return f"({entry.query}) AS rows" if entry.query is not None else f"{entry.schema_name}.{entry.table_name}"
 

@@ -1,1 +1,1 @@
-"""What can be read of a running platform: status, progress, lake, quarantine."""
+"""Reads a running platform: status, progress, lake, quarantine."""

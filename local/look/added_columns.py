@@ -1,4 +1,4 @@
-"""Rows of the lake that are from before a column came: where the source gave them a DEFAULT, no event ever told it."""
+"""Lake rows older than a column: the source gave them a DEFAULT that no event carried."""
 
 from collections.abc import Mapping
 
@@ -13,13 +13,13 @@ WRITTEN_AT = "_hoodie_commit_time"
 
 
 def added(lake: Lake) -> dict[str, AddedColumn]:
-    """Return the columns that a table got after its first commit, as the job's newest commit says. Raises LakeError."""
+    """Return the columns that a table got after its first commit, from the job's newest commit. Raises LakeError."""
     instant, metadata = lake.newest_of_job()
     return added_columns.since(added_columns.decode(metadata.get(ADDED_COLUMNS)), instant)
 
 
 def older_rows(lake: Lake, columns: Mapping[str, AddedColumn]) -> dict[str, int]:
-    """Count, by column, the rows that were written before it came, or with it, and have null there."""
+    """Count, by column, the rows written before it came, or with it, that have null there."""
     if not columns:
         return {}
     rows = lake.rows([WRITTEN_AT, *columns])

@@ -1,7 +1,7 @@
-"""What Spark reads of a merge-on-read table, against what hudi-rs does: their rules for the log's blocks differ.
+"""Compares Spark's rows of a merge-on-read table with hudi-rs's: they treat the log's blocks differently.
 
-Seen with Hudi 0.15: a rollback behind a failed write, and Spark stopped there, where hudi-rs read on. Of a
-copy-on-write table both read the same files.
+Seen with Hudi 0.15: a rollback followed a failed write; Spark stopped there, hudi-rs read on. Of a copy-on-write table
+both read the same files.
 """
 
 import json
@@ -20,14 +20,14 @@ from local.services.spark import JOB, spark_submit
 PROGRAM = JOB.with_name("parquet_rows.py")
 TIMEOUT_S = 600
 BATCH_ROWS = 8192
-# A job that commits between the two readings makes them differ.
+# A job that commits between the two reads makes them differ.
 ATTEMPTS = 3
 
 
 def difference(lake: Lake, table_type: str = "MERGE_ON_READ") -> str | None:
-    """Return one line when Spark and hudi-rs read other rows of a merge-on-read table; None when they agree.
+    """Return one line when Spark and hudi-rs read different rows of a merge-on-read table; None when they agree.
 
-    None for a table of another type, too. Raises LakeError when one of them can't read it.
+    Also None for a table of another type. Raises LakeError when one of them can't read it.
     """
     if table_type != "MERGE_ON_READ":
         return None
@@ -65,7 +65,7 @@ def _read_by_spark(lake: Lake, columns: list[str]) -> tuple[int, int]:
 
 
 def _sum(schema: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch], columns: list[str]) -> tuple[int, int]:
-    """Return how many rows there are, and the sum of their hashes."""
+    """Return the row count and the sum of the rows' hashes."""
     kinds = pyarrow.schema([schema.field(name).with_nullable(True) for name in columns])
     reader = pyarrow.RecordBatchReader.from_batches(kinds, (fitted(batch, kinds) for batch in batches))
     with duckdb.connect() as engine:

@@ -1,4 +1,4 @@
-"""Reads objects of JSON lines: what the sink lands, and what the job sets aside."""
+"""Reads objects of JSON lines: landed events and quarantine entries."""
 
 from typing import TYPE_CHECKING
 

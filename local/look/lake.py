@@ -1,4 +1,4 @@
-"""Reads the lake's Hudi table without Spark, through hudi-rs: for reconcile, the demo and status."""
+"""Reads the lake's Hudi tables without Spark, through hudi-rs: for reconcile, the demo and status."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ from spark_jobs.options.keys import IGNORED_TRUNCATE, PROGRESS
 
 ATTEMPTS = 3
 PAUSE_S = 0.3
-# Table services between two commits with progress are few.
+# Few table services run between two commits with progress.
 LOOKED_AT = 10
 
 
@@ -25,7 +25,7 @@ class LakeError(UserError):
 
 @dataclass(frozen=True, kw_only=True)
 class Lake:
-    """One Hudi table: its base path (`s3://bucket/path` or a local folder) and how to reach the storage."""
+    """One Hudi table: its base path (`s3://bucket/path` or a local folder) and storage options."""
 
     base_uri: str
     storage_options: dict[str, str] = field(default_factory=dict)
@@ -39,8 +39,8 @@ class Lake:
     def rows(self, columns: list[str] | None = None) -> pyarrow.Table:
         """Return the current rows as an Arrow table, all columns or the named ones.
 
-        A commit that is being written may disturb one look (S3Proxy lists objects before they are complete), so there
-        are three. Raises LakeError when there is no table yet or it can't be read.
+        A commit being written may disturb a read (S3Proxy lists objects before they are complete), so there are three
+        attempts. Raises LakeError when there is no table yet or it can't be read.
         """
         try:
             table = self._table()
@@ -50,23 +50,24 @@ class Lake:
             raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
 
     def schema(self) -> pyarrow.Schema:
-        """Return the table's columns, Hudi's own included. Raises LakeError when there is no table yet."""
+        """Return the table's columns, including Hudi's. Raises LakeError when there is no table yet."""
         try:
             return self._table().get_schema_with_meta_fields()
         except Exception as error:
             raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
 
     def stream(self, columns: list[str], batch_rows: int) -> Iterator[pyarrow.RecordBatch]:
-        """Yield the current rows in batches of about `batch_rows`, and never hold the table.
+        """Yield the current rows in batches of about `batch_rows`, without loading the whole table.
 
-        Raises LakeError when it can't be read, or no more: a cleaner may have removed what a long look still reads.
+        Raises LakeError when it can't be read, or no longer: the cleaner may have removed files that a long read needs.
         """
         yield from self._stream(HudiReadOptions(projection=columns).with_batch_size(batch_rows))
 
     def stream_as_of(self, columns: list[str], batch_rows: int, instant: str) -> Iterator[pyarrow.RecordBatch]:
-        """Yield the rows as `stream` does, those of an instant, `yyyyMMddHHmmssSSS`.
+        """Yield the rows of an instant, `yyyyMMddHHmmssSSS`, as `stream` does.
 
-        What the cleaner has removed of it is missing without a word: local/query/instants.py says what is whole.
+        Rows that the cleaner has removed are silently missing: local/query/instants.py tells which instants are
+        complete.
         """
         options = HudiReadOptions(projection=columns).with_batch_size(batch_rows)
         yield from self._stream(options.with_as_of_timestamp(instant))
@@ -84,22 +85,22 @@ class Lake:
         """Return the time of the newest completed commit, `yyyyMMddHHmmssSSS`, or None while there is none."""
         try:
             return str(self._table().get_timeline().get_latest_commit_timestamp())
-        except Exception:  # noqa: BLE001  (hudi-rs raises bare exceptions for a table that isn't there)
+        except Exception:  # noqa: BLE001  (hudi-rs raises bare exceptions for a missing table)
             return None
 
     def progress(self) -> str | None:
-        """Return how far the newest commit of the job says that it has read; None where the newest few don't say.
+        """Return the progress in the job's newest commit; None where the newest few commits have none.
 
         Raises LakeError when there is no table yet or it can't be read.
         """
         return self.newest_of_job()[1].get(PROGRESS)
 
     def has_ignored_truncate(self) -> bool:
-        """Tell whether rows may be left that a TRUNCATE has removed at the source. Raises LakeError as `progress`."""
+        """Tell whether the lake may have rows that a TRUNCATE removed at the source. Raises LakeError."""
         return IGNORED_TRUNCATE in self.newest_of_job()[1]
 
     def newest_of_job(self) -> tuple[str, Mapping[str, str]]:
-        """Return instant and metadata of the job's newest commit, neither where the newest few aren't the job's.
+        """Return instant and metadata of the job's newest commit, both None where the newest few aren't the job's.
 
         Raises LakeError when there is no table yet or it can't be read.
         """
@@ -115,7 +116,7 @@ class Lake:
         return "", {}
 
     def commit_metadata(self, known: Collection[str] = ()) -> dict[str, Mapping[str, Any]]:
-        """Return the metadata of the completed commits of the timeline, by instant, but of `known` ones.
+        """Return the metadata of the timeline's completed commits by instant, except `known` ones.
 
         Raises LakeError when there is no table yet or it can't be read.
         """
@@ -131,9 +132,9 @@ class Lake:
             raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
 
     def changed_files(self, since: str, until: str) -> tuple[list[HudiFileSlice], list[HudiFileSlice]]:
-        """Return the files that commits after `since` have written, up to `until`: as they are then, and were before.
+        """Return the files written by commits after `since` up to `until`: in their states then and before.
 
-        A file that the cleaner has removed is missing without a word, as `stream_as_of` says. Raises LakeError.
+        A file that the cleaner has removed is silently missing, as for `stream_as_of`. Raises LakeError.
         """
         changed = HudiReadOptions().with_query_type(HudiQueryType.Incremental)
         try:
@@ -148,7 +149,7 @@ class Lake:
     def file_batches(
         self, files: Iterable[HudiFileSlice], instant: str, batch_rows: int
     ) -> Iterator[pyarrow.RecordBatch]:
-        """Yield the rows of files as of an instant, Hudi's own columns included. Raises LakeError."""
+        """Yield the rows of files as of an instant, including Hudi's columns. Raises LakeError."""
         options = HudiReadOptions().with_as_of_timestamp(instant)
         try:
             reader = self._table().create_file_group_reader_with_options(options)
@@ -178,7 +179,7 @@ def fitted(batch: pyarrow.RecordBatch, schema: pyarrow.Schema) -> pyarrow.Record
 
 
 def local_s3_options(endpoint: str) -> dict[str, str]:
-    """Return the storage options for an S3 endpoint on loopback that asks for no credentials."""
+    """Return the storage options for an S3 endpoint on loopback that needs no credentials."""
     return {
         "aws_endpoint": endpoint,
         "aws_region": REGION,

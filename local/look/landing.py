@@ -1,4 +1,4 @@
-"""How far a table has landed, as the names of its objects tell."""
+"""How far a table has landed, from its objects' names."""
 
 import json
 from typing import TYPE_CHECKING
@@ -8,27 +8,27 @@ from local.platform.tables import LANDING_BUCKET, LocalTable
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-# Of a topic's one partition.
+# Of a topic's single partition.
 _PARTITION = "0"
 
 
 def lands_behind(s3: "S3Client", table: LocalTable, name: str) -> bool:
-    """Tell whether a table's landing has an object after that of this name; all come after an empty one."""
+    """Tell whether a table's landing has an object after the one of this name; all come after an empty name."""
     prefix = table.landing_prefix
     after = s3.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=prefix, StartAfter=prefix + name)
-    # What S3Proxy is still writing has another ending.
+    # Objects that S3Proxy is still writing have another ending.
     return any(entry["Key"].endswith(".json") for entry in after.get("Contents", []))
 
 
 def offset_behind(name: str) -> int:
-    """Return the offset behind the last event of a landed object, from its name."""
+    """Return the offset after a landed object's last event, from its name."""
     return int(name.rpartition("/")[2].partition("_")[0]) + 1
 
 
 def consumed(progress: str | None) -> str:
-    """Return the last object that a commit's progress names, below its topic's folder; empty where it names none.
+    """Return the last object that a commit's progress names, below its topic's folder; empty without one.
 
-    `progress` is what `spark_jobs/sources/file_progress.py` writes; another source's names no object.
+    `progress`: as written by `spark_jobs/sources/file_progress.py`; other sources' progress names no object.
     """
     try:
         names = json.loads(progress or "{}")["watermarks"].values()

@@ -1,4 +1,4 @@
-"""Reads what the job has put aside instead of writing it to the table."""
+"""Reads what the job has quarantined instead of writing it to the table."""
 
 import json
 from collections.abc import Iterator
@@ -11,24 +11,23 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 BUCKET = "lake"
-# An entry about a whole file, which lies there without this ending.
+# Suffix of an entry about a whole file, which is stored next to it without this suffix.
 OF_A_FILE = ".reason.json"
 
 
 def prefix(table: str) -> str:
-    """Return the prefix of what the job has put aside of a table of the lake."""
     return f"{QUARANTINE_FOLDER}/{table}/"
 
 
 def count_quarantined(client: "S3Client", table: str) -> int:
-    """Return how many events of a table of the lake are in quarantine, and of files that can't be read, a line each."""
+    """Return the number of quarantined events of a lake table; an unreadable file counts as one."""
     return sum(map(len, _lines(client, table, BUCKET)))
 
 
 def entries(client: "S3Client", table: str, bucket: str = BUCKET) -> Iterator[list[dict[str, Any]]]:
-    """Yield what the job says of each event that it has put aside of a table of the lake, an object at a time.
+    """Yield the job's entries about quarantined events of a lake table, an object at a time.
 
-    A file that was set aside whole is left out: its entry describes it.
+    A file that was quarantined whole is left out: its entry describes it.
     """
     for found in _lines(client, table, bucket):
         yield [json.loads(line) for line in found]

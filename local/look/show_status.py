@@ -1,4 +1,4 @@
-"""Prints what `./lake status` found."""
+"""Prints the result of `./lake status`."""
 
 from rich.console import Console
 from rich.table import Column, Table

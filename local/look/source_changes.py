@@ -1,4 +1,4 @@
-"""What has been changed at the source that the lake can't know by events: lines for `./lake status`."""
+"""Source changes that no event carries: lines for `./lake status`."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,14 +10,14 @@ from local.look.added_columns import added, older_rows
 from local.platform.services import Services
 from local.platform.tables import LocalTable
 
-# Tables that are looked at side by side.
+# Tables checked in parallel.
 _LOOKERS = 8
 
 
 def source_changes(services: Services, tables: Sequence[LocalTable]) -> list[str]:
-    """Say of each table what is wrong, a line each; nothing of the outbox, whose columns change by procedures.
+    """Describe each table's problems, a line each; none for the outbox, whose columns procedures change.
 
-    Of queried tables what keeps the job from querying them. Raises psycopg2.Error, LoadError, LakeError and boto3's.
+    For queried tables: what keeps the job from querying them. Raises psycopg2.Error, LoadError, LakeError and boto3's.
     """
     pipeline = services.pipeline
     if pipeline.outbox is not None:
@@ -32,7 +32,7 @@ def source_changes(services: Services, tables: Sequence[LocalTable]) -> list[str
 
 
 def _unfetched(services: Services, table: LocalTable) -> list[str]:
-    """Name the columns of which older rows lack the DEFAULT."""
+    """Name the columns whose DEFAULT older rows lack."""
     columns = added(table.lake) if table.lake.exists() else {}
     if not (counts := older_rows(table.lake, columns)):
         return []

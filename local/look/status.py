@@ -1,4 +1,4 @@
-"""What runs and how far the data has come: `./lake status`."""
+"""Services and progress of the data, for `./lake status`."""
 
 import contextlib
 import threading
@@ -30,7 +30,7 @@ from local.platform.tables import DERIVED, LANDING_BUCKET, LocalDerived, LocalTa
 from local.services.outside_database import refusal
 from local.services.source_database import OutboxQueue, Slot
 
-# What a service that is away, or has no data yet, makes its client raise.
+# Errors of a client whose service is down, or has no data yet.
 UNAVAILABLE = (
     psycopg2.Error,
     KafkaException,
@@ -45,7 +45,7 @@ Value = TypeVar("Value")
 CountRows = Callable[[Lake, str], int | None]
 ANSWER_S = 5.0
 PAUSE_S = 0.1
-# Tables that are looked at side by side.
+# Tables checked in parallel.
 LOOKERS = 8
 
 
@@ -67,11 +67,11 @@ class ServiceStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class TableStatus:
-    """How far a table's changes have come; None where a service doesn't say.
+    """A table's progress; None where a service doesn't say.
 
-    `topic_end` and `sink_offset` are offsets: of the next event, and of the one that the sink goes on from. `state`:
-    how the job of many tables says that it is doing; a job of one table says nothing of it. `ignored_truncate`: the
-    lake still has rows of a TRUNCATE.
+    `topic_end` and `sink_offset` are offsets: of the next event, and of the one at which the sink resumes. `state`: as
+    reported by the job of many tables; a job of one table reports none. `ignored_truncate`: the lake still has rows
+    that a TRUNCATE removed.
     """
 
     name: str
@@ -86,7 +86,7 @@ class TableStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class DerivedStatus:
-    """What a derived table, or a history, has, and how the job says that it is doing."""
+    """Rows, last commit and state of a derived table or a history."""
 
     name: str
     kind: str = DERIVED
@@ -97,9 +97,9 @@ class DerivedStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class DataStatus:
-    """How far the data has come; None where a service doesn't say. `outbox_rows` is None without an outbox, too.
+    """Progress of the data; None where a service doesn't say. `outbox_rows` is also None without an outbox.
 
-    `queried`: the tables are, so there are no slot, topics and landing.
+    `queried`: the tables are queried, so there are no slot, topics and landing.
     """
 
     tables: tuple[TableStatus, ...] = ()
@@ -113,7 +113,7 @@ class DataStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """The whole platform; `problems` holds a line for each thing that is wrong."""
+    """The whole platform; `problems` holds one line per problem."""
 
     services: list[ServiceStatus]
     data: DataStatus
@@ -126,9 +126,9 @@ def count_rows(lake: Lake, column: str) -> int | None:
 
 
 def read_status(platform: Platform, tables: Sequence[str] = (), *, count: CountRows = count_rows) -> Status:
-    """Look at everything, of the data at these `tables` or at all; takes ANSWER_S when a service hangs.
+    """Read all services, and the data of these `tables` or of all; takes ANSWER_S when a service hangs.
 
-    `count` tells how many rows a table has by a column, as count_rows does.
+    `count` counts a table's rows by a column, as count_rows does.
 
     Raises PlatformError when the platform was never up or was stopped by `down`, and for an unknown table.
     """
@@ -178,7 +178,7 @@ def queue_problems(queue: OutboxQueue | None) -> list[str]:
 
 
 def table_problems(tables: Sequence[TableStatus | DerivedStatus], log: Path) -> list[str]:
-    """Say at which tables the job fails, why, and what to do."""
+    """Describe the tables at which the job fails: why, and what to do."""
     failing = ((table.name, table.state) for table in tables if table.state and table.state.fails)
     return [
         f"the job fails at table {name} and tries again{f': {state.reason}' if state.reason else ''} (see {log}); its"
@@ -188,7 +188,7 @@ def table_problems(tables: Sequence[TableStatus | DerivedStatus], log: Path) -> 
 
 
 def truncate_problems(tables: Sequence[TableStatus]) -> list[str]:
-    """Say which tables of the lake have rows that a TRUNCATE has removed at the source, and what to do."""
+    """Name the lake tables that still have rows removed by a TRUNCATE at the source, and what to do."""
     return [
         f"{table.name} was emptied by TRUNCATE, which its pipeline says to ignore: the lake keeps the rows until"
         f" `./lake resnapshot {table_option(table.name)}`"
@@ -219,7 +219,7 @@ def silent_services(platform: Platform, running: set[str]) -> set[str]:
                 time.sleep(PAUSE_S)
             answered.add(name)
 
-    # Daemons: what never answers must not keep the command from its end.
+    # Daemons: a query that never ends must not keep the command from exiting.
     threads = [threading.Thread(target=ask, args=[name], daemon=True) for name in asked]
     for thread in threads:
         thread.start()
@@ -282,7 +282,7 @@ def _data(platform: Platform, answering: set[str], chosen: Sequence[LocalTable],
 
 
 def _problems(platform: Platform, services: list[ServiceStatus], restarts: Mapping[str, Restarts]) -> list[str]:
-    """Say what is wrong with each service and what to do."""
+    """Describe each service's problem and what to do."""
     if not any(service.running for service in services):
         return [
             f"nothing runs in {platform.state_dir}, though `./lake down` didn't stop it: a failed start, a kill or a"
@@ -307,12 +307,12 @@ def _problems(platform: Platform, services: list[ServiceStatus], restarts: Mappi
 
 
 def _pipeline_problems(platform: Platform, answering: set[str], restarts: Mapping[str, Restarts]) -> list[str]:
-    """Say what is wrong with the connectors and the slot, as far as those can be asked."""
+    """Describe problems of the connectors and the slot, as far as those can be queried."""
     problems = [str(denial) for denial in platform.denials()]
     problems += [f"table {name} is set aside: {why}" for name, why in platform.pipeline.tables_aside().items()]
     asked = {"postgres", "kafka", "connect", "s3"}
     if asked <= answering and (lost := _value(platform.pipeline.lost_changes)):
-        # The cause, before what follows from it.
+        # The cause comes before its consequences.
         problems.append(lost)
     if "connect" in answering:
         failed = _value(platform.services.connect.api.failures)
@@ -332,7 +332,7 @@ def _pipeline_problems(platform: Platform, answering: set[str], restarts: Mappin
 
 
 def _keeps_failing(entry: Restarts | None) -> bool:
-    """One restart is what the supervisor is for; more of them in a row hide a fault."""
+    """The supervisor handles one restart; more in a row point to a fault."""
     return entry is not None and entry.recent(time.time()) > 1
 
 
@@ -348,7 +348,7 @@ def _value(read: Callable[[], Value]) -> Value | None:
 
 
 def _rss(processes: list[psutil.Process]) -> int | None:
-    """Add up the resident memory of a service's processes, shared pages counted in each."""
+    """Add up the resident memory of a service's processes; shared pages count in each."""
     total = 0
     for process in processes:
         try:

@@ -1,4 +1,4 @@
-"""How the streaming job says that its tables are doing; a job of one table says nothing of it."""
+"""The states that the streaming job reports for its tables; a job of one table reports none."""
 
 import threading
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _BEGINNING = b"table="
 
 @dataclass(frozen=True, kw_only=True)
 class TableState:
-    """A table's last state. `reason`: why its last attempt ended, while it fails; the job makes another one."""
+    """A table's last state. `reason`: why its last attempt ended, while it fails; the job keeps retrying."""
 
     state: str
     reason: str | None = None
@@ -23,7 +23,7 @@ class TableState:
 
 
 class TableStates:
-    """Follows what the running job has said in its log since its start; reads only what is new."""
+    """Follows the running job's log from its start; reads only new lines."""
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
@@ -41,7 +41,7 @@ class TableStates:
         main, start = self._processes.main(JOB), self._processes.log_start(JOB)
         job = None if main is None or start is None else (main.pid, start)
         if job != self._job:
-            # Another run: what the one before said counts no more.
+            # A new run: states from the previous one no longer count.
             self._job, self._position, self._states = job, start or 0, {}
         if job is not None:
             self._read_on()
@@ -53,7 +53,7 @@ class TableStates:
                 log.seek(self._position)
                 for line in log:
                     if not line.endswith(b"\n"):
-                        break  # half of a line: it is read the next time
+                        break  # an incomplete line: the next call reads it
                     self._position += len(line)
                     if line.startswith(_BEGINNING):
                         self._note(line.decode(errors="replace").rstrip())
@@ -66,6 +66,6 @@ class TableStates:
         table, state, reason = found
         before = self._states.get(table)
         if state == FAILING and reason is None and before is not None:
-            # The next attempt: until it succeeds or ends, too, the one before says why.
+            # The next attempt: until it ends, the previous one's reason stays.
             reason = before.reason
         self._states[table] = TableState(state=state, reason=reason)

@@ -15,7 +15,7 @@ TIMEOUT_S = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """One change event: where it stands in the topic, its key and its value (None for a tombstone)."""
+    """One change event: its offset in the topic, its key and its value (None for a tombstone)."""
 
     offset: int
     key: dict[str, Any]
@@ -33,18 +33,18 @@ class RawEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class Topic:
-    """A topic of one partition on a broker; `connection` is what librdkafka's clients connect with."""
+    """A topic of one partition on a broker; `connection`: the settings for librdkafka's clients."""
 
     connection: Mapping[str, str] = field(repr=False)
     name: str
 
     def bounds(self) -> tuple[int, int]:
-        """Return the first offset that is there and the one that the next event will get."""
+        """Return the first available offset and the next event's."""
         with self._consumer() as consumer:
             return self._bounds(consumer)
 
     def ends(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the offset that the next event will get, of topics on this one's broker."""
+        """Return the next event's offset, for topics on this one's broker."""
         with self._consumer() as consumer:
             return {name: replace(self, name=name)._bounds(consumer)[1] for name in names}
 
@@ -60,7 +60,7 @@ class Topic:
         ]
 
     def raw_events(self, start: int) -> list[RawEvent]:
-        """Read the events from the offset `start` to the present end as the bytes that they are."""
+        """Read the events from the offset `start` to the present end as raw bytes."""
         with self._consumer() as consumer:
             _, end = self._bounds(consumer)
             consumer.assign([TopicPartition(self.name, 0, start)])
@@ -87,7 +87,7 @@ class Topic:
             {
                 **self.connection,
                 "group.id": "unused",
-                # librdkafka would write to standard error what it was about when it is closed.
+                # librdkafka would log interrupted work to standard error when it is closed.
                 "log_level": 0,
                 "enable.auto.commit": False,
                 "allow.auto.create.topics": False,

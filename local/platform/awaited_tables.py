@@ -1,4 +1,4 @@
-"""The tables that `up` waits for in the lake: which are missing, and which can't come until they are repaired."""
+"""The lake tables that `up` waits for: which are missing, and which are blocked until repaired."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -7,12 +7,12 @@ from local.errors import FailingTablesError
 from local.look.table_states import TableState
 from local.platform.tables import LocalTable
 
-# Some failures end by themselves, such as the claim of a job that was killed.
+# Some failures end without help, such as the claim of a killed job.
 PATIENCE_S = 10.0
 
 
 class AwaitedTables:
-    """Tables that aren't in the lake yet. `absent` filters those, `states` is what the job reports of each."""
+    """Tables that aren't in the lake yet. `absent` filters those; `states` returns what the job reports of each."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class AwaitedTables:
     def arrived(self) -> bool:
         """Tell whether all have arrived.
 
-        Raises FailingTablesError, with a line per table, once only failing tables were left for PATIENCE_S.
+        Raises FailingTablesError, with a line per table, once only failing tables have been left for PATIENCE_S.
         """
         self._left = tuple(self._absent(self._left))
         if not self._left:
@@ -55,7 +55,7 @@ class AwaitedTables:
         return ", ".join(table.name for table in self._left)
 
     def _reasons(self) -> dict[str, str]:
-        """Return the failing tables' reasons; an attempt that isn't over yet has none."""
+        """Return the failing tables' reasons; a running attempt has none."""
         states = self._states()
         found = ((table.name, states.get(table.job_name)) for table in self._left)
         return {name: state.reason for name, state in found if state and state.fails and state.reason}

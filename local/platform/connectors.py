@@ -1,4 +1,4 @@
-"""A pipeline's two connectors: their settings, rights and topics, and how they are started."""
+"""A pipeline's two connectors: their settings, rights and topics, and how to start them."""
 
 import contextlib
 import json
@@ -63,7 +63,7 @@ def published(pipeline: Pipeline) -> Expected:
 
 
 def source_settings(services: Services) -> SourceSettings:
-    """Return the source connector's settings: as on AWS, but quicker, since a person waits for each change."""
+    """Return the source connector's settings: as on AWS, but faster, since a person waits for each change."""
     pipeline, connector = services.pipeline, services.connector
     settings = SourceSettings(
         name=f"{pipeline.name}-source",
@@ -84,7 +84,7 @@ def source_settings(services: Services) -> SourceSettings:
     )
     if pipeline.outbox is not None:
         return settings
-    # Our own tables among ordinary ones; the outbox's heartbeat does more.
+    # Among ordinary tables we need our own; the outbox's heartbeat does more.
     schema = own_schema(pipeline.name)
     return replace(settings, heartbeat_query=heartbeat_statement(schema), signal_table=f"{schema}.{SIGNAL}")
 
@@ -108,7 +108,7 @@ class Connectors:
             endpoint=services.s3.endpoint,
             flush_interval_seconds=1,
         )
-        # Kept for ever, so that a platform continues after a week of downtime.
+        # Kept forever, so that a platform continues after a week of downtime.
         self.topics = planned_topics(self.source, self.sink, brokers=1, retention_hours=None, offsets=OFFSET_TOPIC)
 
     @property
@@ -124,12 +124,12 @@ class Connectors:
         return self._acting_as(SOURCE, configuration)
 
     def grant_rights(self) -> str | None:
-        """Bring the rights on Kafka to what the roles have on AWS."""
+        """Give the users the rights on Kafka that the roles have on AWS."""
         made, removed = self._services.kafka.sync_acls(self.rights)
         return f"{made} ACLs made, {removed} removed" if made or removed else None
 
     def create_topics(self) -> str | None:
-        """Create the pipeline's topics ahead of the connectors, as on AWS."""
+        """Create the pipeline's topics before the connectors, as on AWS."""
         self._services.kafka.create_topics(self.topics, user=TOPICS)
         count = len(self.source.topics)
         return f"{count} of changes" if count > 1 else None
@@ -170,10 +170,10 @@ class Connectors:
         return failure.table
 
     def _found_in(self, name: str) -> str:
-        """Say where in a table the value is that stops it, if a short look finds it."""
+        """Return where in a table the blocking value is, if a short search finds it."""
         entry = next((table for table in self._services.pipeline.tables if table.name == name), None)
         found = ""
-        # The table is set aside even when nothing can be looked up.
+        # The table is set aside even when the search fails.
         with contextlib.suppress(psycopg2.Error, LoadError):
             if entry is not None:
                 with contextlib.closing(connect(self._services.database.parameters())) as connection:
@@ -181,7 +181,7 @@ class Connectors:
         return f"; found in {found}" if found else ""
 
     def take_back(self, tables: Iterable[str]) -> list[str]:
-        """Capture and read what was set aside of these tables; name them. Raises PlatformError when one fails again."""
+        """Capture and read the set-aside ones of these tables; name them. Raises PlatformError when one fails again."""
         self.set_aside()  # if no supervisor has done so
         back = self.aside.take_back(tables)
         if back:
@@ -230,7 +230,7 @@ class Connectors:
 
     @property
     def held(self) -> list[Held]:
-        """The records that the stand-in refuses; it lands nothing behind them."""
+        """The records that the stand-in refuses; it lands nothing after them."""
         return held.read(self._folder / "sink" / held.HELD)
 
     @property
@@ -249,7 +249,7 @@ class Connectors:
         self.run_sink()
 
     def resume_sink(self) -> None:
-        """Resume the real sink, which was stopped."""
+        """Resume the real sink after a stop."""
         self._services.connect.api.resume(self.sink.name)
 
     def configure(self, name: str, configuration: Mapping[str, str]) -> None:
@@ -262,7 +262,7 @@ class Connectors:
             self._patient_until[name] = time.monotonic() + RESTART_S
 
     def failure(self, name: str) -> str | None:
-        """Return why a connector has failed, None when it hasn't or was just told to start again."""
+        """Return why a connector has failed; None when it hasn't or was just restarted."""
         if time.monotonic() < self._patient_until.get(name, 0.0):
             return None
         return self._services.connect.api.failure(name)
@@ -274,7 +274,7 @@ class Connectors:
 
 
 def kept_salt(path: Path) -> str:
-    """Return the salt of hashed columns, made once: another one would change every hash."""
+    """Return the salt of hashed columns, created once: another one would change every hash."""
     if not path.exists():
         write_private(path, secrets.token_hex(SALT_BYTES) + "\n")
     return password(path)

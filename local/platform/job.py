@@ -16,16 +16,16 @@ from settings.pipeline import Pipeline
 from spark_jobs.options import keys, submit
 from spark_jobs.options.submit import TableJob
 
-# The part of spark_submit's environment that the job needs: the caller's AWS credentials aren't in it.
+# The part of spark_submit's environment that the job needs, without the caller's AWS credentials.
 JOB_VARIABLES = ("JAVA_HOME", "SPARK_", "PYSPARK_", "AWS_ENDPOINT_URL_", "AWS_EC2_METADATA_DISABLED")
-# As long as a commit may take.
+# Maximum duration of a commit.
 GRACE_S = 90
 # Describes what the running job was started with.
 STARTED = "started.json"
 # Requests cost nothing here, and a person waits for each change.
 POLL = {keys.POLL_INTERVAL: "0.2"}
 DERIVED_S = 5
-# A driver's memory grows with its tables, but for the first few.
+# A driver's memory grows with its tables, beyond the first few.
 MEMORY_MB, MEMORY_PER_TABLE_MB, FREE_TABLES, MOST_MEMORY_MB = 1024, 32, 4, 3072
 
 
@@ -47,9 +47,9 @@ def places(services: Services) -> JobPlaces:
 
 
 def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | None = None) -> list[TableJob]:
-    """Return what the job does for each table, derived ones last.
+    """Return the job's settings for each table, derived tables last.
 
-    It writes into `folder` how far it has read the tables that it queries.
+    It records in `folder` how far it has read the tables that it queries.
     """
     pace = JobPace(sync_interval_seconds=0, derived_seconds=DERIVED_S, configuration=POLL)
     captured = [table_job(pipeline, table, where, pace) for table in pipeline.tables]
@@ -64,18 +64,18 @@ def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | Non
 
 
 def looked_file(folder: Path, lake_table: str) -> Path:
-    """Return the file in which the job says how far it has read a table (spark_jobs/listeners.py)."""
+    """Return the file where the job records how far it has read a table (spark_jobs/listeners.py)."""
     return folder.resolve() / "looked" / lake_table
 
 
 def job_arguments(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | None = None) -> list[str]:
-    """Return the options of the job for a pipeline of one table: HoodieDeltaStreamer's, with our storage."""
+    """Return the job's options for a pipeline of one table: HoodieDeltaStreamer's, with our storage."""
     [job] = table_jobs(pipeline, where, folder)
     return submit.job_arguments(job)
 
 
 def multi_table_arguments(pipeline: Pipeline, folder: Path, where: JobPlaces = PLACES) -> list[str]:
-    """Write the tables' properties files into a folder, and return the options of the job that keeps them all."""
+    """Write the tables' properties files into a folder, and return the options of the job that maintains them."""
     folder.mkdir(parents=True, exist_ok=True)
     for former in folder.glob("*.properties"):
         former.unlink()
@@ -97,7 +97,7 @@ def multi_table_arguments(pipeline: Pipeline, folder: Path, where: JobPlaces = P
 def start_job(services: Services, processes: Processes, folder: Path, *, once: Sequence[str] = ()) -> None:
     """Start the streaming job in a folder; stop it first when it runs with other tables or schemas.
 
-    `once`: options for this start alone, for which a running job is stopped, too.
+    `once`: options for this start alone; with them, a running job is stopped, too.
     """
     pipeline, started = services.pipeline, folder / STARTED
     where = places(services)
@@ -125,9 +125,9 @@ def start_job(services: Services, processes: Processes, folder: Path, *, once: S
 
 
 def _description(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | None = None) -> str:
-    """Return all that a running job must be restarted for when it changes: tables, their properties, schemas.
+    """Return everything whose change requires a restart of the job: tables, their properties, schemas.
 
-    It reads its files when it starts.
+    The job reads its files only when it starts.
     """
     schemas = {table.lake_table: (PIPELINES / pipeline.schema_file(table)).read_text() for table in pipeline.tables}
     properties = {job.table: submit.table_properties(job) for job in table_jobs(pipeline, where, folder)}

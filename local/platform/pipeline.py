@@ -1,4 +1,4 @@
-"""One pipeline on the local platform: it moves data through the services, and says how far that is."""
+"""One pipeline on the local platform: moves data through the services, and reports progress."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -54,7 +54,7 @@ class LocalPipeline:
         return slot is not None and slot.active
 
     def former_topics(self) -> list[FormerTopic]:
-        """Return, of each table, what compares its landed records with its current topic."""
+        """Return, for each table, the comparison of its landed records with its current topic."""
         return [
             FormerTopic(
                 self._services.kafka,
@@ -70,13 +70,13 @@ class LocalPipeline:
         ]
 
     def former_topic_problem(self) -> str | None:
-        """Say in one line what happened to the first topic that isn't the one whose records were landed."""
+        """Describe in one line the first topic that isn't the one whose records were landed."""
         return next((problem for former in self.former_topics() if (problem := former.problem())), None)
 
     def lost_changes(self) -> str | None:
-        """Say in one line why changes don't leave the source, or are missing for good; None when all is well."""
+        """Return in one line why changes don't leave the source, or are lost for good; None when all is well."""
         source = self.connectors.source
-        # In this order: an offset that was stored meanwhile may be beyond the position that we know.
+        # Read the offsets first: one stored later may be beyond the position read here.
         offsets = self._services.connect.api.stored_offsets(source.name)
         state = self._services.database.replication(source.slot_name, self._published)
         if any(int(offset.get("lsn") or 0) > state.position for offset in offsets):
@@ -103,8 +103,8 @@ class LocalPipeline:
         self._services.s3.create_buckets([LANDING_BUCKET, LAKE_BUCKET])
 
     def start_source(self) -> str:
-        """Configure the source connector and wait until what was committed so far is in the topics."""
-        # Else the connector's failure to pick up new tables would hide the cause.
+        """Configure the source connector and wait until everything committed so far is in the topics."""
+        # Otherwise the connector's failure to pick up new tables would hide the cause.
         self._waiting.check_nothing_is_lost()
         changed = self.connectors.start_source()
         self._waiting.wait("snapshot", self._delivery(), connector=self.connectors.source.name)
@@ -114,7 +114,7 @@ class LocalPipeline:
     def take_back(self, tables: Sequence[str]) -> list[str]:
         """Let the source connector capture and read again those of the tables that are set aside; name them.
 
-        The sink skips the records of them that it refuses. Raises PlatformError with the reason when one fails again.
+        The sink skips their refused records. Raises PlatformError with the reason when one fails again.
         """
         self.connectors.pass_over([table.topic.name for table in self.tables if table.name in tables])
         return self.connectors.take_back(tables)
@@ -156,7 +156,7 @@ class LocalPipeline:
 
     @property
     def job_folder(self) -> Path:
-        """The streaming job's folder: what it is started with, and how far it has looked."""
+        """The streaming job's folder: its start options, and how far it has read."""
         return self._services.folder / "job"
 
     def start_job(self, *once: str) -> None:
@@ -164,9 +164,9 @@ class LocalPipeline:
         start_job(self._services, self._processes, self.job_folder, once=once)
 
     def wait_lake(self) -> str | None:
-        """Wait until each table with events is in the lake and in the catalogue, which the job tells at its start.
+        """Wait until each table with events is in the lake and in the catalog, which the job fills when it starts.
 
-        A table without any isn't there before its first event. Raises FailingTablesError for others that never come.
+        A table without events doesn't exist before its first one. Raises FailingTablesError for others that never come.
         """
         wanted = self.awaited()
 
@@ -179,12 +179,12 @@ class LocalPipeline:
         return f"{len(wanted)} tables" if len(self.tables) > 1 else None
 
     def awaited(self) -> list[LocalTable]:
-        """Return the tables that must come to the lake: those with events, which the sink lands."""
+        """Return the tables that must come to the lake: those with events that the sink lands."""
         ends, held = self.topic_ends(), self.connectors.held_topics
         return [table for table in self.tables if ends[table.topic.name] and table.topic.name not in held]
 
     def table_states(self) -> dict[str, TableState]:
-        """Return what the job of many tables reports of each, by its job_name."""
+        """Return the states that the job of many tables reports, by job_name."""
         return self._states.read()
 
     def topic_ends(self) -> dict[str, int]:
@@ -192,17 +192,17 @@ class LocalPipeline:
         return self._services.topic.ends(table.topic.name for table in self.tables)
 
     def sink_offsets(self) -> dict[str, int]:
-        """Return each topic's offset at which the sink continues: all before it is in the landing bucket."""
+        """Return the offset at which the sink resumes in each topic: everything before it is in the landing bucket."""
         topics = [table.topic.name for table in self.tables]
         found = self._services.kafka.committed_offsets(sink_group(self.connectors.sink.name), topics)
         return {topic: offset or 0 for topic, offset in found.items()}
 
     def sink_offset(self) -> int:
-        """Return the offset at which the sink continues in the first table's topic."""
+        """Return the offset at which the sink resumes in the first table's topic."""
         return self.sink_offsets()[self._services.topic.name]
 
     def _delivery(self) -> Callable[[], bool]:
-        """Return a check: has Debezium delivered all that was committed when it began to stream?"""
+        """Return a check: has Debezium delivered everything that was committed when it began to stream?"""
         database, topic = self._services.database, self._services.topic
         slot_name = self.connectors.source.slot_name
         with_outbox = self._services.pipeline.outbox is not None

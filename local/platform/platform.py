@@ -1,4 +1,4 @@
-"""The pipeline on one machine: starts and stops everything in order, and says how to reach it."""
+"""The pipeline on one machine: starts and stops everything in order, and gives access to it."""
 
 import contextlib
 import shutil
@@ -30,7 +30,7 @@ from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
 
-# What brings changes from the log, and a pipeline by query hasn't.
+# Services that bring changes from the log; a query-based pipeline has none of them.
 CONNECTORS = ("kafka", "connect", "sink")
 RUNS = "all else runs, `./lake status` says how it is"
 
@@ -68,15 +68,15 @@ class Platform:
 
     @property
     def pipeline(self) -> LocalPipeline:
-        """What moves the data: for questions such as how far it is."""
+        """The pipeline that moves the data; reports progress."""
         return self._built(self.record.ports())[1]
 
     def up(self, progress: Progress = silent) -> None:
         """Start what doesn't run; return once the source's rows are in the landing bucket and the job runs.
 
-        Continues where the last `down`, a kill or a reboot left off. When it is interrupted or a service doesn't start,
-        it stops what it has started. When data doesn't come, everything runs on, and the error has a note.
-        Raises PlatformError, JarsError, JavaNotFoundError or LoadError, each with one line.
+        Continues after a `down`, a kill or a reboot. When it is interrupted or a service doesn't start, it stops what
+        it has started. When data doesn't come, everything keeps running, and the error has a note. Raises
+        PlatformError, JarsError, JavaNotFoundError or LoadError, each with one line.
         """
         with self._at_work():
             self.processes.cancelled.clear()
@@ -98,14 +98,14 @@ class Platform:
                     with uninterrupted():
                         self._stop([name for name in STOP_ORDER if name not in before], silent)
                     raise
-                # What runs goes on running: the way out needs it.
+                # Keep running services up: the remedy needs them.
                 self._supervise()
                 error.add_note(RUNS)
                 raise
             self._supervise()
 
     def revive(self, name: str) -> None:
-        """Start a service that has died, and what depends on its start.
+        """Start a dead service and what depends on its start.
 
         The caller holds the lock. Raises PlatformError when the service isn't ready in time.
         """
@@ -119,7 +119,7 @@ class Platform:
         if name == "moto":
             pipeline.fill_aws()
             if "job" in self.expected():
-                self._stop(["job"], silent)  # it fills the new catalogue when it starts
+                self._stop(["job"], silent)  # it fills the new catalog when it starts
                 pipeline.start_job()
 
     def down(self, progress: Progress = silent) -> None:
@@ -174,12 +174,12 @@ class Platform:
 
     @property
     def restarts_file(self) -> Path:
-        """Where the supervisor writes what it has restarted."""
+        """The file where the supervisor records its restarts."""
         return self.state_dir / "restarts.json"
 
     @contextlib.contextmanager
     def _at_work(self) -> Iterator[None]:
-        """Hold the lock. A supervisor that holds it is stopped; the next `up` finishes what it has begun.
+        """Hold the lock. A supervisor that holds it is stopped; the next `up` finishes its work.
 
         Raises LockedError when another command has it.
         """
@@ -194,9 +194,9 @@ class Platform:
             yield
 
     def denials(self, since: datetime | None = None) -> list[Denial]:
-        """Name the rights on Kafka that a role lacked, since a time or recently.
+        """Return the rights on Kafka that a role lacked, since a time or recently.
 
-        Leaves out that the sink asks for the topic of a table that is no longer captured: it restarts later.
+        Leaves out the sink's requests for the topic of a table that is no longer captured: it restarts later.
         """
         services = self.services
         found = denials(self.processes.log_file("kafka"), since=recently(services.kafka.rights_mark, since))
@@ -205,7 +205,7 @@ class Platform:
 
     @contextlib.contextmanager
     def _denials_named(self) -> Iterator[None]:
-        """Put the rights that Kafka denied meanwhile in front of an error: clients don't say which right they lack."""
+        """Prefix an error with the rights that Kafka denied meanwhile: clients don't report which right they lack."""
         started = datetime.now(UTC)
         try:
             yield
@@ -221,7 +221,7 @@ class Platform:
         return state.passwords(self.state_dir / "secrets")
 
     def _built(self, at: dict[str, int]) -> tuple[Services, LocalPipeline]:
-        """Build them, unless those that were built last have these ports, passwords and pipeline."""
+        """Build services and pipeline, unless the last ones have these ports, passwords and pipeline."""
         passwords, pipeline = self._passwords, load_pipeline(self.options.pipeline)
         key = (at, passwords, pipeline)
         if self._last is None or self._last[0] != key:
@@ -231,7 +231,7 @@ class Platform:
         return self._last[1]
 
     def _settle(self) -> set[str]:
-        """Stop what can't stay as it is, and name what runs on."""
+        """Stop services that can't stay as they are, and name those that keep running."""
         running = self.running()
         wanted = self._wanted_services(load_pipeline(self.options.pipeline))
         stale = running - wanted | running & {SUPERVISOR}
@@ -240,7 +240,7 @@ class Platform:
         if self._cluster.state == STOPPING:
             stale.add("postgres")  # it may wait for its clients to leave
         if "moto" not in running:
-            stale.add("job")  # a new catalogue is empty, and the job fills it when it starts
+            stale.add("job")  # a new catalog is empty, and the job fills it when it starts
         self._stop([name for name in STOP_ORDER if name in stale], silent)
         return running - stale
 
@@ -250,17 +250,17 @@ class Platform:
         argv = [sys.executable, "-m", "local.platform.supervisor", "--folder", str(self.state_dir)]
         argv += ["--lenses", str(self.options.lenses.resolve())] if self.options.lenses else []
         argv += [] if self.options.job else ["--no-job"]
-        self.restarts_file.unlink(missing_ok=True)  # the last one's
+        self.restarts_file.unlink(missing_ok=True)  # from the previous supervisor
         self.processes.start(SUPERVISOR, Command(argv=argv, folder=ROOT))
 
     def _choose_ports(self, running: set[str]) -> dict[str, int]:
-        """Choose and record the ports of this start: the earlier ones where they are free or ours."""
+        """Choose and record this start's ports: the earlier ones where they are free or ours."""
         earlier = self.record.read().ports
         # The controller's port belongs to the broker's process.
         kept = {name for name in PORTS if name.partition("-")[0] in running}
         chosen = ports.choose(PORTS, earlier=earlier, kept=kept)
         if running and chosen != earlier:
-            # What still runs would look for the others at their old ports.
+            # Running services would look for the others at their old ports.
             self._stop(STOP_ORDER, silent)
             running.clear()
             chosen = ports.choose(PORTS, earlier=earlier)
@@ -288,8 +288,8 @@ class Platform:
         write_private(self.record.password_file, line + "\n")
 
     def _stop(self, names: Iterable[str], progress: Progress) -> None:
-        """Stop services one after the other, also after one that can't be stopped."""
-        # Leftovers of dead services, too.
+        """Stop services one after the other, continuing after one that can't be stopped."""
+        # Includes leftovers of dead services.
         found = self.running() | set(self.processes.find())
         failed: list[PlatformError] = []
         for name in (name for name in names if name in found):

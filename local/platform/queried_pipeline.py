@@ -11,7 +11,7 @@ from local.services.source_database import Slot, has_rows
 
 
 class QueriedPipeline(LocalPipeline):
-    """Moves data by the job alone."""
+    """Moves data with the job alone."""
 
     needs: Sequence[str] = ()
 
@@ -33,7 +33,7 @@ class QueriedPipeline(LocalPipeline):
         return {}
 
     def awaited(self) -> list[LocalTable]:
-        """Return the tables with rows: without any the lake has no table."""
+        """Return the tables with rows: an empty one has no lake table."""
         with contextlib.closing(connect(self._services.database.parameters())) as connection:
             return [table for table in self.tables if has_rows(connection, table.entry)]
 

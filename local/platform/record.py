@@ -12,10 +12,10 @@ from local.services.outside_database import OutsideDatabase
 
 
 class Record(BaseModel, frozen=True):
-    """A start: the port of each service that listens, the services that should run, and the pipeline.
+    """A start: the port of each listening service, the services that should run, and the pipeline.
 
     `outside`: the pipeline's database, where that isn't the embedded one.
-    `unreadable`: the file isn't such a record, so nothing of it is known.
+    `unreadable`: the file isn't such a record, so its content is unknown.
     """
 
     ports: dict[str, Annotated[int, Field(gt=0, lt=1 << 16)]]
@@ -35,11 +35,11 @@ class RecordFile:
 
     @property
     def password_file(self) -> Path:
-        """A file with the superuser's password, as libpq's PGPASSFILE wants it."""
+        """A file with the superuser's password, in the format of libpq's PGPASSFILE."""
         return self._state_dir / "secrets" / "pgpass"
 
     def read(self) -> Record:
-        """Return the record as it is; an empty one when there was no start or it can't be read."""
+        """Return the record; an empty one before the first start or when it can't be read."""
         try:
             return Record.model_validate_json(self._path.read_bytes())
         except FileNotFoundError:
@@ -68,7 +68,7 @@ class RecordFile:
     def options(self, given: PlatformOptions | None) -> PlatformOptions:
         """Return the given options, or the pipeline and the database of the last start.
 
-        Raises PlatformError for a folder that another pipeline has.
+        Raises PlatformError when the folder belongs to another pipeline.
         """
         record = self.read()
         if given is None:

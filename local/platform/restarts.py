@@ -1,4 +1,4 @@
-"""When to restart what has died: at once, then after growing pauses; and the record of it for `status`."""
+"""Restart policy: at once, then after growing pauses; and the record of restarts for `status`."""
 
 import json
 import time
@@ -19,7 +19,7 @@ LIMIT = 8
 class Restarts:
     """The restarts of one service or connector.
 
-    `total` since the supervisor began, `tries` since it was last well, `last_at` in seconds since 1970.
+    `total` since the supervisor began, `tries` since it was last healthy, `last_at` in seconds since 1970.
     """
 
     total: int
@@ -30,15 +30,15 @@ class Restarts:
 
     @property
     def pause_s(self) -> float:
-        """How long after the last try the next one may come."""
+        """Minimum seconds between the last try and the next."""
         return min(FIRST_PAUSE_S * 2.0 ** (self.tries - 1), LONGEST_PAUSE_S)
 
     def recent(self, now: float) -> int:
-        """Count the tries that no good run has followed."""
+        """Count the tries since it last ran well."""
         return self.tries if self.given_up or now - self.last_at < STABLE_S else 0
 
     def describe(self, now: float) -> str:
-        """Say what the supervisor does about it."""
+        """Describe what the supervisor does about it."""
         last = datetime.fromtimestamp(self.last_at, UTC).strftime("%H:%M:%S UTC")
         times = "once" if self.tries == 1 else f"{self.tries} times"
         if self.given_up:
@@ -58,11 +58,11 @@ class Ledger:
         self._write()
 
     def due(self, name: str) -> bool:
-        """Tell whether something dead may be restarted now."""
+        """Tell whether a dead service may be restarted now."""
         entry = self._entries.get(name)
         if entry is None:
             return True
-        # A clock that was set back must not make a pause of hours.
+        # Setting the clock back must not cause a pause of hours.
         return not entry.given_up and not 0 <= self._clock() - entry.last_at < entry.pause_s
 
     def begin(self, name: str, reason: str, *, limit: int | None = None) -> bool:
@@ -78,7 +78,7 @@ class Ledger:
         return not self._entries[name].given_up
 
     def forget(self, name: str) -> None:
-        """Forget the failures of something whose cause is gone."""
+        """Forget the failures of a service whose cause is gone."""
         self._entries.pop(name, None)
         self._write()
 
@@ -88,7 +88,7 @@ class Ledger:
 
 
 def read_restarts(path: Path) -> dict[str, Restarts]:
-    """Return what the supervisor has written; nothing when there is no such file or it can't be read."""
+    """Return the supervisor's records; nothing when the file is missing or can't be read."""
     try:
         return {str(name): Restarts(**entry) for name, entry in json.loads(path.read_text()).items()}
     except (OSError, ValueError, TypeError, AttributeError):

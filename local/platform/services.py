@@ -33,13 +33,13 @@ ORDERS = FIRST
 
 @dataclass(frozen=True, kw_only=True)
 class PlatformOptions:
-    """What a user may choose.
+    """Options that a user may choose.
 
     `pipeline` names the file in pipelines/; `outside` is its database where that isn't the embedded one.
-    `scale` and `dump` are the loader's and count on the first start, while there is no source database; later only what
-    was loaded then may be asked for.
+    `scale` and `dump` are the loader's and apply to the first start, while there is no source database; later, only the
+    data loaded then may be requested.
     `lenses` is the release of the real S3 sink, an archive or a folder; `job` False leaves the streaming job out.
-    `supervised` leaves a process behind that restarts what dies.
+    `supervised` leaves a process behind that restarts dead services.
     """
 
     pipeline: str = ORDERS
@@ -52,9 +52,9 @@ class PlatformOptions:
 
 
 class Services:
-    """Everything that listens on a port, and the pipeline that it is for; building it starts nothing.
+    """All listening services, and their pipeline; building it starts nothing.
 
-    Raises SettingsFileError for a pipeline that isn't one.
+    Raises SettingsFileError for an invalid pipeline.
     """
 
     def __init__(self, folder: Path, *, ports: dict[str, int], passwords: Passwords, options: PlatformOptions) -> None:
@@ -77,7 +77,7 @@ class Services:
             if outside is None
             else outside.parameters(role)
         )
-        # Every login to the database takes these, here and in Java: all of them verify the server, or none does.
+        # Every login to the database uses these, here and in Java: all of them verify the server, or none does.
         self.connector: Mapping[str, Any] = {**place, "password": passwords.connector}
         own = self.connector if outside else self.postgres.connection_parameters(database)
         self.database = SourceDatabase(own)
@@ -121,7 +121,7 @@ class Services:
         return self.tables[0].lake
 
     def chosen(self, names: Sequence[str] = ()) -> tuple[LocalTable, ...]:
-        """Return the tables of these names, all without any. Raises PlatformError."""
+        """Return the tables of these names, or all. Raises PlatformError."""
         try:
             entries = self.pipeline.named(names)
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""The tables that the source connector fails at: it omits them until `./lake resnapshot` brings them back.
+"""Tables that the source connector fails at: it omits them until `./lake resnapshot` brings them back.
 
 All other tables flow, and `status` names these until they are read again.
 """
@@ -13,9 +13,9 @@ from plugins.source.captured import CapturedTable
 
 
 class SetAside:
-    """What the file at `path` says: the tables, as `schema.table`, and why each was set aside.
+    """Content of the file at `path`: the tables, as `schema.table`, and why each was set aside.
 
-    A file that is gone or corrupt names none: the tables are added again, and read.
+    A missing or corrupt file names none: the tables are added again, and read.
     """
 
     def __init__(self, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Says how to reach a platform that was started."""
+"""Prints how to reach a platform that was started."""
 
 import os
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def endpoint_lines(platform: Platform) -> Iterator[str]:
 
 
 def option(pipeline: str) -> str:
-    """Return how commands are told of a pipeline: the first one needs no option."""
+    """Return the option that selects a pipeline; the first one needs none."""
     return "" if pipeline == ORDERS else f" -p {pipeline}"
 
 
@@ -48,5 +48,5 @@ def _source(platform: Platform) -> str:
 
 
 def relative(path: Path) -> str:
-    """Return a path as it is from here, where it is below."""
+    """Return a path relative to the current folder, where it is below it."""
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)

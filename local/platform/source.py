@@ -1,4 +1,4 @@
-"""What `up` does about a pipeline's source database before anything reads it."""
+"""Prepares a pipeline's source database for `up`, before anything reads it."""
 
 import contextlib
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ from settings.pipeline import Pipeline
 
 
 def make_ready(services: Services) -> str:
-    """Have all in the database that the pipeline needs, and return a note. Raises PlatformError, LoadError.
+    """Provide everything in the database that the pipeline needs; return a note. Raises PlatformError, LoadError.
 
-    The embedded one is created, loaded with the pipeline's example and prepared, once. An outside one is looked at, and
+    The embedded one is created, loaded with the pipeline's example and prepared, once. An outside one is only checked,
     never changed.
     """
     pipeline, parameters = services.pipeline, services.database.parameters()
@@ -52,12 +52,12 @@ def _load(services: Services) -> str:
 
 
 def needs_database(pipeline: str) -> PlatformError:
-    """Return the error of a pipeline that has no example to load."""
+    """Return the error for a pipeline that has no example to load."""
     return PlatformError(f"pipeline {pipeline} has no example, so it needs its database: give --dsn …")
 
 
 def _load_northwind(services: Services) -> str:
-    """Load the shop, whose outbox comes with it; bring the outbox of an earlier start up to this version."""
+    """Load the shop with its outbox; migrate the outbox of an earlier start to this version."""
     database, options = services.database, services.options
     parameters = database.parameters()
     if database.is_loaded():
@@ -69,7 +69,7 @@ def _load_northwind(services: Services) -> str:
 
 
 def _load_pagila(services: Services) -> str:
-    """Load the rental shop: generated, or of a dump."""
+    """Load the rental shop: generated, or from a dump."""
     if services.options.scale is not None:
         raise PlatformError("the example pagila takes no --scale: leave it out")
     done = pagila.load(services.database.parameters(), services.options.dump)
@@ -77,7 +77,7 @@ def _load_pagila(services: Services) -> str:
 
 
 def _refuse_other_data(services: Services) -> None:
-    """Raise PlatformError when the user asks for other rows than were loaded: they would never be."""
+    """Raise PlatformError when the user asks for other rows than were loaded: they are loaded only once."""
     options: PlatformOptions = services.options
     if options.scale is None and options.dump is None:
         return
@@ -93,7 +93,7 @@ def _refuse_other_data(services: Services) -> None:
 
 
 def _let_read(parameters: Mapping[str, Any], name: str, password: str) -> None:
-    """Make a role that may read the database, and do nothing else."""
+    """Create a role with the right to read the database, and no other."""
     role = sql.Identifier(name)
     with transaction(parameters) as cursor:
         cursor.execute("SELECT FROM pg_roles WHERE rolname = %s", [name])
@@ -105,12 +105,12 @@ def _let_read(parameters: Mapping[str, Any], name: str, password: str) -> None:
         for (schema,) in cursor.fetchall():
             for right in ("USAGE ON SCHEMA", "SELECT ON ALL TABLES IN SCHEMA"):
                 cursor.execute(sql.SQL(f"GRANT {right} {{}} TO {{}}").format(sql.Identifier(schema), role))
-        # So that a look by a column knows who is still writing.
+        # Lets polling by a column see which transactions still write.
         cursor.execute(sql.SQL("GRANT pg_read_all_stats TO {}").format(role))
 
 
 def _check_queried(pipeline: Pipeline, where: OutsideDatabase, parameters: Mapping[str, Any]) -> str:
-    """See that the role may query an outside database."""
+    """Check that the role may query an outside database."""
     try:
         problems = query_problems(parameters, pipeline)
     except LoadError as error:
@@ -121,7 +121,7 @@ def _check_queried(pipeline: Pipeline, where: OutsideDatabase, parameters: Mappi
 
 
 def _check_captured(pipeline: Pipeline, where: OutsideDatabase, parameters: Mapping[str, Any]) -> str:
-    """See that an outside database is prepared for the pipeline."""
+    """Check that an outside database is prepared for the pipeline."""
     if pipeline.outbox is not None:
         raise PlatformError(
             f"pipeline {pipeline.name} captures the outbox, which the embedded database alone has here: leave DSN out,"

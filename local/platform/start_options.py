@@ -1,4 +1,4 @@
-"""What `up` starts for a pipeline and a DSN, and what `down` leaves in a database that isn't ours."""
+"""The options that `up` derives from a pipeline and a DSN, and what `down` leaves in an outside database."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +48,7 @@ def find_platform(folder: Path | None, pipeline: str | None) -> Platform:
 
 
 def left_behind(platform: Platform) -> str:
-    """Say what `down` leaves in the outside database: a replication slot, which retains the log.
+    """Describe what `down` leaves in the outside database: a replication slot, which retains the log.
 
     Without the slot, changes until the next `up` would be lost, and only the user knows whether there will be one.
     """

@@ -1,4 +1,4 @@
-"""Runs the steps of a start side by side, each as soon as those that it needs are done."""
+"""Runs the steps of a start in parallel, each as soon as the steps that it needs are done."""
 
 import contextlib
 import signal
@@ -18,7 +18,7 @@ MAXIMUM_STEPS = 16
 
 
 class StepState(StrEnum):
-    """How far a step of the start is."""
+    """State of a step of the start."""
 
     STARTED = "started"
     DONE = "done"
@@ -63,8 +63,8 @@ def uninterrupted() -> Iterator[None]:
 class Startup:
     """A context in which steps run in threads; leaving it waits for all of them.
 
-    The first failure, or the user's interrupt, sets `cancelled`, and the other steps give up. When a step fails that
-    runs `alone`, only the steps that need it don't start.
+    The first failure, or the user's interrupt, sets `cancelled`, and the other steps give up. When a step that runs
+    `alone` fails, only the steps that need it don't start.
     """
 
     def __init__(self, cancelled: threading.Event, progress: Progress) -> None:
@@ -103,7 +103,7 @@ class Startup:
     def _run(self, name: str, work: Work, after: list[Future[None]], *, alone: bool) -> None:
         for step in after:
             with contextlib.suppress(Exception):
-                step.result()  # its own failure is reported once, by itself
+                step.result()  # its own failure is reported once, by the step itself
             if step.exception() is not None or self._cancelled.is_set():
                 raise CancelledError(f"{name} not started")
         started = time.monotonic()
@@ -120,7 +120,7 @@ class Startup:
         self._say(Step(name=name, state=StepState.DONE, note=note or "", seconds=time.monotonic() - started))
 
     def _wait(self) -> None:
-        # In slices, so that an interrupt is seen at once wherever a long wait on a lock wouldn't let it through.
+        # In slices, so that an interrupt is seen at once where a long wait on a lock would delay it.
         while wait(self._steps, timeout=WAIT_S).not_done:
             pass
 

@@ -16,27 +16,27 @@ LOGS = "logs"
 
 @dataclass(frozen=True, kw_only=True)
 class Passwords:
-    """The database's passwords: random, made once per platform."""
+    """The database's passwords: random, created once per platform."""
 
     superuser: str
     connector: str
 
 
 def passwords(folder: Path) -> Passwords:
-    """Return the passwords kept in `folder` (mode 0700), made up the first time."""
+    """Return the passwords kept in `folder` (mode 0700), created the first time."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Passwords(superuser=password(folder / "superuser"), connector=password(connector_file(folder)))
 
 
 def connector_file(folder: Path) -> Path:
-    """Return the file with the password that the connector, or the job of queried tables, logs in with."""
+    """Return the password file of the connector, or of the job of queried tables."""
     return folder / "connector"
 
 
 class Lock:
-    """Lets one command at a time change a platform. The kernel takes it back from a command that is killed.
+    """Lets one command at a time change a platform. The kernel releases it when a command is killed.
 
-    The same object may take it again inside: a demo holds it from its start to its end.
+    Reentrant for the same object: a demo holds it from its start to its end.
     """
 
     def __init__(self, path: Path) -> None:

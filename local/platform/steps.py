@@ -1,4 +1,4 @@
-"""The steps of a start: what runs side by side, and what waits for what; and in which order all is stopped."""
+"""The steps of a start: which run in parallel, and which wait for others; and the order in which all is stopped."""
 
 from collections.abc import Iterable
 from concurrent.futures import Future
@@ -13,8 +13,8 @@ from local.platform.startup import Startup
 from local.services.processes import Processes, Service
 
 SUPERVISOR = "supervisor"
-# How many seconds each service has to end, in the order in which they are stopped: what restarts them first, then
-# downstream before upstream, so that what a service still finishes is taken.
+# Seconds that each service has to end, in stopping order: first the supervisor, which restarts the others, then
+# downstream before upstream, so that the last results of a service are still taken.
 GRACE_S = {
     SUPERVISOR: 5,
     "job": JOB_GRACE_S,
@@ -29,9 +29,9 @@ STOP_ORDER = tuple(GRACE_S)
 
 
 def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, processes: Processes) -> None:
-    """Start everything side by side as far as one thing doesn't need another.
+    """Start everything, in parallel where one step doesn't need another.
 
-    What is about data fails alone: services and job run on.
+    Failures of data steps stay isolated: services and job keep running.
     """
 
     def run(service: Service, *, after: Iterable[Future[None]] = ()) -> Future[None]:

@@ -1,4 +1,4 @@
-"""Restarts what dies: `./lake up` leaves one running, `./lake down` stops it first.
+"""Restarts dead services: `./lake up` leaves one running, `./lake down` stops it first.
 
 It acts under the platform's lock, so never while another command does. It gives up a service that keeps dying, but not
 a connector, which mostly fails because of something else. `status` shows both.
@@ -27,7 +27,7 @@ ANSWER_S = 5.0
 
 
 class Supervisor:
-    """Looks after the platform until `stop` is set."""
+    """Supervises the platform until `stop` is set."""
 
     def __init__(self, platform: Platform, ledger: Ledger, stop: threading.Event, log: Callable[[str], None]) -> None:
         self._platform = platform
@@ -43,10 +43,10 @@ class Supervisor:
             except CancelledError:
                 return
             except LockedError:
-                continue  # a command is at work: it starts what is dead, or has stopped it
+                continue  # another command is at work: it starts dead services, or has stopped them
 
     def look(self) -> None:
-        """Start again what is dead or failed and has waited long enough. Raises LockedError, CancelledError."""
+        """Restart what is dead or failed and has waited long enough. Raises LockedError, CancelledError."""
         if self._platform.forgotten != self._forgotten:
             self._forgotten = self._platform.forgotten
             if self._forgotten:
@@ -63,7 +63,7 @@ class Supervisor:
         return [name for name in self._platform.expected() - {SUPERVISOR} if self._platform.pid(name) is None]
 
     def _failed(self) -> dict[str, str]:
-        """Return the failed connectors and why; nothing while there is no worker to ask."""
+        """Return the failed connectors and why; nothing while no worker runs."""
         if self._platform.pid("connect") is None:
             return {}
         try:
@@ -74,7 +74,7 @@ class Supervisor:
     def _revive(self, dead: Iterable[str]) -> None:
         due = {name for name in dead if self._ledger.due(name) and self._counted(name)}
         if "moto" in due:
-            due.discard("job")  # it is started with the catalogue
+            due.discard("job")  # it is started with the catalog
         with ThreadPoolExecutor(max_workers=len(STOP_ORDER)) as pool:
             list(pool.map(lambda name: self._try(name, partial(self._platform.revive, name)), due))
 
@@ -88,9 +88,9 @@ class Supervisor:
         return goes_on
 
     def _restart_connectors(self, failed: dict[str, str]) -> None:
-        """Restart connectors by their names; what made them fail is kept for `status`.
+        """Restart connectors by name; their failures' reasons are kept for `status`.
 
-        One that fails at a table goes on without that table.
+        A connector that fails at a table continues without that table.
         """
         for name, reason in failed.items():
             self._ledger.begin(name, reason)
@@ -113,12 +113,12 @@ class Supervisor:
             action()
         except CancelledError:
             raise
-        except Exception as error:  # noqa: BLE001  (the other services need us, whatever happened)
+        except Exception as error:  # noqa: BLE001  (the other services still need us)
             self._log(f"{name}: {error}")
 
 
 def supervise(folder: Path, *, lenses: Path | None, job: bool) -> None:
-    """Restart what dies until a signal comes; `lenses` and `job` as `up` was told."""
+    """Restart dead services until a signal comes; `lenses` and `job` as passed to `up`."""
     platform = Platform(folder, replace(Platform(folder).options, lenses=lenses, job=job))
     stop = threading.Event()
 

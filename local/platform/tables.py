@@ -15,10 +15,10 @@ from spark_jobs.runtime.archive import ROOT
 
 LANDING_BUCKET = "landing"
 LAKE_BUCKET = "lake"
-# What a table is made of others by: a query, or the versions of one of them.
+# Kinds of derived tables: by a query, or the versions of another table.
 DERIVED, HISTORY = "derived", "history"
 GLUE_DATABASE = lake.DATABASE
-# The same for the job, which reads and writes by Hadoop's S3A.
+# The same for the job, which uses Hadoop's S3A.
 PLACES = JobPlaces(
     landing=f"s3a://{LANDING_BUCKET}/{LANDING_PREFIX}",
     lake=f"s3a://{LAKE_BUCKET}",
@@ -43,18 +43,18 @@ class LocalTable:
 
     @property
     def name(self) -> str:
-        """`schema.table`, as the source has it."""
+        """`schema.table`, as in the source."""
         return self.entry.name
 
     @property
     def job_name(self) -> str:
-        """`database.table`, as the job's log and metrics have it."""
+        """`database.table`, as in the job's log and metrics."""
         return f"{GLUE_DATABASE}.{self.lake_name}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalDerived:
-    """A table that is made of the pipeline's others: a column of its key, its name in Glue and in the lake.
+    """A table derived from the pipeline's others: a column of its key, its name in Glue and in the lake.
 
     `kind`: DERIVED by a query, or HISTORY, of the versions of one of them.
     """
@@ -66,17 +66,17 @@ class LocalDerived:
 
     @property
     def name(self) -> str:
-        """What it is called among the pipeline's tables; the source has no name for it."""
+        """Its name among the pipeline's tables; the source has no name for it."""
         return self.lake_name
 
     @property
     def job_name(self) -> str:
-        """`database.table`, as the job's log and metrics have it."""
+        """`database.table`, as in the job's log and metrics."""
         return f"{GLUE_DATABASE}.{self.lake_name}"
 
 
 def local_derived(pipeline: Pipeline, *, s3_endpoint: str) -> tuple[LocalDerived, ...]:
-    """Return the pipeline's tables that are made of others, in their order, histories last."""
+    """Return the pipeline's derived tables in their order, histories last."""
 
     def table(name: str, key: str, kind: str) -> LocalDerived:
         return LocalDerived(key=key, lake=_lake(name, s3_endpoint), lake_name=name, kind=kind)
@@ -92,7 +92,7 @@ def _lake(name: str, s3_endpoint: str) -> Lake:
 
 
 def local_tables(pipeline: Pipeline, *, kafka: Mapping[str, str], s3_endpoint: str) -> tuple[LocalTable, ...]:
-    """Return the pipeline's tables in their order; `kafka` is what librdkafka's clients connect with."""
+    """Return the pipeline's tables in their order; `kafka`: connection settings of librdkafka's clients."""
 
     def table(entry: CapturedTableSettings) -> LocalTable:
         topic = entry.captured.topic(pipeline.source.topic_prefix)

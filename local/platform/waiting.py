@@ -20,9 +20,9 @@ LOOK_S = 2
 class Waiting:
     """Waits on one platform.
 
-    `needs` are the services that must run whatever is waited for. `lost_changes` says in one line why data is missing
-    for good, None when none is; `failure` why a connector has failed. `set_aside` lets a connector that fails at one
-    table go on without it, and tells whether it does.
+    `needs`: services that must run for every wait. `lost_changes` returns in one line why data is lost for good, or
+    None; `failure` why a connector has failed. `set_aside` lets a connector that fails at one table continue without
+    it, and tells whether it does.
     """
 
     def __init__(
@@ -49,9 +49,9 @@ class Waiting:
         connector: str | None = None,
         missing: Callable[[], str] = lambda: "",
     ) -> None:
-        """Wait for data that a service or its connector brings; `missing` names what of it is left.
+        """Wait for data that a service or its connector brings; `missing` names what is left of it.
 
-        Ends with the reason at once when the service is dead or the connector has failed. Raises PlatformError, and
+        Ends at once, with the reason, when the service is dead or the connector has failed. Raises PlatformError, and
         LostChangesError when changes were lost.
         """
         started = looked = time.monotonic()
@@ -79,7 +79,7 @@ class Waiting:
         raise PlatformError(f"connector {connector} has failed: {reason} ({self._processes.log_file('connect')})")
 
     def check_nothing_is_lost(self) -> None:
-        """Raise LostChangesError when what is waited for can't come. A service that is away says nothing."""
+        """Raise LostChangesError when the awaited data can't come. A service that is down is ignored."""
         try:
             problem = self._lost_changes()
         except (KafkaException, TimeoutError, RequestError, psycopg2.Error, BotoCoreError, ClientError):

@@ -1,1 +1,1 @@
-"""Asks the lake of a running platform in Athena's SQL: snapshots by hudi-rs, statements by DuckDB."""
+"""Queries the lake of a running platform in Athena's SQL: hudi-rs reads snapshots, DuckDB runs statements."""

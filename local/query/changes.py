@@ -1,4 +1,4 @@
-"""What has changed in a table since an instant: two snapshots, compared by key and by the commit that wrote a row."""
+"""Changes of a table since an instant: two snapshots, compared by key and by the commit that wrote a row."""
 
 from local.query.engine import Engine, quoted
 
@@ -11,8 +11,8 @@ NEEDED = (KEY, COMMIT)
 def compare(engine: Engine, database: str, table: str, *, now: str, before: str) -> None:
     """Make `table` of the rows that differ between two loaded tables, with `_change` before their columns.
 
-    insert: the key wasn't there before; update: another commit has written the row since, as it is now; delete: the key
-    is there no more, as the row was before.
+    insert: the key is new; update: another commit has written the row since, shown as it is now; delete: the key is
+    gone, the row shown as it was before.
     """
     here = quoted(database)
     new, old, both = (f"{here}.{quoted(name)}" for name in (now, before, table))

@@ -29,7 +29,7 @@ def run(
     period: Period,
     out: Path | None = None,
 ) -> None:
-    """Answer one statement of Athena's SQL, or carry it out; without one list the lake's tables and columns.
+    """Run one statement of Athena's SQL; without one, list the lake's tables and columns.
 
     Raises PlatformError, QueryError.
     """
@@ -47,7 +47,7 @@ def run(
 
 
 def _written(lake: QueriedLake, text: str, period: Period, out: Path | None) -> pyarrow.Table | None:
-    """What a statement that makes or fills a table has written; None for one that only asks."""
+    """Return the result of a statement that creates or fills a table; None for one that only reads."""
     if created := created_table(text):
         return create(lake, created, period, out)
     if inserted := inserted_rows(text):
@@ -58,7 +58,7 @@ def _written(lake: QueriedLake, text: str, period: Period, out: Path | None) -> 
 
 
 def period_of(as_of: str | None, since: str | None) -> Period:
-    """Return the instants that were asked for. Raises PlatformError."""
+    """Return the requested instants. Raises PlatformError."""
     period = Period(
         as_of=instants.parse(as_of) if as_of else None,
         since=instants.parse(since) if since else None,
@@ -92,7 +92,7 @@ def _queried(pipeline: Pipeline, table: LocalTable) -> Queried:
         source=table.name,
         pipeline=pipeline.name,
         example=pipeline.source.example,
-        # What travels by Kafka lands.
+        # Only what travels through Kafka lands.
         topic=table.topic.name if not table.entry.is_queried else "",
         key=table.entry.key,
         history=pipeline.history_table(table.entry) if table.entry.history else "",

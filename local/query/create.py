@@ -1,4 +1,4 @@
-"""Runs CREATE TABLE AS and INSERT INTO: the engine, which reaches no file, has the rows, and they are written here."""
+"""Runs CREATE TABLE AS and INSERT INTO: the engine, which can't write files, holds the rows; they are written here."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ BATCH_ROWS = 16_384
 
 
 def create(lake: QueriedLake, created: CreatedTable, period: Period, out: Path | None = None) -> pyarrow.Table:
-    """Write the table that a statement makes into `out`, or among the lake's silver tables; return what was written.
+    """Write a statement's table into `out`, or among the lake's silver tables; return a summary.
 
     The result is one row: table, rows, partitions, folder. Raises TranslationError, QueryError, InstantError and
     LakeError, each one line; nothing is written then.
@@ -23,7 +23,7 @@ def create(lake: QueriedLake, created: CreatedTable, period: Period, out: Path |
     with engine(lake.database) as here:
         Loading(lake, here, period).load(created.rows)
         kept = here.keep(created.rows.sql, lambda columns: check_columns(created, columns))
-        # Their names as the statement selects them, whatever case partitioned_by has.
+        # Their names as the statement selects them, whatever their case in partitioned_by.
         keys = kept.columns[len(kept.columns) - len(created.partitioned_by) :]
         partitions = kept.distinct(keys) if keys else 1
         check_partitions(created, partitions)
@@ -40,7 +40,7 @@ def create(lake: QueriedLake, created: CreatedTable, period: Period, out: Path |
 
 
 def insert(lake: QueriedLake, inserted: InsertedRows, period: Period) -> pyarrow.Table:
-    """Add the rows of a statement to a declared table, as a file of their own; return how many there were.
+    """Add a statement's rows to a declared table, as a file of their own; return how many there were.
 
     The result is one row: table, rows, folder. Raises TranslationError, QueryError, InstantError and LakeError, each
     one line; nothing is written then.

@@ -1,4 +1,4 @@
-"""The engine that runs statements: a DuckDB of its own that reaches neither files nor the network."""
+"""The engine that runs statements: a DuckDB of its own without access to files or the network."""
 
 import contextlib
 import tempfile
@@ -17,7 +17,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "threads": THREADS,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
-    # A name in SQL is no variable of ours.
+    # Names in SQL must not resolve to our Python variables.
     "python_enable_replacements": False,
 }
 # In DuckDB's own schema: no statement names it.
@@ -31,7 +31,7 @@ class QueryError(UserError):
 
 
 class Engine:
-    """Tables and views of one database, then one statement; what is loaded lies in a folder that is gone afterwards."""
+    """Tables and views of one database, then one statement; loaded data lies in a temporary folder."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, database: str) -> None:
         self._connection = connection
@@ -42,7 +42,7 @@ class Engine:
         connection.execute(f"CREATE SCHEMA {quoted(database)}")
 
     def load(self, table: str, schema: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
-        """Make a table of what the batches hold, which are read once.
+        """Create a table from batches, which are read once.
 
         Errors of reading them pass through; raises QueryError when there is no room for them.
         """
@@ -53,23 +53,23 @@ class Engine:
                 self._take(f"INSERT INTO {name} BY NAME FROM batch", pyarrow.Table.from_batches([batch]))
 
     def view(self, name: str, sql: str) -> None:
-        """Make a view of a query in DuckDB's SQL. Raises QueryError when it can't be one."""
+        """Create a view of a query in DuckDB's SQL. Raises QueryError when that fails."""
         with _one_line():
             self._connection.execute(f"CREATE VIEW {self._name(name)} AS {sql}")
 
     def run(self, sql: str) -> None:
-        """Run SQL of our own, such as makes one table of two. Raises QueryError when there is no room for it."""
+        """Run SQL of our own, such as to merge two tables. Raises QueryError when there is no room for it."""
         with _one_line():
             self._connection.execute(sql)
 
     def columns(self, name: str) -> list[tuple[str, str]]:
-        """Return the columns of a table or view: name, and type in DuckDB's words."""
+        """Return the columns of a table or view: name and DuckDB type."""
         with _one_line():
             found = self._connection.execute(f"DESCRIBE {self._name(name)}").fetchall()
         return [(column, kind) for column, kind, *_ in found]
 
     def ask(self, sql: str) -> pyarrow.Table:
-        """Run a user's statement and return its rows. From now on nothing outside is reached, nor any setting changed.
+        """Run a user's statement and return its rows. From now on, external access and settings are locked.
 
         Raises QueryError for what the engine refuses or can't do.
         """
@@ -77,10 +77,10 @@ class Engine:
             return _plain(self._confined(sql).to_arrow_table())
 
     def keep(self, sql: str, check: Callable[[list[str]], None]) -> "Kept":
-        """Run a user's statement and keep its rows in the engine's file. Nothing outside is reached from now on.
+        """Run a user's statement and keep its rows in the engine's file. From now on, external access is locked.
 
-        `check` sees the columns before anything is read, and what it raises passes through. Raises QueryError for what
-        the engine refuses or can't do.
+        `check` sees the columns before anything is read, and its errors pass through. Raises QueryError for what the
+        engine refuses or can't do.
         """
         with _one_line():
             found = self._confined(sql)
@@ -115,7 +115,7 @@ class Engine:
 
 
 class Kept:
-    """The rows of a statement, kept until the engine is gone; `columns` as the statement names them."""
+    """The rows of a statement, kept as long as the engine; `columns` as the statement names them."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, columns: list[str]) -> None:
         self._connection = connection
@@ -140,7 +140,7 @@ class Kept:
 
 @contextlib.contextmanager
 def engine(database: str) -> Iterator[Engine]:
-    """Make an engine with an empty database of that name."""
+    """Create an engine with an empty database of that name."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="query-")))
         connection = stack.enter_context(contextlib.closing(duckdb.connect(folder / "lake.duckdb", config=_SETTINGS)))
@@ -148,7 +148,7 @@ def engine(database: str) -> Iterator[Engine]:
 
 
 def quoted(name: str) -> str:
-    """Return a name as DuckDB's SQL takes it, whatever signs it has."""
+    """Quote a name for DuckDB's SQL, whatever characters it has."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -158,7 +158,7 @@ def _projected(index: int, name: str, kind: object) -> str:
 
 
 def _plain(table: pyarrow.Table) -> pyarrow.Table:
-    """JSON is text to whoever reads the result."""
+    """Present JSON as text."""
     for index, field in enumerate(table.schema):
         if isinstance(field.type, pyarrow.BaseExtensionType):
             column = pyarrow.chunked_array(

@@ -1,4 +1,4 @@
-"""How a result is written: as a table to read, or as CSV, JSON lines or Parquet for another program."""
+"""Formats a result: as a table to read, or as CSV, JSON lines or Parquet for another program."""
 
 import json
 import unicodedata
@@ -14,7 +14,7 @@ Format = Literal["table", "csv", "json", "parquet"]
 # A cell of a table to read; a whole JSON document would hide the others.
 WIDEST = 60
 _NUMBERS: tuple[Callable[[pyarrow.DataType], bool], ...] = (types.is_integer, types.is_decimal)
-# The calendar repeats itself.
+# The calendar repeats after this cycle.
 _CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
@@ -44,7 +44,7 @@ def texts(column: pyarrow.ChunkedArray) -> list[str | None]:
 
 
 def _nested_texts(array: pyarrow.Array) -> Iterator[str | None]:
-    """Give lists and structs as JSON, their elements as a flat column has them; a map as a list of its entries."""
+    """Format lists and structs as JSON, their elements as in a flat column; a map as a list of its entries."""
     kind = array.type
     if types.is_map(kind):
         array = array.cast(pyarrow.list_(pyarrow.struct({"key": kind.key_type, "value": kind.item_type})))
@@ -94,7 +94,7 @@ def _table(result: pyarrow.Table) -> Iterator[str]:
 
 
 def _cell(text: str | None) -> str:
-    """What a terminal would obey is shown as what it is."""
+    """Escape terminal control characters."""
     if text is None:
         return "NULL"
     shown = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)

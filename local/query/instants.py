@@ -1,7 +1,7 @@
-"""Which instants of a table can still be read: the cleaner removes files, and hudi-rs says nothing of those.
+"""Finds the instants of a table that can still be read: hudi-rs doesn't report files that the cleaner has removed.
 
-It answers with no row, or with half of them, and without an error. So the timeline is read here: what the newest
-cleaning kept, or is about to keep, and the oldest commit that isn't archived.
+It returns no rows, or half of them, without an error. So the timeline is read here: the state that the newest cleaning
+kept or is about to keep, and the oldest commit that isn't archived.
 """
 
 import re
@@ -24,12 +24,12 @@ _FORMAT = "%Y%m%d%H%M%S"
 
 
 class InstantError(UserError):
-    """What was given is no instant, or one that can't be read any more; one line says which can."""
+    """The value is no instant, or one that can't be read any more; one line says which can."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Readable:
-    """The oldest and the newest instant of a table at which all of its rows can be read; both as Hudi writes them."""
+    """The oldest and the newest instant of a table at which all its rows can be read; both as Hudi writes them."""
 
     oldest: str
     newest: str
@@ -51,7 +51,7 @@ def parse(text: str) -> str:
     if _INSTANT.match(text):
         return text.ljust(17, "0")
     try:
-        # Without hyphens Python would take digits of other meanings, too.
+        # Without hyphens, Python would accept digits with other meanings, too.
         moment = datetime.fromisoformat(text if "-" in text else "")
     except ValueError:
         raise InstantError(
@@ -62,7 +62,7 @@ def parse(text: str) -> str:
 
 
 def readable(lake: Lake) -> Readable:
-    """Return which instants can be read now. Raises LakeError when there is no table or it can't be looked at."""
+    """Return which instants can be read now. Raises LakeError when there is no table or it can't be checked."""
     try:
         files, folder = _files(lake)
         found = [match for path in files if (match := _FILE.match(path))]
@@ -72,7 +72,7 @@ def readable(lake: Lake) -> Readable:
         raise LakeError(f"{lake.base_uri}: its timeline can't be read: {error}") from error
     if not commits:
         raise LakeError(f"{lake.base_uri} has no commit yet")
-    # A cleaning that keeps versions, and no commits, doesn't say since when: only the newest is sure.
+    # A cleaning that keeps versions, not commits, doesn't record since when: only the newest is certain.
     return Readable(oldest=max([commits[0], *(instant or commits[-1] for instant in kept)]), newest=commits[-1])
 
 
@@ -90,7 +90,7 @@ def _files(lake: Lake) -> tuple["_Timeline", str]:
 
 
 class _Timeline:
-    """The files of a timeline's folder: their names, and what they hold."""
+    """The files of a timeline's folder: names and contents."""
 
     def __init__(self, system: fs.FileSystem, folder: str) -> None:
         self._system = system
@@ -100,14 +100,14 @@ class _Timeline:
         return iter(self._names)
 
     def record(self, path: str) -> dict[str, Any]:
-        """Return a file's one Avro record. Raises ValueError and OSError when it isn't one."""
+        """Return a file's single Avro record. Raises ValueError and OSError when it isn't one."""
         with self._system.open_input_file(path) as file:
             [record] = fastavro.reader(file)
         return cast(dict[str, Any], record)
 
 
 def _newest_cleanings(found: Iterable[re.Match[str]]) -> list[str]:
-    """Name the files of the newest cleaning that is done, and of those that are planned or under way."""
+    """Name the files of the newest completed cleaning, and of planned or running ones."""
     cleanings = [match for match in found if match["action"] == "clean"]
     done = {match["instant"] for match in cleanings if not match["state"]}
     planned = {match["instant"] for match in cleanings} - done
@@ -115,7 +115,7 @@ def _newest_cleanings(found: Iterable[re.Match[str]]) -> list[str]:
 
 
 def _kept(timeline: _Timeline, path: str) -> str:
-    """Return the oldest commit that a cleaning keeps, or nothing where it doesn't say."""
+    """Return the oldest commit that a cleaning keeps; empty where it doesn't record that."""
     record = timeline.record(path)
     if path.endswith(".requested"):
         return str((record["earliestInstantToRetain"] or {}).get("timestamp") or "")

@@ -1,4 +1,4 @@
-"""JSON lines as tables: the events that have landed, and those in quarantine.
+"""JSON lines as tables: landed events and quarantined ones.
 
 Athena reads the same objects through analytics/landed_table.py and analytics/quarantine_table.py.
 """
@@ -18,7 +18,7 @@ from local.platform.tables import LANDING_BUCKET
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-# An object while it is written has another ending (docs/decisions/0040).
+# An object being written has another ending (docs/decisions/0040).
 _ENDING = ".json"
 _ARROW = {"string": pyarrow.string(), "bigint": pyarrow.int64()}
 _LANDED = (*landed_table.COLUMNS, *landed_table.PARTITIONS, (landed_table.PATH, "string"))
@@ -28,9 +28,9 @@ QUARANTINED = pyarrow.schema([(name, _ARROW[kind]) for name, kind in _QUARANTINE
 
 
 def landed(client: "S3Client", topics: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-    """Yield the events of these topics that have landed, an object at a time, in the topic's order.
+    """Yield the landed events of these topics, an object at a time, in the topic's order.
 
-    What is no JSON object is left out: the job has set it aside.
+    Lines that aren't JSON objects are left out: the job has quarantined them.
     """
     for topic in topics:
         for key in keys(client, LANDING_BUCKET, f"{LANDING_PREFIX}/{topic}/"):
@@ -44,7 +44,7 @@ def landed(client: "S3Client", topics: Sequence[str]) -> Iterator[pyarrow.Record
 
 
 def quarantined(client: "S3Client", tables: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-    """Yield what the job has set aside of these tables of the lake, an object at a time."""
+    """Yield the quarantined events of these lake tables, an object at a time."""
     name, _ = quarantine_table.PARTITION
     for table in tables:
         for found in entries(client, table):

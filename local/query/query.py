@@ -1,4 +1,4 @@
-"""Runs one statement on the lake's tables: reads of them what it names, and no more."""
+"""Runs one statement on the lake's tables, reading only the columns that it names."""
 
 import contextlib
 import re
@@ -29,7 +29,7 @@ ReadBatches = Callable[[Sequence[str]], Batches]
 
 @dataclass(frozen=True, kw_only=True)
 class LakeTable:
-    """A captured table: what the named queries go by, and where it is."""
+    """A captured table: its definition for the named queries, and its place in the lake."""
 
     queried: Queried
     lake: Lake
@@ -41,7 +41,7 @@ class LakeTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Period:
-    """Which state is asked for: `as_of` an instant, now without; `since`: what changed after that one."""
+    """The requested state: `as_of` an instant, or the newest; `since`: the changes after that instant."""
 
     as_of: str | None = None
     since: str | None = None
@@ -49,9 +49,9 @@ class Period:
 
 @dataclass(frozen=True, kw_only=True)
 class QueriedLake:
-    """What can be asked: a database with its captured tables, those that statements have made, and the quarantine.
+    """A database to query: its captured tables, those created by statements, and the quarantine.
 
-    `quarantine` reads that of some of the captured tables, `landed` the events of some topics.
+    `quarantine` reads that of some captured tables, `landed` the events of some topics.
     """
 
     database: str
@@ -62,7 +62,7 @@ class QueriedLake:
 
     @property
     def views(self) -> Mapping[str, NamedQuery]:
-        """The named queries that need no parameter, by their names; a captured table of that name goes before."""
+        """The named queries without parameters, by name; a captured table of that name takes precedence."""
         taken = {table.name for table in self.tables}
         return {
             query.name: query
@@ -72,7 +72,7 @@ class QueriedLake:
 
     @property
     def declared(self) -> Mapping[str, SilverTable]:
-        """The tables that named statements add rows to, by their names."""
+        """The tables that named statements add rows to, by name."""
         return {query.writes.name: query.writes for query in self._queries if query.writes is not None}
 
     @property
@@ -81,15 +81,15 @@ class QueriedLake:
 
     @property
     def names(self) -> list[str]:
-        """All that a statement may name."""
+        """All names that a statement may use."""
         beside = (quarantine_table.NAME, landed_table.NAME)
         own = [*(table.name for table in self.tables), *beside, *self.views, *self.declared]
-        # One that was made before a table of its name was captured, or a view was named so, is hidden by that.
+        # A later captured table or view of the same name hides a created table.
         return [*own, *(name for name in self.silver.names() if name not in own)]
 
 
 def ask(lake: QueriedLake, sql: str, period: Period) -> pyarrow.Table:
-    """Return the rows of a statement of Athena's SQL.
+    """Return the rows of a statement in Athena's SQL.
 
     Raises TranslationError, QueryError, InstantError and LakeError, each one line.
     """
@@ -104,9 +104,9 @@ def ask(lake: QueriedLake, sql: str, period: Period) -> pyarrow.Table:
 
 
 def described(lake: QueriedLake, names: Sequence[str] | None = None) -> pyarrow.Table:
-    """Return the columns of these tables and named queries, of all without: table, column and Athena's type.
+    """Return the columns of these or all tables and named queries: table, column and Athena's type.
 
-    A table without a commit has none yet, and neither has a query of columns that the table lacks. Reads schemas and no
+    A table without a commit has no columns yet, nor has a query of columns that the table lacks. Reads schemas and no
     rows.
     """
     rows: list[dict[str, str]] = []
@@ -123,7 +123,7 @@ def described(lake: QueriedLake, names: Sequence[str] | None = None) -> pyarrow.
 
 
 class Loading:
-    """Brings what a statement names into an engine, each table once."""
+    """Loads the names of a statement into an engine, each table once."""
 
     def __init__(self, lake: QueriedLake, here: Engine, period: Period, *, rows: bool = True) -> None:
         self._lake = lake
@@ -135,13 +135,13 @@ class Loading:
         self._loaded: set[str] = set()
 
     def is_there(self, name: str) -> bool:
-        """Whether there is something to read: a table has a commit, and so has a named query's."""
+        """Whether it can be read: a table must have a commit, and so must those of a named query."""
         view = self._lake.views.get(name)
         read = [self._tables[table] for table in (view.tables if view else [name]) if table in self._tables]
         return all(table.lake.exists() for table in read)
 
     def load(self, statement: Statement) -> None:
-        """Load the tables that a statement names, with the columns that it names, and make views of its queries."""
+        """Load a statement's tables, with the columns that it names, and create views for its queries."""
         named = [_resolved(self._lake, name) for name in statement.tables]
         views = {name: translate(self._lake.views[name].sql) for name in named if name in self._lake.views}
         if views and self._period.since is not None:
@@ -153,7 +153,7 @@ class Loading:
             self.name(name, columns)
 
     def name(self, name: str, columns: frozenset[str] | None) -> None:
-        """Make the table or view of that name, with these columns at least, or all for None."""
+        """Create the table or view of that name, with these columns at least, or all for None."""
         if name in self._loaded:
             return
         self._loaded.add(name)
@@ -180,7 +180,7 @@ class Loading:
         self._here.load(landed_table.NAME, LANDED, self._lake.landed(topics if self._rows else []))
 
     def _made(self, name: str) -> None:
-        """A table that a statement has made, or is declared for one; whole, since it has no other state."""
+        """Load a table created by a statement, or declared for one; as a whole, since it has no other state."""
         if self._period.as_of is not None or self._period.since is not None:
             raise QueryError(f"{name} was made by a statement: it is as it was made, and has no --as-of or --since")
         if name not in self._lake.silver.names():
@@ -194,7 +194,7 @@ class Loading:
         schema = table.lake.schema()
         if columns is not None:
             kept = [field for field in schema if field.name.lower() in columns or field.name in self._also]
-            # One at the least: a count needs rows, of whatever column.
+            # At least one column: a count needs rows.
             schema = pyarrow.schema(kept or [schema.field(changes.KEY)])
         if self._period.since is None:
             self._read(table, table.name, schema, self._period.as_of)

@@ -1,7 +1,7 @@
-"""Tables that statements have made: a folder of Parquet files each, below a folder of the platform.
+"""Tables created by statements: a folder of Parquet files each, below a folder of the platform.
 
-The layout is Athena's: a folder for each partition, `country=Wakanda`, whose value the files in it don't have. What a
-catalogue knows elsewhere, columns with their types and order, is in `_common_metadata`, which readers of Parquet skip.
+The layout is Athena's: a folder per partition, `country=Wakanda`, whose value its files lack. The columns with their
+types and order, elsewhere kept in a catalog, are in `_common_metadata`, which Parquet readers skip.
 """
 
 import contextlib
@@ -23,13 +23,13 @@ FOLDER = "silver"
 _ARROW = {"int": pyarrow.int32(), "string": pyarrow.string(), "date": pyarrow.date32()}
 _SCHEMA = "_common_metadata"
 _PARTITIONS = b"partitioned_by"
-# What a folder's name tells again without a loss.
+# Types that a folder's name preserves.
 _IN_A_NAME = (types.is_string, types.is_large_string, types.is_integer, types.is_date, types.is_boolean)
 
 
 @dataclass(frozen=True)
 class Silver:
-    """The tables that there are in a folder, which may not be there yet."""
+    """The tables in a folder, which may not exist yet."""
 
     folder: Path
 
@@ -37,12 +37,12 @@ class Silver:
         return sorted(path.parent.name for path in self.folder.glob(f"[!.]*/{_SCHEMA}"))
 
     def schema(self, name: str) -> pyarrow.Schema:
-        """Return a table's columns, those of its partitions last. Raises QueryError when its file isn't what it was."""
+        """Return a table's columns, partition columns last. Raises QueryError when its file is damaged."""
         with _one_line(self.folder / name, "read"):
             return parquet.read_schema(self.folder / name / _SCHEMA)
 
     def batches(self, name: str, columns: Sequence[str], batch_rows: int) -> Iterator[pyarrow.RecordBatch]:
-        """Yield a table's rows with these columns. Raises QueryError when its files aren't what they were."""
+        """Yield a table's rows with these columns. Raises QueryError when its files are damaged."""
         with _one_line(self.folder / name, "read"):
             schema = self.schema(name)
             keys = json.loads(schema.metadata[_PARTITIONS])
@@ -60,13 +60,13 @@ def declared_schema(table: SilverTable) -> pyarrow.Schema:
 
 
 def glue_types(schema: pyarrow.Schema) -> list[str]:
-    """Return the columns' types as a declared table calls them, in their order; Arrow's name for any other."""
+    """Return the columns' types in a declared table's terms, in their order; Arrow's name for any other."""
     known = {arrow: glue for glue, arrow in _ARROW.items()}
     return [known.get(field.type, str(field.type)) for field in schema]
 
 
 def append(rows: pyarrow.RecordBatchReader, folder: Path, table: SilverTable) -> None:
-    """Add rows, in the table's columns, as a file of their own to a declared table's folder; all of them or none.
+    """Add rows, in the table's columns, as a new file in a declared table's folder; all of them or none.
 
     Raises QueryError when it can't be written.
     """
@@ -84,7 +84,7 @@ def append(rows: pyarrow.RecordBatchReader, folder: Path, table: SilverTable) ->
 
 
 def check_partitioned_by(schema: pyarrow.Schema, keys: Sequence[str]) -> None:
-    """Refuse partitions by values that a folder's name doesn't tell again. Raises QueryError."""
+    """Refuse partitions by values that a folder's name doesn't preserve. Raises QueryError."""
     for key in keys:
         kind = schema.field(key).type
         if not any(is_one(kind) for is_one in _IN_A_NAME):
@@ -94,9 +94,9 @@ def check_partitioned_by(schema: pyarrow.Schema, keys: Sequence[str]) -> None:
 
 
 def write(rows: pyarrow.RecordBatchReader, folder: Path, *, partitioned_by: Sequence[str], compression: str) -> None:
-    """Write rows as a table into a folder that isn't there, or is empty; all of it or nothing.
+    """Write rows as a table into a missing or empty folder; all of it or nothing.
 
-    Raises QueryError when the folder has something in it, or can't be written.
+    Raises QueryError when the folder isn't empty, or can't be written.
     """
     schema = rows.schema.with_metadata({_PARTITIONS: json.dumps(list(partitioned_by))})
     with _one_line(folder, "written"):
@@ -112,12 +112,12 @@ def write(rows: pyarrow.RecordBatchReader, folder: Path, *, partitioned_by: Sequ
             )
             made.mkdir(exist_ok=True)
             parquet.write_metadata(schema, made / _SCHEMA)
-            # Takes the place of an empty folder, and of no other.
+            # Replaces an empty folder, and no other.
             made.rename(folder)
 
 
 def check_free(folder: Path) -> None:
-    """Refuse a folder that has something in it, as Athena does. Raises QueryError."""
+    """Refuse a folder that isn't empty, as Athena does. Raises QueryError."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise QueryError(f"{folder} isn't empty: take another name, or remove it")
 

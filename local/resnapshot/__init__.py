@@ -1,1 +1,1 @@
-"""Brings the lake back to what the source says: the outbox written anew, and deletes of what is gone."""
+"""Makes the lake match the source again: rewrites the outbox, and deletes rows that the source no longer has."""

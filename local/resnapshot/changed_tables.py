@@ -1,7 +1,7 @@
-"""Brings a source connector that runs to the tables that its pipeline's file has now: `./lake up` after an edit.
+"""Reconfigures a running source connector to the tables that its pipeline's file has now: `./lake up` after an edit.
 
-The order matters: the publication has a table before the connector asks for its changes, and the connector captures it
-before it is asked to read it, so no change falls between (docs/decisions/0034).
+The order matters: a table joins the publication before the connector requests its changes, and is captured before the
+connector is asked to read it, so no change falls between (docs/decisions/0034).
 """
 
 import contextlib
@@ -28,10 +28,10 @@ RESTART_S = 10
 
 
 class ChangedTables:
-    """The tables of the connector of `settings`, whose `configuration` is what it is to run as.
+    """The tables of the connector of `settings`, which is to run with `configuration`.
 
-    `to_read` is a file that names the tables that were added and aren't read yet: whatever ends us in between, the next
-    start reads them.
+    `to_read` is a file naming the tables that were added and aren't read yet: after an interruption, the next start
+    reads them.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class ChangedTables:
         self._to_read = to_read
 
     def bring(self, parameters: Mapping[str, Any]) -> str | None:
-        """Capture and read what is new, and no longer capture what has left the file; say so, None for no change.
+        """Capture and read new tables, and stop capturing removed ones; return a note, None for no change.
 
-        A connector that has never run reads all of its tables by itself: it is left to the caller. `parameters` are of
-        somebody who may insert into the signal table. Raises PlatformError, LoadError, psycopg2.Error.
+        A connector that has never run reads all its tables itself: the caller starts it. `parameters` log in as a role
+        that may insert into the signal table. Raises PlatformError, LoadError, psycopg2.Error.
         """
         running = self._api.configuration(self._settings.name)
         if INCLUDED_TABLES not in running:
@@ -74,7 +74,7 @@ class ChangedTables:
 
     def _change(self, cursor: Cursor, added: Sequence[CapturedTable]) -> None:
         if not added:
-            # Nothing is to be read: how the connector is now doesn't matter, and it may have failed at what leaves.
+            # Nothing is to be read: the connector's state doesn't matter, and it may have failed at a removed table.
             self._configure(cursor)
             self._to_read.unlink(missing_ok=True)
             return
@@ -93,7 +93,7 @@ class ChangedTables:
         self._to_read.unlink()
 
     def _configure(self, cursor: Cursor) -> None:
-        """Start it anew: a task that still ran by the former tables would pass over the signal to read the others."""
+        """Restart it: a task still running with the former tables would ignore the signal to read the others."""
         self._api.stop(self._settings.name)
         self._wait(lambda: slot_session(cursor, self._settings.slot_name) is None)
         self._api.put_connector(self._settings.name, self._configuration)
@@ -111,7 +111,7 @@ class ChangedTables:
 
 
 def _readable(table: CapturedTable) -> bool:
-    # Where every event is a row, one without a position can't be (docs/decisions/0078).
+    # Where every event is a row, a row read again can't be one: it has no position (docs/decisions/0078).
     return not table.append_only
 
 
@@ -127,9 +127,9 @@ def _note(added: Sequence[CapturedTable], removed: Sequence[str]) -> str:
 
 
 def new_tables(running: Mapping[str, str], wanted: SourceSettings) -> list[CapturedTable]:
-    """Return the tables that a connector which runs as `running` doesn't capture yet; none where nothing runs.
+    """Return the tables that a connector running as `running` doesn't capture yet; none where nothing runs.
 
-    A connector's first start reads all of its tables by itself.
+    A connector's first start reads all its tables itself.
     """
     if INCLUDED_TABLES not in running:
         return []
@@ -138,7 +138,7 @@ def new_tables(running: Mapping[str, str], wanted: SourceSettings) -> list[Captu
 
 
 def removed_tables(running: Mapping[str, str], wanted: SourceSettings) -> list[str]:
-    """Name the tables that a connector which runs as `running` captures, and is no longer to."""
+    """Name the tables that a connector running as `running` captures and must no longer."""
     kept = {name for table in wanted.tables for name in (table.pattern, table.name)}
     captured = running.get(INCLUDED_TABLES, "").split(",")
     return [shown(pattern) for pattern in captured if pattern and pattern not in kept]
@@ -154,10 +154,10 @@ def capture_added(
     timeout_s: float,
     say: Say,
 ) -> None:
-    """Let `configure` give the connector its new configuration, and have the added tables read once it has.
+    """Let `configure` give the connector its new configuration, then have the added tables read.
 
-    Their topics and the publication are the caller's. Raises LoadError, PlatformError; run again, it goes on with the
-    tables that no connector captures, so a caller that was stopped in between re-snapshots what it has added.
+    Their topics and the publication are the caller's. Raises LoadError, PlatformError; run again, it continues with the
+    tables that no connector captures, so an interrupted caller must re-snapshot the tables that it has added.
     """
     if settings.signal_table is None:
         raise PlatformError(
@@ -187,11 +187,11 @@ def slot_session(cursor: Cursor, slot: str) -> int | None:
 
 
 def _await_other_session(cursor: Cursor, slot: str, before: int | None, reader: Reader, timeout_s: float) -> None:
-    """Wait until the connector reads the slot by its new configuration: it passes over what it isn't to capture."""
+    """Wait until the connector reads the slot with its new configuration: it ignores tables that it doesn't capture."""
     started = time.monotonic()
     while (now := slot_session(cursor, slot)) is None or now == before:
         waited = time.monotonic() - started
-        # Right after its start it may still say why it had failed before.
+        # Right after its start it may still report its previous failure.
         if waited > RESTART_S and (reason := reader.failure()):
             raise PlatformError(f"the connector has failed: {reason}")
         if waited > timeout_s:

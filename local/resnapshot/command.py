@@ -1,4 +1,4 @@
-"""Brings the lake back to what the source says: `./lake resnapshot`."""
+"""Makes the lake match the source again: `./lake resnapshot`."""
 
 import contextlib
 import time
@@ -22,12 +22,12 @@ from settings.pipeline import CapturedTableSettings
 
 LOCK_S = 120
 LOOK_S = 0.5
-# Without these nothing can be written anew, or seen to arrive.
+# Without these, nothing can be rewritten, or seen to arrive.
 NEEDED = ("postgres", "kafka", "s3", "connect")
 
 
 def resnapshot_pipeline(platform: Platform, tables: Sequence[str], wanted: Wanted) -> bool:
-    """Write the outbox anew, or read tables again, and delete what only the lake has; tell whether they are equal.
+    """Rewrite the outbox, or read tables again, and delete rows that only the lake has; tell whether they are equal.
 
     Raises PlatformError, LoadError.
     """
@@ -41,7 +41,7 @@ def resnapshot_pipeline(platform: Platform, tables: Sequence[str], wanted: Wante
 
 
 def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) -> bool:
-    """Read ordinary tables of a platform again, all or those of these names, then compare and repair what differs.
+    """Read a platform's ordinary tables again, all or those of these names, then compare and repair differences.
 
     Tell whether they are equal in the end. Raises PlatformError, LoadError.
     """
@@ -67,7 +67,7 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
             read_tables_again(source, pipeline, left, reader, where=wanted.where, timeout_s=wanted.timeout_s, say=say)
         if made_again:
             _look_at_all(platform)
-    # Behind the others: the connector may have been given a new slot for them.
+    # After the others: the connector may have been given a new slot for them.
     if back := [entry for entry in entries if entry.name in aside]:
         _take_back(platform, back, reader, wanted)
     equal = reconcile_tables(
@@ -86,7 +86,7 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
 def _take_back(
     platform: Platform, entries: Sequence[CapturedTableSettings], reader: LocalConnector, wanted: Wanted
 ) -> None:
-    """Have tables that were set aside captured again, or passed over what the sink refuses, and all their rows read."""
+    """Have set-aside tables captured again, or the sink's refused records skipped, and all their rows read."""
     with _locked(platform):
         back = platform.pipeline.take_back([entry.name for entry in entries])
     if back:
@@ -97,16 +97,16 @@ def _take_back(
 
 
 def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableComparison:
-    """Re-snapshot a platform that runs, its sink and its job perhaps not. Raises PlatformError."""
+    """Re-snapshot a running platform, whose sink and job may be down. Raises PlatformError."""
     with _locked(platform):
         _let_through(platform, wanted, (), say)
         return resnapshot(platform_sides(platform), platform.pipeline.connectors.source_connector(), wanted, say)
 
 
 def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None, say: Say) -> bool:
-    """Have the way from the topics to the lake free and at work; tell whether a topic had been made again.
+    """Clear and start the path from the topics to the lake; tell whether a topic had been recreated.
 
-    What was landed of the former one is set aside.
+    Landed objects of its former topic are set aside.
     """
     pipeline = platform.pipeline
     platform.require(*NEEDED)
@@ -129,7 +129,7 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None
 
 
 def _look_at_all(platform: Platform) -> None:
-    """Start the job once more when all has landed: it lists the landing whole, where a new topic begins at 0 again."""
+    """Restart the job when all has landed: it lists the whole landing, where a recreated topic begins at 0."""
     platform.pipeline.wait_landed()
     with _locked(platform):
         platform.processes.stop("job", grace_s=GRACE_S["job"])
@@ -138,7 +138,7 @@ def _look_at_all(platform: Platform) -> None:
 
 @contextlib.contextmanager
 def _locked(platform: Platform) -> Iterator[None]:
-    """Hold the platform's lock; a supervisor that is starting something again is waited for."""
+    """Hold the platform's lock, waiting for a supervisor that is restarting something."""
     deadline = time.monotonic() + LOCK_S
     with contextlib.ExitStack() as stack:
         while True:

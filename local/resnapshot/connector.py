@@ -12,12 +12,12 @@ from local.look.topic import Topic
 from local.services.connect_api import ConnectApi
 from plugins.source.source_connector import following_slot
 
-# What tells of deletes, which leave no row in the lake: the newest events.
+# The newest events also show deletes, which leave no row in the lake.
 TAIL_EVENTS = 1_000
 
 
 class LocalConnector:
-    """A connector of our own worker: it can be stopped, and says what it has stored."""
+    """A connector on our own worker: it can be stopped, and its stored offsets can be read."""
 
     def __init__(
         self, api: ConnectApi, topics: Sequence[Topic], name: str, slot: str, configuration: Mapping[str, str]
@@ -64,7 +64,7 @@ def _tail(topic: Topic) -> list[int]:
 
 
 def _position(value: bytes | str) -> int | None:
-    """Return an event's log position; None without one, as in a record that somebody else has written."""
+    """Return an event's log position; None without one, as in a record of foreign origin."""
     with contextlib.suppress(ValueError, TypeError, KeyError):
         return int(json.loads(value)[LSN])
     return None

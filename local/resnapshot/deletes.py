@@ -1,4 +1,4 @@
-"""Writes events of our own: deletes of rows that only the lake has, and that it has none left of a TRUNCATE.
+"""Writes events of our own: deletes of rows that only the lake has, and marks that no rows are left of a TRUNCATE.
 
 Why they are needed: docs/decisions/0034, 0021.
 """
@@ -21,12 +21,12 @@ _STRUCTURE = (bytes, bytearray, list, tuple, dict)
 
 
 def delete_event(table: tuple[str, str], database: str, key: Mapping[str, Any], position: int) -> dict[str, Any]:
-    """Return the event that deletes a row: the key as events have it, nothing else of the row."""
+    """Return the event that deletes a row: only the key, as in other events."""
     return {**key, events.DELETED: events.IS_DELETED, **_added(table, database, events.DELETE, position)}
 
 
 def settled_event(table: tuple[str, str], database: str, position: int) -> dict[str, Any]:
-    """Return the event that says that the lake has nothing left of what TRUNCATEs before a position have removed."""
+    """Return the event stating that the lake has no rows left that TRUNCATEs before a position have removed."""
     return _added(table, database, events.SETTLED, position)
 
 
@@ -42,9 +42,9 @@ def _added(table: tuple[str, str], database: str, operation: str, position: int)
 
 
 def as_event(value: Any, avro: Any) -> Any:
-    """Return a key's value, as the lake has it, as an event of its column has it; `avro` is the field's Avro type.
+    """Convert a key's value in the lake to its form in events; `avro` is the field's Avro type.
 
-    Raises PlatformError for one that can't be told from here.
+    Raises PlatformError for a type whose form in events is unknown here.
     """
     kind = _kind(avro)
     if isinstance(value, datetime):
@@ -61,7 +61,7 @@ def as_event(value: Any, avro: Any) -> Any:
 
 
 def _kind(avro: Any) -> str:
-    """Name what tells how Debezium writes a value: the semantic type, or Avro's logical one."""
+    """Name the type that decides how Debezium writes a value: the semantic type, or Avro's logical one."""
     if isinstance(avro, list):
         [avro] = [branch for branch in avro if branch != "null"] or ["null"]
     if isinstance(avro, Mapping):
@@ -78,7 +78,7 @@ def _instant(value: datetime, kind: str) -> Any:
 
 
 class EventWriter:
-    """Writes events to topics and waits until the broker has them; `client` is how a role logs in that may write."""
+    """Writes events to topics and waits until the broker has them; `client`: login of a role that may write."""
 
     def __init__(self, client: Mapping[str, Any]) -> None:
         self._producer = Producer({**client, "enable.idempotence": True, "log_level": 0})

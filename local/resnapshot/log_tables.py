@@ -1,8 +1,8 @@
-"""Reads ordinary tables again while changes go on: all rows, those of a condition, or those of some keys.
+"""Reads ordinary tables again while changes continue: all rows, those of a condition, or those of some keys.
 
-The connector that runs is asked for an incremental snapshot; the job gives its rows their place
-(docs/decisions/0021, 0034). Rows that only the lake has are deleted there by events of our own. The same for the local
-platform and for AWS: they differ in how the connector is asked how far it is, and in how Kafka is reached.
+The running connector is asked for an incremental snapshot; the job puts its rows in order (docs/decisions/0021, 0034).
+Rows that only the lake has are deleted there with events of our own. Shared by the local platform and AWS: they differ
+in how the connector's progress is read, and in how Kafka is reached.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from local.resnapshot.deletes import as_event, delete_event
 LOOK_S = 0.5
 ASK_S = 5
 SETTLE_S = 60
-# A connector goes on for a moment when it has been told to read tables alone.
+# A connector asked for a blocking snapshot keeps streaming for a moment.
 BEGIN_S = 2.0
 # Offsets have these while a snapshot runs (AbstractIncrementalSnapshotContext of Debezium 3.7).
 _RUNNING = "incremental_snapshot_collections"
@@ -32,17 +32,17 @@ Key = tuple[str, ...]
 
 
 class Reader(Protocol):
-    """The source connector, wherever it runs. Methods raise PlatformError."""
+    """The source connector, on any platform. Methods raise PlatformError."""
 
     def offsets(self) -> Sequence[Mapping[str, Any]]:
-        """Return the offsets that it has stored, as it wrote them."""
+        """Return its stored offsets, as it wrote them."""
 
     def failure(self) -> str | None:
-        """Return why it has failed, None when it hasn't or nobody knows."""
+        """Return why it has failed; None when it hasn't or that is unknown."""
 
 
 class Writer(Protocol):
-    """Who may write to a table's topic."""
+    """A client that may write to a table's topic."""
 
     def write(self, topic: str, keyed: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any]]]) -> None:
         """Write (key, event) pairs, without key for an event of the whole table.
@@ -53,7 +53,7 @@ class Writer(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Signals:
-    """How a pipeline's connector is asked: its signal table, and the publication that it reads by its role.
+    """How to signal a pipeline's connector: its signal table, its publication and its role.
 
     `left_out`: the columns of its tables that it doesn't capture.
     """
@@ -68,7 +68,7 @@ class Signals:
 class LogTable:
     """A captured table: its name, its key's columns, its topic, the Avro types of its key's columns.
 
-    `pattern` is Debezium's of the table, see `Reading`.
+    `pattern` is Debezium's pattern for the table, see `Reading`.
     """
 
     database: str
@@ -81,7 +81,7 @@ class LogTable:
 
 @contextlib.contextmanager
 def committing(parameters: Mapping[str, Any]) -> Iterator[Cursor]:
-    """Connect, each statement a transaction of its own. Raises LoadError."""
+    """Connect, each statement in its own transaction. Raises LoadError."""
     with contextlib.closing(connect(parameters)) as connection, connection.cursor() as cursor:
         connection.autocommit = True
         yield cursor
@@ -90,7 +90,7 @@ def committing(parameters: Mapping[str, Any]) -> Iterator[Cursor]:
 def read_again(
     cursor: Cursor, signals_of: Signals, readings: Sequence[Reading], reader: Reader, *, timeout_s: float, say: Say
 ) -> None:
-    """Have the tables' rows read again and wait until all of them are in their topics; `cursor` commits by itself.
+    """Have the tables' rows read again and wait until all are in their topics; `cursor` commits each statement.
 
     Raises LoadError, and PlatformError when the connector has failed or nothing moves for `timeout_s`.
     """
@@ -105,7 +105,7 @@ def read_again(
         say(f"asked for a snapshot of {', '.join(sorted({reading.shown for reading in some}))}{others}")
         _await_read(reader, position, timeout_s)
         if blocks:
-            # Its rows' offsets have the position of the snapshot's beginning: what is behind that comes after them.
+            # Its rows' offsets carry the position of the snapshot's beginning; later changes come after them.
             time.sleep(BEGIN_S)
             _await_read(reader, wal_position(cursor), timeout_s)
 
@@ -119,9 +119,9 @@ def read_keys_again(
     *,
     timeout_s: float,
 ) -> None:
-    """Have the rows of exactly these keys read again, each key its columns' values as text. Raises as `read_again`.
+    """Have the rows of exactly these keys read again, a key being its columns' values as text. Raises as `read_again`.
 
-    Of a table whose name no signal can spell all rows are.
+    For a table whose name no signal can spell, all rows are read.
     """
     whole = Reading(table=table.name, pattern=table.pattern)
     for reading in [whole] if whole.blocks else signals.of_keys(cursor, table.name, table.key, keys):
@@ -138,8 +138,8 @@ def delete_keys(
 ) -> list[Key]:
     """Delete from the lake those of `rows` that the source doesn't have; return their keys.
 
-    `rows` has the lake's values of the key's columns, by these values as text. Whoever inserts such a key meanwhile is
-    newer than the delete, and whoever changed it since `rows` was read is left alone.
+    `rows` has the lake's values of the key's columns, by these values as text. A key inserted meanwhile is newer than
+    the delete, and a row changed since `rows` was read is left alone.
     Raises LoadError, PlatformError.
     """
     position = deletes.horizon_lsn(cursor, timeout_s=settle_s)
@@ -154,9 +154,9 @@ def delete_keys(
 
 
 def is_read(offsets: Iterable[Mapping[str, Any]], position: int) -> bool:
-    """Tell whether a connector has gone beyond a position in the log and isn't in the middle of a snapshot.
+    """Tell whether a connector is beyond a log position and not in the middle of a snapshot.
 
-    Offsets are stored behind what is in the topics.
+    Stored offsets lag behind the topics.
     """
     stored = list(offsets)
     beyond = any(int(offset.get("lsn") or 0) > position for offset in stored)
@@ -181,7 +181,7 @@ def _await_read(reader: Reader, position: int, timeout_s: float) -> None:
 
 
 def _reached(offsets: Sequence[Mapping[str, Any]]) -> object:
-    """Return what changes while a snapshot gets on: its tables and the last key read; heartbeats move the rest."""
+    """Return what changes while a snapshot progresses: its tables and the last key read; heartbeats move the rest."""
     running = [offset for offset in offsets if _RUNNING in offset]
     if not running:
         return [offset.get("lsn") for offset in offsets]

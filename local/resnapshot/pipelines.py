@@ -30,7 +30,7 @@ from settings.pipeline import CapturedTableSettings, Pipeline
 
 
 def signals_of(pipeline: Pipeline) -> Signals:
-    """Return how the pipeline's connector is asked for a snapshot."""
+    """Return how to request a snapshot from the pipeline's connector."""
     return Signals(
         table=(own_schema(pipeline.name), SIGNAL),
         publication=pipeline.source.publication,
@@ -40,7 +40,7 @@ def signals_of(pipeline: Pipeline) -> Signals:
 
 
 def log_table(pipeline: Pipeline, entry: CapturedTableSettings, schema_file: Path) -> LogTable:
-    """Return what is known of a table whose rows may be deleted in the lake. Raises PlatformError for its schema."""
+    """Describe a table whose rows may be deleted in the lake. Raises PlatformError for its schema."""
     try:
         fields = json.loads(schema_file.read_text(encoding="utf-8"))["fields"]
     except (OSError, ValueError, KeyError) as error:
@@ -68,10 +68,11 @@ def read_tables_again(
     timeout_s: float,
     say: Say,
 ) -> None:
-    """Have the tables' rows, or those that `where` names in each, read again while changes go on.
+    """Have the tables' rows, or those that match `where` in each, read again while changes continue.
 
-    `parameters` are of somebody who may insert into the signal table. Returns when all rows are in their topics. Says
-    which tables are passed over, since no snapshot of them can arrive. Raises PlatformError, and where all are such.
+    `parameters` log in as a role that may insert into the signal table. Returns when all rows are in their topics.
+    Prints which tables are skipped because no snapshot of them can arrive. Raises PlatformError, also when all are
+    skipped.
     """
     if outbox := [entry.name for entry in entries if entry.how != "log"]:
         raise PlatformError(
@@ -108,10 +109,10 @@ def flowing(
     wanted: Wanted,
     say: Say,
 ) -> Iterator[None]:
-    """See that changes leave the database; the tables are read again in the block.
+    """Ensure that changes leave the database; the tables are read again in the block.
 
-    `lakes`: the lake's tables of the whole pipeline. A slot that is lost is made again, and so is one that
-    `wanted.skip` passes over; a restored server's log is advanced. Raises PlatformError.
+    `lakes`: the lake's tables of the whole pipeline. A lost slot is recreated, as is one that `wanted.skip` passes
+    over; a restored server's log is advanced. Raises PlatformError.
     """
     source = pipeline.source
     published = Expected(publication=source.publication, tables=frozenset(), role=source.role, pipeline=pipeline.name)
@@ -131,10 +132,10 @@ def flowing(
 def settlement(
     parameters: Mapping[str, Any], pipeline: Pipeline, entries: Sequence[CapturedTableSettings], *, where: str | None
 ) -> Callable[[Writer], None]:
-    """Return what tells the job that the lake has nothing left of what earlier TRUNCATEs have removed of these tables.
+    """Return a function that reports to the job that no rows are left of these tables' earlier TRUNCATEs.
 
-    To be asked for before the tables are read again, and used once they compare equal. It says so of those whose
-    TRUNCATEs are ignored, and of none that was read by a condition alone. Raises PlatformError, LoadError.
+    Call this before the tables are read again, and the result once they compare equal. It only covers tables whose
+    TRUNCATEs are ignored, and none that was read by a condition alone. Raises PlatformError, LoadError.
     """
     ignoring = [entry for entry in entries if entry.ignores_truncate and where is None]
     if not ignoring:
@@ -159,7 +160,7 @@ def repairs(
     timeout_s: float,
     say: Say,
 ) -> Repairs:
-    """Return what makes a comparison's repair of each table: exactly the keys that differ."""
+    """Return the repair of each table in a comparison: of exactly the differing keys."""
 
     def repair(wanted: Compared, compared: ComparedTable) -> Repair:
         table = log_table(pipeline, wanted.entry, wanted.schema_file)
@@ -171,7 +172,7 @@ def repairs(
 
 @contextlib.contextmanager
 def _cursor(parameters: Mapping[str, Any]) -> Iterator[Cursor]:
-    """Connect, each statement a transaction of its own; what goes wrong is one line. Raises PlatformError."""
+    """Connect, each statement in its own transaction; errors become one line. Raises PlatformError."""
     try:
         with committing(parameters) as cursor:
             yield cursor

@@ -1,7 +1,7 @@
-"""A topic that was deleted, made again or has lost records: what was landed from the former one is in the way.
+"""A topic that was deleted, recreated or has lost records: the landed objects of the former one are in the way.
 
-Object names tell offsets, and those begin at 0 again. The sink refuses to mix the two (docs/decisions/0040); the
-objects of the former topic are set aside, never deleted.
+Object names contain offsets, which begin at 0 again. The sink refuses to mix the two (docs/decisions/0040); the objects
+of the former topic are set aside, never deleted.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ FORMER_PREFIX = "former"
 
 
 class FormerTopic:
-    """The landing of `sink` in `bucket`, compared with the topic as it is now.
+    """The landing of `sink` in `bucket`, compared with the current topic.
 
-    `planned`: the topics as they shall be; `way_out`: what to run when changes are lost.
+    `planned`: the topics as they should be; `way_out`: what to run when changes are lost.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class FormerTopic:
         self._store = LandingStore(s3.client(), bucket, sink)
 
     def problem(self) -> str | None:
-        """Say in one line what happened to the topic, None when nothing did or nobody knows."""
+        """Describe in one line what happened to the topic; None when nothing did or that is unknown."""
         topic_id = self._kafka.topic_id(self._topic)
         if topic_id is None:
             return f"the topic {self._topic} is gone, and with it events that may not be landed: {self._way_out}"
@@ -64,12 +64,12 @@ class FormerTopic:
         return None
 
     def set_aside(self) -> int:
-        """Move the former topic's objects to another prefix, so that the sink begins anew; return how many there were.
+        """Move the former topic's objects to another prefix, so that the sink starts over; return their number.
 
-        Raises PlatformError, KafkaException and botocore's errors; half done, it goes on when called again.
+        Raises PlatformError, KafkaException and botocore's errors; after an interruption, another call continues.
         """
         if self._has_lost_records():
-            # Its offsets would come twice.
+            # Its offsets would occur twice.
             self._kafka.delete_topic(self._topic)
         self._kafka.create_topics(self._planned)
         name = self._store.topic_id(self._topic) or "unknown"

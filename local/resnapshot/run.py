@@ -1,8 +1,8 @@
-"""Makes the lake equal to the source again, while changes go on (docs/decisions/0034).
+"""Makes the lake equal to the source again, while changes continue (docs/decisions/0034).
 
-Repairs what keeps changes from leaving the database, writes the outbox's rows anew, so that each becomes an event that
-is newer than all that the lake holds, and makes delete events for what the lake has and the source hasn't. The same for
-the local platform and for AWS: they differ in how the connector is told.
+Repairs what keeps changes from leaving the database, rewrites the outbox's rows, so that each becomes an event newer
+than everything in the lake, and emits deletes for rows that the source no longer has. Shared by the local platform and
+AWS: they differ in how the connector is controlled.
 """
 
 import contextlib
@@ -35,13 +35,13 @@ from local.resnapshot.log_tables import Say, committing
 from plugins.source.failures import LOST_SLOT
 
 LOOK_S = 0.5
-# A connector that was started again may still say that it has failed.
+# A restarted connector may still report its earlier failure.
 ASK_S = 10
-# A connector that isn't asked may hold the slot for as long.
+# A connector that can't be asked may hold the slot this long.
 RELEASE_S = 60
 GIB = 1024**3
 LARGEST_ADVANCE_BYTES = 64 * GIB
-# A restored server's log must pass what its predecessor may have written after its last event, too.
+# A restored server's log must also pass what its predecessor may have written after its last event.
 MARGIN_BYTES = 16 * 1024**2
 SHOWN_KEYS = 5
 _UNKNOWN = (
@@ -50,26 +50,26 @@ _UNKNOWN = (
 
 
 class Connector(Protocol):
-    """The source connector, wherever it runs. Methods raise PlatformError."""
+    """The source connector, on any platform. Methods raise PlatformError."""
 
     @property
     def slot(self) -> str:
         """The replication slot's name."""
 
     def newest_position(self) -> int:
-        """Return the highest log position that is known to have been read, 0 when none is."""
+        """Return the highest log position known to have been read, 0 without one."""
 
     def failure(self) -> str | None:
-        """Return why it has failed, None when it hasn't or nobody knows."""
+        """Return why it has failed; None when it hasn't or that is unknown."""
 
     def release(self) -> None:
-        """Let go of the slot, where that can be asked for."""
+        """Release the slot, where that can be requested."""
 
     def follow_slot(self) -> None:
-        """Start, and go on from the slot's position, whatever offset is stored."""
+        """Start, and resume at the slot's position, whatever offset is stored."""
 
     def restart(self) -> None:
-        """Start again what has failed."""
+        """Restart what has failed."""
 
     def settle(self) -> None:
         """Run as configured again."""
@@ -77,7 +77,7 @@ class Connector(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What to do: `where` limits it to the rows that an SQL condition names; `skip` passes over what the log holds.
+    """The request: `where` limits it to rows that match an SQL condition; `skip` passes over unread changes in the log.
 
     `timeout_s`: how long nothing may arrive before it is given up; `start_s`: how long the connector may take to start.
     """
@@ -91,9 +91,9 @@ class Wanted:
 
 
 def resnapshot(sides: Sides, connector: Connector, wanted: Wanted, say: Say) -> TableComparison:
-    """Re-snapshot the outbox, and compare it in the end: it may differ while writers are faster than the lake.
+    """Re-snapshot the outbox, then compare it: it may differ while writers are faster than the lake.
 
-    Raises PlatformError with one line. What was done until then does no harm: run it again.
+    Raises PlatformError with one line. An interrupted run does no harm: run it again.
     """
     parameters, [outbox] = sides.parameters, sides.tables
     try:
@@ -115,7 +115,7 @@ def _resnapshot(parameters: Mapping[str, Any], lake: Lake, connector: Connector,
         _check_sizes(cursor, keys, wanted)
         newest = max(newest_position(lake), connector.newest_position())
         with flowing(cursor, newest, connector, wanted, say):
-            # Again: rows that came before the slot was made anew are in no log.
+            # Again: rows that came before the slot was recreated are in no log.
             keys = rewriting.select_keys(cursor, wanted.where)
             _write_anew(cursor, lake, connector, keys, wanted, say)
             _bury_extra(cursor, lake, wanted, say)
@@ -144,10 +144,10 @@ def flowing(
     named: bool = False,
     processed: int = 0,
 ) -> Iterator[None]:
-    """See that changes leave the database; a slot that had to be made anew is followed until the block ends.
+    """Ensure that changes leave the database; a recreated slot is followed until the block ends.
 
-    `newest`: the highest log position that is known to have been read. `named`: only some tables are read again.
-    `processed`: the log position that the connector has stored and resumes at, 0 where that is unknown.
+    `newest`: the highest log position known to have been read. `named`: only some tables are read again. `processed`:
+    the log position that the connector has stored and resumes at, 0 when unknown.
     """
     if wanted.skip:
         say("passing over what the connector has not read")
@@ -159,8 +159,8 @@ def flowing(
     for problem in state.problems:
         say(f"found: {problem.partition(': run `')[0]}")
     renew = wanted.skip or gap > 0 or state.slot_is_lost or state.published is None
-    # A connector that was starting may have put a slot of its own in the place of a lost one, and has failed at that:
-    # it goes on from no position before the slot's. MSK Connect doesn't say why it has failed.
+    # A starting connector may have replaced a lost slot with its own and then failed: it can't resume from a position
+    # before the slot's. MSK Connect doesn't report why it has failed.
     if not (renew or state.active):
         renew = 0 < processed < state.holds_from or (connector.failure() or "").startswith(LOST_SLOT)
     if renew:
@@ -187,7 +187,7 @@ def flowing(
 
 
 def check_whole(wanted: Wanted, *, named: bool) -> None:
-    """Raise PlatformError where only some rows or tables are wanted: what was missed may concern any other."""
+    """Raise PlatformError where only some rows or tables are wanted: the missed changes may concern any other."""
     if named or wanted.where is not None:
         raise PlatformError("changes were missed, and nobody knows of which rows: leave --table and --where out")
 
@@ -195,7 +195,7 @@ def check_whole(wanted: Wanted, *, named: bool) -> None:
 def _pass_former_log(cursor: Cursor, newest: int, gap: int, wanted: Wanted, say: Say) -> None:
     """Advance the log of a restored server beyond what its predecessor wrote.
 
-    Else new events would count as older than those that the lake has.
+    Otherwise new events would count as older than those in the lake.
     """
     if gap > wanted.largest_advance_bytes:
         raise PlatformError(
@@ -283,9 +283,9 @@ def _positions(lake: Lake) -> dict[int, int]:
 
 
 def _bury_extra(cursor: Cursor, lake: Lake, wanted: Wanted, say: Say) -> None:
-    """Make delete events for the lake's rows that the source hasn't.
+    """Emit deletes for the lake's rows that the source no longer has.
 
-    Only now: what was on its way before the rows were written anew has come to the lake by then.
+    Only now: changes that were on their way before the rows were rewritten have reached the lake by then.
     """
     if not lake.exists():
         return

@@ -1,1 +1,1 @@
-"""The services that a platform runs, one module for each, and the processes they live in."""
+"""The services of a platform, one module for each, and the processes that run them."""

@@ -28,7 +28,7 @@ class Aws(Loopback):
         return self.glue().get_databases()
 
     def create_database(self, name: str) -> None:
-        """Create a Glue database, unless it is there."""
+        """Create a Glue database, unless it exists."""
         if name not in {database["Name"] for database in self.glue().get_databases()["DatabaseList"]}:
             self.glue().create_database(DatabaseInput={"Name": name})
 
@@ -37,7 +37,7 @@ class Aws(Loopback):
         return {table["Name"] for page in pages for table in page["TableList"]}
 
     def put_secret(self, name: str, parameters: Mapping[str, Any]) -> None:
-        """Keep a database user's secret in the shape that RDS gives its own."""
+        """Store a database user's secret in the format of RDS secrets."""
         client = self.secrets()
         kept = {key: parameters[key] for key in ("host", "port", "dbname", "password")}
         value = json.dumps({"engine": "postgres", "username": parameters["user"], **kept})

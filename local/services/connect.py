@@ -1,4 +1,4 @@
-"""A Kafka Connect worker in distributed mode: Debezium and, where they are given, the Lenses sink or a JDBC source."""
+"""A Kafka Connect worker in distributed mode: Debezium and, where given, the Lenses sink or a JDBC source."""
 
 import shutil
 import tarfile
@@ -21,10 +21,10 @@ from plugins.releases.archive import RESOURCES_JAR, write_resources
 from plugins.workers.worker_classes import EVERY_VALUE, IS_TRUNCATE, WITHOUT_DEFAULTS, resources
 
 HEAP_MB = LOCAL_HEAP_BYTES // MIB
-# The worker's own topics, of which it makes but the first and the last, and group.
+# The worker's own topics and group; the worker itself creates only the first and the last topic.
 CONFIG_TOPIC, OFFSET_TOPIC, STATUS_TOPIC = ("connect-configs", "connect-offsets", "connect-status")
 GROUP = "connect-cluster"
-# What a connector brings clients of, and the part of a login that is secret.
+# The clients that a connector brings, and the secret part of a login.
 CLIENTS = ("producer", "consumer", "admin")
 SECRET_PART = "sasl.jaas.config"  # noqa: S105  (the property's name)
 
@@ -33,8 +33,8 @@ class Connect:
     """The worker whose files are in `folder`.
 
     `lenses` is the Lenses S3 connector's release, an archive or an unpacked folder, or None; `jdbc` the same of a JDBC
-    source. `login` is how the worker itself logs in to Kafka, as Java's clients have it; a connector brings its own.
-    `log` is where its output goes; `table_at` as of ConnectApi.
+    source. `login` is how the worker itself logs in to Kafka, in Java clients' format; a connector brings its own.
+    `log` is where its output goes; `table_at` as in ConnectApi.
     """
 
     name = "connect"
@@ -72,11 +72,11 @@ class Connect:
         return self._folder / "secrets"
 
     def password_reference(self, password: str) -> str:
-        """Keep a password where only the worker reads it; return what connector configurations name it by."""
+        """Store a password where only the worker reads it; return the reference for connector configurations."""
         return self._reference("connector", "password", password)
 
     def acting_as(self, user: str, login: Mapping[str, str]) -> dict[str, str]:
-        """Return what makes a connector's clients log in to Kafka as a user, whose password only the worker reads."""
+        """Return the login settings of a connector's clients for a Kafka user, whose password only the worker reads."""
         overrides = self._kept(user, login)
         return {f"{client}.override.{name}": value for client in CLIENTS for name, value in overrides.items()}
 
@@ -97,8 +97,8 @@ class Connect:
         return f"${{file:{path}:{key}}}"
 
     def install_plugins(self) -> None:
-        """Unpack the plugins. Raises PlatformError when one isn't what it should be."""
-        # One plugin, as elsewhere: Debezium finds our converter by its own class loader.
+        """Unpack the plugins. Raises PlatformError when one is invalid."""
+        # One plugin, as elsewhere: Debezium finds our converter through its own class loader.
         ours = resources(EVERY_VALUE, IS_TRUNCATE, WITHOUT_DEFAULTS)
         write_resources(ours, _unpack_debezium(self.plugins) / RESOURCES_JAR)
         LENSES.install(self.plugins, self._lenses)
@@ -122,7 +122,7 @@ class Connect:
         return self.api.ready()
 
     def properties(self) -> dict[str, str]:
-        # A connector's clients get all but the secret: one without a login of its own can't act as the worker.
+        # A connector's clients get everything but the secret: without its own login, one can't act as the worker.
         shared = {name: value for name, value in self.login.items() if name != SECRET_PART}
         return {
             "bootstrap.servers": self._bootstrap_servers,
@@ -140,14 +140,14 @@ class Connect:
             "rest.advertised.host.name": HOST,
             "rest.advertised.port": str(self._port),
             "plugin.path": str(self.plugins),
-            # Quicker than looking into every class; Debezium brings the manifests, of others' we can't be sure.
+            # Faster than scanning every class; Debezium brings the manifests, others may not.
             "plugin.discovery": "hybrid_warn" if self._lenses or self._jdbc else "service_load",
             "connector.client.config.override.policy": "All",
-            # After a kill the next worker takes over as soon as the dead one's session has ended.
+            # After a kill, the next worker takes over as soon as the dead one's session has ended.
             "scheduled.rebalance.max.delay.ms": "0",
             **session(SHORTEST_SESSION_MS),
             **{f"consumer.{name}": value for name, value in session(SHORTEST_SESSION_MS).items()},
-            # What Debezium sends again after a kill, and how far the slot's confirmed position stays behind.
+            # Bounds what Debezium sends again after a kill, and the lag of the slot's confirmed position.
             "offset.flush.interval.ms": "1000",
             "config.providers": "file",
             "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
@@ -156,7 +156,7 @@ class Connect:
 
 
 def _unpack_debezium(plugins: Path) -> Path:
-    """Unpack the locked archive once, and return its folder; another version's goes away."""
+    """Unpack the locked archive once, and return its folder; other versions are removed."""
     archive = next(jar_folder("debezium").glob("debezium-connector-postgres-*-plugin.tar.gz"), None)
     if archive is None:
         raise PlatformError("Debezium's plugin archive is missing: run `make setup`")

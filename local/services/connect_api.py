@@ -19,16 +19,16 @@ from local.errors import PlatformError
 from plugins.source import failures
 from plugins.source.failures import Failure
 
-# Creating a connector validates it, and that connects to the database.
+# Creating a connector validates it, which connects to the database.
 TIMEOUT_S = 60
 RETRY_S = 60
 NOT_FOUND = 404
 REBALANCING = 409
 STARTING = 503
 LOG_BYTES = 1_000_000
-# What Connect's WorkerTask says when a task has failed.
+# Logged by Connect's WorkerTask when a task has failed.
 ENDED = "Task threw an uncaught"
-# What Debezium says before it tries again, as it does for ever at whatever the driver refuses; how young that must be.
+# Logged by Debezium before it retries, as it does forever for any error of the driver; and its maximum age.
 _TRIED = re.compile(r"^(?P<at>[-\d]{10} [:\d]{8}),\d{3} ERROR ErrorHandler: Producer failure$", re.MULTILINE)
 _TRACE_ENDS = re.compile(r"^\d{4}-\d\d-\d\d ", re.MULTILINE)
 TRIED_S = 5
@@ -42,7 +42,7 @@ class RequestError(PlatformError):
         self.status = status
 
 
-# No proxy of the caller's environment comes in between.
+# Ignore a proxy in the caller's environment.
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -50,8 +50,8 @@ _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 class ConnectApi:
     """A client for the worker at `url`, which waits `timeout_s` for an answer.
 
-    Two know the table where a failure doesn't tell it: `log`, the worker's, and `table_at`, which says whose change is
-    at a position of the source's log.
+    Where a failure doesn't name its table, two sources do: `log`, the worker's, and `table_at`, which returns the table
+    of the change at a position of the source's log.
     """
 
     url: str
@@ -60,7 +60,7 @@ class ConnectApi:
     timeout_s: float = TIMEOUT_S
 
     def ready(self) -> bool:
-        """Tell whether the worker has started; that a connector's data flows is another question."""
+        """Tell whether the worker has started; not whether a connector's data flows."""
         try:
             self._request("GET", "/health")
         except RequestError:
@@ -76,27 +76,27 @@ class ConnectApi:
         return self._found(f"/connectors/{quote(name)}/config") or {}
 
     def delete_connector(self, name: str) -> None:
-        """Delete a connector, unless there is none."""
+        """Delete a connector, if it exists."""
         self._retried("DELETE", f"/connectors/{quote(name)}", or_none=True)
 
     def stop(self, name: str) -> None:
-        """Stop a connector and its tasks; its configuration and its offsets stay. Nothing to do without one."""
+        """Stop a connector and its tasks; its configuration and its offsets stay. Does nothing without one."""
         self._retried("PUT", f"/connectors/{quote(name)}/stop", or_none=True)
 
     def resume(self, name: str) -> None:
         self._retried("PUT", f"/connectors/{quote(name)}/resume")
 
     def stored_offsets(self, name: str) -> list[dict[str, Any]]:
-        """Return the offsets that a source connector goes on from, as it wrote them; none without a connector."""
+        """Return the stored offsets at which a source connector resumes, as it wrote them; none without a connector."""
         answer = self._found(f"/connectors/{quote(name)}/offsets") or {"offsets": []}
         return [entry["offset"] for entry in answer["offsets"] if entry["offset"]]
 
     def restart_failed(self, name: str) -> None:
-        """Start the connector and its tasks again, those of them that have failed."""
+        """Restart the connector and its tasks, only those that have failed."""
         self._retried("POST", f"/connectors/{quote(name)}/restart?includeTasks=true&onlyFailed=true")
 
     def failure(self, name: str) -> str | None:
-        """Return why the connector or a task of it has failed, its cause included; None when none has.
+        """Return why the connector or one of its tasks has failed, including the cause; None when none has.
 
         "Not failed" doesn't mean that it works: after a kill the status stays RUNNING though nothing runs.
         """
@@ -104,9 +104,9 @@ class ConnectApi:
         return failure.reason if failure else None
 
     def failed(self, name: str) -> Failure | None:
-        """Return why it has failed and at which table, where that can be said; None when it hasn't.
+        """Return why it has failed and, where known, at which table; None when it hasn't.
 
-        One that tries again and again at one table has failed, too.
+        A connector that keeps retrying at one table counts as failed.
         """
         status = self._found(f"/connectors/{quote(name)}/status")
         if status is None:
@@ -119,7 +119,7 @@ class ConnectApi:
         return found if found and found.table else None
 
     def failures(self) -> dict[str, str]:
-        """Return the connectors that have failed, themselves or a task, each with the first line of why."""
+        """Return the connectors that have failed, or have a failed task, each with the first line of the reason."""
         found = {name: self.failure(name) for name in self._request("GET", "/connectors")}
         return {name: reason for name, reason in found.items() if reason is not None}
 
@@ -129,11 +129,11 @@ class ConnectApi:
         return replace(found, reason=found.reason.replace("-p …", f"-p {name.removesuffix('-source')}"))
 
     def _log_before(self, name: str) -> str:
-        """Return what the worker's log has before a task of the connector ended last."""
+        """Return the worker's log up to where a task of the connector last ended."""
         return self._log_tail().rpartition(f"{{id={name}-0}} {ENDED}")[0]
 
     def _tried_again(self) -> str:
-        """Return the trace of what Debezium has just failed at and tries again; an empty one when it doesn't."""
+        """Return the trace of Debezium's latest failure that it retries; empty when there is none."""
         text = self._log_tail()
         last = max(_TRIED.finditer(text), key=re.Match.start, default=None)
         if last is None:
@@ -152,7 +152,7 @@ class ConnectApi:
             return ""
 
     def _found(self, path: str) -> dict[str, Any] | None:
-        """Return what the worker has there, None for nothing."""
+        """Return the worker's answer, None for a missing resource."""
         try:
             answer: dict[str, Any] = self._request("GET", path)
         except RequestError as error:
@@ -162,7 +162,7 @@ class ConnectApi:
         return answer
 
     def _retried(self, method: str, path: str, *body: Mapping[str, str], or_none: bool = False) -> None:
-        """Ask again while the worker has a configuration to take over first; `or_none`: there may be no connector."""
+        """Repeat a request while the worker takes over a configuration; `or_none`: the connector may be missing."""
         retrying = Retrying(
             retry=retry_if_exception(_is_transient), stop=stop_after_delay(RETRY_S), wait=wait_fixed(0.5), reraise=True
         )

@@ -15,7 +15,7 @@ LOG4J = {
     "log4j.appender.stdout.layout.ConversionPattern": "%d %p %c{1}: %m%n",
     # A line for each denied request.
     "log4j.logger.kafka.authorizer.logger": "INFO",
-    # One line a second for as long as the broker is away would fill the disk.
+    # One line a second while the broker is down would fill the disk.
     "log4j.logger.org.apache.kafka.clients.NetworkClient": "ERROR",
 }
 
@@ -43,7 +43,7 @@ def java_command(
 
 
 def log4j_options(folder: Path) -> dict[str, str]:
-    """Write a log4j configuration (warnings to standard output) and return the options that choose it."""
+    """Write a log4j configuration (warnings to standard output) and return the options that select it."""
     path = folder / "log4j.properties"
     write(path, LOG4J)
     return {"log4j.configuration": path.resolve().as_uri()}

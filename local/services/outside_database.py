@@ -1,8 +1,8 @@
-"""A source database that isn't ours: how the connector's role logs in to it. Nothing is ever started or changed there.
+"""A source database that isn't ours: how the connector's role logs in to it. It is never started or changed.
 
-The platform needs no other login: what the role may read is enough to look, too. Its password comes from
+The platform needs no other login: the role's read access suffices for checks, too. Its password comes from
 CDC_CONNECTOR_PASSWORD, PGPASSWORD, an earlier start, libpq's password file (PGPASSFILE, ~/.pgpass) or a prompt; it is
-kept in the platform's folder, where the connector's configuration names its file.
+kept in a file in the platform's folder, to which the connector's configuration refers.
 """
 
 import contextlib
@@ -23,15 +23,15 @@ from local.private_files import write_private
 
 PASSWORD_VARIABLES = ("CDC_CONNECTOR_PASSWORD", "PGPASSWORD")
 DEFAULT_PORT = 5432
-# What of a DSN counts, or is the user's alone: the role has its own name and password.
+# Accepted DSN parts; user and password are the caller's alone: the role has its own.
 _TAKEN = {"host", "port", "dbname", "sslmode", "sslrootcert", "user", "password"}
-# Somebody waits for it.
+# A person waits for it.
 ANSWER_S = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutsideDatabase:
-    """Where it is. `sslmode` as libpq has it, `sslrootcert` is the user's own: a file, by its whole path."""
+    """An outside database's address. `sslmode` as in libpq; `sslrootcert` is the user's file, as an absolute path."""
 
     host: str
     port: int
@@ -41,7 +41,7 @@ class OutsideDatabase:
 
     @classmethod
     def of(cls, dsn: str, *, database: str) -> Self:
-        """Read a DSN: a URI or `host=… port=…`; its database is by default the pipeline's, its user isn't used.
+        """Read a DSN: a URI or `host=… port=…`; its database defaults to the pipeline's, its user isn't used.
 
         Raises PlatformError or LoadError, which never repeat a password.
         """
@@ -73,7 +73,7 @@ class OutsideDatabase:
         )
 
     def parameters(self, role: str) -> dict[str, object]:
-        """Return what libpq takes, how the server is verified included, without a password."""
+        """Return libpq's parameters, including how to verify the server, without a password."""
         return {"host": self.host, "port": self.port, "dbname": self.dbname, **tls(asdict(self)), "user": role}
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class OutsideDatabase:
 
 
 def find_password(database: OutsideDatabase, role: str, kept: Path) -> str:
-    """Return the password that lets the role in, and keep it for later starts.
+    """Return the password that logs the role in, and keep it for later starts.
 
     Raises PlatformError without one, and LoadError where no other password would help.
     """
@@ -99,7 +99,7 @@ def find_password(database: OutsideDatabase, role: str, kept: Path) -> str:
 
 
 def refusal(parameters: Mapping[str, Any]) -> str | None:
-    """Say in one line why the database doesn't let the role in, and what to do; None where it does."""
+    """Return in one line why the database refuses the role, and what to do; None where it doesn't."""
     try:
         connect({**parameters, "connect_timeout": ANSWER_S}).close()
     except LoginError as error:
@@ -110,7 +110,7 @@ def refusal(parameters: Mapping[str, Any]) -> str | None:
 
 
 def _candidates(kept: Path, question: str) -> Iterator[tuple[str, Callable[[], dict[str, str]]]]:
-    """Give the places where a password may be; the last one asks."""
+    """Yield the places where a password may be; the last one prompts."""
     for name in PASSWORD_VARIABLES:
         if os.environ.get(name):
             yield f"by {name}", lambda name=name: {"password": os.environ[name]}  # type: ignore[misc]

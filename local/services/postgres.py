@@ -28,7 +28,7 @@ SERVER_SETTINGS = {
 
 
 class ConnectionParameters(TypedDict):
-    """What `psycopg2.connect` takes to reach one database of the server."""
+    """Arguments of `psycopg2.connect` to reach one database of the server."""
 
     host: str
     port: int
@@ -38,10 +38,10 @@ class ConnectionParameters(TypedDict):
 
 
 class Postgres:
-    """The server whose data is in `folder`, or where `PostgresCluster` has put it.
+    """The server whose data is in `folder`, or in the fallback chosen by `PostgresCluster`.
 
-    `settings` are further server settings (name → value) for its next start; `confined` has roles that may enter only
-    one database (role → database). Nobody gets a physical copy of the cluster.
+    `settings` are further server settings (name → value) for its next start; `confined` maps roles to the only database
+    that they may enter. No one may take a physical copy of the cluster.
     """
 
     name = "postgres"
@@ -66,17 +66,17 @@ class Postgres:
         return {"host": HOST, "port": self.port, "user": SUPERUSER, "password": self._password, "dbname": dbname}
 
     def prepare(self) -> Command:
-        """Create the data folder when it is new, write who may log in, and return how to start the server."""
+        """Create a new data folder, write the access rules, and return how to start the server."""
         self.cluster.create(self._password)
         self.cluster.write_rules(self._rules)
         argv = [str(self.cluster.program("postgres")), "-D", str(self.cluster.data_dir), "-p", str(self.port)]
         argv += [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
-        # A folder that the server's account may be in, and no locale of the caller.
+        # A folder that the server's account may enter, and a locale independent of the caller.
         return Command(argv=argv, folder=Path("/"), environment={"LC_ALL": "C"}, identity=self.cluster.identity)
 
     def ready(self) -> bool:
         """Tell whether a query gets an answer. Raises PostgresError when the password isn't this data folder's."""
-        # Another server may have the port, so only our own one's state counts.
+        # Another server may have the port, so only our server's state counts.
         if self.cluster.state != READY:
             return False
         try:
@@ -100,22 +100,22 @@ class Postgres:
 
 
 def stop_rules(cluster: PostgresCluster) -> StopRules:
-    """Return how a cluster's server is found and stopped.
+    """Return how to find and stop a cluster's server.
 
-    Run by root it is another account's process, whose environment root may be kept from reading in a container. SIGINT
-    shuts it down without waiting for clients to leave, as it does at SIGTERM; SIGQUIT at once.
+    For root it is another account's process, whose environment root may be unable to read in a container. SIGINT shuts
+    it down without waiting for clients to leave, unlike SIGTERM; SIGQUIT does so at once.
     """
     return StopRules(pid=cluster.pid, stop_signals=(signal.SIGINT, signal.SIGQUIT))
 
 
 def processes_of(postgres: Postgres, folder: Path) -> Processes:
-    """Return what starts, finds and stops a server by itself, with its log in `folder`."""
+    """Return the Processes of a standalone server, with its log in `folder`."""
     return Processes(folder, folder / "logs", {postgres.name: stop_rules(postgres.cluster)})
 
 
 @contextlib.contextmanager
 def temporary_postgres(folder: Path, *, settings: Mapping[str, str] | None = None) -> Iterator[Postgres]:
-    """Run a server with its data and its log in `folder`, and remove the data in the end.
+    """Run a server with its data and its log in `folder`, and remove the data at the end.
 
     Raises PlatformError when it doesn't start.
     """

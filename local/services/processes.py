@@ -1,8 +1,8 @@
 """Starts, finds and stops the processes of one platform.
 
 A service outlives the command that started it, so every command has to find it again. Each process carries the
-platform's folder and the service's name in its environment: unlike a recorded pid, this survives a
-kill -9 of the starter, a reboot, a reused pid and a stepped clock (docs/decisions/0030).
+platform's folder and the service's name in its environment: unlike a recorded pid, this survives a kill -9 of the
+starter, a reboot, a reused pid and a stepped clock (docs/decisions/0030).
 """
 
 import contextlib
@@ -42,7 +42,7 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
 class Identity(TypedDict, total=False):
-    """The arguments of subprocess that make a child run as another account; none for our own."""
+    """Arguments of subprocess that make a child run as another account; none for our own."""
 
     user: int
     group: int
@@ -51,7 +51,7 @@ class Identity(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """How a service is started: its arguments (no secret in them), what its environment adds, and its folder."""
+    """How to start a service: its arguments (no secret in them), its additional environment, and its folder."""
 
     argv: Sequence[str]
     folder: Path
@@ -73,7 +73,7 @@ class Service(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class StopRules:
-    """How one service is found and stopped whose marks may be unreadable and which needs another signal than SIGTERM.
+    """How to find and stop a service whose marks may be unreadable and which needs another signal than SIGTERM.
 
     `pid` finds its first process (None: it doesn't run); it gets each of the signals in turn.
     """
@@ -85,7 +85,7 @@ class StopRules:
 class Processes:
     """The processes of the platform whose state is in `folder`; one log file per service in `logs`.
 
-    `rules` are those of services that have their own.
+    `rules`: those of services that have their own.
     """
 
     def __init__(self, folder: Path, logs: Path, rules: Mapping[str, StopRules] | None = None) -> None:
@@ -103,13 +103,13 @@ class Processes:
         self.wait_until(service.name, service.ready, timeout_s=timeout_s)
 
     def start(self, name: str, command: Command) -> None:
-        """Start a service in a session of its own, which Ctrl-C on a command doesn't reach.
+        """Start a service in its own session, which Ctrl-C on a command doesn't reach.
 
         Raises PlatformError when the program can't be run, CancelledError when the start was given up meanwhile.
         """
         if self.cancelled.is_set():
             raise CancelledError(f"{name} not started")
-        self.stop(name, grace_s=0)  # descendants of one that was killed
+        self.stop(name, grace_s=0)  # descendants of a killed service
         environment = {key: os.environ[key] for key in INHERITED if key in os.environ}
         markers = {PLATFORM_VARIABLE: str(self.folder), SERVICE_VARIABLE: name}
         try:
@@ -133,7 +133,7 @@ class Processes:
         _wait_for_marks(self._handles[name])
 
     def wait_until(self, name: str, ready: Callable[[], bool], *, timeout_s: float) -> None:
-        """Wait until `ready` says yes.
+        """Wait until `ready` returns True.
 
         Raises PlatformError with the end of its log when the service dies before, or after `timeout_s`.
         """
@@ -169,13 +169,13 @@ class Processes:
         return leader
 
     def find(self) -> dict[str, list[psutil.Process]]:
-        """Return all running processes of this platform by service, descendants included."""
+        """Return all running processes of this platform by service, including descendants."""
         _reap()
         found: dict[str, list[psutil.Process]] = {}
         for process in psutil.process_iter():
             try:
                 environment = process.environ()
-            except (psutil.Error, OSError):  # someone else's, or gone
+            except (psutil.Error, OSError):  # another user's, or gone
                 continue
             folder, service = environment.get(PLATFORM_VARIABLE), environment.get(SERVICE_VARIABLE)
             if service is not None and folder == str(self.folder) and _runs(process):
@@ -192,7 +192,7 @@ class Processes:
         return found
 
     def stop(self, name: str, *, grace_s: float) -> None:
-        """Ask a service to end, wait for `grace_s`, then kill the rest of it. Does nothing when it doesn't run.
+        """Ask a service to end, wait for `grace_s`, then kill what is left. Does nothing when it doesn't run.
 
         Raises PlatformError when a process outlives even that.
         """
@@ -200,7 +200,7 @@ class Processes:
         if self._asked_to_end(name, _leaders(processes), grace_s):
             _signal(left := [process for process in processes if _runs(process)], signal.SIGTERM)
             _wait_gone(left, DESCENDANTS_GRACE_S)
-        # Look again: a process may have started another one meanwhile.
+        # Search again: a process may have started another one meanwhile.
         left = [*self.find().get(name, []), *(process for process in processes if _runs(process))]
         _signal(left, signal.SIGKILL)
         if not _wait_gone(left, KILL_TIMEOUT_S):
@@ -242,7 +242,7 @@ class Processes:
 
 
 def _open_log(path: Path) -> BinaryIO:
-    """Open a log to append to; one that has grown large becomes `<name>.log.1` first, in place of the one before."""
+    """Open a log for appending; a large one is first renamed to `<name>.log.1`, replacing the previous one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and path.stat().st_size > ROTATE_BYTES:
         path.replace(path.with_name(path.name + ".1"))
@@ -250,7 +250,7 @@ def _open_log(path: Path) -> BinaryIO:
 
 
 def _reap() -> None:
-    """Take the exit status of children that have ended, or they stay in the process table as zombies."""
+    """Take the exit status of children that have ended; otherwise they stay as zombies."""
     for pid, child in list(_children.items()):
         if child.poll() is not None:
             _children.pop(pid, None)
@@ -275,7 +275,7 @@ def _runs(process: psutil.Process) -> bool:
 
 
 def _leaders(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
-    """Return those that were started as the service: in a session of their own, and not by another one of these."""
+    """Return the processes started as the service: in their own session, and not by another one of these."""
     pids = {process.pid for process in processes}
 
     def leads(process: psutil.Process) -> bool:

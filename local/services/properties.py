@@ -1,4 +1,4 @@
-"""Java properties files: how Kafka, Connect and S3Proxy are configured."""
+"""Java properties files: the configuration format of Kafka, Connect and S3Proxy."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +25,7 @@ def write_secret(path: Path, properties: Mapping[str, str]) -> None:
 
 def _escape(value: str) -> str:
     escaped = "".join(_escape_character(character) for character in value)
-    # Properties drops blanks in front of a value.
+    # Properties drops blanks before a value.
     return f"\\{escaped}" if escaped.startswith(" ") else escaped
 
 

@@ -1,4 +1,4 @@
-"""An S3 endpoint on loopback: S3Proxy, objects kept as files."""
+"""An S3 endpoint on loopback: S3Proxy, which keeps objects as files."""
 
 import functools
 from collections.abc import Iterable
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 HEAP_MB = 256
 REGION = "us-east-1"
-# The endpoints on loopback check no credentials, but clients refuse to work without.
+# The endpoints on loopback check no credentials, but clients require some.
 NO_CREDENTIALS = "local"
 ENVIRONMENT = {"AWS_ACCESS_KEY_ID": NO_CREDENTIALS, "AWS_SECRET_ACCESS_KEY": NO_CREDENTIALS, "AWS_REGION": REGION}
-# No proxy of the caller's environment between us and loopback.
+# Ignore a proxy in the caller's environment: the endpoint is on loopback.
 CLIENT_CONFIG = Config(proxies={}, connect_timeout=5, read_timeout=20, retries={"max_attempts": 3})
 LOGBACK = """<configuration>
   <appender name="stdout" class="ch.qos.logback.core.ConsoleAppender">
@@ -34,7 +34,7 @@ LOGBACK = """<configuration>
 
 
 class Loopback:
-    """A server in the place of AWS services, whose files are in `folder`."""
+    """A server that replaces AWS services, with its files in `folder`."""
 
     def __init__(self, folder: Path, *, port: int) -> None:
         self._folder = folder
@@ -90,7 +90,7 @@ class S3(Loopback):
         return self.client().list_buckets()
 
     def create_buckets(self, names: Iterable[str]) -> None:
-        """Create the buckets that aren't there yet."""
+        """Create the missing buckets."""
         client = self.client()
         present = {bucket["Name"] for bucket in client.list_buckets()["Buckets"]}
         for name in names:
@@ -108,9 +108,9 @@ class S3(Loopback):
 
 @functools.cache
 def loopback_client(service: str, endpoint: str) -> Any:
-    """Return a service's boto3 client with the credentials for loopback: one per endpoint, since making one is slow.
+    """Return a service's boto3 client with the credentials for loopback: one per endpoint, since creating one is slow.
 
-    Threads may share it, but not the session that makes it.
+    Threads may share it, but not the session that creates it.
     """
     session: Any = boto3.session.Session(NO_CREDENTIALS, NO_CREDENTIALS, region_name=REGION)
     return session.client(service, endpoint_url=endpoint, config=CLIENT_CONFIG)

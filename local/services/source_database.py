@@ -21,9 +21,9 @@ CONNECT_TIMEOUT_S = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Slot:
-    """A replication slot: whether something reads it, and the bytes of WAL that are not yet confirmed.
+    """A replication slot: whether something reads it, and the unconfirmed bytes of WAL.
 
-    `held_bytes`: the WAL that the server keeps because of it.
+    `held_bytes`: the WAL that the server retains because of it.
     """
 
     active: bool
@@ -52,14 +52,14 @@ class SourceDatabase:
         return dict(self._parameters)
 
     def create_if_missing(self) -> None:
-        """Create the database, empty, unless it is there."""
+        """Create the database, empty, unless it exists."""
         with _cursor({**self._parameters, "dbname": "postgres"}) as cursor:
             cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (self.name,))
             if cursor.fetchone() is None:
                 cursor.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(self.name)))
 
     def is_loaded(self) -> bool:
-        """Tell whether the outbox is there; the loader makes all or nothing."""
+        """Tell whether the outbox exists; the loader works all or nothing."""
         return bool(self._value(f"SELECT to_regclass('{SCHEMA}.{OUTBOX_TABLE}') IS NOT NULL"))
 
     def outbox_rows(self) -> int:
@@ -83,17 +83,17 @@ class SourceDatabase:
             return read_state(cursor, slot, wanted)
 
     def table_at(self, slot: str, publication: str, position: int) -> str | None:
-        """Return the table of the change at a position of the log, as schema.table; None where nobody can say."""
+        """Return the table of the change at a position of the log, as schema.table; None when unknown."""
         with _cursor(self._parameters) as cursor:
             return table_at(cursor, slot, publication, position)
 
     def source_problems(self, wanted: SourceObjects, pipeline: str) -> list[str]:
-        """Say what was changed since a pipeline's database was prepared; a line each (db/source/drift.py)."""
+        """Describe changes since a pipeline's database was prepared, a line each (db/source/drift.py)."""
         with _cursor(self._parameters) as cursor:
             return source_problems(wanted, source_objects.read(cursor, wanted), pipeline)
 
     def with_default(self, schema: str, table: str, columns: Sequence[str]) -> set[str]:
-        """Return which of these columns have a DEFAULT or an identity, or gave rows one when they were added."""
+        """Return which of these columns have a DEFAULT or an identity, or filled existing rows when they were added."""
         with _cursor(self._parameters) as cursor:
             cursor.execute(
                 "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(format('%%I.%%I', %s::text, %s::text))"
@@ -131,7 +131,7 @@ def _cursor(parameters: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def has_rows(connection: Connection, table: CapturedTableSettings) -> bool:
-    """Tell whether it has a row. Raises psycopg2.Error."""
+    """Tell whether the table has a row. Raises psycopg2.Error."""
     name = sql.Identifier(table.schema_name, table.table_name)
     rows = name if table.query is None else sql.Composed([sql.SQL("("), sql.SQL(table.query), sql.SQL("\n)")])
     with connection, connection.cursor() as cursor:

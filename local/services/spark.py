@@ -1,4 +1,4 @@
-"""Builds the spark-submit command of the streaming job for this machine; the job itself is the one EMR runs."""
+"""Builds the spark-submit command of the streaming job for this machine; EMR runs the same job."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 JOB = ROOT / "spark_jobs" / "streamer.py"
 MULTI_TABLE_JOB = JOB.with_name("multi_table_streamer.py")
 ARCHIVE = ROOT / "build" / "spark_jobs.zip"
-# More tasks than cores: two large batches have two each, and a small one's find a place at once (0072).
+# More tasks than cores: two large batches have two each, and a small one's start at once (0072).
 _MANY_TABLES = {"spark.master": "local[6]", "spark.default.parallelism": "2"}
 _LOG4J = {
     "status": "error",
@@ -44,10 +44,10 @@ def spark_submit(
 ) -> tuple[list[str], dict[str, str]]:
     """Return command line and environment that run the job, or another `program` of it, with `arguments`.
 
-    Writes Spark's settings into `work_folder`, its place for scratch files too; Spark's own log (warnings)
-    goes to `log_file`, the job's lines to its standard output and error. Both endpoints are URLs on loopback;
-    without one the job uses AWS's own. `java_options` are added to ours. Raises JarsError or JavaNotFoundError when
-    something is missing.
+    Writes Spark's settings into `work_folder`, also the place for scratch files; Spark's own log (warnings) goes to
+    `log_file`, the job's lines to its standard output and error. Both endpoints are URLs on loopback; without one the
+    job uses AWS's own. `java_options` are added to ours. Raises JarsError or JavaNotFoundError when something is
+    missing.
     """
     build_archive(ARCHIVE)
     configuration = work_folder / "conf"
@@ -64,13 +64,13 @@ def spark_submit(
     properties = configuration.absolute() / "spark.properties"
     properties.write_text("".join(lines), encoding="utf-8")
     home = spark_home()
-    # Not by SPARK_CONF_DIR, which would be on the class path: an archive of classes can't be of one with folders.
+    # Not SPARK_CONF_DIR, which would be on the class path: a class archive allows no folders there.
     command = [str(home / "bin" / "spark-submit"), "--properties-file", str(properties), "--py-files", str(ARCHIVE)]
     return [*command, str(program), *arguments], _environment(home, s3_endpoint, glue_endpoint)
 
 
 def job_class_path() -> str:
-    """Return the class path of what Spark itself hasn't: Hudi, the clients of S3 and Kafka, PostgreSQL's driver."""
+    """Return the class path of everything that Spark lacks: Hudi, the clients of S3 and Kafka, PostgreSQL's driver."""
     return ":".join(f"{jar_folder(name)}/*" for name in ("spark", "postgresql"))
 
 
@@ -93,7 +93,7 @@ def _settings(work_folder: Path, flags: Sequence[str], driver_memory: str) -> di
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.ui.enabled": "false",
-        # Each query's plan is printed for the UI all the same, by default with each step's details.
+        # Each query's plan is formatted for the UI even when it is off, by default with each step's details.
         "spark.sql.ui.explainMode": "simple",
         "spark.ui.showConsoleProgress": "false",
     }
@@ -126,9 +126,9 @@ def _environment(home: Path, s3_endpoint: str | None, glue_endpoint: str | None)
             "JAVA_HOME": str(java_home()),
             "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": "127.0.0.1",
-            # For the JVM before the job's, which does no more than to print the job's command line.
+            # For the JVM before the job's, which only prints the job's command line.
             "SPARK_LAUNCHER_OPTS": " ".join(jvm_flags()),
-            # No proxy of the caller's environment between the job and a server on loopback.
+            # Ignore a proxy in the caller's environment between the job and a server on loopback.
             "NO_PROXY": ",".join(filter(None, [os.environ.get("NO_PROXY"), "127.0.0.1", "localhost"])),
             "PYSPARK_PYTHON": sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
@@ -139,7 +139,7 @@ def _environment(home: Path, s3_endpoint: str | None, glue_endpoint: str | None)
     if glue_endpoint:
         environment["AWS_ENDPOINT_URL_GLUE"] = glue_endpoint
     if s3_endpoint or glue_endpoint:
-        # The servers on loopback ask for no credentials, the clients want some.
+        # The servers on loopback check no credentials, but the clients require some.
         environment |= {"AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION}
         environment |= {
             "AWS_ACCESS_KEY_ID": NO_CREDENTIALS,

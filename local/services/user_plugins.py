@@ -16,9 +16,9 @@ from plugins.sink.sink_properties import CONNECTOR_CLASS
 
 @dataclass(frozen=True, kw_only=True)
 class UserPlugin:
-    """Such a connector: its folder among the plugins, the variable that names its release, and the release's content.
+    """Such a connector: its plugin folder, the variable that names its release, and its display name.
 
-    `classes`: the connector's class by its jar, a pattern of its file's name.
+    `classes`: the connector's class by a pattern of its jar's file name.
     """
 
     folder: str
@@ -37,7 +37,7 @@ class UserPlugin:
             raise PlatformError(f"{self.variable}={release} holds no {wanted}: is it {self.called}'s release?")
 
     def install(self, plugins: Path, release: Path | None) -> None:
-        """Put the release's files into the plugin path, in place of an earlier start's. Raises PlatformError."""
+        """Put the release's files into the plugin path, replacing an earlier start's. Raises PlatformError."""
         target = plugins / self.folder
         shutil.rmtree(target, ignore_errors=True)
         if release is None:
@@ -51,11 +51,11 @@ class UserPlugin:
             else:
                 with zipfile.ZipFile(release) as archive:
                     archive.extractall(unfinished)
-        # Connect takes each folder in the plugin path for one plugin, with the jars of its sub-folders.
+        # Connect treats each folder in the plugin path as one plugin, with the jars of its sub-folders.
         unfinished.rename(target)
 
     def connector_class(self, plugins: Path) -> str:
-        """Return the class of the connector that is installed. Raises PlatformError without one."""
+        """Return the class of the installed connector. Raises PlatformError without one."""
         if (found := self._jar(plugins / self.folder)) is None:
             raise PlatformError(f"{self.variable} isn't installed in {plugins}")
         return self.classes[found[1]]
@@ -67,7 +67,7 @@ class UserPlugin:
         return match[1] if match else ""
 
     def _jar(self, folder: Path) -> tuple[Path, str] | None:
-        """Return the connector's jar, and by which pattern it was found."""
+        """Return the connector's jar, and the pattern that found it."""
         return next(((jar, name) for name in self.classes for jar in sorted(folder.glob(f"**/{name}"))), None)
 
     @contextlib.contextmanager

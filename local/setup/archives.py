@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def unpack(tar: tarfile.TarFile, folder: Path, *, prefix: str = "", suffix: str = "") -> None:
-    """Write the files whose names begin and end so to a folder, with nothing else of an archive's: no owners, no modes.
+    """Write the files with this prefix and suffix to a folder, without the archive's owners and modes.
 
     Symbolic links, devices and names that lead out of the folder are left out. A hard link to a file of the archive
     stays one. Raises tarfile.TarError for a damaged archive.

@@ -1,4 +1,4 @@
-"""Resolves Maven coordinates with the Ivy that comes inside PySpark, so that no Maven is needed."""
+"""Resolves Maven coordinates with the Ivy inside PySpark, so that no Maven is needed."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from local.setup.spark_home import spark_home
 MAVEN_NAMESPACE = "http://ant.apache.org/ivy/maven"
 FLAT = "[artifact]-[revision](-[classifier]).[ext]"
 BY_COORDINATE = "[organisation]/[module]/[revision]/([classifier]/)" + FLAT
-# Without POMs and without the registry's own checksums (a lock has better ones) a jar costs two requests and not ten.
+# Without POMs and without the registry's own checksums (a lock has better ones) a jar costs two requests, not ten.
 SETTINGS = """<ivysettings>
   <settings defaultResolver="central"/>
   <property name="ivy.checksums" value=""/>
@@ -26,12 +26,12 @@ SETTINGS = """<ivysettings>
 
 
 class IvyError(UserError):
-    """Ivy could not bring a coordinate; the message holds its last lines."""
+    """Ivy couldn't fetch a coordinate; the message holds its last lines."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dependency:
-    """One Maven artifact to bring: `group:name:version[:extension[:classifier]]`, with what it needs or alone."""
+    """One Maven artifact to fetch: `group:name:version[:extension[:classifier]]`, with its dependencies or alone."""
 
     coordinate: str
     transitive: bool = False
@@ -40,14 +40,14 @@ class Dependency:
 def download(dependencies: Iterable[Dependency], *, into: Path, work: Path, on_wait: Callable[[Path], None]) -> None:
     """Download exactly these artifacts into the folder `into`, unverified: the caller has their hashes.
 
-    `work` keeps Ivy's cache, so a second try goes on from it; `on_wait` is called about four times a second with the
+    `work` keeps Ivy's cache, so a second try resumes from it; `on_wait` is called about four times a second with the
     cache folder, to show progress. Raises IvyError when something can't be downloaded.
     """
     _run(_ivy_xml(dependencies), pattern=into / FLAT, work=work, on_wait=on_wait, poms=False)
 
 
 def resolve(dependencies: Iterable[Dependency], *, into: Path, work: Path, exclude: Iterable[str]) -> None:
-    """Download artifacts and what they need by their POMs, into `<group>/<module>/<version>/[<classifier>/]<file>`.
+    """Download artifacts and their POM dependencies into `<group>/<module>/<version>/[<classifier>/]<file>`.
 
     `exclude` names modules to leave out. Raises IvyError when something can't be resolved or downloaded.
     """
@@ -85,7 +85,7 @@ def _ivy_jar() -> Path:
 
 
 def _ivy_xml(dependencies: Iterable[Dependency], exclude: Iterable[str] = ()) -> str:
-    """Describe the dependencies in Ivy's own terms: its `master` is the artifact, `runtime` what that needs."""
+    """Describe the dependencies in Ivy's own terms: its `master` is the artifact, `runtime` its dependencies."""
     ElementTree.register_namespace("m", MAVEN_NAMESPACE)
     module = ElementTree.Element("ivy-module", version="2.0")
     ElementTree.SubElement(module, "info", organisation="local", module="platform")

@@ -1,6 +1,6 @@
-"""The jars of the local platform: downloaded once, accepted only with the locked SHA-256, verified ever after.
+"""The jars of the local platform: downloaded once, accepted only with the locked SHA-256, and always verified.
 
-`make setup` downloads missing sets, except those in ON_DEMAND, which are asked for by name; `./lake dev lock jars`
+`make setup` downloads missing sets, except those in ON_DEMAND, which are requested by name; `./lake dev lock jars`
 resolves jars.toml and writes jars.lock.
 """
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 JARS_TOML = Path(__file__).with_name("jars.toml")
 JARS_LOCK = Path(__file__).with_name("jars.lock")
 CACHE = ROOT / ".cache" / "jars"
-# 821 MB that nothing but `./lake dev test trino` looks at, and 42 MB that only `./lake dev test yarn` does.
+# 821 MB that only `./lake dev test trino` needs, and 42 MB that only `./lake dev test yarn` needs.
 ON_DEMAND = frozenset({"trino", "yarn"})
 
 # Set → file → its `coordinate` (see local.setup.ivy.Dependency), `sha256` and `size` in bytes.
@@ -32,11 +32,11 @@ Lock = dict[str, Files]
 
 
 class JarsError(UserError):
-    """Jars are missing or not the locked ones; the message is one line that says what to do."""
+    """Jars are missing or not the locked ones; the message is one line with the remedy."""
 
 
 def jar_folder(name: str) -> Path:
-    """Return the folder of a set of jars.lock, such as `kafka`; JarsError when it isn't there."""
+    """Return the folder of a set of jars.lock, such as `kafka`; JarsError when it doesn't exist."""
     folder = CACHE / name
     if not folder.is_dir():
         command = f"./lake dev test {name}" if name in ON_DEMAND else "make setup"
@@ -50,7 +50,7 @@ def locked() -> Lock:
 
 
 def fetch(names: Collection[str] = ()) -> None:
-    """Download what is missing or damaged of these sets, verify everything against jars.lock. Raises JarsError.
+    """Download missing or damaged files of these sets, verify everything against jars.lock. Raises JarsError.
 
     Without names: all sets that the local platform needs.
     """
@@ -58,7 +58,7 @@ def fetch(names: Collection[str] = ()) -> None:
     asked = {name: files for name, files in everything.items() if name in (names or everything.keys() - ON_DEMAND)}
     wanted = {name: files for name, files in asked.items() if problems(CACHE / name, files)}
     if wanted:
-        # The sets at the same time: a registry's answers take longer to wait for than to receive.
+        # The sets in parallel: a registry takes longer to answer than to send.
         with _progress() as progress, ThreadPoolExecutor(max_workers=len(wanted)) as pool:
             for finished in [pool.submit(_download, name, files, progress) for name, files in wanted.items()]:
                 finished.result()
@@ -102,7 +102,7 @@ def _download(name: str, files: Files, progress: Progress) -> None:
     staging, work = CACHE / f".{name}.partial", CACHE / f".{name}.ivy"
     task = progress.add_task(f"{name} ({len(files)} files)", total=total)
     dependencies = [Dependency(coordinate=str(entry["coordinate"])) for entry in files.values()]
-    # A registry that doesn't answer for a moment is no reason to give up; Ivy goes on from its cache.
+    # A registry's short outage is no reason to give up; Ivy resumes from its cache.
     for attempt in Retrying(
         retry=retry_if_exception_type(IvyError), stop=stop_after_attempt(3), wait=wait_fixed(5), reraise=True
     ):
@@ -166,7 +166,7 @@ def _sha256(path: Path) -> str:
 
 
 def _size_of_jars(cache: Path) -> int:
-    """Add up what Ivy has downloaded; a file may go away while we look (it renames its parts)."""
+    """Add up what Ivy has downloaded; a file may disappear meanwhile (Ivy renames its parts)."""
     total = 0
     for path in cache.glob("**/*.[jg]*"):
         try:

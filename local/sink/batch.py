@@ -11,7 +11,7 @@ from plugins.sink.kcql import Kcql
 class Batch:
     """Consecutive records of one partition that make one object: from offset `start` up to, not including, `end`.
 
-    Its age counts from when the batch before it was landed, or from its first record. Times are monotonic, in seconds.
+    Its age counts from the landing of the previous batch, or from its first record. Times are monotonic, in seconds.
     """
 
     partition: Partition
@@ -30,9 +30,9 @@ class Batch:
         self.end = self.start
 
     def add(self, value: bytes | None, *, offset: int, timestamp_ms: int, now: float) -> None:
-        """Take the next record; one without a value (a tombstone, JSON's null) isn't landed.
+        """Add the next record; one without a value (a tombstone, JSON's null) isn't landed.
 
-        Raises MalformedValueError and leaves the batch as it was.
+        Raises MalformedValueError and leaves the batch unchanged.
         """
         text = line(value)
         if text is not None:
@@ -44,7 +44,7 @@ class Batch:
         self.skip(offset, now=now)
 
     def skip(self, offset: int, *, now: float) -> None:
-        """Move on behind a record that isn't landed; offsets that the log left out before it are a hole."""
+        """Skip a record that isn't landed; offsets that the log left out before it are a hole."""
         if offset > self.end:
             self.holes.append((self.end, offset))
         self.end = offset + 1
@@ -53,7 +53,7 @@ class Batch:
 
     @property
     def is_full(self) -> bool:
-        """Whether it must be landed whatever its age."""
+        """Whether it must be landed regardless of its age."""
         limit = self.rules.flush_bytes
         return len(self.lines) >= self.rules.flush_count or (limit is not None and self.size_bytes >= limit)
 
@@ -64,7 +64,7 @@ class Batch:
 
     @property
     def key(self) -> str:
-        """The object's name, as the connector makes it: names sort by offset, and tell how far a partition is landed.
+        """The object's name, as the connector forms it: names sort by offset and show how far a partition is landed.
 
         `prefix/topic/<partition>/<last offset, 12 digits>_<earliest ms>_<latest ms>.json`
         """
@@ -73,5 +73,4 @@ class Batch:
 
 
 def partition_folder(rules: Kcql, number: int) -> str:
-    """Return the folder of a topic partition's objects."""
     return f"{rules.prefix}/{rules.topic}/{number}"

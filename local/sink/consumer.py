@@ -42,20 +42,20 @@ PASSING = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Committed:
-    """The group's offset of a partition; `landed`: the offset behind the last landed record then, 0 for none."""
+    """The group's offset of a partition; `landed`: the offset after the last landed record then, 0 for none."""
 
     offset: int
     landed: int = 0
 
     @classmethod
     def of(cls, offset: int, note: str | None) -> "Committed":
-        """Read a commit; one that another program made has no note that counts."""
+        """Read a commit; the note of another program's commit is ignored."""
         return cls(offset=offset, landed=int(note) if note and note.isascii() and note.isdigit() else 0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TopicState:
-    """A topic as Kafka has it: one that is made again under the same name has another id."""
+    """A topic's state in Kafka: a recreated topic has another id."""
 
     id: str
     partitions: frozenset[Partition]
@@ -64,12 +64,12 @@ class TopicState:
 class GroupConsumer:
     """Reads partitions and commits as the group, without being its member: the group is this sink's alone.
 
-    `kafka` is what librdkafka's clients connect with. Every method that asks the brokers raises UnavailableError when
-    trying again helps, and SinkError otherwise.
+    `kafka`: connection settings of librdkafka's clients. Every method that asks the brokers raises UnavailableError
+    when trying again helps, and SinkError otherwise.
     """
 
     def __init__(self, kafka: Mapping[str, str], settings: TaskSettings) -> None:
-        # librdkafka would write a line for each refused connection, 20 a second; `_warn` does it.
+        # librdkafka would write a line for each refused connection, 20 a second; `_warn` writes fewer.
         connection: dict[str, str | int | float | bool] = {**kafka, "log_level": 0}
         self._group = settings.group
         self._warned_at = -WARNING_INTERVAL_S
@@ -81,11 +81,11 @@ class GroupConsumer:
                 "group.id": settings.group,
                 "client.id": settings.name,
                 "enable.auto.commit": False,
-                # The bucket decides where to read; a position that Kafka doesn't have is an error.
+                # The bucket decides where to read; a position missing from Kafka is an error.
                 "auto.offset.reset": "error",
-                # Of all partitions together, however many there are.
+                # In total, for any number of partitions.
                 "queued.max.messages.kbytes": PREFETCH_KILOBYTES,
-                # How long it waits when that is full; the default, a second, halves the throughput.
+                # Pause when that is full; the default, a second, halves the throughput.
                 "fetch.queue.backoff.ms": 50,
                 "socket.timeout.ms": int(REQUEST_TIMEOUT_S * 1000),
                 "allow.auto.create.topics": False,
@@ -94,7 +94,7 @@ class GroupConsumer:
         )
 
     def topics(self, names: Iterable[str]) -> dict[str, TopicState]:
-        """Return those of the topics that are there."""
+        """Return those of the topics that exist."""
         answer = self._admin.describe_topics(TopicCollection(list(names)), request_timeout=REQUEST_TIMEOUT_S)
         found = {}
         for name, described in answer.items():
@@ -134,7 +134,7 @@ class GroupConsumer:
                 raise self._translated(result.error)
 
     def log_bounds(self, partition: Partition) -> tuple[int, int]:
-        """Return the log's first offset and the one behind its last."""
+        """Return the log's first offset and the one after its last."""
         position = TopicPartition(*partition)
         with self._asking():
             bounds = self._consumer.get_watermark_offsets(position, timeout=REQUEST_TIMEOUT_S, cached=False)
@@ -146,7 +146,7 @@ class GroupConsumer:
         self._consumer.close()
 
     def _warn(self, error: KafkaError) -> None:
-        """Report what is wrong with the connection, but not as often as librdkafka notices it."""
+        """Report a connection error, but less often than librdkafka does."""
         now = time.monotonic()
         if now - self._warned_at >= WARNING_INTERVAL_S:
             self._warned_at = now

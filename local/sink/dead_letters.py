@@ -1,4 +1,4 @@
-"""Where values go that can't be landed, when the configuration names a dead-letter queue."""
+"""Receives values that can't be landed, when the configuration names a dead-letter queue."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ DELIVERY_TIMEOUT_S = 10.0
 
 
 class DeadLetterQueue:
-    """A topic that keeps records as they came, with where they came from and why in Connect's own headers."""
+    """A topic that keeps records unchanged, with their origin and the reason in Connect's own headers."""
 
     def __init__(self, kafka: Mapping[str, str], settings: DeadLetters) -> None:
         self._settings = settings
@@ -19,7 +19,7 @@ class DeadLetterQueue:
         self._producer: Producer | None = None
 
     def send(self, message: Message, reason: str) -> None:
-        """Write a record and wait until it is there. Raises UnavailableError when it isn't."""
+        """Write a record and wait until it is stored. Raises UnavailableError when it isn't."""
         failures: list[KafkaError] = []
         headers = {
             "__connect.errors.topic": str(message.topic()),
@@ -44,7 +44,7 @@ class DeadLetterQueue:
             raise UnavailableError(f"{self._settings.topic}: {failures[0].str() if failures else 'no answer'}")
 
     def _connected(self) -> Producer:
-        """Make the producer at the first use: mostly there is none."""
+        """Create the producer at the first use: mostly it isn't needed."""
         if self._producer is None:
             delivery = {"acks": "all", "message.timeout.ms": int(DELIVERY_TIMEOUT_S * 1000)}
             self._producer = Producer({**self._connection, **self._settings.producer, **delivery})

@@ -1,10 +1,10 @@
-"""What can go wrong in the sink; each message is one line."""
+"""The sink's errors; each message is one line."""
 
 from contract.errors import UserError
 
 
 class SinkError(UserError):
-    """The sink can't go on and a person must decide. Nothing is lost: what isn't landed isn't committed either."""
+    """The sink can't continue and a person must decide. Nothing is lost: what isn't landed isn't committed either."""
 
 
 class UnavailableError(RuntimeError):

@@ -1,6 +1,6 @@
-"""The records that the sink refuses: nothing behind one is landed, of its partition alone.
+"""The records that the sink refuses: nothing after one is landed, only in its partition.
 
-Two files next to the sink's configuration: what it holds up for now, and which of those records it is to pass over.
+Two files next to the sink's configuration: the records that currently hold it up, and those that it must skip.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ HELD, PASSED_OVER = "held.json", "passed-over.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """A record that is refused, and why."""
+    """A refused record, and the reason."""
 
     topic: str
     partition: int
@@ -29,14 +29,14 @@ class Held:
 
 
 def read(path: Path) -> list[Held]:
-    """Return the records that a file names: none where it is gone, or no such file."""
+    """Return the records in a file; none when it is missing or invalid."""
     with contextlib.suppress(FileNotFoundError, ValueError, TypeError):
         return [Held(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
     return []
 
 
 def write(path: Path, records: Iterable[Held]) -> None:
-    """Replace the file in one step."""
+    """Replace the file atomically."""
     new = path.with_suffix(".new")
     new.write_text(json.dumps([asdict(record) for record in records], indent=1) + "\n", encoding="utf-8")
     new.replace(path)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Partition(NamedTuple):
-    """A topic partition; written as Kafka's logs write it: `orders[0]`."""
+    """A topic partition; written as in Kafka's logs: `orders[0]`."""
 
     topic: str
     number: int

@@ -1,4 +1,4 @@
-"""What the stand-in reads from a sink connector's configuration: the same dictionary that the real connector takes.
+"""The stand-in's settings, from a sink connector's configuration: the same dictionary that the real connector takes.
 
 A property that changes what is landed is refused by name, with the same list as on AWS
 (plugins/sink/sink_properties.py).
@@ -25,7 +25,7 @@ from plugins.sink.sink_properties import (
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetters:
-    """Where values that can't be landed go, a topic that is there; librdkafka's properties."""
+    """Where values that can't be landed go: an existing topic; librdkafka's properties."""
 
     topic: str
     producer: Mapping[str, str | int] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class DeadLetters:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSettings:
-    """A sink connector's configuration as the stand-in uses it: a statement per topic. `endpoint` is None for AWS."""
+    """A sink connector's configuration for the stand-in: a statement per topic. `endpoint` is None for AWS."""
 
     name: str
     statements: tuple[Kcql, ...]
@@ -67,7 +67,7 @@ class TaskSettings:
 
     @classmethod
     def of(cls, name: str, config: Mapping[str, str]) -> Self:
-        """Take the connector `name` with its configuration. Raises SinkError naming the property that is wrong."""
+        """Read the configuration of connector `name`. Raises SinkError naming the invalid property."""
         for key, reason in problems(config):
             raise SinkError(f"the configuration of {name}: {key}: {reason}")
         statements = parse_all(config[KCQL])

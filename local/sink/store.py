@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NOTES = ".indexes/.sink"
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 20
-# What an answer of S3 with a status below 500 must say for trying again to help.
+# S3's error codes below status 500 that make trying again worthwhile.
 PASSING = frozenset({"ConditionalRequestConflict", "OperationAborted", "RequestTimeout", "SlowDown", "TooManyRequests"})
 CONFLICT, SERVER_ERROR = 412, 500
 _NAME = re.compile(r"(?P<last_offset>\d{12,})_-?\d+_-?\d+\.json\Z")
@@ -39,9 +39,9 @@ class Gap:
 
 
 def s3_client(*, region: str, endpoint: str | None) -> "S3Client":
-    """Make a client that fails after one try: the sink itself tries again.
+    """Create a client that fails after one try: the sink itself tries again.
 
-    A server other than AWS is asked without a signature when the environment has no credentials.
+    Requests to a server other than AWS are unsigned when the environment has no credentials.
     """
     anonymous = endpoint is not None and "AWS_ACCESS_KEY_ID" not in os.environ
     config = Config(
@@ -50,7 +50,7 @@ def s3_client(*, region: str, endpoint: str | None) -> "S3Client":
         retries={"total_max_attempts": 1},
         s3={"addressing_style": "path" if endpoint else "auto"},
         signature_version=UNSIGNED if anonymous else None,
-        # A proxy of the environment leads to AWS, not to a server of our own.
+        # A proxy in the environment leads to AWS, not to a server of our own.
         proxies={} if endpoint else None,
     )
     return boto3.client("s3", region_name=region, endpoint_url=endpoint, config=config)
@@ -69,7 +69,7 @@ class LandingStore:
         self._notes = f"{NOTES}/{sink_name}"
 
     def put(self, key: str, body: bytes) -> None:
-        """Add an object; the same one may be there, when the answer to the first try was lost."""
+        """Add an object; the same one may exist, when the answer to the first try was lost."""
         with self._translated(key):
             try:
                 self._client.put_object(Bucket=self._bucket, Key=key, Body=body, IfNoneMatch="*")
@@ -84,13 +84,13 @@ class LandingStore:
 
     @staticmethod
     def note_keys(sink_name: str, topic: str) -> tuple[str, str]:
-        """Return where a sink's notes on a topic are: a prefix for the gaps', and the key of the topic's id."""
+        """Return where a sink's notes on a topic are: a prefix for the gaps, and the key of the topic's id."""
         return f"{NOTES}/{sink_name}/gaps/{topic}/", f"{NOTES}/{sink_name}/topics/{topic}.json"
 
     def end(self, folder: str, *, known: int = 0) -> int:
-        """Return the offset behind the last landed record of a partition's folder, 0 where there is none.
+        """Return the offset after the last landed record of a partition's folder, 0 without one.
 
-        `known`: what it was; while an object ends there, those before it aren't listed.
+        `known`: the previous result; while an object ends there, those before it aren't listed.
         """
         if known and (end := self._listed_end(folder, after=f"{known - 1:012d}")) >= known:
             return end
@@ -122,7 +122,7 @@ class LandingStore:
         self._put_note(self._identity_key(topic), {"topic": topic, "topic_id": topic_id})
 
     def keep_gap(self, gap: Gap) -> None:
-        """Note offsets that are missing; the same gap makes the same note."""
+        """Note missing offsets; the same gap results in the same note."""
         name = f"{gap.topic}/{gap.partition}/{gap.first:012d}_{gap.end:012d}"
         self._put_note(f"{self._notes}/gaps/{name}.json", asdict(gap))
 

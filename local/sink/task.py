@@ -1,7 +1,7 @@
 """The sink's loop: read, collect batches, land them, commit. One thread, so nothing happens between two steps.
 
 The bucket is the checkpoint. A batch is one object, written in one step and named after its last offset; the commit
-follows. After a kill between the two, reading resumes behind the last object, so nothing is lost or landed twice.
+follows. After a kill between the two, reading resumes after the last object, so nothing is lost or landed twice.
 """
 
 import logging
@@ -24,11 +24,11 @@ from local.sink.values import check_key
 
 LOG = logging.getLogger("sink")
 POLL_S = 0.1
-# Limit of all open records together; above it the largest batch is landed early, whatever the flush settings say.
+# Limit of all open records together; above it the largest batch is landed early, regardless of the flush settings.
 OPEN_BYTES = 64_000_000
 STOP_S = 20.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.2, 5.0
-# How often Kafka is asked for new, missing and replaced topics, and for records that hold up a partition.
+# How often to check Kafka for new, missing and replaced topics, and for records that hold up a partition.
 LOOK_S = 2.0
 DELETED_EARLY = "deleted from the topic before they were landed"
 OBJECTS_GONE = "their objects are gone from the bucket, and the topic doesn't hold them any more"
@@ -40,8 +40,8 @@ T = TypeVar("T")
 class SinkTask:
     """Lands the records of its topics until `stop`.
 
-    A record that it refuses holds up its partition alone; `tell` gets all of them each time that changes. Those of
-    `passed_over` are left out.
+    A refused record holds up only its partition; `tell` gets all of them on each change. Those in `passed_over` are
+    skipped.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class SinkTask:
         )
         self._topic_ids: dict[str, str] = {}
         self._batches: dict[Partition, Batch] = {}
-        # The offset behind the last landed record of each partition.
+        # The offset after the last landed record of each partition.
         self._landed: dict[Partition, int] = {}
         self._open_bytes = 0
         self._stop_at: float | None = None
@@ -81,7 +81,7 @@ class SinkTask:
         self._look_at = self._flush_at = clock()
 
     def stop(self) -> None:
-        """Land what is open, then end. What can't be landed within STOP_S seconds is left to the next start."""
+        """Land the open records, then end. What can't be landed within STOP_S seconds is left to the next start."""
         if self._stop_at is None:
             self._stop_at = self._clock() + STOP_S
 
@@ -103,7 +103,7 @@ class SinkTask:
         LOG.info("stopped")
 
     def _retry(self, action: Callable[..., T], *arguments: object, **named: object) -> T:
-        """Try until S3 and Kafka answer; UnavailableError only when the time to stop has run out."""
+        """Retry until S3 and Kafka answer; UnavailableError only when the time to stop has run out."""
         attempts = 0
 
         def attempt() -> T:
@@ -117,7 +117,7 @@ class SinkTask:
         return result
 
     def _look(self) -> None:
-        """Start the partitions that are new; restart one whose refused record is gone from its log."""
+        """Start new partitions; restart one whose refused record is gone from its log."""
         self._look_at = self._clock() + LOOK_S
         topics: dict[str, TopicState] = self._retry(self._consumer.topics, self._rules)
         there = {partition for topic in topics.values() for partition in topic.partitions}
@@ -133,7 +133,7 @@ class SinkTask:
         return low <= offset < high
 
     def _check_identities(self, topics: dict[str, TopicState]) -> None:
-        """Refuse to land a topic that was deleted and made again among the objects of the former one."""
+        """Refuse to land a recreated topic among the objects of the former one."""
         for name, topic in topics.items():
             if self._topic_ids.get(name) == topic.id:
                 continue
@@ -160,7 +160,7 @@ class SinkTask:
         started = False
         for partition in partitions:
             start = self._first_offset(partition)
-            # Nothing is committed by this, but it is refused while another consumer is in the group.
+            # This commits nothing new, but fails while another consumer is in the group.
             self._commit(partition, start)
             self._batches[partition] = Batch(partition=partition, rules=self._rules[partition.topic], start=start)
             LOG.info("%s: reading from offset %d", partition, start)
@@ -169,9 +169,9 @@ class SinkTask:
             self._read()
 
     def _first_offset(self, partition: Partition) -> int:
-        """Decide where to read: behind the last object, or what is committed if that lies further.
+        """Decide where to read: after the last object, or at the committed offset if that is further.
 
-        Raises SinkError when Kafka lost what was landed from it.
+        Raises SinkError when Kafka lost landed records.
         """
         committed: Committed = self._retry(self._consumer.committed, partition)
         low, high = self._retry(self._consumer.log_bounds, partition)
@@ -228,7 +228,7 @@ class SinkTask:
             self._land(max(self._batches.values(), key=lambda open_batch: open_batch.size_bytes))
 
     def _refuse(self, batch: Batch, offset: int, message: Message, why: str) -> None:
-        """Leave out a record that can't be landed, send it to the dead letters, or read no further before it."""
+        """Skip a record that can't be landed, send it to the dead letters, or stop reading before it."""
         reason = f"{batch.partition} offset {offset}: {why}"
         if (batch.partition, offset) in self._passed_over:
             self._report_gap(batch.partition, offset, offset + 1, f"passed over, {why}")
@@ -241,7 +241,7 @@ class SinkTask:
         batch.skip(offset, now=self._clock())
 
     def _hold(self, batch: Batch, offset: int, reason: str) -> None:
-        """Land what is before a record, and read no further in its partition."""
+        """Land what is before a record, and stop reading its partition."""
         partition = batch.partition
         self._land(batch)
         self._drop(partition)
@@ -262,13 +262,13 @@ class SinkTask:
             self._drop(partition)
             self._look_at = self._clock()
         elif error.fatal() or error.code() in DENIED:
-            # As the connector's task: waiting gives nobody a right.
+            # As the connector's task does: waiting grants no right.
             raise SinkError(f"Kafka: {error.str()}")
         else:
             LOG.warning("Kafka: %s", error.str())
 
     def _land_due(self) -> None:
-        """Land what is old enough; not after every record, which would cost more than reading with many topics."""
+        """Land what is old enough; not after every record, which with many topics would cost more than reading."""
         now = self._clock()
         if now >= self._flush_at:
             self._flush_at = now + POLL_S
@@ -276,7 +276,7 @@ class SinkTask:
                 self._land(batch)
 
     def _land(self, batch: Batch) -> None:
-        """Write a batch and commit behind it; the next one begins there."""
+        """Write a batch and commit after it; the next one begins there."""
         if batch.end == batch.start:
             return
         partition, began = batch.partition, self._clock()
@@ -296,7 +296,7 @@ class SinkTask:
 
 
 def _place(message: Message) -> Partition | None:
-    """Return the partition that a record, or an error, came from; None for an error of none."""
+    """Return the partition of a record or an error; None for an error without one."""
     topic, number = message.topic(), message.partition()
     return None if topic is None or number is None or number < 0 else Partition(topic, number)
 

@@ -1,7 +1,7 @@
-"""What becomes of a record's value: the same bytes as one line, where the real connector's line would say the same.
+"""Turns a record's value into a line: the same bytes, where the real connector's line would mean the same.
 
-The connector reads each value by Connect's JsonConverter, with Jackson 2.16, and writes it anew. A value that this
-would change, or that it can't read, is refused here as well; one that it skips is skipped.
+The connector reads each value with Connect's JsonConverter, with Jackson 2.16, and rewrites it. A value that this would
+change, or that it can't read, is refused here as well; one that it skips is skipped.
 """
 
 import json
@@ -16,19 +16,19 @@ LONG = range(-(2**63), 2**63)
 # Jackson's StreamReadConstraints: characters of a string and of a number.
 LONGEST_STRING = 20_000_000
 LONGEST_NUMBER = 1_000
-# As many digits as Double.toString of Java 17 writes.
+# Maximum digits that Double.toString of Java 17 writes.
 JAVA_DIGITS = 18
 
 
 class _Changed:
-    """Stands in a parsed value for a number that the connector would change."""
+    """Replaces, in a parsed value, a number that the connector would change."""
 
 
 def _spells(number: Decimal, value: float) -> bool:
-    """Tell whether a number is one that a double is written as, by Python or by Java.
+    """Tell whether Python or Java would write this double as this number.
 
-    Java 17 writes more digits than it takes (437793390013810900 has 18), and not always the nearest ones
-    (JDK-4511638): less than one in the last digit is a spelling, too.
+    Java 17 writes more digits than needed (437793390013810900 has 18), and not always the nearest ones (JDK-4511638): a
+    difference below one in the last digit is a spelling, too.
     """
     if number == Decimal(repr(value)):
         return True
@@ -37,7 +37,7 @@ def _spells(number: Decimal, value: float) -> bool:
 
 
 class _Changes:
-    """json's hooks for numbers: gives them as the connector would, and counts those that this changes."""
+    """json's hooks for numbers: returns them as the connector would, and counts those that it would change."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -59,10 +59,10 @@ class _Changes:
 
 
 def line(value: bytes | None) -> bytes | None:
-    """Make a value one line, ended by a newline; None for what the connector skips: no value, blanks, JSON's null.
+    """Turn a value into one line with a newline; None for what the connector skips: no value, blanks, JSON's null.
 
-    A line break in JSON can only stand between tokens, where a space says the same; every other byte stays as it is.
-    Raises MalformedValueError for what isn't JSON and for a number that the connector would change.
+    A line break in JSON can only stand between tokens, where a space means the same; every other byte stays. Raises
+    MalformedValueError for invalid JSON and for a number that the connector would change.
     """
     if value is None or not value.strip() or content(value) is None:
         return None
@@ -83,7 +83,7 @@ def content(value: bytes) -> Any:
     """Read a value as the connector does: of equal names the last one counts. Raises MalformedValueError."""
     changes = _Changes()
     try:
-        # From text: of bytes, json would also take UTF-16, whose line breaks are other bytes.
+        # From text: from bytes, json would also accept UTF-16, whose line breaks are other bytes.
         read = json.loads(
             value.decode(),
             parse_int=changes.integer,
@@ -93,7 +93,7 @@ def content(value: bytes) -> Any:
     except (ValueError, RecursionError):
         raise MalformedValueError("the value isn't JSON") from None
     if changes.count and (place := _place(read)) is not None:
-        # The number itself is a customer's: the place is enough to find it.
+        # The number itself is a customer's data: its place is enough to find it.
         raise MalformedValueError(
             f"the number at {place} fits neither a long nor a double, so the connector would change it: send it as text"
         )

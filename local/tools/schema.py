@@ -1,4 +1,4 @@
-"""Makes the Avro schema of the outbox's events: `./lake dev generate schema`. The job reads it."""
+"""Generates the Avro schema of the outbox's events, which the job reads: `./lake dev generate schema`."""
 
 import contextlib
 import secrets
@@ -29,7 +29,7 @@ def outbox_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write the schema of what db/sql makes."""
+    """Write the schema of what db/sql creates."""
     with one_line_errors("error"), tempfile.TemporaryDirectory() as folder, temporary_postgres(Path(folder)) as server:
         parameters = server.connection_parameters()
         load(parameters, LoadOptions(connector_password=secrets.token_urlsafe(12), empty=True), lambda *_: None)

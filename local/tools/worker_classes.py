@@ -1,5 +1,4 @@
-"""Compiles our classes on Connect's workers with the Janino that comes inside PySpark: `./lake dev generate
-worker-classes`."""
+"""Compiles our Connect worker classes with PySpark's Janino: `./lake dev generate worker-classes`."""
 
 import base64
 import tarfile
@@ -25,7 +24,7 @@ JAVA_VERSION = 8
 def compile_classes(sources: Sequence[Path]) -> dict[Path, bytes]:
     """Return each source's class, the same bytes each time; a source may need those before it.
 
-    The JVM has verified them: each was made once.
+    The JVM has verified them: each was instantiated once.
     """
     found: dict[Path, bytes] = {}
     with jvm() as gateway:
@@ -60,7 +59,6 @@ def jvm() -> Iterator[Any]:
 
 @contextmanager
 def java_gateway(class_path: str = "", flags: Sequence[str] = (UTF_8_FLAG,)) -> Iterator[Any]:
-    """Start a JVM to call from Python."""
     java = str(java_binary())
     port = launch_gateway(classpath=class_path, java_path=java, javaopts=list(flags), die_on_exit=True)
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
@@ -71,7 +69,7 @@ def java_gateway(class_path: str = "", flags: Sequence[str] = (UTF_8_FLAG,)) -> 
 
 
 def main() -> None:
-    """Write them as text, in which a plugin's files travel."""
+    """Write them as text, the form in which a plugin's files travel."""
     compiled = compile_classes([each.source for each in ALL])
     for each in ALL:
         each.compiled.write_bytes(base64.b64encode(compiled[each.source]) + b"\n")

@@ -1,4 +1,4 @@
-"""Advice for changes that CloudFormation refuses, and consequences that the effect alone doesn't show."""
+"""Advice for changes that CloudFormation refuses, and consequences that the effect doesn't show."""
 
 from collections.abc import Mapping
 

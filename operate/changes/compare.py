@@ -1,4 +1,4 @@
-"""Two syntheses compared: what CloudFormation would do to each resource that is not the same."""
+"""Compares two syntheses: what CloudFormation would do to each resource that differs."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +11,7 @@ from stacks.gate.template import LATER, plain_text
 Template = Mapping[str, Any]
 Templates = Mapping[str, Template]
 Judge = Callable[[str, Path, Any, Any], tuple[Effect, str]]
-# Attributes that change when the resource is changed in place, which nothing else of its consumer shows.
+# Attributes that change when the resource is updated in place; nothing else in their consumers shows it.
 CHANGING = {"AWS::MSK::Configuration": "LatestRevision.Revision"}
 NAME_TAKEN = "its name is taken by the one that it would replace"
 STATEFUL = frozenset({"AWS::Glue::Database", "AWS::MSK::Cluster", "AWS::RDS::DBCluster", "AWS::S3::Bucket"})
@@ -19,7 +19,7 @@ STATEFUL = frozenset({"AWS::Glue::Database", "AWS::MSK::Cluster", "AWS::RDS::DBC
 
 @dataclass(frozen=True, kw_only=True)
 class Touched:
-    """A resource, or an export, that a change touches: what happens to it, and a word on it."""
+    """A resource or export that a change touches: its effect, and a note on it."""
 
     stack: str
     type: str
@@ -29,14 +29,14 @@ class Touched:
 
     @property
     def loses_data(self) -> bool:
-        """Whether what it holds isn't in what comes after it."""
+        """Whether the data isn't carried over to the replacement."""
         return self.type in STATEFUL and self.effect in ("replaced", "gone")
 
 
 def touched(before: Templates, after: Templates, effect: Judge = effect_of) -> list[Touched]:
-    """Return everything that a deployment of `after` over `before` touches, by stack and name.
+    """Return everything that deploying `after` over `before` touches, by stack and name.
 
-    `effect` says what a changed property does, as effect_of. Raises what that raises.
+    `effect` says what a changed property does, as effect_of; its exceptions pass through.
     """
     found: list[Touched] = []
     imported = {name for template in before.values() for name in _imports(template)}
@@ -59,7 +59,7 @@ class _Stack:
         self._found: dict[str, Touched] = {}
 
     def touched(self) -> list[Touched]:
-        """Look at all resources until no further one is touched by those that are replaced."""
+        """Check all resources until replacements touch no further one."""
         while True:
             known = dict(self._found)
             for name in sorted({*self._before, *self._after}):
@@ -110,19 +110,19 @@ class _Stack:
 
 
 def short_type(type_: str) -> str:
-    """Write a resource's type for people: `RDS DBCluster`, `Connector`."""
+    """Shorten a resource's type for people: `RDS DBCluster`, `Connector`."""
     return type_.removeprefix("AWS::").removeprefix("Custom::").replace("::", " ")
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[Path, Any, Any]]:
-    """Every place where the properties of two resources differ, with both values; a request is opened."""
+    """Every place where the properties of two resources differ, with both values; requests are parsed."""
     yield from _differences(_readable(before), _readable(after), ())
 
 
 def _readable(properties: Mapping[str, Any]) -> Any:
-    """Open the JSON of a custom resource's request, so that its keys can be compared."""
+    """Parse the JSON of a custom resource's request, so that its keys can be compared."""
     match properties.get("Request"):
-        case {"json": opened}:  # operate/diff/normal_form.py has done so
+        case {"json": opened}:  # already parsed by operate/diff/normal_form.py
             return opened
     if set(properties) <= {"ServiceToken", "Request"} and "Request" in properties:
         return json.loads(plain_text(_named(properties["Request"])), strict=False)
@@ -130,7 +130,7 @@ def _readable(properties: Mapping[str, Any]) -> Any:
 
 
 def _named(value: Any) -> Any:
-    """Write references into a text as `<name.attribute>`, which plain_text alone would make the same."""
+    """Write references into a text as `<name.attribute>`; plain_text alone would make them equal."""
     match value:
         case {"Fn::Join": [separator, parts]}:
             return {"Fn::Join": [separator, [_named(part) for part in parts]]}
@@ -146,7 +146,7 @@ def _named(value: Any) -> Any:
 
 
 def _differences(before: Any, after: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
-    """Every place where two values differ; lists are compared as wholes where their lengths do."""
+    """Every place where two values differ; lists of different lengths are compared as a whole."""
     if before == after:
         return
     if isinstance(before, dict) and isinstance(after, dict) and not _is_function(before) and not _is_function(after):
@@ -175,7 +175,7 @@ def _is_function(value: Mapping[str, Any]) -> bool:
 
 
 def _imports(value: Any) -> Iterator[str]:
-    """Every export's name that a template imports."""
+    """The names of all exports that a template imports."""
     if isinstance(value, dict):
         if isinstance(name := value.get("Fn::ImportValue"), str):
             yield name
@@ -189,7 +189,7 @@ def _imports(value: Any) -> Iterator[str]:
 def _exports(
     stack: str, before: Template, after: Template, imported: set[str], replaced: set[str]
 ) -> Iterator[Touched]:
-    """The exports that others import and that would change or vanish, which CloudFormation refuses."""
+    """Imported exports that would change or disappear, which CloudFormation refuses."""
     now = {
         output["Export"]["Name"]: output["Value"] for output in after.get("Outputs", {}).values() if "Export" in output
     }

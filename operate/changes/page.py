@@ -20,7 +20,7 @@ from settings.environment import Environment
 from settings.load import load
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "settings.md"
-# One of each kind: another one has the same settings, and what is other in its values is among the changes of these.
+# One environment of each kind: the others have the same settings, and `changes` covers their different values.
 ENVIRONMENTS = ("dev", "prod")
 REFUSED_BY_US = "not accepted"
 HEAD = """# What changing a setting does
@@ -49,19 +49,19 @@ class Row:
 
 
 class MissingAdviceError(LookupError):
-    """A change is refused or loses data, and ADVICE doesn't say what to do about it."""
+    """A change is refused or loses data, and ADVICE has no entry for it."""
 
 
 def rows(name: str) -> list[Row]:
-    """Change each setting of an environment alone, synthesize and compare. Raises MissingAdviceError."""
+    """Change each setting of an environment separately, synthesize and compare. Raises MissingAdviceError."""
     environment = load(name)
     before = synthesized(environment)
     return [row(change, before) for change in changes(environment)]
 
 
 def synthesized(environment: Environment) -> Templates:
-    """Return an environment's templates by stack, without the environment's prefix; nothing is left on disk."""
-    # Node.js, which the first import chooses, is started with CDK.
+    """Return an environment's templates by stack, without the environment's prefix; leaves no files."""
+    # The first import of CDK chooses Node.js and starts it.
     import app
 
     folder = Path(tempfile.mkdtemp(prefix="setting-changes-"))
@@ -77,23 +77,23 @@ def synthesized(environment: Environment) -> Templates:
 
 
 def in_a_process(names: Sequence[str]) -> dict[str, list[Row]]:
-    """Work out `rows` for environments side by side, in processes that take CDK's memory with them."""
+    """Work out `rows` of several environments in parallel, in processes that end and free CDK's memory."""
     with process(len(names)) as pool:
         return dict(zip(names, pool.map(rows, names), strict=True))
 
 
 def process(count: int = 1) -> Pool:
-    """Start processes for syntheses, `count` of them."""
+    """Create a pool of `count` processes for syntheses."""
     return multiprocessing.get_context("spawn").Pool(count, initializer=_silence)
 
 
 def _silence() -> None:
-    """CDK repeats the same warnings at each synthesis; what goes wrong arrives as an exception."""
+    """CDK repeats the same warnings at each synthesis; errors arrive as exceptions."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def page(by_environment: Mapping[str, Sequence[Row]]) -> str:
-    """Write the page: one row for each effect, with all settings that have it."""
+    """Render the page: one row per effect, with all its settings."""
     changed_in: dict[tuple[str, str, str], list[str]] = {}
     for name, found in by_environment.items():
         for each in found:
@@ -109,12 +109,11 @@ def page(by_environment: Mapping[str, Sequence[Row]]) -> str:
 
 
 def main() -> None:
-    """Write the page."""
     PAGE.write_text(page(in_a_process(ENVIRONMENTS)), encoding="utf-8")
 
 
 def row(change: Change, before: Templates) -> Row:
-    """Synthesize a change, and say what it does to `before`, or to what is given. Raises MissingAdviceError."""
+    """Synthesize a change and describe its effect on `before`, or on its `given`. Raises MissingAdviceError."""
     if change.environment is None:
         text = f"**{REFUSED_BY_US}**"
         return Row(key=change.key, change=new_value(change), effect=REFUSED_BY_US, text=text)
@@ -123,7 +122,7 @@ def row(change: Change, before: Templates) -> Row:
 
 
 def row_of(change: Change, found: Sequence[Touched]) -> Row:
-    """Say what a change does that touches this. Raises MissingAdviceError."""
+    """Describe a change that touches these resources. Raises MissingAdviceError."""
     effect = max((each.effect for each in found), key=EFFECTS.index, default="nothing")
     advice = ADVICE.get(change.key, "")
     if not advice and (effect == "refused" or any(each.loses_data for each in found)):
@@ -133,7 +132,7 @@ def row_of(change: Change, found: Sequence[Touched]) -> Row:
 
 
 def new_value(change: Change) -> str:
-    """Write the new value; `+1` for a number that is only another one."""
+    """Format the new value; `+1` where it is just another number."""
     next_number = change.key not in OTHERS and type(change.before) is int
     return "+1" if next_number and change.after == change.before + 1 else _value(change.after)
 
@@ -152,7 +151,7 @@ def _value(value: Any) -> str:
 
 
 def _summary(found: Sequence[Touched]) -> str:
-    """By effect, the worst first, then by stack: what is touched, and a word on it. A refusal undoes the rest."""
+    """Effects, the worst first, then by stack: the resources touched, with notes. A refusal undoes the rest."""
     effects = [effect for effect in reversed(EFFECTS) if any(each.effect == effect for each in found)]
     return "; ".join(_of_effect(effect, found) for effect in (effects[:1] if effects[:1] == ["refused"] else effects))
 

@@ -1,7 +1,7 @@
-"""Settings that touch different stacks, as the page has it, changed in one synthesis: a check needs a third of them.
+"""Changes settings that touch different stacks in one synthesis: a check needs a third as many syntheses.
 
-What a group's synthesis shows is shared out by stack. What is in no stack of the group's rows, or isn't what they say,
-is looked at again alone: the page holds for each setting by itself.
+The page says which stacks a setting touches, and a group's result is split by stack. If a result is in none of the
+group's stacks or contradicts the page, each setting is synthesized alone: the page describes each alone.
 """
 
 import re
@@ -12,14 +12,14 @@ from operate.changes.page import Row, new_value, row, row_of, synthesized
 from operate.changes.values import Change, changed_together, changes
 from settings.load import load
 
-# A row's key and its change, in the page's words.
+# A row's key and its change, as the page writes them.
 Name = tuple[str, str]
 _STACK = re.compile(r"(?:\*\* |; )(?P<stack>[a-z]+): ")
 _REFUSED = "**refused**"
 
 
 def rows_as_said(name: str, said: Mapping[Name, str]) -> list[Row]:
-    """Work out an environment's rows; `said` is what the page has of each change, which groups them."""
+    """Work out an environment's rows; `said` is the page's text for each change and determines the groups."""
     environment = load(name)
     before = synthesized(environment)
     found: list[Row] = []
@@ -29,11 +29,10 @@ def rows_as_said(name: str, said: Mapping[Name, str]) -> list[Row]:
 
 
 def groups(wanted: Iterable[Change], said: Mapping[Name, str]) -> list[list[Change]]:
-    """Share out changes so that no two of a group touch one stack; what the page doesn't have, or calls refused, alone.
+    """Group changes so that no two in a group touch the same stack.
 
-    So is what is looked at in another environment than the file's.
-
-    What is refused names one stack of several: the others aren't changed, since nothing is.
+    Alone stay changes that the page lacks or calls refused, and those compared against another environment than the
+    file's. A refusal names one stack of several: the others don't change, because nothing is deployed.
     """
     found: list[tuple[set[str], list[Change]]] = []
     alone: list[list[Change]] = []

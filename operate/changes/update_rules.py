@@ -1,7 +1,7 @@
 """What CloudFormation does to a resource when a property changes, with the source of each fact.
 
-Of AWS's types it is in the provider's schema, which cfn-lint brings along (`createOnlyProperties`); what no schema says
-is in `FACTS`, each with its source. Of our own types it is in the handlers (stacks/handlers).
+For AWS types the source is the provider's schema in cfn-lint (`createOnlyProperties`); what no schema states is in
+`FACTS`, each with its source. For our own types it is the handlers (stacks/handlers).
 """
 
 import functools
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal
 
-# From the mildest to the one that needs a person.
+# From the mildest to those that need manual work.
 EFFECTS = ("in place", "new", "gone", "recreated", "replaced", "refused")
 Effect = Literal["in place", "new", "gone", "recreated", "replaced", "refused"]
 Path = tuple[str, ...]
@@ -20,12 +20,12 @@ REGION = "ap-southeast-2"
 
 
 class UnknownTypeError(LookupError):
-    """A resource type of which nobody has written down what an update does to it."""
+    """No rule says what an update does to this resource type."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """What a change of a property does, where `when` (of the old value and the new one) says so."""
+    """What a change of a property does, if `when` (given the old value and the new one) is true."""
 
     path: Path
     effect: Effect
@@ -132,7 +132,7 @@ FACTS: Mapping[str, tuple[Fact, ...]] = {
         ),
     ),
 }
-# Resources of ours, and CDK's: what their handlers do with another request. Paths begin in `Request`.
+# Our resources and CDK's: what their handlers do with a changed request. Paths begin in `Request`.
 FIXED = (
     "kafkaCluster",
     "kafkaClusterClientAuthentication",
@@ -177,12 +177,12 @@ CUSTOM: Mapping[str, tuple[Fact, ...]] = {
     "Custom::Topics": (),
     "Custom::VpcRestrictDefaultSG": (),
 }
-# Without a schema in cfn-lint: a nested stack of AWS's own application.
+# No schema in cfn-lint: a nested stack of an AWS application.
 WITHOUT_SCHEMA = frozenset({"AWS::Serverless::Application"})
 
 
 def effect_of(type_: str, path: Path, before: Any, after: Any) -> tuple[Effect, str]:
-    """Say what a changed property does to a resource, and a word on it. Raises UnknownTypeError."""
+    """Return what a changed property does to a resource, and a note. Raises UnknownTypeError."""
     custom = type_.startswith("Custom::") or type_ == "AWS::CloudFormation::CustomResource"
     if custom and type_ not in CUSTOM:
         raise UnknownTypeError(f"{type_}: write into operate/changes/update_rules.py what another request does to it")
@@ -199,9 +199,10 @@ def effect_of(type_: str, path: Path, before: Any, after: Any) -> tuple[Effect, 
 
 
 def too_many(type_: str, paths: Sequence[Path]) -> str:
-    """Why a resource doesn't take changes of all these properties at once; empty where it does.
+    """Why a resource can't take changes of all these properties at once; empty if it can.
 
-    MSK has an operation for each, and its resource takes one: aws/aws-cdk issue 16765 quotes the refusal.
+    MSK has one operation per property, and its resource takes one at a time: aws/aws-cdk issue 16765 quotes the
+    refusal.
     """
     parts = {path[:2] if path[0] == "BrokerNodeGroupInfo" else path[:1] for path in paths}
     if type_ != "AWS::MSK::Cluster" or len(parts) < 2:
@@ -210,17 +211,17 @@ def too_many(type_: str, paths: Sequence[Path]) -> str:
 
 
 def fixed_name(type_: str, properties: Mapping[str, Any]) -> str | None:
-    """The name that a resource's replacement would have, too: both can't be there at once. None when AWS names it."""
+    """The name that a resource and its replacement share, so that both can't exist at once. None if AWS chooses it."""
     if type_ not in _types():
         return None
     identifier = [path.removeprefix("/properties/") for path in schema(type_).get("primaryIdentifier", [])]
-    # Some are told apart by several together: a table by its catalogue and database, too.
+    # Some identifiers have several parts: a table's includes its catalog and database.
     parts = [properties[key] for key in identifier if isinstance(properties.get(key), str)]
     others = [properties[key] for key in _NAMES.get(type_, ()) if isinstance(properties.get(key), str)]
     return "/".join(parts) or next(iter(others), None)
 
 
-# Names that must be unique, but aren't the type's identifier.
+# Names that must be unique without being the type's identifier.
 _NAMES = {
     "AWS::MSK::Cluster": ("ClusterName",),
     "AWS::MSK::Configuration": ("Name",),
@@ -230,7 +231,7 @@ _NAMES = {
 
 @functools.cache
 def schema(type_: str) -> dict[str, Any]:
-    """The provider's schema of a type, as cfn-lint has it. Raises UnknownTypeError."""
+    """The provider's schema of a type, from cfn-lint. Raises UnknownTypeError."""
     if type_ not in _types():
         raise UnknownTypeError(f"cfn-lint has no schema of {type_}")
     path = files("cfnlint.data.schemas") / "resources" / f"{_types()[type_]}.json"
@@ -247,7 +248,7 @@ def _types() -> dict[str, str]:
 
 
 def _named(type_: str, path: Path, kind: str) -> bool:
-    """Whether the schema names the property, one above it or one within it among those of a kind."""
+    """Whether the schema lists the property, one above it or one within it among those of a kind."""
     for text in schema(type_).get(kind, []):
         fixed = tuple(text.removeprefix("/properties/").split("/"))
         shared = min(len(fixed), len(path))

@@ -1,4 +1,4 @@
-"""Every setting of an environment, and what it could be changed to, one at a time."""
+"""Every setting of an environment, and values it could change to, one at a time."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from settings import rules
 from settings.environment import Environment
 from settings.section import Section
 
-# The file's name, and where the environment is: with another one it is another environment, and this one stays. So is
-# another pipeline one of its own, and what it captures stands in its file.
+# The file's name and the environment's location: other values describe another environment, and this one stays.
+# Likewise another pipeline is a new one, and its own file says what it captures.
 NOT_SETTINGS = frozenset({"name", "account", "region", "pipelines[0].name", "pipelines[0].captured"})
 # Settings that only make sense together.
 _EKS: Mapping[str, Any] = {
@@ -32,13 +32,13 @@ TOGETHER: Mapping[str, Mapping[str, Any]] = {
     "database.restore": {"database.sample_data": False},
     "analytics.lake_formation_readers": {"analytics.lake_formation": True},
 }
-# Settings that say nothing without others, which the environment has before and after: no file has them yet.
+# Settings without effect unless others are set, before and after: no file sets those yet.
 _ANALYSTS = {"analytics.quicksight_principal": "arn:aws:quicksight:us-east-1:{account}:group/default/analysts"}
 GIVEN: Mapping[str, Mapping[str, str]] = {
     "analytics.import_mode": _ANALYSTS,
     "analytics.refresh": _ANALYSTS | {"analytics.import_mode": "SPICE"},
 }
-# Where the next number or the other truth isn't a change that one would make, or only one direction is possible.
+# Where neither the next number nor the negation is a realistic change, or only one direction is possible.
 OTHERS: Mapping[str, tuple[Any, ...]] = {
     "availability_zones": (
         ("ap-southeast-2b", "ap-southeast-2c"),
@@ -108,14 +108,14 @@ OTHERS: Mapping[str, tuple[Any, ...]] = {
 
 
 class NoOtherValueError(LookupError):
-    """A setting of which this module doesn't know another value: `OTHERS` needs one."""
+    """A setting without a known other value: add one to `OTHERS`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A setting, `key` as in the file, with its value and the other one. `refused`: what our own rules say to that.
+    """A setting, `key` as in the file, its value and the new one. `refused`: why our own rules refuse it.
 
-    `given`: the environment before, where that isn't the file's, but one with what the setting is nothing without.
+    `given`: the environment before the change, if not the file's: it has the settings that this one needs.
     """
 
     key: str
@@ -136,7 +136,7 @@ def changes(environment: Environment) -> Iterator[Change]:
 
 
 def settings(section: Section, prefix: str = "") -> Iterator[tuple[str, Any, FieldInfo]]:
-    """Every key of the file, those that it leaves out included; of a list of tables the first one's."""
+    """Every key of the file, including defaults; of a list of tables the first one's."""
     for name, field in type(section).model_fields.items():
         key, value = f"{prefix}{field.alias or name}", getattr(section, name)
         if key in NOT_SETTINGS:
@@ -173,7 +173,7 @@ def _choices(annotation: Any) -> list[Any]:
 
 
 def _set_all(values: dict[str, Any], key: str, after: Any) -> None:
-    """Set a key, and what goes with it."""
+    """Set a key and its companions."""
     for each, value in {key: after, **TOGETHER.get(key, {})}.items():
         _set(values, each, value)
 
@@ -186,7 +186,7 @@ def _set(values: Any, key: str, value: Any) -> None:
 
 
 def changed_together(group: Sequence[Change]) -> Environment:
-    """Return an environment with all of these changes, each of which our rules take by itself."""
+    """Return an environment with all of these changes; our rules accept each of them alone."""
     first = group[0].environment
     assert first is not None  # noqa: S101  the caller looked
     values: dict[str, Any] = first.model_dump(by_alias=True)
@@ -196,7 +196,7 @@ def changed_together(group: Sequence[Change]) -> Environment:
 
 
 def _given(environment: Environment, key: str) -> Environment | None:
-    """Return the environment with what the setting is nothing without; None where nothing is missing."""
+    """Return the environment with the settings that this one needs; None if none is missing."""
     values: dict[str, Any] = environment.model_dump(by_alias=True)
     for each, value in GIVEN.get(key, {}).items():
         _set(values, each, value.format(account=environment.account))

@@ -1,4 +1,4 @@
-"""What an environment costs a month, line by line, from its settings and the price table."""
+"""An environment's monthly cost, line by line, from its settings and the price table."""
 
 import math
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from operate.pausing.what_stops import AURORA, CONNECTORS, EMR, NODES, Stopping
 from settings.environment import Environment
 
 EC2 = "ec2"
-# What Auto Mode's general-purpose pool might take: two vCPUs and 8 GiB, of which a node keeps some for itself.
+# What Auto Mode's general-purpose pool might choose: two vCPUs and 8 GiB, part of which the node reserves.
 NODE, UNITS_OF_A_NODE = "m5.large", 1.5
 DAYS_PER_MONTH = 30.4
 # stacks/provider.py's.
@@ -19,9 +19,9 @@ FUNCTIONS_RETENTION_DAYS = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """A line of the bill: so many of what, at which price; `price` None: the table doesn't know it.
+    """A line of the bill: quantity, item and unit price; `price` None: not in the table.
 
-    `assumed`: how many is an assumption of the table's, not a setting. `stopping`: with what it is off in a pause.
+    `assumed`: the quantity is an assumption of the table, not a setting. `stopping`: the part of a pause that stops it.
     """
 
     part: str
@@ -41,12 +41,12 @@ class Item:
 
     @property
     def estimate(self) -> bool:
-        """Tell whether price or quantity is a guess."""
+        """Whether price or quantity is a guess."""
         return self.assumed or (self.price is not None and self.price.estimate)
 
 
 def items(environment: Environment, prices: Prices) -> list[Item]:
-    """Return the bill's lines in the order of the stacks. Raises OperateError for a region without prices."""
+    """Return the bill's lines in stack order. Raises OperateError for a region without prices."""
     if environment.region != prices.region:
         raise OperateError(
             f"operate/costs/prices.toml has the prices of {prices.region}, not those of {environment.region}, where "
@@ -68,24 +68,24 @@ def items(environment: Environment, prices: Prices) -> list[Item]:
 
 
 def total(lines: list[Item]) -> float:
-    """Add up what is known, in USD a month."""
+    """Sum of all known lines, in USD a month."""
     return sum(line.usd or 0 for line in lines)
 
 
 def confirmed(lines: list[Item]) -> float:
-    """Add up what is no guess, in USD a month."""
+    """Sum of the lines that aren't guesses, in USD a month."""
     return total([line for line in lines if not line.estimate])
 
 
 def unknown(lines: list[Item]) -> list[Item]:
-    """Return the lines without a price: the total lacks them."""
+    """Lines without a price, which the total omits."""
     return [line for line in lines if line.price is None]
 
 
 def requests_of_rounds(prices: Prices, interval_seconds: float) -> tuple[float, float]:
-    """Return what the job's requests to S3 cost in USD a month with a round every so many seconds.
+    """Return what the job's requests to S3 cost in USD a month, for rounds of this many seconds.
 
-    First when every round makes a commit, then when none finds anything: one LIST each.
+    First if every round commits, then if none finds anything: one LIST each.
     """
     rounds = prices.hours_per_month * 3600 / interval_seconds / 1000
     dear, cheap, commit = prices.of("s3.requests").usd, prices.of("s3.reads").usd, prices.commit_requests
@@ -93,21 +93,20 @@ def requests_of_rounds(prices: Prices, interval_seconds: float) -> tuple[float, 
 
 
 class _Bill:
-    """Makes lines from the table's prices."""
+    """Creates lines from the table's prices."""
 
     def __init__(self, prices: Prices) -> None:
         self.prices = prices
 
     def line(self, part: str, what: str, quantity: float, name: str, *, assumed: bool = False) -> Item:
-        """A line at a price of the table."""
         return self._item(part, what, quantity, self.prices.of(name), assumed=assumed)
 
     def instances(self, part: str, what: str, quantity: float, service: str, type_: str) -> Item:
-        """A line of instances, whose type the table may not know."""
+        """A line of instances, whose type the table may lack."""
         return self._item(part, f"{what}, {type_}", quantity, self.prices.of_instance(service, type_))
 
     def share(self, part: str, what: str, quantity: float, type_: str, share: str) -> Item:
-        """A line at a share of what instances of a type cost on demand: EMR's fee, spot instances."""
+        """A line at a share of the on-demand price of an instance type: EMR's fee, spot instances."""
         ec2, of_it = self.prices.of_instance(EC2, type_), self.prices.of(share)
         price = ec2 and of_it.model_copy(update={"usd": ec2.usd * of_it.usd, "unit": HOUR})
         return self._item(part, f"{what}, {type_}", quantity, price)
@@ -132,7 +131,7 @@ def _network(environment: Environment, bill: _Bill) -> Iterator[Item]:
 
 
 def _ways_out(environment: Environment) -> int:
-    """Count NAT's gateways or instances."""
+    """NAT gateways or instances."""
     return 1 if environment.network.nat == "instance" else len(environment.availability_zones)
 
 
@@ -188,7 +187,7 @@ def _kubernetes(environment: Environment, bill: _Bill) -> Iterator[Item]:
 
 
 def _processing(environment: Environment, bill: _Bill) -> Iterator[Item]:
-    """A cluster can't be stopped, only ended: with its disks."""
+    """A cluster can't be stopped, only terminated along with its disks."""
     for line in _emr(environment, bill):
         yield replace(line, stopping=EMR)
 
@@ -218,13 +217,13 @@ def _lake(bill: _Bill) -> Iterator[Item]:
 
 
 def _analytics(bill: _Bill) -> Iterator[Item]:
-    """Athena's queries; what QuickSight takes is paid by its users, whom the account has anyway."""
+    """Athena's queries. QuickSight's users pay for it, and the account has them anyway."""
     scanned = bill.prices.usage.athena_scanned_tb
     yield bill.line("analytics", "scanned by Athena, TB", scanned, "athena.scanned", assumed=True)
 
 
 def _logs(environment: Environment, bill: _Bill) -> Iterator[Item]:
-    """What each log group takes, by how many write to it, and how much of all that is kept."""
+    """Ingestion per log group, by its number of writers, and the stored share of it."""
     each, connectors = bill.prices.logs, environment.connectors
     workers = environment.connector_workers
     groups = (
@@ -241,7 +240,7 @@ def _logs(environment: Environment, bill: _Bill) -> Iterator[Item]:
 
 
 def _addresses(environment: Environment) -> int:
-    """Count the network interfaces of the VPC whose connections the flow log records."""
+    """Count the VPC's network interfaces, whose connections the flow log records."""
     zones = len(environment.availability_zones)
     processing = environment.processing
     return sum(
@@ -263,13 +262,13 @@ def _shared(environment: Environment, bill: _Bill) -> Iterator[Item]:
     filters = counts.request_metrics * pipelines
     yield bill.line("monitoring", "S3's request metrics", filters, "cloudwatch.metric")
     yield bill.line("monitoring", "the job's metrics", usage.metrics * tables, "cloudwatch.metric", assumed=True)
-    # An alarm that several tables or topics share is billed for each of their metrics.
+    # An alarm shared by several tables or topics is billed for each of their metrics.
     alarms = counts.alarms + pipelines * counts.alarms_pipeline + topics + tables * counts.alarms_table
-    # Of what is queried, its database's oldest transaction.
+    # For query-based pipelines: the database's oldest transaction.
     alarms += len(environment.queried)
     yield bill.line("monitoring", "alarms", alarms, "cloudwatch.alarm")
     yield bill.line("monitoring", "dashboards", counts.dashboards, "cloudwatch.dashboard")
-    # One more for each role of our own cluster, each salt of hashed columns, and each person on the VPN.
+    # One more for each role of our own cluster, each salt of hashed columns, and each VPN user.
     own = sum((pipeline.database is None) + pipeline.hashes for pipeline in environment.pipelines)
     secrets = counts.secrets + own + len(environment.vpn.users)
     yield bill.line("all", "secrets", secrets, "secrets.secret")

@@ -1,4 +1,4 @@
-"""An environment's budget against what it costs: a budget below that would raise an alarm every month."""
+"""Checks an environment's budget against its cost: a budget below it would raise an alarm every month."""
 
 from operate.costs.bill import items, total
 from operate.costs.prices import Prices
@@ -6,14 +6,14 @@ from operate.errors import OperateError
 from settings.environment import Environment
 
 KEY = "budget.monthly_usd"
-# The next amount that fits is said in these steps, USD.
+# Suggested amounts are multiples of this, USD.
 STEP = 10
 
 
 def budget_problem(environment: Environment, prices: Prices) -> str | None:
-    """Say what is wrong with a budget, in one line; None where it covers what is always on.
+    """Return what is wrong with a budget, in one line; None if it covers the always-on cost.
 
-    Without prices there is no answer.
+    None, too, without prices.
     """
     try:
         usd = total(items(environment, prices))

@@ -1,4 +1,4 @@
-"""What an environment costs by the hours a week that it is on, and paused for the rest (operate/pausing)."""
+"""An environment's cost by weekly hours, paused otherwise (operate/pausing)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _TO_KNOW: Mapping[Stopping, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Hint:
-    """What a pause switches off, what that saves in USD a month of pause, and what to know before."""
+    """A part that a pause switches off, its savings in USD a month of pause, and what to know first."""
 
     what: str
     usd: float
@@ -33,7 +33,7 @@ def hints(lines: list[Item]) -> list[Hint]:
 
 
 def at_hours(lines: list[Item], hours: float) -> float:
-    """Return USD a month with so many hours a week on, and paused for the rest."""
+    """USD a month at these weekly hours, paused otherwise."""
     off = 1 - hours / HOURS_A_WEEK
     return total(lines) - off * sum(_of(lines, each) for each in WHAT_STOPS)
 

@@ -1,4 +1,4 @@
-"""The price table: operate/costs/prices.toml, where each price has its date and its source."""
+"""The price table, operate/costs/prices.toml: each price has its date and its source."""
 
 import datetime
 import tomllib
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 PRICES = Path(__file__).with_name("prices.toml")
 HOUR = "hour"
-# EC2 user guide, "Instance size flexibility": within a family the price goes with these.
+# EC2 user guide, "Instance size flexibility": within a family the price is proportional to these.
 NORMALIZATION_FACTORS = {
     "nano": 0.25,
     "micro": 0.5,
@@ -36,19 +36,19 @@ class Row(BaseModel):
 
 
 class Price(Row):
-    """The price of one unit; of a unit `hour` for each hour."""
+    """The price of one unit; for the unit `hour`, per hour."""
 
     unit: str
 
 
 class Family(Row):
-    """The price per hour of one size of an instance family, from which the others follow."""
+    """The hourly price of one size of an instance family; the other sizes follow from it."""
 
     size: str
 
 
 class Counts(BaseModel):
-    """How many of each resource the stacks create, independent of the settings; volumes in GiB each."""
+    """How many of each resource the stacks create with any settings; volumes in GiB each."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -67,7 +67,7 @@ class Counts(BaseModel):
 
 
 class Usage(BaseModel):
-    """What a month takes of the things that are paid by use: assumptions."""
+    """Assumed monthly usage of what is billed by use."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -81,7 +81,7 @@ class Usage(BaseModel):
 
 
 class Logs(BaseModel):
-    """What is written to CloudWatch Logs in a month, in GB, each by one of what is named: assumptions.
+    """Assumed GB written to CloudWatch Logs a month by each of these.
 
     `address`: a network interface of the VPC, whose connections the flow log records.
     """
@@ -96,7 +96,7 @@ class Logs(BaseModel):
 
 
 class CommitRequests(BaseModel):
-    """What one commit of the streaming job asks S3 for: at the price of a PUT, and at that of a GET."""
+    """S3 requests per commit of the streaming job: at the price of a PUT, and at that of a GET."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -127,11 +127,11 @@ class Prices(BaseModel):
         return {family.name: family for family in self.families}
 
     def of(self, name: str) -> Price:
-        """Return the price of a thing that the table must have."""
+        """Return the price of an item that the table must have."""
         return self._by_name[name]
 
     def of_instance(self, service: str, type_: str) -> Price | None:
-        """Return the price of an instance type such as `m5.xlarge`, None when the table doesn't know it."""
+        """Return the price of an instance type such as `m5.xlarge`, None if the table lacks it."""
         family_name, _, size = type_.partition(".")
         family = self._families.get(f"{service}.{family_name}")
         if family is None or size not in NORMALIZATION_FACTORS:
@@ -148,5 +148,4 @@ class Prices(BaseModel):
 
 
 def load_prices(path: Path = PRICES) -> Prices:
-    """Read the table."""
     return Prices.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))

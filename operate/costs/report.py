@@ -1,4 +1,4 @@
-"""Writes an environment's bill as text, no more exact than its prices are."""
+"""Writes an environment's bill as text, no more precisely than its prices are known."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,11 +10,11 @@ from operate.text import columns
 from settings.environment import Environment
 
 TENS = -1
-# For the table of what rounds cost: seconds.
+# Rounds of the table of request costs, seconds.
 INTERVALS = (5, 15, 60, 300, 900)
-# Hours a week that an environment is on: always, by day, on working days, on one day, never.
+# Weekly hours: always on, daytime, working days, one day, never.
 HOURS = (HOURS_A_WEEK, 60, 40, 10, 0)
-# For the table of all environments: a working week.
+# The overview's working week.
 SHOWN_HOURS = 40
 NOT_IN_IT = (
     "Not in it: tax, data between zones and to the internet, QuickSight's users. Lambda, Glue and SNS are cents."
@@ -22,7 +22,7 @@ NOT_IN_IT = (
 
 
 def report(environment: Environment, prices: Prices, hours: float | None = None) -> str:
-    """Return the bill: a line per item, the total, what could be off, and what is left with `hours` a week on.
+    """Return the bill: a line per item, the total, its uncertainty, and the cost at `hours` a week.
 
     Raises OperateError.
     """
@@ -48,7 +48,7 @@ def _table(lines: list[Item]) -> Iterator[str]:
 
 
 def figures(line: Item) -> tuple[str, str, str]:
-    """Write a line's quantity, USD each and USD a month; `~` marks an estimate."""
+    """Format a line's quantity, USD each and USD a month; `~` marks an estimate."""
     quantity = f"{line.quantity:,g}"
     if line.price is None:
         return quantity, "", "unknown price"
@@ -65,7 +65,7 @@ def _rounded(usd: float) -> str:
 
 
 def overview(environments: Iterable[Environment], prices: Prices) -> str:
-    """Return a Markdown table: what each environment costs always on, and some hours a week. Raises OperateError."""
+    """Return a Markdown table of each environment's cost, always on and at some weekly hours. Raises OperateError."""
     rows = [
         f"| environment | always on, USD a month | {SHOWN_HOURS} hours a week on, else paused | budget |",
         "|---|---:|---:|---:|",
@@ -78,7 +78,7 @@ def overview(environments: Iterable[Environment], prices: Prices) -> str:
 
 
 def figures_of(environment: Environment, prices: Prices, hours: float | None = None) -> dict[str, object]:
-    """Return the bill for programs: USD a month, by item, and by hours a week. Raises OperateError."""
+    """Return the bill for programs: USD a month, by item, and by weekly hours. Raises OperateError."""
     lines = items(environment, prices)
     return {
         "environment": environment.name,
@@ -107,7 +107,7 @@ def _total(environment: Environment, lines: list[Item], prices: Prices) -> Itera
 
 
 def _rounds(environment: Environment, prices: Prices) -> Iterator[str]:
-    """What `sync_interval_seconds` means: the requests of a job that commits all day, and of one that idles."""
+    """The effect of `sync_interval_seconds`: the requests of a job that always commits, and of an idle one."""
     yield "S3 requests of one table's job, USD a month, by sync_interval_seconds:"
     chosen = {
         seconds

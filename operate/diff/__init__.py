@@ -1,4 +1,4 @@
-"""What a deployment would change, against the committed snapshot of the templates or against what is deployed."""
+"""What a deployment would change, compared with the committed snapshot or the deployed templates."""
 
 from operate.diff import snapshots
 from operate.diff.comparison import Changes, Section, compare
@@ -11,9 +11,10 @@ DEPLOYED = "what is deployed"
 
 
 def changes(environment: Environment, templates: Templates, *, against_deployed: bool = False) -> Changes:
-    """Compare synthesized templates, by stack name, with the environment's snapshot, or with what is deployed.
+    """Compare synthesized templates, by stack name, with the environment's snapshot or the deployed stacks.
 
-    Raises OperateError: no snapshot, CDK's comparison isn't installed, no credentials or somebody else's.
+    Raises OperateError if there is no snapshot, CDK's comparison isn't installed, or credentials are missing or of
+    another account.
     """
     after = snapshots.by_stack(environment, templates)
     if against_deployed:

@@ -1,4 +1,4 @@
-"""CDK's own comparison of templates (`@aws-cdk/cloudformation-diff`), run by the project's Node.js."""
+"""Runs CDK's own template comparison (`@aws-cdk/cloudformation-diff`) in the project's Node.js."""
 
 import json
 import os
@@ -18,10 +18,10 @@ NOTHING: Template = {"Resources": {}}
 
 
 def compared(before: Templates, after: Templates) -> Mapping[str, Mapping[str, Any]]:
-    """Compare templates stack by stack; only stacks that differ are among what is returned.
+    """Compare templates stack by stack; return only stacks that differ.
 
-    Each has `impacts` (resource → WILL_REPLACE, MAY_REPLACE, WILL_UPDATE, …) and, each as `added` and `removed`,
-    `statements`, `policies`, `ingress`, `egress`. Raises OperateError when the package isn't there, or fails.
+    Each has `impacts` (resource → WILL_REPLACE, MAY_REPLACE, WILL_UPDATE, …) and `statements`, `policies`, `ingress`,
+    `egress`, each as `added` and `removed`. Raises OperateError if the package is missing or fails.
     """
     stacks = {
         stack: {"before": before.get(stack, NOTHING), "after": after.get(stack, NOTHING)}

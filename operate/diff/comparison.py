@@ -1,4 +1,4 @@
-"""Two states of an environment's templates, compared: what changes, in words, and as lines of a diff."""
+"""Compares two states of an environment's templates: the changes in words, and as lines of a diff."""
 
 import difflib
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ CONTEXT = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """What changes of one kind: `title` for people, a line of text for each change, `grave` where a person decides."""
+    """Changes of one kind: `title` for people, a line of text for each change, `grave` if a person must decide."""
 
     title: str
     lines: tuple[str, ...]
@@ -29,10 +29,10 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """What a deployment of an environment's templates changes, against `base`.
+    """What a deployment of an environment's templates changes, compared with `base`.
 
-    `sections` hold the words, the gravest first, and none that is empty; `resolved` says what no template shows, which
-    holds with and without changes; `diff` is a unified diff of the templates' normal forms.
+    `sections` hold the words, the gravest first, none empty; `resolved` lists what no template shows and applies with
+    or without changes; `diff` is a unified diff of the templates' normal forms.
     """
 
     environment: str
@@ -43,18 +43,17 @@ class Changes:
 
     @property
     def any(self) -> bool:
-        """Whether anything changes."""
         return bool(self.diff)
 
     @property
     def summary(self) -> str:
-        """Say in one line how many changes there are of each kind."""
+        """Return in one line how many changes there are of each kind."""
         counts = "; ".join(f"{section.title} {len(section.lines)}" for section in self.sections)
         return counts or "no changes"
 
 
 def compare(environment: str, base: str, before: Templates, after: Templates) -> Changes:
-    """Compare templates in their normal forms, by stack. Raises OperateError when CDK's comparison isn't installed."""
+    """Compare templates in their normal forms, by stack. Raises OperateError if CDK's comparison isn't installed."""
     found = compared(before, after)
     touched = resources.compare(before, after, found)
     wider, narrower = rights(found, before, after)
@@ -93,7 +92,7 @@ def compare(environment: str, base: str, before: Templates, after: Templates) ->
 
 
 class _Words:
-    """The lines on resources, by what becomes of them."""
+    """The lines on resources, by what happens to them."""
 
     def __init__(self, touched: Sequence[Touched], before: Templates, after: Templates) -> None:
         self._touched = touched
@@ -124,7 +123,7 @@ class _Words:
         return f"{resources.said(each)}: {cause}: {each.why}{loss}"
 
     def data_lost(self) -> tuple[str, ...]:
-        """What is replaced or gone and holds what nobody can make again, kept by a policy or not."""
+        """Replaced or deleted resources whose data can't be recreated, whether a policy keeps it or not."""
         found = [each for each in (*self._of("replaced"), *self._of("gone")) if each.type in resources.PRECIOUS]
         return tuple(f"{resources.said(each)} {each.effect}: {resources.lost(*self._sides(each))}" for each in found)
 
@@ -149,7 +148,7 @@ class _Words:
 
 
 def _beside(before: Templates, after: Templates, touched: Sequence[Touched]) -> Iterator[str]:
-    """Stacks that differ without a resource that does: order, outputs, parameters."""
+    """Stacks that differ outside their resources: order, outputs, parameters."""
     for stack in sorted(before.keys() & after.keys()):
         old, new = before[stack], after[stack]
         if old == new:

@@ -1,4 +1,4 @@
-"""What is deployed of an environment, as CloudFormation has it."""
+"""An environment's deployed templates, from CloudFormation."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,14 +11,14 @@ from settings.environment import Environment
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
 
-# There, but nothing in them: a creation that failed, one that waits for its change set.
+# These stacks exist but are empty: their creation failed, or waits for its change set.
 EMPTY = frozenset({"REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE"})
 
 
 def deployed(environment: Environment) -> dict[str, Mapping[str, Any]]:
-    """Return the templates of an environment's deployed stacks by name, those that the app no longer makes included.
+    """Return the templates of an environment's deployed stacks by name, including those that the app no longer has.
 
-    Raises OperateError: no credentials or somebody else's, AWS refuses, or nothing is deployed.
+    Raises OperateError if credentials are missing or of another account, AWS refuses, or nothing is deployed.
     """
     session = check_account(environment)
     with one_line(environment):
@@ -41,7 +41,7 @@ def _names(client: "CloudFormationClient", prefix: str) -> Iterator[str]:
 
 
 def template(client: "CloudFormationClient", name: str) -> Mapping[str, Any]:
-    """Return a stack's template; botocore has parsed it when it is JSON, as CDK's are."""
+    """Return a stack's template; botocore parses it if it is JSON, as CDK's are."""
     body: Any = client.get_template(StackName=name, TemplateStage="Original")["TemplateBody"]
     if isinstance(body, str):
         try:

@@ -1,7 +1,7 @@
-"""Who may do more or less in the cluster of the connectors' workers, as whom its pods act, and who reaches its API.
+"""Changed rights in the connector workers' cluster, changed roles of its pods, and who reaches its API.
 
-CDK's comparison knows IAM's statements and security groups alone: access entries, Pod Identity, Kubernetes's own roles
-and the API's public addresses are ordinary properties to it.
+CDK's comparison covers only IAM statements and security groups: to it, access entries, Pod Identity, Kubernetes roles
+and the API's public addresses are ordinary properties.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,14 +13,13 @@ from operate.diff.normal_form import Template
 from stacks.gate.kubernetes import EVERYTHING
 from stacks.gate.template import as_list, written
 
-# What CloudFormation makes of an API whose addresses nobody names.
+# CloudFormation's default for an API without listed addresses.
 ANYWHERE = "0.0.0.0/0"
-CREATOR = "whoever creates the cluster"
 _CLUSTER_WIDE = "the whole cluster"
 
 
 class Right(NamedTuple):
-    """One thing that somebody may do, and with what."""
+    """One right of one subject, and on what."""
 
     who: str
     action: str
@@ -28,7 +27,7 @@ class Right(NamedTuple):
 
 
 def kubernetes_rights(stack: str, before: Template, after: Template) -> tuple[list[str], list[str]]:
-    """Return what widens rights in and of the cluster, and what narrows them, a line for each who and with what."""
+    """Return what widens rights in and of the cluster, and what narrows them, a line per subject and target."""
     was, is_ = (set(_rights(side)) for side in (before, after))
     return (
         [f"{stack}: {line}" for line in _lines(is_ - was, "may now")],
@@ -37,7 +36,7 @@ def kubernetes_rights(stack: str, before: Template, after: Template) -> tuple[li
 
 
 def kubernetes_network(stack: str, before: Template, after: Template) -> tuple[list[str], list[str]]:
-    """Return the addresses outside the VPC that come to reach the API, and those that no longer do."""
+    """Return the addresses outside the VPC that gain access to the API, and those that lose it."""
     was, is_ = (set(_reached(side)) for side in (before, after))
     wider = [f"{stack}/Kubernetes API in from {_peer(each)}" for each in sorted(is_ - was)]
     return wider, [f"{stack}/Kubernetes API no longer in from {_peer(each)}" for each in sorted(was - is_)]
@@ -84,7 +83,7 @@ def _entry(properties: Mapping[str, Any]) -> Iterator[Right]:
 
 
 def _as(properties: Mapping[str, Any]) -> str:
-    """What an entry says of who somebody is there, where it isn't the default."""
+    """An entry's user and groups where they aren't the default."""
     kind, name = properties.get("Type", "STANDARD"), properties.get("Username")
     node = f" as {written(kind)}" if kind != "STANDARD" else ""
     return f"{node} as {written(name)}" if name else node
@@ -103,7 +102,7 @@ def _pods(association: Mapping[str, Any], where: str) -> Iterator[Right]:
 
 
 def _of_cluster(properties: Mapping[str, Any]) -> Iterator[Right]:
-    """What holds without an entry; CloudFormation's defaults are the wide ones."""
+    """Rights that need no entry; CloudFormation's defaults are the wide ones."""
     access = properties.get("AccessConfig") or {}
     if access.get("BootstrapClusterCreatorAdminPermissions") is not False:
         yield Right("whoever creates the cluster", "do everything", f"in {_CLUSTER_WIDE} by the Kubernetes API")
@@ -112,7 +111,7 @@ def _of_cluster(properties: Mapping[str, Any]) -> Iterator[Right]:
 
 
 def _own_roles(objects: Iterable[Mapping[str, Any]]) -> Iterator[Right]:
-    """Roles of Kubernetes's own, and who has them."""
+    """Kubernetes roles, and who has them."""
     for each in objects:
         metadata, kind = each.get("metadata", {}), each.get("kind")
         place = f"in the namespace {metadata['namespace']}" if "namespace" in metadata else f"in {_CLUSTER_WIDE}"

@@ -1,6 +1,6 @@
-"""What it means for data when a key of a connector, a step, a topic or a preparation changes, beyond its own words.
+"""What a changed key of a connector, a step, a topic or a preparation means for data, if its name doesn't say it.
 
-By kind of custom resource and pattern of the key; the first that fits counts. What happens to the resource itself is in
+By kind of custom resource and pattern of the key; the first match counts. What happens to the resource itself is in
 operate/changes/update_rules.py.
 """
 
@@ -104,12 +104,12 @@ MEANINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-# The same configuration, elsewhere.
+# The same configuration, in another place.
 _ALIKE = {"Custom::KubernetesConnector": "Custom::Connector"}
 
 
 def meaning(type_: str, key: str) -> str:
-    """Return what a change of this key means, empty where its own words say all."""
+    """Return what a change of this key means, empty if its name says it."""
     for pattern, text in MEANINGS.get(_ALIKE.get(type_, type_), ()):
         if fnmatchcase(key, pattern):
             return text

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-# CDK puts a hash behind its logical ids, and another of the content where a change of it is to replace the resource.
+# CDK appends a hash to its logical ids, and a content hash where a change is to replace the resource.
 _HASH = re.compile(r"(?<=[a-z0-9])[0-9A-F]{8}(?:[0-9a-f]{16}|[0-9a-f]{32})?(?![0-9A-Za-z])")
 # References are written `${Name.Attribute}` or `<Name.Attribute>`.
 _REFERENCE = re.compile(r"\$\{([\w:.-]+?)\}|<([A-Z][\w:.-]*?)>|\{\"Fn::ImportValue\":\"([^\"]+)\"\}")
@@ -13,12 +13,12 @@ AROUND = 24
 
 
 def resource(name: str) -> str:
-    """Write a logical id as people have named it: without CDK's hash."""
+    """Write a logical id as its author named it: without CDK's hash."""
     return _HASH.sub("", name)
 
 
 def readable(text: str) -> str:
-    """Write references in a text by the resource's name; an ARN's attribute says nothing more."""
+    """Write references in a text by the resource's name; an ARN's attribute adds nothing."""
     return _REFERENCE.sub(lambda match: f"<{_reference(match[1] or match[2] or match[3])}>", text)
 
 
@@ -44,7 +44,7 @@ def value(found: Any) -> str:
 
 
 def from_to(before: Any, after: Any) -> str:
-    """Write what a value was and what it is to be; of long ones what differs, with what stands around it."""
+    """Write an old and a new value; of long ones only the difference and its surroundings."""
     old, new = value(before), value(after)
     if len(old) + len(new) <= LONG or before is None or after is None:
         return f"{short(old)} → {short(new)}"
@@ -54,7 +54,7 @@ def from_to(before: Any, after: Any) -> str:
 
 
 def _same(one: str, other: str) -> int:
-    """Count the characters that both texts begin with."""
+    """Length of the common prefix."""
     return next(
         (index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
         min(len(one), len(other)),
@@ -67,5 +67,5 @@ def _part(text: str, start: int, end: int) -> str:
 
 
 def short(text: str) -> str:
-    """Leave out the middle of a long text."""
+    """Cut the middle of a long text."""
     return text if len(text) <= LONG else f"{text[: LONG // 2]} … {text[-LONG // 2 :]}"

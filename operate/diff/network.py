@@ -1,4 +1,4 @@
-"""Who reaches more, or less, than before: CDK's comparison of security groups' rules."""
+"""Who reaches more or less than before: CDK's comparison of security group rules."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import ip_network
@@ -9,7 +9,7 @@ from stacks.gate.template import written
 
 Compared = Mapping[str, Mapping[str, Any]]
 EVERYBODY = frozenset({"0.0.0.0/0", "::/0"})
-# CDK's rule for a group that may reach nothing.
+# CDK's rule for a group without egress.
 NOBODY = "255.255.255.255/32"
 
 
@@ -30,7 +30,7 @@ class Way(NamedTuple):
 
 
 def network(compared: Compared) -> tuple[list[str], list[str]]:
-    """Return the ways that open and those that close, a line for each, by stack."""
+    """Return the rules that open access and those that close it, a line for each, by stack."""
     wider: list[str] = []
     narrower: list[str] = []
     for stack, found in compared.items():
@@ -53,7 +53,7 @@ def _ways(rules: Iterable[Mapping[str, Any]]) -> Iterator[Way]:
 
 
 def _port(value: Any) -> str:
-    """Write a port, which may be a reference to a database's; -1 stands for all."""
+    """Write a port, which may be a reference to a database's; -1 means all."""
     text = written(value) if isinstance(value, dict) else str(value)
     return "" if text == "-1" else text
 
@@ -79,7 +79,7 @@ def _holds(wide: str, peer: str) -> bool:
         return True
     try:
         return ip_network(peer, strict=False).subnet_of(ip_network(wide, strict=False))  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # groups, or one range of IPv4 and one of IPv6
+    except (TypeError, ValueError):  # groups, or an IPv4 and an IPv6 range
         return False
 
 

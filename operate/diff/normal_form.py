@@ -1,8 +1,8 @@
-"""Templates so that two of them can be compared and read: no hashes of assets, no secrets, texts opened.
+"""Normalizes templates for comparison and reading: no asset hashes, no secrets, parsed texts.
 
-JSON that stands as text (a custom resource's request, a dashboard's body) becomes `{"json": …}`, a text of several
-lines `{"lines": […]}`, a file in base64 `{"file": […]}`; references in them are written as `<resource.attribute>`. All
-else stays what CloudFormation gets, so that whatever reads templates reads these.
+JSON in a string (a custom resource's request, a dashboard's body) becomes `{"json": …}`, a multi-line text `{"lines":
+[…]}`, a base64 file `{"file": […]}`; their references are written as `<resource.attribute>`. All else stays what
+CloudFormation gets, so that template readers work on these, too.
 """
 
 import json
@@ -20,23 +20,23 @@ Templates = Mapping[str, Template]
 WIDTH = 120
 ASSET = "<asset>"
 SECRET = "<secret>"  # noqa: S105  what stands in a secret's place
-# An asset's name is its content's hash and an ending; the sums that plugins/releases/versions.toml pins have none.
+# An asset's name is its content hash and an extension; the checksums in plugins/releases/versions.toml have none.
 _ASSET = re.compile(r"\b[0-9a-f]{64}(?=\.[a-z]+\b)")
-# Settings by their names: what they say isn't secret.
+# Secret-looking settings by name whose values aren't secret.
 _NO_SECRETS = frozenset({"EncryptionKeyProviderType", "HttpTokens", "SecretStringTemplate", "ServiceToken"})
-# A registry is named, so that its host stands once, where plugins are pinned.
+# The registry gets a name: its host is only written where plugins are pinned.
 _MAVEN_CENTRAL = (f"https://{MAVEN_CENTRAL}/", "<Maven Central>/")
 _OPENED = ({"json"}, {"lines"}, {"file"})
 
 
 def normal_form(template: Template) -> dict[str, Any]:
-    """Return a template's normal form. That of a normal form is itself."""
+    """Return a template's normal form; it is its own normal form."""
     found: dict[str, Any] = _normal("", json.loads(json.dumps(template)))
     return found
 
 
 def text_of(template: Template) -> str:
-    """Write a normal form as a file has it: the same template gives the same text, and what fits stands in one line."""
+    """Write a normal form to a file's text: the same template gives the same text, short values on one line."""
     return "\n".join(_lines(template, "", "")) + "\n"
 
 
@@ -75,7 +75,7 @@ def _normal(key: str, value: Any) -> Any:
 
 
 def _assets_sorted(resources: list[Any]) -> list[Any]:
-    """Put a statement's assets in the order of what is left of them: CDK sorts them by their hashes."""
+    """Sort a statement's assets by what remains of their names: CDK sorts them by their hashes."""
     places = [place for place, each in enumerate(resources) if ASSET in json.dumps(each)]
     found = list(resources)
     for place, each in zip(places, sorted((resources[place] for place in places), key=json.dumps), strict=True):
@@ -86,7 +86,7 @@ def _assets_sorted(resources: list[Any]) -> list[Any]:
 def _text(value: Any) -> str:
     """Write a text with functions in it: references as `<Resource.Attribute>`, others as `<Function arguments>`.
 
-    Nothing of that needs a quote, so that JSON around it stays JSON.
+    None of that needs a quote, so surrounding JSON stays JSON.
     """
     match value:
         case str() | {"Ref": _} | {"Fn::GetAtt": _}:
@@ -102,7 +102,7 @@ def _text(value: Any) -> str:
 
 
 def _opened(text: str) -> dict[str, Any] | None:
-    """Open a text that is JSON, or has several lines; None for any other."""
+    """Parse a text that is JSON, or split one of several lines; None for any other."""
     if text.startswith("{") and not RESOLVED.match(text):
         try:
             found = json.loads(text, strict=False)

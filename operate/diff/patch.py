@@ -1,7 +1,7 @@
-"""A template as what differs from another environment's: readable, and no longer than the difference.
+"""A template as its difference from another environment's: readable, and no longer than the difference.
 
-A patch of an object has a value for each key that differs, and null for a key that goes; of a list of the same length,
-`{"at": {index: patch}}`; of a resource whose logical id changes, `{"like": former id, …}`. All else stands whole.
+A patch of an object has a value for each key that differs, and null for a removed key; of a list of the same length,
+`{"at": {index: patch}}`; of a resource whose logical id changes, `{"like": former id, …}`. All else is written in full.
 """
 
 import json
@@ -9,12 +9,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-# CDK ends a logical id with a hash, of its path or of what it contains.
+# CDK ends a logical id with a hash of its path or its content.
 _HASH = re.compile(r"[0-9A-Fa-f]{8,}$")
 
 
 def difference(before: Any, after: Any) -> Any:
-    """Return the patch that makes `after` of `before`; None where they are equal. A template has no null."""
+    """Return the patch that turns `before` into `after`; None if they are equal. A template has no null."""
     match before, after:
         case _ if before == after:
             return None
@@ -28,7 +28,7 @@ def difference(before: Any, after: Any) -> Any:
 
 
 def patched(before: Any, patch: Any) -> Any:
-    """Return what `difference` was told to come to."""
+    """Apply a patch that `difference` has returned."""
     match before, patch:
         case list(), {"at": dict(changes)}:
             places = enumerate(before)

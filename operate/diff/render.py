@@ -1,4 +1,4 @@
-"""Writes what changes: first in words, the gravest first, then as a diff."""
+"""Writes the changes: first in words, the gravest first, then as a diff."""
 
 from collections.abc import Iterator
 

@@ -1,6 +1,7 @@
-"""What changes in the requests of our custom resources, key by key: CDK's comparison sees nothing of it.
+"""Changes in the requests of our custom resources, key by key: CDK's comparison doesn't see them.
 
-Connectors' configurations, steps' arguments, topics, plugins and the source's preparation are texts to CloudFormation.
+Connectors' configurations, steps' arguments, topics, plugins and the source's preparation are strings to
+CloudFormation.
 """
 
 import re
@@ -17,7 +18,7 @@ _VERSION = re.compile(r"[-_.]v?\d.*$")
 
 
 def requests(stack: str, before: Template, after: Template) -> Iterator[str]:
-    """Say what changes in the requests of the custom resources that a stack has and keeps, a line for each key."""
+    """Return a line for each changed key in the requests of the custom resources that a stack keeps."""
     for name, new in sorted(after["Resources"].items()):
         old = before["Resources"].get(name)
         if old is None or not new["Type"].startswith("Custom::") or old["Type"] != new["Type"]:
@@ -41,7 +42,7 @@ def _change(type_: str, key: str, before: Any, after: Any) -> str:
 
 
 def _request(found: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a request in its normal form; other custom resources have their properties themselves."""
+    """Return a request in its normal form; other custom resources have the properties directly."""
     properties: Mapping[str, Any] = found.get("Properties", {})
     match properties.get("Request"):
         case {"json": dict() as opened}:
@@ -50,7 +51,7 @@ def _request(found: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _readable(type_: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Write a request as keys and values: lists of named things by their names, a command by its options."""
+    """Write a request as keys and values: lists of named items by name, a command by its options."""
     found: dict[str, Any] = {}
     for key, each in request.items():
         match type_, key:
@@ -74,7 +75,7 @@ def _readable(type_: str, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _manifests(objects: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Write objects of Kubernetes's by kind and name; labels say nothing that isn't in these."""
+    """Write Kubernetes objects by kind and name; their labels add nothing."""
     found: dict[str, Any] = {}
     for each in objects:
         parts = {name: part for name, part in each.items() if name not in ("apiVersion", "kind", "metadata")}
@@ -83,7 +84,7 @@ def _manifests(objects: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _under(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Write nested keys one after the other, with a blank between."""
+    """Flatten nested keys, separated by a blank."""
     found: dict[str, Any] = {}
     for key, each in values.items():
         found |= _under(f"{name} {key}", each) if isinstance(each, Mapping) else {f"{name} {key}": each}
@@ -91,7 +92,7 @@ def _under(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _options(arguments: Sequence[str]) -> dict[str, Any]:
-    """Take a spark-submit command apart: options by name, `--conf` and its like by what they set, the rest by place."""
+    """Parse a spark-submit command: options by name, `--conf` and the like by key, the rest by position."""
     found: dict[str, Any] = {}
     place, index = 0, 0
     while index < len(arguments):
@@ -111,5 +112,5 @@ def _options(arguments: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-# Before the job's own file: an option without a value would take it.
+# Before the job's file: an option without a value would swallow it.
 _FLAGS = frozenset({"--continuous", "--enable-sync", "--verbose"})

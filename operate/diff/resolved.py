@@ -1,4 +1,4 @@
-"""What no template says: values that CloudFormation looks up on the day of the deployment, machine images above all."""
+"""Values that no template shows: CloudFormation looks them up at deployment, machine images above all."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ IMAGE = "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>"
 
 @dataclass(frozen=True, kw_only=True)
 class LookedUp:
-    """A resource whose machine image is what a public parameter, `source`, names on the day of the deployment."""
+    """A resource whose machine image the public parameter `source` names at deployment."""
 
     stack: str
     logical_id: str
@@ -23,20 +23,20 @@ class LookedUp:
 
     @property
     def words(self) -> str:
-        """Say where the image is from, and what a newer one does."""
+        """Say where the image is from, and the effect of a newer one."""
         replaced = known_effect(self.type_, ("ImageId",), "", "")[0] == "replaced"
         does = "a newer one replaces it" if replaced else "a newer one changes it"
         return f"its image is what {self.source} names on the day of the deployment: {does}"
 
 
 def looked_up(templates: Templates) -> Iterator[LookedUp]:
-    """Find the resources that get a machine image which is looked up at the deployment."""
+    """Find the resources whose machine image is looked up at deployment."""
     for stack, template in sorted(templates.items()):
         yield from _images(stack, template)
 
 
 def resolved(templates: Templates) -> list[str]:
-    """Say which resources those are, and that no comparison of templates shows when the image is another one."""
+    """List those resources, and warn that no comparison of templates shows a new image."""
     return [
         f"{found.stack}/{resource(found.logical_id)} ({short_type(found.type_)}): {found.words}, "
         "and no comparison of templates shows that"

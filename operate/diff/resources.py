@@ -1,4 +1,4 @@
-"""What becomes of each resource: lost with its data, replaced, refused, new, gone, changed in place."""
+"""What happens to each resource: lost with its data, replaced, refused, new, deleted, updated in place."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from operate.diff.names import from_to, resource
 from operate.diff.normal_form import Template, Templates
 from operate.diff.weakened import POLICIES
 
-# What goes with a resource, unless a policy keeps it.
+# What is lost with a resource unless a policy keeps it.
 LOST: Mapping[str, str] = {
     "AWS::EC2::EIP": "its public address",
     "AWS::EC2::Instance": "what is on its disk",
@@ -24,9 +24,9 @@ LOST: Mapping[str, str] = {
     "AWS::SecretsManager::Secret": "its value: whoever has it must get the new one",
     "Custom::PreparedSource": "the connector's slot: changes until there is another are missed",
 }
-# Of what holds data this loses it for good; the rest comes back, or nobody asks for it.
+# Of what holds data, these are lost for good; the rest comes back, or isn't needed.
 PRECIOUS = frozenset({"AWS::KMS::Key", "AWS::MSK::Cluster", "AWS::RDS::DBCluster", "AWS::S3::Bucket"})
-# What our handlers leave as it is when a request changes, whose keys are told one by one.
+# What a changed request leaves in place; the changed keys are listed separately.
 STAYS: Mapping[str, str] = {
     "Custom::Connector": "updated in place: its tasks start again, its offsets stay",
     "Custom::KubernetesConnector": "updated in place: its workers change one by one, its offsets stay",
@@ -39,7 +39,7 @@ SHOWN = 3
 
 
 def compare(before: Templates, after: Templates, compared: Mapping[str, Mapping[str, Any]]) -> list[Touched]:
-    """Return what a deployment touches: by our own rules, and where they know no better, by CDK's comparison."""
+    """Return what a deployment touches: by our own rules, and where they have none, by CDK's comparison."""
     found = [
         _judged(each, compared.get(each.stack, {}).get("impacts", {})) for each in touched(before, after, known_effect)
     ]
@@ -50,7 +50,7 @@ def compare(before: Templates, after: Templates, compared: Mapping[str, Mapping[
 
 
 def known_effect(type_: str, path: Path, before: Any, after: Any) -> tuple[Effect, str]:
-    """As effect_of; what an older or newer app has deployed may be of a type that nobody has written down."""
+    """As effect_of, but an older or newer app may have deployed a type without rules."""
     try:
         return effect_of(type_, path, before, after)
     except UnknownTypeError:
@@ -63,7 +63,7 @@ _UNKNOWN = "nobody has written down what this change does"
 def _carried(
     stack: str, after: Templates, impacts: Mapping[str, str], known: Collection[tuple[str, str]]
 ) -> Iterator[Touched]:
-    """What is replaced since it refers to what is, and what the rules, which stop at what is refused, haven't seen."""
+    """Resources replaced because they refer to replaced ones, and those beyond a refusal, where our rules stop."""
     for name, impact in impacts.items():
         if impact == "WILL_REPLACE" and (stack, name) not in known:
             type_ = after[stack]["Resources"][name]["Type"]
@@ -81,7 +81,7 @@ def _judged(each: Touched, impacts: Mapping[str, str]) -> Touched:
 
 
 def _followed(each: Touched) -> Touched:
-    """Another one of the name: CDK has put its content's hash behind it."""
+    """Another resource of the same name: CDK appends a content hash."""
     return replace(each, why=f"{each.why}, and another takes its place".removeprefix(", "))
 
 
@@ -91,7 +91,7 @@ def said(each: Touched) -> str:
 
 
 def lost(each: Touched, before: Template, after: Template) -> str:
-    """Say what goes with a resource that is replaced or gone; empty when nothing does."""
+    """Return what is lost when a resource is replaced or deleted; empty if nothing is."""
     what = LOST.get(each.type, "")
     if each.effect not in ("replaced", "gone") or not what:
         return ""
@@ -104,7 +104,7 @@ def lost(each: Touched, before: Template, after: Template) -> str:
 
 
 def _policy(each: Touched, before: Template, after: Template) -> str:
-    """Return what becomes of the old one: by the weaker of the templates' policies."""
+    """Return what happens to the old resource: by the weaker of the templates' policies."""
     kind = "DeletionPolicy" if each.effect == "gone" else "UpdateReplacePolicy"
     sides = (before,) if each.effect == "gone" else (before, after)
     found: list[str] = [
@@ -114,7 +114,7 @@ def _policy(each: Touched, before: Template, after: Template) -> str:
 
 
 def in_place(each: Touched, before: Template, after: Template) -> str:
-    """Say what changes in a resource that stays: the first properties with their values, then how many more."""
+    """Describe changes in a resource that stays: the first properties with their values, then how many more."""
     if each.type in STAYS:
         return STAYS[each.type]
     old, new = (side["Resources"].get(each.name, {}) for side in (before, after))

@@ -1,4 +1,4 @@
-"""Who may do more, or less, than before: CDK's comparison of statements, taken apart into single rights."""
+"""Who may do more or less than before: CDK's comparison of statements, split into single rights."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ ALL_BUT = "everything but "
 
 
 def rights(compared: Compared, before: Templates, after: Templates) -> tuple[list[str], list[str]]:
-    """Return what widens anybody's rights and what narrows them, a line for each who and on what."""
+    """Return what widens rights and what narrows them, a line per principal and resource."""
     wider, narrower = [], []
     for stack, found in compared.items():
         statements = {
@@ -35,7 +35,7 @@ def rights(compared: Compared, before: Templates, after: Templates) -> tuple[lis
 
 
 def _changed(statements: Mapping[str, Iterable[Mapping[str, Any]]], effect: str) -> tuple[set[Grant], set[Grant]]:
-    """Return the rights that come and those that go: without what the other side covers by a wider pattern."""
+    """Return added and removed rights, without those that a wider pattern on the other side covers."""
     added, removed = (
         {grant for each in statements[side] if each["effect"] == effect for grant in _grants(each)}
         for side in ("added", "removed")
@@ -45,7 +45,7 @@ def _changed(statements: Mapping[str, Iterable[Mapping[str, Any]]], effect: str)
 
 
 def _of_nobody(template: Template) -> Iterator[Mapping[str, Any]]:
-    """Every statement of the managed policies that nobody in the template has: CDK's comparison leaves them out."""
+    """Statements of managed policies attached to nothing in the template: CDK's comparison omits them."""
     for name, resource in template["Resources"].items():
         properties = resource.get("Properties", {})
         if resource["Type"] != "AWS::IAM::ManagedPolicy" or any(properties.get(key) for key in _HOLDERS):
@@ -95,7 +95,7 @@ def _covers(wide: Grant, grant: Grant) -> bool:
 
 
 def _lines(grants: Iterable[Grant], verb: str) -> Iterator[str]:
-    """One line for what somebody may do alike: the actions together, then the resources."""
+    """One line for equal principals and resources: the actions together, then the resources."""
     alike: dict[Grant, list[str]] = {}
     for grant in together(sorted(grants)):
         alike.setdefault(grant._replace(resource=""), []).append(readable(grant.resource))

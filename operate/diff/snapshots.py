@@ -1,7 +1,7 @@
 """The committed snapshots of environments' templates, by stack: tests/snapshots/<environment>/<stack>.json.
 
-Those of BASE stand whole; another environment's say what differs from them (operate/diff/patch.py) once its own names
-are put in the place of BASE's. So a change of all environments is reviewed once.
+BASE's are complete; another environment's hold only the differences (operate/diff/patch.py) once BASE's names replace
+its own. So a change of all environments is reviewed once.
 """
 
 import json
@@ -27,13 +27,13 @@ def by_stack(environment: Environment, templates: Templates) -> dict[str, dict[s
 
 
 def read(environment: Environment, folder: Path = SNAPSHOTS) -> dict[str, dict[str, Any]]:
-    """Return an environment's snapshot by stack. Raises OperateError where there is none, or one can't be read."""
+    """Read an environment's snapshot, by stack. Raises OperateError if it is missing or unreadable."""
     base = _base(environment, folder)
     return {stack: patched(base.get(stack, {}), patch) for stack, patch in _files(environment.name, folder).items()}
 
 
 def write(environment: Environment, templates: Templates, folder: Path = SNAPSHOTS) -> Path:
-    """Write an environment's snapshot, one file for each stack; those of stacks that are gone go, too. BASE's first."""
+    """Write an environment's snapshot, one file per stack, BASE's first; delete files of removed stacks."""
     place = folder / environment.name
     place.mkdir(parents=True, exist_ok=True)
     found, base = by_stack(environment, templates), _base(environment, folder)

@@ -1,4 +1,4 @@
-"""What protects less than before: policies on deletion, retention, backups, encryption, alarms."""
+"""Weaker protection than before: policies on deletion, retention, backups, encryption, alarms."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ from operate.changes.compare import short_type
 from operate.diff.names import from_to, resource
 from operate.diff.normal_form import Template
 
-# From what loses most; CloudFormation's default is the first.
+# The most destructive first, which is CloudFormation's default.
 POLICIES = ("Delete", "Snapshot", "RetainExceptOnCreate", "Retain")
 FOR_EVER = 1 << 31
 HOUR_MS = 3_600_000
@@ -23,7 +23,7 @@ class Guard(NamedTuple):
 
 
 def _fewer(before: Any, after: Any) -> bool:
-    """Tell whether a number of days or the like is smaller; one that isn't there stands for ever."""
+    """Whether a number of days or the like is smaller; a missing one means for ever."""
     old, new = (FOR_EVER if each is None else each for each in (before, after))
     return isinstance(old, int) and isinstance(new, int) and new < old
 
@@ -49,13 +49,13 @@ def _opened(before: Any, after: Any) -> bool:
 
 
 def _fewer_types(before: Any, after: Any) -> bool:
-    """Tell whether a kind of the control plane's logs is no longer written."""
+    """Whether one of the control plane's log types is no longer written."""
     old, new = ({str(each.get("Type")) for each in side or []} for side in (before, after))
     return bool(old - new)
 
 
 def _fewer_kinds(before: Any, after: Any) -> bool:
-    """Tell whether what a key of ours encrypts no longer is."""
+    """Whether our key no longer encrypts one kind of Kubernetes resource."""
     old, new = ({str(kind) for each in side or [] for kind in each.get("Resources") or []} for side in (before, after))
     return bool(old - new)
 
@@ -97,7 +97,7 @@ GUARDS = (
     Guard("AWS::CloudWatch::Alarm", "Period", "seconds of a period", _more),
     Guard("AWS::CloudWatch::Alarm", "TreatMissingData", "missing data is an alarm", _lost("breaching")),
 )
-# What nobody misses until it is needed.
+# Types whose loss goes unnoticed until they are needed.
 WATCHES = {
     "AWS::CloudWatch::Alarm": "the alarm is gone",
     "AWS::EC2::FlowLog": "nobody can tell any more who has reached what",
@@ -109,7 +109,7 @@ WATCHES = {
 
 
 def weakened(stack: str, before: Template, after: Template) -> Iterator[str]:
-    """Say what a stack's resources protect less, a line for each."""
+    """List what a stack's resources protect less, a line for each."""
     for name, old in sorted(before["Resources"].items()):
         new = after["Resources"].get(name)
         said = f"{stack}/{resource(name)} ({short_type(old['Type'])})"
@@ -146,7 +146,7 @@ def _at(value: Any, path: str) -> Any:
 
 
 def _lifecycle(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Objects that go earlier: in a rule of this name, or by a new one."""
+    """Objects that expire earlier: in a rule of this name, or by a new one."""
     old, new = (
         {str(rule.get("Id")): rule for rule in _at(each, "LifecycleConfiguration.Rules") or []}
         for each in (before, after)

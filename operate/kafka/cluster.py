@@ -1,4 +1,4 @@
-"""Finds an environment's Kafka: MSK by the stack's output, or the local platform's broker."""
+"""Finds an environment's Kafka: MSK from the stack's output, or the local platform's broker."""
 
 import socket
 import time
@@ -23,10 +23,10 @@ CONNECT_TIMEOUT_S = 9.0
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
-    """A Kafka cluster: `environment` is its name, `topics` those of the captured tables that were asked for.
+    """A Kafka cluster: `environment` is its name, `topics` the requested topics of captured tables, by table name.
 
-    They are by the tables' names. `only`: whether no other topics were asked for.
-    `region` None: no IAM, no TLS, but `login`, which is how librdkafka's clients log in to the local broker.
+    `only`: whether no other topics were requested. `region` None: no IAM, no TLS, but `login`, librdkafka's settings to
+    log in to the local broker.
     """
 
     environment: str
@@ -39,22 +39,22 @@ class Cluster:
 
     @property
     def topic(self) -> str:
-        """The one topic of change events that was asked for. Raises OperateError when there are several."""
+        """The only requested topic of change events. Raises OperateError if there are several."""
         if len(self.topics) > 1:
             raise OperateError(f"a topic for each of several tables: --table names one of {', '.join(self.topics)}")
         return next(iter(self.topics.values()))
 
     @property
     def hint(self) -> str:
-        """What helps when no broker answers."""
+        """What to do when no broker answers."""
         return "run `./lake up`" if self.region is None else "connect the VPN (docs/aws/vpn.md)"
 
 
 def find_cluster(name: str | None, pipeline: str | None = None, tables: Sequence[str] = ()) -> Cluster:
-    """Return the cluster of an environment, or of the local platform for `local`, or for None while it runs.
+    """Return an environment's cluster; for `local`, or for None while it runs, the local platform's.
 
-    `pipeline` is the first one without a name, and has a platform of its own; `tables` are some of its tables.
-    Raises OperateError, EnvironmentFileError or PlatformError.
+    Without a name, `pipeline` is the first one; each has its own platform. `tables` are some of its tables. Raises
+    OperateError, EnvironmentFileError or PlatformError.
     """
     if name is None or name == LOCAL:
         return _local(pipeline, tables, chosen=name is not None)
@@ -76,13 +76,13 @@ def of_environment(environment: Environment, pipeline: str | None = None, tables
 
 
 def check_reachable(cluster: Cluster) -> None:
-    """Connect to any of the brokers by TCP, in 9 s at most. Raises OperateError with what to do."""
+    """Connect to any of the brokers over TCP, within 9 s. Raises OperateError with what to do."""
     deadline = time.monotonic() + CONNECT_TIMEOUT_S
     servers = cluster.bootstrap_servers.split(",")
     reasons = []
     for number, server in enumerate(servers):
         host, _, port = server.strip().rpartition(":")
-        # What is left of the time, shared among those that are left.
+        # The remaining time, shared among the remaining brokers.
         timeout_s = max(0.1, (deadline - time.monotonic()) / (len(servers) - number))
         try:
             socket.create_connection((host, int(port)), timeout=timeout_s).close()
@@ -94,7 +94,7 @@ def check_reachable(cluster: Cluster) -> None:
 
 
 def find_pipeline(environment: Environment, name: str | None) -> EnvironmentPipeline:
-    """Return an environment's pipeline, without a name the first one that has topics. Raises OperateError."""
+    """Return an environment's pipeline; without a name, the first one that has topics. Raises OperateError."""
     for pipeline in environment.pipelines if name else environment.streamed or environment.pipelines:
         if name in (None, pipeline.name):
             return pipeline
@@ -103,7 +103,7 @@ def find_pipeline(environment: Environment, name: str | None) -> EnvironmentPipe
 
 
 def check_streamed(pipeline: EnvironmentPipeline) -> None:
-    """Raise OperateError for a pipeline that is queried."""
+    """Raise OperateError for a query-based pipeline."""
     if pipeline.is_queried:
         raise OperateError(
             f"{pipeline.name} is queried: nothing of it is in Kafka, and no connector reads it"

@@ -1,4 +1,4 @@
-"""Reads from Kafka without joining a group, committing an offset or making a topic; logs in to MSK by IAM."""
+"""Reads from Kafka without joining a group, committing an offset or creating a topic; logs in to MSK with IAM."""
 
 import contextlib
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ class Problems:
         self.gone: KafkaError | None = None
 
     def __call__(self, error: KafkaError) -> None:
-        """Keep it; several come for one cause."""
+        """Keep the error; one cause reports several."""
         match error.code():
             case KafkaError._AUTHENTICATION:
                 self.refusal = error
@@ -49,25 +49,24 @@ class Reader:
         self._problems = problems
 
     def partitions(self) -> dict[str, list[int]]:
-        """Return all topics with their partitions."""
         topics = self._consumer.list_topics(timeout=REQUEST_TIMEOUT_S).topics
         return {name: sorted(metadata.partitions) for name, metadata in topics.items()}
 
     def bounds(self, topic: str, partition: int) -> tuple[int, int]:
-        """Return a partition's first offset and the one that the next message gets."""
+        """Return a partition's first offset and the next message's."""
         place = TopicPartition(topic, partition)
         first, end = self._consumer.get_watermark_offsets(place, timeout=REQUEST_TIMEOUT_S)
         return int(first), int(end)
 
     def assign(self, places: list[TopicPartition]) -> None:
-        """Read on from these offsets."""
+        """Continue reading at these offsets."""
         self._consumer.assign(places)
 
     def poll(self, timeout_s: float) -> Message | None:
-        """Return the next message, None when there is none in time. Raises when the brokers are gone or refuse."""
+        """Return the next message, None if none arrives in time. Raises if the brokers are gone or refuse."""
         message = self._consumer.poll(timeout_s)
         if message is None:
-            # librdkafka itself would retry for ever without a word.
+            # librdkafka would silently retry for ever.
             if problem := self._problems.refusal or self._problems.gone:
                 raise KafkaException(problem)
             return None
@@ -83,11 +82,11 @@ def configuration(cluster: Cluster) -> dict[str, object]:
         "client.id": READER_GROUP,
         "group.id": READER_GROUP,
         "enable.auto.commit": False,
-        # Don't create a topic by asking for it.
+        # Don't create a topic by requesting it.
         "allow.auto.create.topics": False,
         **SizeLimits(cluster.largest_event_bytes).consumer,
         "socket.timeout.ms": round(REQUEST_TIMEOUT_S * MS_PER_S),
-        # Errors come by error_cb; librdkafka would write them to standard error as well.
+        # Errors arrive in error_cb; librdkafka would also write them to standard error.
         "log_level": 0,
     }
     if cluster.region is None:
@@ -97,7 +96,7 @@ def configuration(cluster: Cluster) -> dict[str, object]:
 
 @contextlib.contextmanager
 def connect(cluster: Cluster) -> Iterator[Reader]:
-    """Give a reader of the cluster. Kafka's refusals become an OperateError that says what to do."""
+    """Return a reader of the cluster. Kafka's refusals become an OperateError that says what to do."""
     if cluster.region is not None:
         _check_credentials(cluster.region)
     check_reachable(cluster)
@@ -114,7 +113,7 @@ def connect(cluster: Cluster) -> Iterator[Reader]:
 
 
 def _check_credentials(region: str) -> None:
-    """Sign a login ahead of librdkafka, which would hide why it fails."""
+    """Sign a login before librdkafka does, which would hide the reason for a failure."""
     try:
         msk_login.Login(region)("")
     except msk_login.NoCredentialsError as error:

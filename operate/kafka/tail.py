@@ -20,9 +20,9 @@ POLL_S = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A message to be shown: `place` is partition and offset, `key` and `value` are JSON.
+    """A message to show: `place` is partition and offset, `key` and `value` are JSON.
 
-    `gone` says in what way the row is no longer there: `deleted` (a delete event), `tombstone` (no value), or not: "".
+    `gone` says how the row was deleted: `deleted` (a delete event), `tombstone` (no value), or "" if it wasn't.
     """
 
     place: str
@@ -36,14 +36,14 @@ class Line:
 
 
 def follow(reader: Reader, topic: str, *, start: Start, count: int | None = None) -> Iterator[Line]:
-    """Give the topic's messages from its beginning or its present end on, for ever or `count` of them.
+    """Yield the topic's messages from its beginning or its current end, for ever or `count` of them.
 
-    Raises OperateError when there is no such topic, KafkaException.
+    Raises OperateError if the topic doesn't exist, KafkaException.
     """
     places = []
     for partition in find_partitions(reader, topic):
         first, end = reader.bounds(topic, partition)
-        # The present end as a number: messages that arrive before the first poll count, too.
+        # The current end as a number, so that messages that arrive before the first poll count.
         places.append(TopicPartition(topic, partition, first if start == "beginning" else end))
     reader.assign(places)
     shown = 0
@@ -56,7 +56,7 @@ def follow(reader: Reader, topic: str, *, start: Start, count: int | None = None
 
 
 def line(message: Message) -> Line:
-    """Return a message in the way it is shown."""
+    """Format a message."""
     value = message.value()
     decoded = _decode(value)
     deleted = isinstance(decoded, dict) and decoded.get(DELETED) in (IS_DELETED, True)
@@ -70,7 +70,7 @@ def line(message: Message) -> Line:
 
 
 def _decode(raw: bytes | str | None) -> object:
-    """Return what the JSON says, or the bytes as text when they aren't JSON."""
+    """Return the parsed JSON, or the bytes as text if they aren't JSON."""
     if raw is None:
         return None
     text = raw if isinstance(raw, str) else raw.decode("utf-8", errors="backslashreplace")
@@ -81,7 +81,7 @@ def _decode(raw: bytes | str | None) -> object:
 
 
 def _json(value: object) -> str:
-    # Always one line, without control characters that a terminal would act on.
+    # One line, without control characters that a terminal would act on.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_CONTROLS)
 
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from operate.errors import OperateError
 from operate.kafka.reader import Reader
 
-# Kafka's own, MSK's and the connectors' bookkeeping.
+# Internal topics of Kafka, MSK and the connectors.
 INTERNAL = "__"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Topic:
-    """A topic's partitions and offsets: `earliest` the lowest that is there, `latest` the next to be given.
+    """A topic's partitions and offsets: `earliest` the lowest available, `latest` the next to be assigned.
 
-    `messages` is their distance, over all partitions; in a compacted topic fewer are left.
+    `messages` is their distance, over all partitions; a compacted topic holds fewer.
     """
 
     name: str
@@ -26,14 +26,14 @@ class Topic:
 
 
 def list_topics(reader: Reader, *, internal: bool = False, only: Collection[str] | None = None) -> list[Topic]:
-    """Return the topics by name, of `only` those that are there. Raises KafkaException."""
+    """Return the topics by name; with `only`, the existing ones of those. Raises KafkaException."""
     found = reader.partitions()
     names = sorted(name for name in found if _is_asked_for(name, internal, only))
     return [_topic(reader, name, found[name]) for name in names]
 
 
 def find_partitions(reader: Reader, name: str) -> list[int]:
-    """Return a topic's partitions. Raises OperateError when it isn't there, KafkaException."""
+    """Return a topic's partitions. Raises OperateError if it doesn't exist, KafkaException."""
     found = reader.partitions()
     if name not in found:
         likely = difflib.get_close_matches(name, found, n=1, cutoff=0.5)

@@ -18,29 +18,28 @@ CHECK_TIMEOUT_S = 20
 
 
 def start(cluster: Cluster) -> NoReturn:
-    """Become `docker compose up`, which runs until Ctrl-C. Raises OperateError when Docker or ~/.aws isn't there."""
+    """Become `docker compose up`, which runs until Ctrl-C. Raises OperateError if Docker or ~/.aws is missing."""
     credentials = Path.home() / ".aws"
     if not credentials.is_dir():
         raise OperateError(f"the Kafka UI reads your AWS credentials from ~/.aws, which isn't there; {WITHOUT_DOCKER}")
     docker = _docker()
     typer.echo(f"{cluster.environment}'s Kafka at {URL} in about half a minute; Ctrl-C ends it")
-    # In place of this process: Ctrl-C is Docker's alone, which then stops the container.
+    # Replace this process: Ctrl-C reaches only Docker, which then stops the container.
     os.execve(docker, compose("up"), os.environ | variables(cluster, credentials))  # noqa: S606  no shell wanted
 
 
 def compose(*arguments: str) -> list[str]:
-    """Return the command line of Docker Compose."""
     return ["docker", "compose", "--file", str(COMPOSE_FILE), *arguments]
 
 
 def variables(cluster: Cluster, credentials: Path) -> dict[str, str]:
-    """Return what kafka-ui/compose.yaml fills in. Nothing of it is secret: the UI reads credentials from the folder."""
+    """Return the variables of kafka-ui/compose.yaml. None is secret: the UI reads credentials from the folder."""
     return {
         "KAFKA_UI_NAME": cluster.environment,
         "KAFKA_UI_BROKERS": cluster.bootstrap_servers,
         "KAFKA_UI_REGION": cluster.region or "",
         "KAFKA_UI_CREDENTIALS": str(credentials),
-        # The image's own user couldn't read files that are their owner's alone.
+        # The image's own user couldn't read files that only their owner may read.
         "KAFKA_UI_USER": f"{os.getuid()}:{os.getgid()}",
     }
 

@@ -1,7 +1,7 @@
-"""Tells from CloudWatch whether everything that was read has arrived in the lake; this needs no VPN.
+"""Checks in CloudWatch whether everything that was read has arrived in the lake; this needs no VPN.
 
 Events in a topic or in the landing bucket expire, and a pause may last longer. So both must be empty before the sinks
-and the jobs end. The slot keeps what no connector has read yet, for as long as the pause lasts.
+and the jobs stop. For the whole pause, the slot keeps what no connector has read yet.
 """
 
 import itertools
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.type_defs import MetricDataQueryTypeDef
 
 PERIOD_S = 60
-# How late the metrics of MSK and the job may arrive; older ones don't describe the present.
+# Maximum delay of the metrics of MSK and the job; older ones don't describe the present.
 LATE = timedelta(minutes=10)
 OF_A_CALL = 500
-# The sink's flush, MSK's figure of it, the job's commit and its figure: some minutes together.
+# The sink's flush, MSK's metric for it, the job's commit and its metric: a few minutes together.
 LIMIT_S = 1_800.0
 
 
 @dataclass(frozen=True)
 class _Figure:
-    """A metric's newest value, and the beginning of the minute that it is of."""
+    """A metric's newest value, and the start of its minute."""
 
     at: datetime
     value: float
@@ -37,7 +37,7 @@ class _Figure:
 
 @dataclass(frozen=True)
 class _Metric:
-    """A figure of the environment's; `what` it is of is a topic or a table."""
+    """A metric of the environment; `what` is its topic or table."""
 
     what: str
     namespace: str
@@ -51,7 +51,7 @@ class _Metric:
 
 
 class Arrival:
-    """Looks whether what the sources have read until now, by `clock`, is in the tables."""
+    """Checks whether the tables hold everything that the sources had read by `clock` at creation."""
 
     def __init__(self, client: "CloudWatchClient", environment: Environment, clock: Callable[[], datetime]) -> None:
         self._client = client
@@ -62,7 +62,7 @@ class Arrival:
         self._landed_at: datetime | None = None
 
     def missing(self) -> str | None:
-        """Say what hasn't arrived yet; None when everything has."""
+        """Describe what hasn't arrived yet; None if everything has."""
         if self._landed_at is None:
             waiting, landed_at = self._waiting()
             if waiting:
@@ -72,7 +72,7 @@ class Arrival:
         return f"what has landed to be in {_some(behind)}" if behind else None
 
     def _waiting(self) -> tuple[str | None, datetime]:
-        """Name the topics with events that no sink has landed; otherwise return since when there are none."""
+        """Name the topics with events that no sink has landed; otherwise return since when none has any."""
         landed_at, full, unknown = self._since, [], []
         for metric, figure in self._newest(self._lags):
             if figure is None or figure.at < self._since:
@@ -86,7 +86,7 @@ class Arrival:
         return (f"MSK's figure of what waits in {_some(unknown)}" if unknown else None), landed_at
 
     def _holds(self, figure: _Figure | None) -> bool:
-        """Whether a table held everything that had landed, at the time that its commit age goes back to."""
+        """Whether a table held everything that had landed by the time that its commit age points to."""
         landed_at = self._landed_at
         assert landed_at is not None  # noqa: S101  the caller looked
         return figure is not None and figure.at - timedelta(seconds=figure.value) >= landed_at
@@ -119,7 +119,7 @@ def _lags(environment: Environment) -> Iterator[_Metric]:
 
 
 def _ages(environment: Environment) -> Iterator[_Metric]:
-    """Query-based pipelines have nothing in transit: after the pause the job queries what has changed."""
+    """Query-based pipelines have nothing in transit: after the pause the job queries the changed rows."""
     for pipeline in environment.streamed:
         for entry in pipeline.captured.tables:
             table = table_value(environment.lake.database, pipeline.captured.lake_table(entry))

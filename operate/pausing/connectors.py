@@ -13,23 +13,23 @@ from settings.environment import Environment
 
 
 class Connectors(Protocol):
-    """What runs an environment's connectors. Methods raise OperateError, and botocore's errors."""
+    """The platform of an environment's connectors. Methods raise OperateError, and botocore's errors."""
 
     def check_no_repair(self) -> None:
-        """Raise OperateError while a re-snapshot is at work on a source connector, or was broken off."""
+        """Raise OperateError while a re-snapshot runs on a source connector, or was interrupted."""
 
     def objections(self) -> Iterator[str]:
-        """Report what a pause would have to know about them and can't."""
+        """Report what a pause must know about the connectors but can't find out."""
 
     def check_gone(self, names: Sequence[str]) -> None:
-        """Return when there is no connector of these names. Raises OperateError for one that stays."""
+        """Check that no connector of these names exists. Raises OperateError for one that remains."""
 
     def say_nodes(self) -> None:
         """Wait until the environment's nodes are gone, within a limit, and name those that still cost."""
 
 
 class OnMskConnect:
-    """Connectors on MSK Connect, whose API says everything."""
+    """Connectors on MSK Connect, whose API shows everything."""
 
     def __init__(self, session: boto3.Session, environment: Environment, waiter: Waiter) -> None:
         self._client = session.client("kafkaconnect", config=QUICK)
@@ -37,22 +37,22 @@ class OnMskConnect:
         self._waiter = waiter
 
     def check_no_repair(self) -> None:
-        """As Connectors says."""
+        """As in Connectors."""
         objections.check_no_repair(self._client, self._environment)
 
     def objections(self) -> Iterator[str]:
-        """Nothing: MSK Connect answers, or the command ends."""
+        """None: MSK Connect answers, or the command ends."""
         yield from ()
 
     def check_gone(self, names: Sequence[str]) -> None:
-        """As Connectors says."""
+        """As in Connectors."""
         leftovers.check_connectors_gone(self._client, names, self._environment.prefix, self._waiter)
 
     def say_nodes(self) -> None:
-        """Nothing: there are none."""
+        """Nothing to do: it has no nodes."""
 
 
 def of_environment(session: boto3.Session, environment: Environment, waiter: Waiter) -> Connectors:
-    """Return what runs the environment's connectors."""
+    """Return the platform of the environment's connectors."""
     platform = OnEks if environment.eks is not None else OnMskConnect
     return platform(session, environment, waiter)

@@ -1,7 +1,7 @@
 """Stops and starts Aurora, which CloudFormation can't.
 
-AWS starts a stopped cluster by itself after seven days (Aurora user guide, "Stopping and starting an Amazon Aurora DB
-cluster"); the cluster says when. Storage stays, and in it the replication slots with the log that they keep.
+AWS automatically starts a stopped cluster after seven days (Aurora user guide, "Stopping and starting an Amazon Aurora
+DB cluster"); the cluster shows when. Storage stays, and with it the replication slots and their WAL.
 """
 
 from collections.abc import Callable
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from mypy_boto3_rds.type_defs import DBClusterTypeDef
 
 STOPPED, STOPPING, STARTING, AVAILABLE = "stopped", "stopping", "starting", "available"
-# A backup or a change that is under way ends first; a start takes minutes.
+# A running backup or change ends first; a start takes minutes.
 LIMIT_S = 3_600.0
-# Only a person can end these.
+# Only a person can resolve these.
 _STUCK = frozenset(
     {
         "cloning-failed",
@@ -44,15 +44,15 @@ class Aurora:
         return self._cluster()["Status"]
 
     def starts_by_itself(self) -> datetime | None:
-        """Return when AWS is going to start the stopped cluster; None where it doesn't say so."""
+        """Return when AWS will start the stopped cluster; None if it doesn't say."""
         return self._cluster().get("AutomaticRestartTime")
 
     def stop(self) -> None:
-        """Stop it, from any state; return when it is stopped."""
+        """Stop it from any state; return once it is stopped."""
         self._bring(self._stopped, "stop")
 
     def start(self) -> None:
-        """Start it, from any state; return when its writer takes connections."""
+        """Start it from any state; return once its writer accepts connections."""
         self._bring(self._started, "start")
 
     def _bring(self, look: Look, what: str) -> None:
@@ -81,7 +81,7 @@ class Aurora:
         try:
             call()
         except (self._rds.exceptions.InvalidDBClusterStateFault, self._rds.exceptions.InvalidDBInstanceStateFault):
-            # Something has begun in between, or an instance isn't there yet.
+            # Another operation has begun meanwhile, or an instance doesn't exist yet.
             return f"the database {self._identifier} doesn't take it now"
         return f"the database {self._identifier} is {becomes}"
 

@@ -1,4 +1,4 @@
-"""How far an environment is paused, as its deployed stacks say, and whether anything speaks against changing that."""
+"""How far an environment is paused, according to its deployed stacks, and whether that can be changed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from stacks.paused import OUTPUT, Paused
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
 
-# The stacks that a pause changes, by their names without the environment's.
+# The stacks that a pause changes, without the environment's prefix.
 MONITORING, CONNECTORS, KUBERNETES, PROCESSING = "monitoring", "connectors", "kubernetes", "processing"
 _UNDER_WAY = "_IN_PROGRESS"
 # Nothing can be deployed on top of these.
@@ -33,19 +33,18 @@ _BROKEN = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Deployed:
-    """An environment's stacks by their names without its prefix: CloudFormation's status, and what each leaves out."""
+    """An environment's stacks by name without its prefix: CloudFormation's status, and what each leaves out."""
 
     environment: Environment
     statuses: Mapping[str, str]
     paused: Mapping[str, Paused]
 
     def left_out(self, stack: str) -> Paused:
-        """Return what a stack that a pause changes leaves out."""
+        """Return what a pause has left out of a stack."""
         return self.paused.get(stack, Paused.NOTHING)
 
     @property
     def pausing(self) -> tuple[str, ...]:
-        """The stacks that a pause changes."""
         kubernetes = (KUBERNETES,) if self.environment.eks is not None else ()
         return (MONITORING, CONNECTORS, *kubernetes, PROCESSING)
 
@@ -55,7 +54,7 @@ class Deployed:
         return all(self.left_out(stack) is Paused.NOTHING for stack in self.pausing)
 
     def check_settled(self) -> None:
-        """Raise OperateError while something is deployed, or where nothing can be."""
+        """Raise OperateError while a deployment runs, or where none is possible."""
         prefix = self.environment.prefix
         if missing := [stack for stack in self.pausing if stack not in self.statuses]:
             raise OperateError(
@@ -89,7 +88,7 @@ def look(client: "CloudFormationClient", environment: Environment) -> Deployed:
 
 
 def check_runs(client: "CloudFormationClient", environment: Environment) -> None:
-    """Raise OperateError while the environment is paused, or half of it is."""
+    """Raise OperateError while the environment is paused or partly paused."""
     if not look(client, environment).runs:
         raise OperateError(
             f"{environment.name} is paused: first `./lake aws resume -e {environment.name}` (docs/aws/pause.md)"
@@ -99,9 +98,9 @@ def check_runs(client: "CloudFormationClient", environment: Environment) -> None
 def differing(
     client: "CloudFormationClient", deployed: Deployed, synthesized: Callable[[Paused], Templates]
 ) -> list[str]:
-    """Return the stacks of which this checkout makes something else than what is deployed.
+    """Return the stacks whose templates from this checkout differ from the deployed ones.
 
-    `synthesized` makes the environment's templates with that left out. Hashes of assets don't count.
+    `synthesized` creates the environment's templates with those parts left out. Asset hashes don't count.
     """
     environment, found = deployed.environment, []
     for stack in deployed.pausing:

@@ -1,7 +1,7 @@
 """Finds resources that still run although their stack no longer has them.
 
-CloudFormation tries three times to delete what a template leaves out. Then it gives the resource up and calls the
-update complete, so only the bill would show it.
+CloudFormation tries three times to delete a resource that a template drops. Then it gives up and reports the update as
+complete, so only the bill would show it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from mypy_boto3_emr.literals import ClusterStateType
     from mypy_boto3_kafkaconnect import KafkaConnectClient
 
-# A deletion that CloudFormation gave up waiting for may end by itself.
+# A deletion that CloudFormation gave up on may still finish.
 LIMIT_S = 1_200.0
 _RUNNING: Sequence["ClusterStateType"] = ("STARTING", "BOOTSTRAPPING", "RUNNING", "WAITING", "TERMINATING")
 
 
 def check_connectors_gone(client: "KafkaConnectClient", names: Sequence[str], prefix: str, waiter: Waiter) -> None:
-    """Return when there is no connector of these names. Raises OperateError for one that stays."""
+    """Check that no connector of these names exists. Raises OperateError for one that remains."""
 
     def look() -> str | None:
         pages = client.get_paginator("list_connectors").paginate(connectorNamePrefix=prefix)
@@ -40,7 +40,7 @@ def check_connectors_gone(client: "KafkaConnectClient", names: Sequence[str], pr
 
 
 def check_cluster_gone(client: "EMRClient", name: str, waiter: Waiter) -> None:
-    """Return when no cluster of that name runs. Raises OperateError for one that stays."""
+    """Check that no cluster of that name runs. Raises OperateError for one that remains."""
 
     def look() -> str | None:
         found = list(_clusters(client, name))

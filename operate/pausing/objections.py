@@ -1,4 +1,4 @@
-"""Objections to a pause: a running repair, ringing alarms, databases that are still written."""
+"""Objections to a pause: a running repair, ringing alarms, databases that are still written to."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ FROM pg_replication_slots WHERE slot_name = %s
 
 
 def check_no_repair(client: "KafkaConnectClient", environment: Environment) -> None:
-    """Raise OperateError while a source connector is changed, or `./lake resnapshot` has it follow its slot."""
+    """Raise OperateError while a source connector is being changed, or `./lake resnapshot` makes it follow its slot."""
     names = {source_settings(environment, pipeline).name for pipeline in environment.streamed}
     for page in client.get_paginator("list_connectors").paginate(connectorNamePrefix=environment.prefix):
         for connector in page.get("connectors", []):
@@ -47,7 +47,7 @@ def check_no_repair(client: "KafkaConnectClient", environment: Environment) -> N
 
 
 def ringing(client: "CloudWatchClient", environment: Environment) -> Iterator[str]:
-    """Name the environment's ringing alarms: a pause would silence them until its end."""
+    """Name the environment's ringing alarms: a pause would silence them until it ends."""
     names = sorted(
         alarm["AlarmName"].removeprefix(f"{environment.prefix}-")
         for page in client.get_paginator("describe_alarms").paginate(
@@ -60,7 +60,7 @@ def ringing(client: "CloudWatchClient", environment: Environment) -> Iterator[st
 
 
 def outside(session: boto3.Session, environment: Environment) -> Iterator[str]:
-    """Say for each outside database how much log its slot keeps, and its limit."""
+    """Report for each outside database how much WAL its slot keeps, and its limit."""
     for pipeline in environment.streamed:
         if pipeline.database is not None:
             yield (

@@ -1,6 +1,6 @@
 """What a pause needs of connectors on EKS, from CloudFormation and CloudWatch, which need no VPN.
 
-The cluster's API, which is usually reachable only inside the VPC, is asked about a connector only if CloudFormation
+The cluster's API is usually reachable only inside the VPC. It is queried about a connector only if CloudFormation
 couldn't delete it: removing it by hand needs the same access.
 """
 
@@ -27,15 +27,15 @@ PERIOD_S = 60
 LATE = timedelta(minutes=5)
 _CONNECTOR = "Custom::KubernetesConnector"
 _GONE, _GOING = "DELETE_COMPLETE", "DELETE_IN_PROGRESS"
-# Auto Mode takes a node away some minutes after its last pod.
+# Auto Mode removes a node some minutes after its last pod.
 NODES_LIMIT_S = 900.0
-# What Auto Mode writes on its instances (EKS user guide, "AWS managed policies": AmazonEKSComputePolicy).
+# The tag that Auto Mode puts on its instances (EKS user guide, "AWS managed policies": AmazonEKSComputePolicy).
 _CLUSTER_TAG = "tag:eks:eks-cluster-name"
 _PAID = ["pending", "running"]
 
 
 class OnEks:
-    """What operate/pausing/connectors.py has of a platform, and the nodes."""
+    """The connectors on EKS (see operate/pausing/connectors.py), and their nodes."""
 
     def __init__(self, session: boto3.Session, environment: Environment, waiter: Waiter) -> None:
         self._session = session
@@ -53,7 +53,7 @@ class OnEks:
             )
 
     def objections(self) -> Iterator[str]:
-        """Name the sources without metrics: an interrupted re-snapshot of theirs would be forgotten."""
+        """Name the sources without metrics: a pause would lose track of an interrupted re-snapshot of theirs."""
         if silent := sorted(set(self._sources) - self._figures(RUNNING)):
             yield (
                 f"{', '.join(silent)} had no figures in the last {LATE.seconds // 60} minutes, so whether a re-snapshot"
@@ -61,7 +61,7 @@ class OnEks:
             )
 
     def check_gone(self, names: Sequence[str]) -> None:
-        """Return when there is no connector of these names. Raises OperateError for one that stays."""
+        """Check that no connector of these names exists. Raises OperateError for one that remains."""
 
         def look() -> str | None:
             statuses = self._last_statuses(names)
@@ -76,7 +76,7 @@ class OnEks:
             raise OperateError(f"after {LIMIT_S / 60:.0f} minutes still waiting for {left}: this again goes on waiting")
 
     def say_nodes(self) -> None:
-        """As operate/pausing/connectors.py says: those that stay cost, and lose nothing."""
+        """As in operate/pausing/connectors.py: remaining nodes cost money but lose nothing."""
         client = self._session.client("ec2", config=QUICK)
 
         def look() -> str | None:
@@ -95,7 +95,7 @@ class OnEks:
             )
 
     def _figures(self, metric: str) -> set[str]:
-        """Return the sources that have had a figure in the last minutes."""
+        """Return the sources with a metric in the last minutes."""
         namespace, until = worker_health.namespace(self._environment.prefix), self._waiter.now()
         queries: Any = [
             {
@@ -121,7 +121,7 @@ class OnEks:
         return {self._sources[int(result["Id"][1:])] for result in results if result.get("Values")}
 
     def _last_statuses(self, names: Sequence[str]) -> dict[str, str]:
-        """Return what became of these connectors, as the events of their stack say: the newest of each."""
+        """Return the newest status of these connectors in their stack's events."""
         found: dict[str, str] = {}
         client = self._session.client("cloudformation", config=QUICK)
         stack = f"{self._environment.prefix}-connectors"
@@ -135,7 +135,7 @@ class OnEks:
         return found
 
     def _check_no_workers(self, name: str) -> None:
-        """Raise OperateError while a connector that CloudFormation gave up still has workers, or if that is unknown."""
+        """Raise OperateError if a connector that CloudFormation gave up on still has workers, or if that is unknown."""
         mend = (
             f"`kubectl -n {NAMESPACE} delete deployment {name}`, which loses neither slot nor offsets; then "
             "this again, from where the cluster's API is reached"

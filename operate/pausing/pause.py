@@ -1,6 +1,6 @@
 """`./lake aws pause -e …`: stops what costs by the hour and loses nothing.
 
-Each step checks whether it is done already, so the same command finishes an interrupted pause.
+Each step checks whether it is already done, so the same command finishes an interrupted pause.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,15 +27,15 @@ GOES_ON = (
     "Goes on, and is paid for: MSK's brokers (provisioned ones can't be stopped), {more}NAT, the VPN server, storage, "
     "logs; what is in the lake can be queried as ever"
 )
-# Of a cluster without nodes.
+# For a cluster without nodes.
 CONTROL_PLANE = "EKS's control plane (it can't, either), "
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How a pause is asked for: `confirmed` is the environment's name again, for production.
+    """Options of a pause: `confirmed` repeats the environment's name, for production.
 
-    `anyway`: although something speaks against it. `dry`: say what would be done, and change nothing.
+    `anyway`: pause despite objections. `dry`: print the steps and change nothing.
     """
 
     confirmed: str | None = None
@@ -45,9 +45,9 @@ class Options:
 
 @dataclass(frozen=True)
 class _Step:
-    """A part of a pause: `what` it does, whether that was `done` when the command began, and how it is done.
+    """A part of a pause: `what` it does, whether it was `done` when the command began, and how to do it.
 
-    `run` is called in any case: it makes sure that what is done stays so.
+    `run` is always called: it ensures that a done step stays done.
     """
 
     what: str
@@ -56,7 +56,7 @@ class _Step:
 
 
 def pause(environment: Environment, options: Options, waiter: Waiter) -> None:
-    """Pause an environment; return when nothing of what stops runs any more. Raises OperateError."""
+    """Pause an environment; return once nothing that a pause stops still runs. Raises OperateError."""
     _check_confirmed(environment, options)
     session = check_account(environment)
     with one_line(environment):
@@ -127,7 +127,7 @@ class _Pause:
         yield _Step("Aurora stops", self._aurora.status() == STOPPED, self._aurora.stop)
 
     def _check(self) -> None:
-        """Raise OperateError for what speaks against the pause; one that has begun already is past most of it."""
+        """Raise OperateError for objections to the pause; one that has already begun is past most of them."""
         name = self._environment.name
         self._connectors.check_no_repair()
         if stacks := deployed.differing(self._cloudformation, self._deployed, self._templates):
@@ -195,7 +195,7 @@ class _Pause:
         leftovers.check_cluster_gone(self._emr, self._environment.prefix, self._waiter)
 
     def _deploy(self, stack: str, paused: Paused) -> None:
-        """Deploy one stack with that left out; nothing is done where it is so already."""
+        """Deploy one stack with these parts left out; skip it if it already is."""
         if self._deployed.left_out(stack) is paused:
             return
         name, folder = self._environment.name, self._synthesis(paused).folder

@@ -1,7 +1,7 @@
 """`./lake aws resume -e …`: starts what a pause has stopped, each part where it was.
 
-The database first; the rest is an ordinary deployment of whole templates: connectors go on from their stored offsets,
-the job from its last commit, and alarms are armed last.
+The database first; the rest is an ordinary deployment of complete templates: connectors continue from their stored
+offsets, the job from its last commit, and alarms are armed last.
 """
 
 from contract.errors import NO
@@ -27,7 +27,7 @@ def resume(environment: Environment, waiter: Waiter) -> int:
             waiter.say(f"{name} isn't paused: nothing to resume")
             return 0
         if found.left_out(PROCESSING).leaves_out_all:
-            # Its job would still write the tables, and the new one wait for them; connectors are taken over.
+            # Its job would still write the tables, and the new one would wait for them; connectors are taken over.
             leftovers.check_cluster_gone(session.client("emr", config=QUICK), environment.prefix, waiter)
         folder = CDK_OUT / f"{name}.deployed"
         if newer := deployed.differing(

@@ -1,4 +1,4 @@
-"""Waiting for what AWS does by itself, with progress and a limit."""
+"""Waits for operations of AWS, with progress and a limit."""
 
 import time
 from collections.abc import Callable
@@ -9,22 +9,22 @@ from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as AwsConnectionError
 
 LOOK_S = 15.0
-# Something new is said so often; so long without a word looks like a hang.
+# Seconds between messages that differ, and between equal ones: longer silence looks like a hang.
 NEW_S, SAY_S = 60.0, 300.0
 _BUSY, _SERVER_ERROR = 429, 500
-# Services' names for "too many requests" differ, and most of them are answers of 400.
+# Services name "too many requests" differently, and most answer with 400.
 _THROTTLED = ("Throttl", "TooManyRequests", "RequestLimitExceeded", "SlowDown")
 
 Say = Callable[[str], None]
-# What is still waited for, or None when it is there.
+# What is still awaited, or None once it exists.
 Look = Callable[[], str | None]
 
 
 @dataclass(frozen=True)
 class Waiter:
-    """Looks again and again; `say` takes a line when something has changed, and every five minutes.
+    """Polls; `say` gets a line when something has changed, and every five minutes.
 
-    `now` is the time as AWS's figures have it.
+    `now` is the clock that AWS's metrics use.
     """
 
     say: Say
@@ -33,10 +33,9 @@ class Waiter:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def wait(self, look: Look, *, limit_s: float) -> str | None:
-        """Return None when `look` does, or after `limit_s` seconds what it said last.
+        """Return None once `look` does, or its last answer after `limit_s` seconds.
 
-        A call that AWS throttles, or that doesn't reach it, is made again at the next look; any other error of
-        botocore is raised.
+        A throttled or failed call is repeated at the next poll; any other error of botocore is raised.
         """
         began = self.clock()
         said, said_at = "", float("-inf")

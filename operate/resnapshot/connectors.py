@@ -19,7 +19,7 @@ def source_of(
 ) -> Connector:
     """Return the connector; `newest` is the highest log position known to be read.
 
-    Raises OperateError where it isn't deployed, or paused, and botocore's errors.
+    Raises OperateError if it isn't deployed or is paused, and botocore's errors.
     """
     settings = source_settings(environment, pipeline)
     if environment.eks is None:

@@ -1,4 +1,4 @@
-"""The source connector on EKS, as a re-snapshot needs it: Kafka Connect's REST interface behind the cluster's API."""
+"""The source connector on EKS, for a re-snapshot: Kafka Connect's REST API behind the cluster's API."""
 
 import time
 from collections.abc import Callable
@@ -12,13 +12,12 @@ from plugins.workers.kubernetes_api import Kubernetes, KubernetesError, Unreacha
 from stacks.connectors.manifests import NAMESPACE
 
 LOOK_S = 2.0
-# A worker that is taking over a configuration or moving tasks answers that it is busy.
+# A worker that takes over a configuration or moves tasks answers that it is busy.
 BUSY_S = 120.0
-_NOT_FOUND = 404
 
 
 class EksConnector:
-    """The connector of a name, which reads `slot`: it can be stopped, and says why it has failed.
+    """The connector of a name, which reads `slot`: it can be stopped, and reports why it failed.
 
     `newest`: the highest log position that is known to have been read.
     """
@@ -37,7 +36,7 @@ class EksConnector:
         return self._newest
 
     def failure(self) -> str | None:
-        """Return why it or a task of it has failed."""
+        """Return why it or one of its tasks failed."""
         status = self._ask("GET", "/status")
         for part in (status["connector"], *status["tasks"]):
             if part["state"] == "FAILED":

@@ -13,7 +13,7 @@ from settings.pipeline import CapturedTableSettings
 def lake_table(
     environment: Environment, session: boto3.Session, pipeline: EnvironmentPipeline, table: CapturedTableSettings
 ) -> Lake:
-    """Return where the lake has a table, and how it is read. Raises OperateError."""
+    """Return where the lake has a table, and how to read it. Raises OperateError."""
     bucket = outputs.output(environment, "lake", "LakeBucket")
     credentials = session.get_credentials()
     if credentials is None:

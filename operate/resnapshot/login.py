@@ -18,7 +18,7 @@ from settings.outside_database import OutsideDatabase
 
 @contextlib.contextmanager
 def login(environment: Environment, session: boto3.Session, pipeline: EnvironmentPipeline) -> Iterator[dict[str, Any]]:
-    """Give libpq's parameters: of our cluster's owner; on another server of its owner, or of the connector's role.
+    """Return libpq's parameters: the owner's login on our cluster; elsewhere the owner's or the connector role's.
 
     Each secret is read with the caller's credentials. Raises OperateError, ClientError.
     """
@@ -51,7 +51,7 @@ def _outside(
     }
     with tempfile.TemporaryDirectory() as folder:
         if authority := database.authority:
-            # libpq takes certificates from files alone.
+            # libpq reads certificates only from files.
             root = Path(folder, "root.pem")
             root.write_text(authority, encoding="ascii")
             parameters["sslrootcert"] = str(root)

@@ -1,4 +1,4 @@
-"""The source connector on MSK Connect, as a re-snapshot needs it: told by updates of its configuration."""
+"""The source connector on MSK Connect, for a re-snapshot: controlled by updates of its configuration."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ class MskConnector:
         return self._newest
 
     def failure(self) -> str | None:
-        """Return that it has failed; why is in its log. A failed task alone doesn't show here."""
+        """Return that it has failed; its log says why. A single failed task doesn't show here."""
         if self._describe()["connectorState"] == "FAILED":
             return "the source connector is FAILED, why is in its log (docs/aws/alarms.md#connector-not-running)"
         return None
@@ -51,11 +51,11 @@ class MskConnector:
         """Do nothing: MSK Connect can't stop a connector."""
 
     def follow_slot(self) -> None:
-        """Run it with the slot as the authority; return when its workers have been started again."""
+        """Run it with the slot as the authority; return once its workers have restarted."""
         self._update(following_slot(self._settled()["connectorConfiguration"]))
 
     def restart(self) -> None:
-        """Start its failed tasks again."""
+        """Restart its failed tasks."""
         self._settled()
         self._client.restart_connector(connectorArn=self._arn, onlyFailedTasks=True)
         self._settled()
@@ -67,7 +67,7 @@ class MskConnector:
     def _update(self, configuration: Mapping[str, str]) -> None:
         now = self._settled()
         if now["connectorConfiguration"] == configuration:
-            # An update to what it is already would be refused.
+            # AWS would refuse an update that changes nothing.
             self._client.restart_connector(connectorArn=self._arn, onlyFailedTasks=True)
             self._settled()
             return

@@ -1,4 +1,4 @@
-"""Brings an environment's lake back to what its source says: what `./lake resnapshot` does on one machine, on AWS."""
+"""Brings an environment's lake in line with its source: `./lake resnapshot` on AWS."""
 
 import json
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from settings.load_pipeline import PIPELINES
 from settings.pipeline import CapturedTableSettings
 
 TAIL_EVENTS = 1_000
-# Landing and commits come by the minute there, and an update of the connector takes some.
+# On AWS, landing and commits take a minute each, and an update of the connector several.
 TIMEOUT_S = 1_800
 
 
@@ -55,7 +55,7 @@ def _outbox(environment: Environment) -> tuple[EnvironmentPipeline, CapturedTabl
 
 
 def newest_position(messages: Reader, topic: str) -> int:
-    """Return the highest log position among a topic's newest events, 0 when it holds none. Raises KafkaException."""
+    """Return the highest log position among a topic's newest events, 0 if it holds none. Raises KafkaException."""
     newest = 0
     for partition in messages.partitions().get(topic, []):
         first, end = messages.bounds(topic, partition)

@@ -1,6 +1,6 @@
-"""What a source connector on AWS has stored of how far it is: its own topic, which Kafka Connect writes.
+"""Reads a source connector's stored offsets on AWS from its own topic, which Kafka Connect writes.
 
-On one machine the worker's REST API says it; MSK Connect has none, and on EKS the topic is the same.
+On one machine the worker's REST API shows them; MSK Connect has none, and on EKS the topic is the same.
 """
 
 import json
@@ -13,7 +13,7 @@ from operate.kafka.reader import REQUEST_TIMEOUT_S, Reader
 
 
 class StoredOffsets:
-    """The newest offset of each of a connector's sources, read on from where it was read before.
+    """The newest offset of each of a connector's sources; reading resumes where it stopped before.
 
     Methods raise KafkaException, and `failure` PlatformError.
     """
@@ -49,7 +49,7 @@ class StoredOffsets:
         return self._connector.failure()
 
     def _take(self, key: object, value: object) -> None:
-        """Keep what Connect's compacted topic says last of a source; without a value it was taken back."""
+        """Keep the newest message per source of Connect's compacted topic; one without a value revokes it."""
         source = key if isinstance(key, bytes) else str(key).encode()
         if isinstance(value, bytes | str) and value:
             self._newest[source] = json.loads(value)

@@ -1,6 +1,6 @@
-"""Reads an environment's ordinary tables again while changes go on: `./lake resnapshot -e … -p … -t …`.
+"""Re-reads an environment's ordinary tables during changes: `./lake resnapshot -e … -p … -t …`.
 
-What one machine does (local/resnapshot/), with MSK, MSK Connect or EKS, S3 and the operator's own rights in the places
+Does what local/resnapshot/ does on one machine, with MSK, MSK Connect or EKS, S3 and the operator's own rights in place
 of the platform's services.
 """
 
@@ -49,9 +49,9 @@ def resnapshot_tables(
     console: Console,
     say: Say,
 ) -> bool:
-    """Read tables of a deployed pipeline again, all or those of these names; then compare and repair what differs.
+    """Re-read tables of a deployed pipeline, all or those of these names; then compare and repair differences.
 
-    Tell whether they are equal in the end. Raises OperateError, PlatformError, LoadError.
+    Return whether they are equal in the end. Raises OperateError, PlatformError, LoadError.
     """
     if pipeline.is_queried:
         raise OperateError(
@@ -122,13 +122,13 @@ def chosen(pipeline: EnvironmentPipeline, names: Sequence[str]) -> list[Captured
 
 
 def generation(environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session) -> str:
-    """Return the generation of the source's offsets, as its last deployment wrote it down."""
+    """Return the generation of the source's offsets, as its last deployment recorded it."""
     name = source_parameter(environment, pipeline, "generation")
     return str(session.client("ssm", config=outputs.QUICK).get_parameter(Name=name)["Parameter"]["Value"])
 
 
 def salt(environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session) -> str:
-    """Return what goes before each hashed value, read with the caller's credentials; empty where nothing is hashed."""
+    """Return the salt of hashed values, read with the caller's credentials; empty if nothing is hashed."""
     if not pipeline.hashes:
         return ""
     name = outputs.output(environment, "database", construct_id(pipeline, "HashSaltName"))

@@ -1,4 +1,4 @@
-"""Findings that were acknowledged: by reason, with what was found and where."""
+"""Acknowledged findings, by reason: what was found and where."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ WILDCARD = "AwsSolutions-IAM5"
 
 @dataclass(frozen=True, kw_only=True)
 class Reason:
-    """One reason: the findings that it explains, by rule, how many they are, and the constructs that have them."""
+    """One reason: the rules and number of the findings that it explains, and the constructs that have them."""
 
     reason: str
     rules: tuple[str, ...]
@@ -19,12 +19,12 @@ class Reason:
 
     @property
     def of_wildcards(self) -> bool:
-        """Whether it is why a right has a wildcard, and stands beside that right, too."""
+        """Whether it explains a right's wildcard, and is therefore also shown with that right."""
         return all(rule.startswith(f"{WILDCARD}:") for rule in self.rules)
 
 
 def acknowledgements(material: Material) -> tuple[Reason, ...]:
-    """Put together what one reason explains, the one with the most findings first."""
+    """Group findings by reason, the reason with the most findings first."""
     found: dict[str, list[tuple[str, str]]] = {}
     for each in material.acknowledged:
         found.setdefault(each.reason, []).append((rule_in_words(each.rule), material.path_name(each.construct)))

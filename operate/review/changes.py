@@ -1,4 +1,4 @@
-"""What a deployment would change against the committed snapshot, for the verdict."""
+"""Changes that a deployment would make to the committed snapshot, for the verdict."""
 
 from operate import diff
 from operate.errors import OperateError
@@ -7,9 +7,9 @@ from settings.environment import Environment
 
 
 def changes(environment: Environment, synthesis: Synthesis) -> tuple[str, ...]:
-    """Say how many changes there are of each kind, then those that a person decides; `./lake aws diff` has them all.
+    """Return how many changes there are of each kind, then those that a person decides; `./lake aws diff` has them all.
 
-    Without a snapshot, as a new environment is, it says so: what the review finds doesn't depend on it.
+    Without a snapshot, as for a new environment, say so: the review's findings don't depend on it.
     """
     try:
         found = diff.changes(environment, synthesis.templates)

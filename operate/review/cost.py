@@ -13,7 +13,7 @@ TENS = -1
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A line of the bill as it is shown: what, how many, USD each and a month; `~` marks an estimate."""
+    """A line of the bill as shown: item, quantity, USD each and a month; `~` marks an estimate."""
 
     part: str
     what: str
@@ -24,7 +24,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """The bill in USD a month; `usd` None: nobody knows, and `problem` says why."""
+    """The bill in USD a month; `usd` None: unknown, and `problem` says why."""
 
     lines: tuple[Line, ...] = ()
     usd: int | None = None
@@ -36,7 +36,7 @@ class Cost:
 
     @property
     def words(self) -> str:
-        """The sum in words."""
+        """The total in words."""
         if self.usd is None:
             return self.problem
         lacking = f", without {'; '.join(self.unknown)}, whose prices aren't known" if self.unknown else ""
@@ -45,7 +45,7 @@ class Cost:
 
 
 def cost(environment: Environment, prices: Prices | None = None) -> Cost:
-    """Work out the bill; a region without prices is a problem of the page's, not an error."""
+    """Work out the bill; a region without prices is a problem on the page, not an error."""
     try:
         found = items(environment, prices or load_prices())
     except OperateError as error:

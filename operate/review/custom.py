@@ -1,4 +1,4 @@
-"""Custom resources: what each asks for, which functions make it, and what these may do."""
+"""Custom resources: what each requests, the functions behind it, and their rights."""
 
 import ast
 import re
@@ -10,18 +10,18 @@ from operate.review.roles import Right, holders_rights, role_of
 from operate.review.words import in_words
 from stacks.gate.template import Subject, plain_text, request_of, written
 
-# What every function may do, which says nothing of any.
+# Every function may do this, so it characterizes none.
 _EVERY = frozenset({"logs:CreateLogStream", "logs:PutLogEvents", "logs:CreateLogGroup"})
-# A request's texts that are longer are files and scripts.
+# Longer texts in a request are files and scripts.
 _LONG = 60
 _IN_NETWORK = frozenset({"ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """Custom resources of one kind: their names, what their handler says of itself, and what it may do.
+    """Custom resources of one kind: their names, their handler's description, and its rights.
 
-    `asked`: what stands in their requests, for each. `network`: whether the functions run in the VPC.
+    `asked`: the contents of each request. `network`: whether the functions run in the VPC.
     """
 
     type: str
@@ -39,7 +39,6 @@ class Kind:
 
 
 def custom_resources(material: Material) -> tuple[Kind, ...]:
-    """Read all custom resources, by kind."""
     found: dict[str, list[Subject]] = {}
     for subject in material.app.subjects():
         if subject.type.startswith("Custom::") or subject.type == "AWS::CloudFormation::CustomResource":
@@ -71,7 +70,7 @@ def _kind(
 
 
 def _functions(material: Material, subject: Subject) -> Iterator[Subject]:
-    """Find the functions that do the work: behind the framework's, which calls them, or the named one itself."""
+    """Find the functions that do the work: those that the framework's function calls, or the named one itself."""
     target = subject.target(subject.get("ServiceToken"))
     if target is None:
         return
@@ -83,7 +82,7 @@ def _functions(material: Material, subject: Subject) -> Iterator[Subject]:
 
 
 def _about(material: Material, function: Subject) -> str:
-    """Read what a function is for: its description, or the first line of its module, which is among the assets."""
+    """Read a function's purpose: its description, or the first line of its module, which is among the assets."""
     if text := function.get("Description"):
         return material.readable(function.stack, written(text))
     module = str(function.get("Handler")).rpartition(".")[0].replace(".", "/")
@@ -96,7 +95,7 @@ def _about(material: Material, function: Subject) -> str:
 
 
 def _asked(subject: Subject) -> Iterator[str]:
-    """What a request says, short: values by their keys, how many of what there are several of."""
+    """Summarize a request: values by key, and the length of lists."""
     request = request_of(subject.resource)
     if request is None:
         return
@@ -114,5 +113,5 @@ def _asked(subject: Subject) -> Iterator[str]:
 
 
 def _known(text: str) -> str:
-    """Say of what is known only at deployment that it is so."""
+    """Mark values that are known only at deployment."""
     return text.replace("\0", "(known at deployment)")

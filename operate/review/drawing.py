@@ -1,4 +1,4 @@
-"""The drawing of who reaches whom: Graphviz's language, made SVG by Graphviz in WebAssembly, and Mermaid's."""
+"""The drawing of who reaches whom: in Graphviz's language, as SVG from Graphviz in WebAssembly, and in Mermaid's."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from stacks.node import NODE
 
 ROOT = Path(__file__).resolve().parents[2]
 GRAPHVIZ = ROOT / "node_modules" / "@viz-js" / "viz" / "dist" / "viz.cjs"
-# A group's members beyond so many are a number: the table below the drawing has them all.
+# Above this many, a group's members are shown as a number: the table below the drawing lists them all.
 MEMBERS = 3
 _SCRIPT = """
 const text = require("node:fs").readFileSync(0, "utf8");
@@ -22,7 +22,7 @@ _SECONDS = 60
 
 
 def graphviz(network: Network) -> str:
-    """Write the drawing in Graphviz's language; colours are the page's, by class."""
+    """Write the drawing in Graphviz's language; the page sets the colors, by class."""
     lines = [
         'digraph "who reaches whom" {',
         'rankdir=LR; bgcolor=transparent; nodesep=0.25; ranksep=1.1; node [shape=box style=rounded fontname="Arial" '
@@ -38,7 +38,7 @@ def graphviz(network: Network) -> str:
 
 
 def svg(network: Network) -> str:
-    """Draw it, without size of its own or anything that a page would fetch. Raises OperateError without Graphviz."""
+    """Draw it, without a size of its own or anything that a page would fetch. Raises OperateError without Graphviz."""
     if not GRAPHVIZ.is_file():
         raise OperateError("Graphviz isn't installed: `./lake aws review` and its like install it (node_modules)")
     argv = [str(NODE), "-e", _SCRIPT, str(GRAPHVIZ)]
@@ -95,5 +95,5 @@ def _quoted(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Take out what would end a label of Mermaid's."""
+    """Remove characters that would end a Mermaid label."""
     return text.replace('"', "'").replace("{", "(").replace("}", ")")

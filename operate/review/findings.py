@@ -1,4 +1,4 @@
-"""What every check says of an environment's templates: cdk-nag, CDK, cfn-lint and the rules of stacks/gate."""
+"""All findings on an environment's templates: cdk-nag, CDK, cfn-lint and the rules of stacks/gate."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,13 +12,13 @@ from stacks.gate import Facts, Finding, review
 if TYPE_CHECKING:
     from cfnlint.runner import Runner
 
-# W3005: CDK names dependencies that references imply, too. W3010: an environment's file names its zones, so that its
+# W3005: CDK lists dependencies that references already imply. W3010: an environment's file names its zones, so that its
 # templates stay the same when AWS adds one.
 IGNORED_LINTS = ["W3005", "W3010"]
 
 
 def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
-    """Everything that the checks say of an environment: cdk-nag and CDK's own validation, cfn-lint, our rules."""
+    """All findings on an environment: cdk-nag and CDK's own validation, cfn-lint, our rules."""
     found = [
         Finding(
             rule=violation.rule,
@@ -38,7 +38,7 @@ def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
 
 
 def facts(environment: Environment) -> Facts:
-    """What the rules judge templates by."""
+    """The facts that the rules judge templates by."""
     return Facts(
         account=environment.account,
         region=environment.region,
@@ -54,7 +54,7 @@ def _budget(environment: Environment) -> Iterator[Finding]:
 
 
 def _linter(region: str) -> "Runner":
-    """One cfn-lint for all templates: it reads its rules when it is made. Importing it takes a second."""
+    """One cfn-lint for all templates: creating it loads its rules. Importing it takes a second."""
     from cfnlint.config import ConfigMixIn
     from cfnlint.runner import Runner
 

@@ -1,4 +1,4 @@
-"""What holds data: how it is encrypted, how long it stays, what a backup has, what a deletion does."""
+"""Resources that hold data: their encryption, retention and backups, and what a deletion does."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from stacks.gate.template import Subject
 AUTO_DELETE = "Custom::S3AutoDeleteObjects"
 KEPT, DELETED, SNAPSHOT = "kept", "deleted", "deleted, with a last snapshot"
 _POLICIES = {"Retain": KEPT, "RetainExceptOnCreate": KEPT, "Snapshot": SNAPSHOT, "Delete": DELETED}
-# So many log groups are named.
+# At most this many log groups are named.
 FEW = 5
-# CloudFormation takes a snapshot of a cluster that says nothing.
+# CloudFormation's default for a cluster is a snapshot.
 _UNSAID = {"AWS::RDS::DBCluster": SNAPSHOT}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Holding:
-    """Something that holds data; `encryption` and the others are words, `missing` what a reviewer should look at."""
+    """Something that holds data; `encryption` and the others are words, `missing` what a reviewer should check."""
 
     name: str
     what: str
@@ -30,12 +30,12 @@ class Holding:
 
     @property
     def kept(self) -> bool:
-        """Whether a deletion of its stack leaves it."""
+        """Whether it survives the deletion of its stack."""
         return self.on_delete == KEPT
 
 
 def holdings(material: Material) -> tuple[Holding, ...]:
-    """Read what holds data, and log groups by what becomes of them."""
+    """Read what holds data, and group log groups by their fate."""
     found = [
         describe(material, subject)
         for type_, describe in DESCRIPTIONS.items()
@@ -60,7 +60,7 @@ def _holding(material: Material, subject: Subject, what: str, encryption: str, r
 
 
 def fates(material: Material, subject: Subject) -> tuple[str, str]:
-    """Say what happens to a resource when its stack is deleted, and when it is replaced by another one."""
+    """Describe what happens to a resource when its stack is deleted, and when it is replaced."""
     unsaid = _UNSAID.get(subject.type, DELETED)
     deletion, replacement = subject.resource.get("DeletionPolicy"), subject.resource.get("UpdateReplacePolicy")
     on_delete = _POLICIES.get(str(deletion), unsaid)
@@ -192,7 +192,7 @@ DESCRIPTIONS: dict[str, Callable[[Material, Subject], Holding]] = {
 
 
 def _logs(material: Material) -> Iterator[Holding]:
-    """Log groups that are kept one by one; those of the functions together."""
+    """Kept log groups one by one; those of the functions together."""
     alike: dict[tuple[str, str, str, str], list[str]] = {}
     for subject in material.app.resources("AWS::Logs::LogGroup"):
         days = subject.get("RetentionInDays")

@@ -1,4 +1,4 @@
-"""The cluster of the connectors' workers on the review's first section: who reaches its API, who may do what in it."""
+"""The connector workers' cluster in the review's first section: who reaches its API, and who may do what in it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from stacks.gate.template import Subject, as_list, plain_text, request_of, writt
 
 
 def kubernetes(material: Material) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the rows of an environment that has one, as questions with their answers."""
+    """Return an environment's rows, as questions with answers; none without a cluster."""
     clusters = list(material.app.resources("AWS::EKS::Cluster"))
     if not clusters:
         return ()
@@ -38,7 +38,7 @@ def _members(material: Material) -> Iterator[str]:
 
 
 def _acts(material: Material) -> Iterator[str]:
-    """The roles that pods have by Pod Identity, which IAM's own policies don't show."""
+    """The roles that pods have through Pod Identity, which IAM's policies don't show."""
     for each in material.app.resources("AWS::EKS::PodIdentityAssociation"):
         yield _acting(material, each, each.properties, written(each.get("Namespace")))
     for addon in material.app.resources("AWS::EKS::Addon"):

@@ -1,5 +1,6 @@
-"""Whom a resource's own policy lets in: services, and accounts; who calls functions; and what QuickSight and Lake
-Formation grant, which no policy of IAM's says.
+"""Access through resource policies (services, accounts, callers of functions), QuickSight and Lake Formation.
+
+No IAM policy shows what the latter two grant.
 """
 
 import re
@@ -11,7 +12,7 @@ from operate.review.words import condition_in_words, in_words
 from stacks.gate.rights import Grant, grants, statements
 from stacks.gate.template import Subject, as_list, written
 
-# Whose policies say who takes a role, or what a way to AWS is for: those are other sections'.
+# Their policies say who may assume a role, or what an endpoint is for: other sections cover that.
 _OTHERS = frozenset({"AWS::IAM::Role", "AWS::IAM::Policy", "AWS::EC2::VPCEndpoint"})
 # A user or group by its ARN: kind, namespace and name.
 _OF_QUICKSIGHT = re.compile(r"arn:[^:]+:quicksight:[^:]*:[^:]*:(?P<kind>user|group)/(?P<namespace>[^/]+)/(?P<name>.+)")
@@ -19,7 +20,7 @@ _OF_QUICKSIGHT = re.compile(r"arn:[^:]+:quicksight:[^:]*:[^:]*:(?P<kind>user|gro
 
 @dataclass(frozen=True, kw_only=True)
 class LetIn:
-    """Who may do what with a resource by its own policy, and why that was accepted, where somebody had to."""
+    """Who may do what with a resource by its own policy, and why that was accepted, if it had to be."""
 
     who: str
     actions: tuple[str, ...]
@@ -29,7 +30,7 @@ class LetIn:
 
 
 def let_in(material: Material) -> tuple[LetIn, ...]:
-    """Read all resources' policies, but what keys let their own account decide, which is AWS's default."""
+    """Read all resources' policies, except key policies that delegate to their own account, AWS's default."""
     found = [each for subject in material.app.subjects() for each in _of(material, subject)]
     return tuple(sorted(found, key=lambda each: (each.where, each.who)))
 
@@ -59,7 +60,7 @@ def _of(material: Material, subject: Subject) -> Iterator[LetIn]:
         words = material.readable(subject.stack, condition_in_words(condition))
         together.setdefault((who, in_words(dict.fromkeys(actions)), reason), []).append(words)
     for (who, may, reason), conditions_ in together.items():
-        # One without a condition makes the others' say nothing.
+        # One without a condition makes the others' conditions irrelevant.
         shown = tuple(conditions_) if all(conditions_) else ()
         yield LetIn(who=who, actions=may, where=where, conditions=shown, reason=reason)
 
@@ -75,7 +76,7 @@ def _granted_in_quicksight(subject: Subject, where: str) -> Iterator[LetIn]:
 
 
 def _granted_by_lake_formation(material: Material, subject: Subject) -> LetIn:
-    """Say a grant: whoever may hand it on has that in words, too."""
+    """Describe a grant, including the right to pass it on."""
     permissions = [f"lakeformation:{written(name)}" for name in as_list(subject.get("Permissions") or [])]
     handed_on = [written(name).lower() for name in as_list(subject.get("PermissionsWithGrantOption") or [])]
     actions = (*in_words(permissions), *([f"may grant others: {', '.join(handed_on)}"] if handed_on else []))

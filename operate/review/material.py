@@ -1,4 +1,4 @@
-"""What every section of the page is read from, and what it calls resources by: names that say something to people."""
+"""The source of every section of the page, and its names for resources: names that mean something to people."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,10 +13,10 @@ from settings.environment import Environment
 from stacks.gate import Accepted
 from stacks.gate.template import App, Subject, plain_text
 
-# How CDK ends a logical id; an L2 construct's path ends with these, which say nothing.
+# The hash at the end of CDK's logical ids; the ends of an L2 construct's path, which say nothing.
 _HASH = re.compile(r"[0-9A-F]{8}(?:[0-9a-f]{16,32})?$")
 _SILENT = frozenset({"Resource", "Default"})
-# As stacks/gate writes a reference, and an export's name; then a logical id by itself, in a finding's message.
+# References as stacks/gate writes them, and names of exports; then a bare logical id in a finding's message.
 _REFERENCE = re.compile(r"<([A-Za-z0-9]+)(?:\.[\w.]+)?>")
 _EXPORT = re.compile(r"[a-z0-9-]+:ExportsOutput\w+")
 _ID = re.compile(r"\b[A-Z][A-Za-z0-9]{8,}\b")
@@ -25,7 +25,7 @@ _ARN = re.compile(r"arn:(?:aws|<AWS::Partition>):([a-z0-9-]+):([^:\s]*):([^:\s]*
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Material:
-    """An environment's settings and templates, what is accepted in them, and where each resource is from.
+    """An environment's settings and templates, its acceptances, and each resource's origin.
 
     `folder`: the synthesis's, with the assets.
     """
@@ -39,7 +39,7 @@ class Material:
 
     @classmethod
     def of(cls, environment: Environment, synthesis: Synthesis) -> "Material":
-        """Take what a synthesis has made."""
+        """Take over the result of a synthesis."""
         return cls(
             environment=environment,
             app=App(facts=facts(environment), templates=synthesis.templates),
@@ -74,7 +74,7 @@ class Material:
         return "/".join([self.stack_name(stack), *(_HASH.sub("", part) for part in parts)])
 
     def title(self, subject: Subject) -> str:
-        """Name a resource by what its author says of it: a description, or its name on AWS; else by its place."""
+        """Name a resource by its author's description, or its name on AWS; else by its place."""
         path = self.paths.get((subject.stack, subject.id), "")
         for key in ("GroupDescription", "Description", "BucketName", "ClusterName", "DBClusterIdentifier"):
             text = subject.get(key)
@@ -91,7 +91,7 @@ class Material:
         return _ARN.sub(self._service, text)
 
     def _service(self, arn: re.Match[str]) -> str:
-        """What an ARN begins with: the service, with region and account only where they aren't the environment's."""
+        """The prefix of an ARN: the service, and region and account only where they aren't the environment's."""
         service, region, account = arn.groups()
         own = (self.environment.region, self.environment.account)
         other = [text for text, ours in zip((region, account), own, strict=True) if text not in ("", ours)]
@@ -136,7 +136,7 @@ def references(value: Any) -> Iterator[Any]:
 
 
 def siblings(names: Iterable[str]) -> tuple[str, ...]:
-    """Names with those of one place together: `Handler/OnEvent` and `Handler/IsComplete` in one text."""
+    """Merge names of one place: `Handler/OnEvent` and `Handler/IsComplete` in one text."""
     found: dict[str, list[str]] = {}
     for name in sorted(set(names)):
         parent, _, last = name.rpartition("/")
@@ -145,5 +145,5 @@ def siblings(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def unique(texts: Iterable[str]) -> tuple[str, ...]:
-    """Texts in their order, each once."""
+    """Drop repeated texts, keep the order."""
     return tuple(dict.fromkeys(texts))

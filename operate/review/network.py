@@ -13,18 +13,18 @@ GROUP = "AWS::EC2::SecurityGroup"
 IN, OUT = "AWS::EC2::SecurityGroupIngress", "AWS::EC2::SecurityGroupEgress"
 INTERNET = "the internet"
 EVERYTHING = "everything"
-# What stacks/network.py calls the group that the bastion wears.
+# Construct id of the bastion's group in stacks/network.py.
 BASTION = "VpnAccess"
-# RFC 5737: nobody has an address of these.
+# RFC 5737: these addresses are unassigned.
 FOR_DOCUMENTATION = tuple(IPv4Network(text) for text in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"))
-# What CDK writes for "nothing": a security group without any rule would let out everything.
+# CDK's rule for "nothing": a security group without any rule would allow all egress.
 _NOTHING = "255.255.255.255/32"
 _EVERYONE = frozenset({"0.0.0.0/0", "::/0"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """From whom to whom, on which ports, as the rules' descriptions explain; groups by name, addresses as ranges.
+    """Source, target and ports, as the rules' descriptions explain; groups by name, addresses as ranges.
 
     `public`: one of its ends isn't private.
     """
@@ -38,7 +38,7 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """A security group: its name, and what wears it."""
+    """A security group: its name, and what uses it."""
 
     name: str
     members: tuple[str, ...]
@@ -46,7 +46,7 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """Every way in and out, and who can take part."""
+    """Every rule in and out, and who is involved."""
 
     groups: tuple[Group, ...]
     ways_in: tuple[Way, ...]
@@ -54,18 +54,18 @@ class Network:
 
     @property
     def open_to_internet(self) -> tuple[Way, ...]:
-        """What somebody outside of private networks reaches."""
+        """What is reachable from outside private networks."""
         return tuple(way for way in self.ways_in if way.public)
 
     @property
     def out_to_internet(self) -> tuple[Way, ...]:
-        """What gets out of private networks."""
+        """What leaves private networks."""
         return tuple(way for way in self.ways_out if way.public)
 
 
 @dataclass(frozen=True, kw_only=True)
 class VpnUsers:
-    """The people of the VPN: who they are, from where they come, what lets them in, and where the bastion gets out."""
+    """The VPN's users: who they are, where they come from, what admits them, and where the bastion's traffic goes."""
 
     users: tuple[str, ...]
     come_from: tuple[str, ...]
@@ -74,7 +74,6 @@ class VpnUsers:
 
 
 def network(material: Material) -> Network:
-    """Read all security groups."""
     reader = _Reader(material)
     into, out = _merged(reader.ways(IN)), _merged(reader.ways(OUT))
     matched = {(way.source, way.target) for way in into}
@@ -86,7 +85,7 @@ def network(material: Material) -> Network:
 
 
 def vpn_users(material: Material, found: Network) -> VpnUsers:
-    """Read what the VPN's users can do: their traffic has the bastion's address and group."""
+    """Read what the VPN's users can reach: their traffic has the bastion's address and group."""
     reader = _Reader(material)
     own = {reader.group(subject) for subject in material.app.resources(GROUP) if subject.id.startswith(BASTION)}
     vpc = IPv4Network(material.environment.network.cidr)
@@ -100,8 +99,6 @@ def vpn_users(material: Material, found: Network) -> VpnUsers:
 
 
 class _Reader:
-    """Reads groups and their rules."""
-
     def __init__(self, material: Material) -> None:
         self._material = material
         self._vpc = ip_network(material.environment.network.cidr)
@@ -187,7 +184,7 @@ def _ports(subject: Subject, rule: Mapping[str, Any]) -> str:
 
 
 def _merged(ways: Iterable[Way]) -> tuple[Way, ...]:
-    """Rules between the same two as one way, what is public first."""
+    """Merge rules between the same two ends, public ones first."""
     found: dict[tuple[str, str], list[Way]] = {}
     for way in ways:
         found.setdefault((way.source, way.target), []).append(way)
@@ -205,7 +202,7 @@ def _merged(ways: Iterable[Way]) -> tuple[Way, ...]:
 
 
 def _holds(source: str, vpc: IPv4Network) -> bool:
-    """Tell whether a way's source is a range with addresses of the VPC."""
+    """Whether a rule's source is a range with addresses of the VPC."""
     if source == INTERNET:
         return True
     try:

@@ -20,7 +20,7 @@ from stacks.gate import Finding
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """What is on the page."""
+    """The page's contents."""
 
     prefix: str
     name: str
@@ -47,7 +47,7 @@ def page(
     *,
     changes: Sequence[str] | None = None,
 ) -> Page:
-    """Read all sections; `changes`: what differs from what was reviewed before, where somebody has compared."""
+    """Read all sections; `changes`: differences from the last reviewed state, if compared."""
     material = Material.of(environment, synthesis)
     net, may, held, bill = network(material), roles(material), holdings(material), cost(environment)
     return Page(

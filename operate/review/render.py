@@ -1,4 +1,4 @@
-"""Writes the page: one body, in HTML that needs nothing else, and in Markdown for a pull request."""
+"""Writes the page: one body, in self-contained HTML, and in Markdown for a pull request."""
 
 import re
 from pathlib import Path
@@ -11,9 +11,9 @@ from operate.review import drawing
 from operate.review.page import Page
 
 TEMPLATES = Path(__file__).with_name("templates")
-# What Markdown would take for its own in a cell of a table.
+# Characters with a meaning in a Markdown table's cell.
 _MARKDOWN = re.compile(r"([\\|*<>\[\]]|(?<!\w)_|_(?!\w))")
-# Where a browser may break a path; not where HTML ends a tag or a reference to a character.
+# Where a browser may break a path; not at the end of an HTML tag or character reference.
 _BREAKS = re.compile(r"([/:]|(?<=[a-z])(?=[A-Z]))(?=\w)")
 Format = Literal["html", "md"]
 
@@ -35,7 +35,7 @@ def render(page: Page, kind: Format) -> str:
 
 
 def write(page: Page, folder: Path) -> list[Path]:
-    """Write both files into a folder, named by the environment."""
+    """Write both files into a folder, named after the environment."""
     folder.mkdir(parents=True, exist_ok=True)
     kinds: tuple[Format, ...] = ("html", "md")
     paths = [folder / f"{page.name}.{kind}" for kind in kinds]
@@ -45,15 +45,15 @@ def write(page: Page, folder: Path) -> list[Path]:
 
 
 def _markdown(text: object) -> Markup:
-    """Write a value as it is, in one line; `code` stays code."""
+    """Write a value literally, in one line; `code` stays code."""
     parts = str(text).replace("\n", " ").split("`")
     parts[::2] = [_MARKDOWN.sub(r"\\\1", part) for part in parts[::2]]
-    # HTML is escaped by hand here, as Markdown does it.
+    # Escape HTML by hand, as Markdown does.
     return Markup("`".join(parts))  # noqa: S704
 
 
 def _code(text: object) -> Markup:
-    """Write `code` as HTML's; paths may break."""
+    """Write `code` as HTML; paths may break."""
     parts = [str(escape(part)) for part in str(text).split("`")]
     parts[::2] = [_BREAKS.sub(r"\1<wbr>", part) for part in parts[::2]]
     parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]

@@ -9,7 +9,7 @@ from operate.review.words import condition_in_words, in_words
 from stacks.gate.rights import Grant, grants, holders, is_wide, principals, statements
 from stacks.gate.template import Subject, as_list, written
 
-# All that CDK's provider framework needs: to call the functions of ours that it is made for, and to wait for them.
+# All that CDK's provider framework needs: to call our functions, and to wait for them.
 FRAMEWORK = frozenset({"lambda:InvokeFunction", "lambda:GetFunction", "states:StartExecution"})
 BASIC = "service-role/AWSLambdaBasicExecutionRole"
 Wildcard = Literal["", "name", "everything"]
@@ -17,7 +17,7 @@ Wildcard = Literal["", "name", "everything"]
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Right:
-    """What one statement allows, with why it was accepted, where somebody had to.
+    """What one statement allows, with why it was accepted, if it had to be.
 
     `wildcard`: whether a resource is left open, or only how its name ends.
     """
@@ -30,19 +30,19 @@ class Right:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What it is, by service."""
+        """What it allows, by service."""
         return in_words(self.actions)
 
     @property
     def sentence(self) -> str:
-        """What it is, on what, and when."""
+        """What it allows, on what, and when."""
         condition = f", only if {self.condition}" if self.condition else ""
         return f"{'; '.join(self.words)} — on {', '.join(self.resources)}{condition}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Role:
-    """Roles that may do the same: who takes them, what they may do, and policies that AWS keeps."""
+    """Roles with the same rights: who assumes them, what they may do, and their AWS-managed policies."""
 
     names: tuple[str, ...]
     taken_by: tuple[str, ...]
@@ -52,7 +52,7 @@ class Role:
 
 @dataclass(frozen=True, kw_only=True)
 class Wide:
-    """Rights with wildcards for one reason, of everyone who has them alike."""
+    """Rights with wildcards for one reason, of all who have the same."""
 
     who: tuple[str, ...]
     count: int
@@ -62,7 +62,7 @@ class Wide:
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """All roles; `framework`: how many are CDK's own, and may call and await our functions, no more."""
+    """All roles; `framework`: the number of CDK's own, which only call and await our functions."""
 
     everything: tuple[Wide, ...]
     names: tuple[Wide, ...]
@@ -135,7 +135,7 @@ def _wildcard(resource: str, actions: Iterable[str]) -> Wildcard:
 
 
 def _wide(material: Material, found: dict[tuple[str, str], tuple[Right, ...]], wildcard: Wildcard) -> Iterator[Wide]:
-    """Yield what those who may do the same may do for one reason."""
+    """Yield rights with the same reason, grouped by holders with the same rights."""
     who: dict[tuple[Right, ...], list[str]] = {}
     for subject in material.app.resources("AWS::IAM::Role"):
         rights = found.get((subject.stack, subject.id), ())
@@ -150,7 +150,7 @@ def _wide(material: Material, found: dict[tuple[str, str], tuple[Right, ...]], w
 
 
 def _is_framework(material: Material, subject: Subject, rights: Iterable[Right], managed: Iterable[str]) -> bool:
-    """Whether a role is CDK's and may do nothing but what its framework does: by what it may, not by its name."""
+    """Whether a role is CDK's and allows only what its framework does: judged by rights, not by name."""
     name = f"{material.name(subject.stack, subject.id)}/"
     if "/Framework/" not in name or any(policy != BASIC for policy in managed):
         return False
@@ -170,7 +170,7 @@ def _taken_by(subject: Subject) -> tuple[str, ...]:
 
 
 def _policy(arn: object) -> str:
-    """Name a managed policy; CDK writes its ARN by partition."""
+    """Name a managed policy; CDK writes its ARN with the partition."""
     text = written(arn["Fn::Sub"]) if isinstance(arn, dict) and "Fn::Sub" in arn else written(arn)
     return text.partition(":policy/")[2] or text
 

@@ -16,7 +16,7 @@ ATTACHMENT = "AWS::SecretsManager::SecretTargetAttachment"
 
 @dataclass(frozen=True, kw_only=True)
 class Secret:
-    """A secret: its place, what it is, who reads it, and how often it is changed."""
+    """A secret: its place, purpose, readers and rotation."""
 
     name: str
     what: str
@@ -26,7 +26,6 @@ class Secret:
 
 
 def secrets(material: Material) -> tuple[Secret, ...]:
-    """Read all secrets."""
     return tuple(_secret(material, subject) for subject in material.app.resources(SECRET))
 
 
@@ -51,7 +50,7 @@ def _secret(material: Material, subject: Subject) -> Secret:
 
 
 def _of(material: Material, subject: Subject, value: object) -> tuple[str, str] | None:
-    """Find the secret that a value names: by itself, or by its attachment to a database."""
+    """Find the secret that a value names: directly, or through its attachment to a database."""
     target = subject.target(value)
     if target is None:
         return None
@@ -60,7 +59,7 @@ def _of(material: Material, subject: Subject, value: object) -> tuple[str, str] 
 
 
 def _attached(material: Material, place: tuple[str, str]) -> Iterator[str]:
-    """Name what a secret is the login of, where it says nothing itself."""
+    """Describe whose login a secret is, if it has no description of its own."""
     for each in material.app.resources(ATTACHMENT):
         target = each.target(each.get("TargetId"))
         if target and _of(material, each, each.get("SecretId")) == place:
@@ -89,7 +88,7 @@ def _roles(material: Material, secret: Subject) -> Iterator[str]:
 
 
 def _is_on(material: Material, subject: Subject, statement: object, resource: str, place: tuple[str, str]) -> bool:
-    """Whether a grant's resource is this secret: by reference, or by a pattern that its name fits."""
+    """Whether a grant's resource is this secret: by reference, or by a pattern that matches its name."""
     named = [value for value in references(statement) if written(value) == resource or written(value) in resource]
     if any(_of(material, subject, value) == place for value in named):
         return True
@@ -101,7 +100,7 @@ def _is_on(material: Material, subject: Subject, statement: object, resource: st
 
 
 def _resolvers(material: Material, place: tuple[str, str]) -> Iterator[str]:
-    """Resources that CloudFormation itself writes the secret into."""
+    """Resources into which CloudFormation itself writes the secret."""
     for subject in material.app.subjects():
         if "{{resolve:secretsmanager:" not in written(dict(subject.properties)):
             continue

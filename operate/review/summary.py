@@ -1,4 +1,4 @@
-"""The review in the terminal: the verdict, what matters, and where the page is."""
+"""The review in the terminal: the verdict, the essentials, and where the page is."""
 
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ INDENT = 35
 
 
 def summary(page: Page, paths: Iterable[Path]) -> str:
-    """Write it, some twenty lines; every finding is in it."""
+    """Write about twenty lines, with every finding."""
     return "\n".join(_lines(page, paths))
 
 

@@ -1,4 +1,4 @@
-"""What a reviewer looks at first: findings, what is open, wildcards, what stays, what it costs."""
+"""What a reviewer reads first: findings, open access, wildcards, what is kept, and the cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Found:
 class Verdict:
     """The page's first section; `rows` are questions with their answers.
 
-    `changes`: what differs from what was reviewed before, in words; None where nobody has compared.
+    `changes`: differences from the last reviewed state, in words; None if not compared.
     """
 
     allowed: bool
@@ -98,7 +98,7 @@ def _open(network: Network) -> tuple[str, ...]:
 
 
 def _out(network: Network) -> tuple[str, ...]:
-    """Say by ports who gets out."""
+    """Describe outgoing access by ports."""
     found: dict[str, list[str]] = {}
     for way in network.out_to_internet:
         found.setdefault(", ".join(way.ports), []).append(way.source)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from stacks.gate.template import as_list, written
 
-# What services are called by people, by what actions begin with.
+# Services' common names, by action prefix.
 SERVICES = {
     "autoscaling": "Auto Scaling",
     "cloudwatch": "CloudWatch",
@@ -32,7 +32,7 @@ SERVICES = {
     "states": "Step Functions",
     "sts": "STS",
 }
-# The findings of cdk-nag and CDK that are acknowledged, as their documentation says them in a sentence.
+# Acknowledged findings of cdk-nag and CDK, in a sentence from their documentation.
 RULES = {
     "AwsSolutions-EC23": "a security group lets everyone in",
     "AwsSolutions-EC28": "an instance without detailed monitoring",
@@ -54,7 +54,7 @@ RULES = {
 _READS = re.compile(r"(BatchGet|Get|List|Describe|Head|Read)")
 _CHANGES = re.compile(r"(BatchCreate|BatchUpdate|Create|Put|Write|Update|Modify|Alter|Add|Remove|Tag|Untag|Abort)")
 _DELETES = re.compile(r"(BatchDelete|Delete)")
-# Said by name: a secret's value, and what opens something to others or hands on a right.
+# Actions listed by name: reading a secret's value, opening something to others, passing on a right.
 _SPELLED = re.compile(
     r"GetSecretValue|(?!Get|List|Describe).*(Policy|Role|Permission|Acl|SecretValue|SecurityGroup|Password|AccessKey|Grant)"
 )
@@ -69,7 +69,7 @@ _OPERATORS = {
 
 
 def in_words(actions: Iterable[str]) -> tuple[str, ...]:
-    """Say for each service what the actions are: reads, changes, deletes, and by name what is neither."""
+    """Describe the actions for each service: reads, changes, deletes, and by name those that are neither."""
     by_service: dict[str, list[str]] = {}
     for action in actions:
         service, _, name = action.partition(":")
@@ -92,12 +92,12 @@ def _kinds(names: list[str]) -> Iterator[str]:
 
 
 def spelled(name: str) -> str:
-    """Write a name of several words as these: `InvokeFunction` is "invoke function"."""
+    """Split a name into its words: `InvokeFunction` is "invoke function"."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
 
 
 def condition_in_words(condition: str) -> str:
-    """Say a statement's condition, which stacks/gate gives as JSON; empty when there is none."""
+    """Describe a statement's condition, which stacks/gate gives as JSON; empty if there is none."""
     if not condition:
         return ""
     found: dict[str, dict[str, object]] = json.loads(condition)
@@ -116,6 +116,6 @@ def _clause(operator: str, key: str, value: object) -> str:
 
 
 def rule_in_words(rule: str) -> str:
-    """Name a finding's rule without the resource that it names; with what it says, where that is known."""
+    """Name a finding's rule without its resource, with an explanation where known."""
     name = rule.partition("[")[0]
     return f"{name}: {RULES[name]}" if name in RULES else name

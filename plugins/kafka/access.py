@@ -1,4 +1,4 @@
-"""What each connector may do in Kafka, as data: stacks/ makes IAM statements of it, local/ the broker's ACLs.
+"""Each connector's rights in Kafka, as data: stacks/ turns them into IAM statements, local/ into the broker's ACLs.
 
 Actions and ARN forms: Amazon MSK developer guide, "Semantics of IAM authorization policy actions and resources", and
 "Understand service execution role" of MSK Connect.
@@ -16,11 +16,11 @@ PREFIX = "kafka-cluster:"
 Kind = Literal["cluster", "topic", "group", "transactional-id"]
 
 # Where MSK Connect keeps a connector's configuration, offsets and status; documented as
-# __amazon_msk_connect_<kind>_<connector>_<uuid>. For the worker group's name only the first part is documented.
+# __amazon_msk_connect_<kind>_<connector>_<uuid>. Only the first part of the worker group's name is documented.
 INTERNAL_TOPICS = "__amazon_msk_connect_*_{connector}_*"
 INTERNAL_GROUPS = "__amazon_msk_connect_*"
 
-# librdkafka wants a name even of those who join no group; nothing is ever committed under it.
+# librdkafka requires a group name even without joining a group; nothing is ever committed under it.
 READER_GROUP = "cdc-lake-operate"
 
 _DESCRIBE = ("DescribeTopic", "DescribeTopicDynamicConfiguration")
@@ -28,7 +28,7 @@ _GROUP = ("AlterGroup", "DescribeGroup")
 
 
 class Statement(TypedDict):
-    """An IAM statement as a policy document has it."""
+    """An IAM statement as in a policy document."""
 
     Effect: str
     Action: list[str]
@@ -39,7 +39,7 @@ class Statement(TypedDict):
 class Grant:
     """Actions (without `kafka-cluster:`) on topics, groups or transactional ids by name or pattern.
 
-    A `*` in a name stands for anything, as in IAM. `names` is empty for the cluster: there is but one.
+    A `*` in a name matches anything, as in IAM. `names` is empty for the cluster, as there is only one.
     """
 
     kind: Kind
@@ -47,7 +47,7 @@ class Grant:
     actions: tuple[str, ...]
 
     def statement(self, arns: Callable[[Kind, str], str]) -> Statement:
-        """Return the IAM statement; `arns` makes an ARN of a kind and a name, which is "" for the cluster."""
+        """Return the IAM statement; `arns` builds an ARN from a kind and a name, which is "" for the cluster."""
         return {
             "Effect": "Allow",
             "Action": [f"{PREFIX}{action}" for action in self.actions],
@@ -56,9 +56,9 @@ class Grant:
 
 
 def source_access(settings: SourceSettings, *, worker: Iterable[Grant] | None = None) -> tuple[Grant, ...]:
-    """What Debezium and its worker do: write events and heartbeats, and keep offsets.
+    """Return the rights of Debezium and its worker: write events and heartbeats, and keep offsets.
 
-    `worker`: what the worker does for itself, where that isn't MSK Connect's (`own_worker_access`).
+    `worker`: the worker's own rights, if it isn't MSK Connect's (`own_worker_access`).
     """
     return (
         *(worker or worker_access(settings.name, offset_topic(settings.name, "*"))),
@@ -67,7 +67,7 @@ def source_access(settings: SourceSettings, *, worker: Iterable[Grant] | None = 
 
 
 def sink_access(settings: SinkSettings, *, worker: Iterable[Grant] | None = None) -> tuple[Grant, ...]:
-    """What the S3 sink and its worker do: read the events as a group, and write those that can't be read."""
+    """Return the rights of the S3 sink and its worker: read the events as a group, and write unreadable ones."""
     dead_letters = settings.dead_letter_topic
     return (
         *(worker or worker_access(settings.name)),
@@ -78,18 +78,18 @@ def sink_access(settings: SinkSettings, *, worker: Iterable[Grant] | None = None
 
 
 def worker_access(connector: str, *offset_topics: str) -> tuple[Grant, ...]:
-    """What the worker does for itself: log in, keep its connector's configuration and status, find the other workers.
+    """Return the worker's own rights: log in, keep its connector's configuration and status, find the other workers.
 
     `offset_topics`: where a source's offsets are kept, if not among its internal topics. MSK Connect runs one
     connector per worker, with the connector's role.
     """
-    # Nobody could make the internal ones beforehand, since AWS completes their names; and Connect asks for all of them
-    # at each start, whether they are there or not (KafkaTopicBasedBackingStore).
+    # The internal topics can't be created beforehand, because AWS completes their names; and Connect tries to create
+    # all of them at each start, whether they exist or not (KafkaTopicBasedBackingStore).
     return _worker((INTERNAL_TOPICS.format(connector=connector), *offset_topics), INTERNAL_GROUPS)
 
 
 def own_worker_access(connector: str, offset_topic_name: str) -> tuple[Grant, ...]:
-    """What a worker of ours on EKS does for itself, as `worker_access`; here all names are ours, and in full."""
+    """Return the own rights of our worker on EKS, as `worker_access`; here all names are ours, and complete."""
     return _worker((*workers_topics(connector), offset_topic_name), workers_group(connector))
 
 
@@ -102,10 +102,9 @@ def _worker(topics: Iterable[str], group: str) -> tuple[Grant, ...]:
 
 
 def reader_access() -> tuple[Grant, ...]:
-    """What a person needs who looks into topics (`./lake kafka topics`, `./lake kafka tail`): no more than to read
-    them.
+    """Return the rights to look into topics (`./lake kafka topics`, `./lake kafka tail`): read only.
 
-    No role of ours has it: it says what an organisation's own role must have (docs/aws/kafka-tools.md).
+    None of our roles has it: it documents what an organisation's own role needs (docs/aws/kafka-tools.md).
     """
     return (
         Grant(kind="cluster", actions=("Connect", "DescribeCluster")),
@@ -115,9 +114,9 @@ def reader_access() -> tuple[Grant, ...]:
 
 
 def topics_access(planned: Iterable[PlannedTopic], sink: SinkSettings) -> tuple[Grant, ...]:
-    """What makes the topics does: create and configure these, and set the first offset of the sink's group.
+    """Return the rights of the topics' creator: create and configure them, and set the sink group's first offset.
 
-    To set an offset Kafka wants the right to read its topic. Nothing here deletes, and nothing writes.
+    To set an offset Kafka requires the right to read its topic. Nothing here deletes or writes.
     """
     manage = ("CreateTopic", "AlterTopic", "AlterTopicDynamicConfiguration")
     return (
@@ -133,7 +132,7 @@ def statements(grants: Iterable[Grant], arns: Callable[[Kind, str], str]) -> lis
 
 
 def _write_topics(*names: str) -> tuple[Grant, ...]:
-    """Write topics that are there; without transactions, but idempotently."""
+    """Allow writing existing topics, without transactions but idempotently."""
     return _topics(*_DESCRIBE, "WriteData", names=names), Grant(kind="cluster", actions=("WriteDataIdempotently",))
 
 

@@ -1,8 +1,8 @@
-"""Gives a consumer group an offset before it has read anything, so that its lag is known from the start.
+"""Sets a consumer group's offset before it has read anything, so that its lag is known from the start.
 
-MSK publishes a group's lag only once an offset is set for it ("You haven't set the consumer offset for the consumer
+MSK publishes a group's lag only once it has an offset ("You haven't set the consumer offset for the consumer
 group" is one of the reasons for absent metrics: MSK developer guide, "Monitor consumer lags"), and Connect's sink tasks
-commit none before their first record. The first offset is the one that a group without any begins at.
+commit none before their first record. The first offset is where a group without one begins.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from plugins.kafka.topic_admin import REQUEST_S, Unready
 
-# Its members keep its offsets, and nobody else may set them.
+# Only the members of an active group may set its offsets.
 _IN_USE = frozenset(
     {
         KafkaError.ILLEGAL_GENERATION,
@@ -22,9 +22,9 @@ _IN_USE = frozenset(
 
 
 def set_first_offsets(settings: Mapping[str, object], *, group: str, topic: str, say: Callable[[str], None]) -> None:
-    """Set the group's offset to the first record of each partition where it has none; leave every other one alone.
+    """Set the group's offset to the first record of each partition without one; leave all others unchanged.
 
-    `settings` are librdkafka's for the connection. Does nothing to a group with members. Raises Unready.
+    `settings` are librdkafka's for the connection. Does nothing if the group has members. Raises Unready.
     """
     fixed = {"group.id": group, "enable.auto.commit": False, "allow.auto.create.topics": False}
     consumer = Consumer({**settings, **fixed})

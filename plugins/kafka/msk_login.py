@@ -1,4 +1,4 @@
-"""How a client of librdkafka logs in to MSK: by IAM, over TLS, with whatever AWS credentials it runs under.
+"""Logs a librdkafka client in to MSK: with IAM, over TLS, using the AWS credentials that it runs under.
 
 Amazon MSK developer guide, "Configure clients to use IAM access control", for clients in other languages than Java.
 """
@@ -22,11 +22,11 @@ class Login:
         self._region = region
 
     def __call__(self, _configuration: str) -> tuple[str, float]:
-        """Return a token and when it expires, in s since 1970. Raises NoCredentialsError."""
+        """Return a token and its expiry, in s since 1970. Raises NoCredentialsError."""
         try:
             token, expires_ms = MSKAuthTokenProvider.generate_auth_token(self._region)
         except (AttributeError, ValueError, BotoCoreError) as error:
-            # The signer doesn't expect to find no credentials at all.
+            # The signer doesn't handle missing credentials.
             raise NoCredentialsError(str(error)) from error
         return token, expires_ms / MS_PER_S
 

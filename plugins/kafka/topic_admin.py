@@ -1,7 +1,7 @@
-"""Brings a cluster's topics to what plugins/kafka/topics.py plans: makes, widens and configures; deletes nothing.
+"""Creates, widens and configures a cluster's topics as plugins/kafka/topics.py plans them; deletes nothing.
 
-Each call looks at what there is and takes the next step, so that one that was cut off, came twice or whose answer was
-lost needs no care: the next call sees it.
+Each call inspects the current state and takes the next step, so an interrupted or repeated call, or one whose answer
+was lost, needs no special handling.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from confluent_kafka.admin import (
 from plugins.kafka.topics import PlannedTopic
 
 REQUEST_S = 10.0
-# Trying again wouldn't help.
+# Errors for which retrying won't help.
 _REFUSALS = frozenset(
     {
         KafkaError.INVALID_CONFIG,
@@ -39,7 +39,7 @@ Say = Callable[[str], None]
 
 
 class _Problem(Exception):  # noqa: N818
-    """What Kafka said, in one line, with its error's code where it has one."""
+    """Kafka's error in one line, with its code if it has one."""
 
     def __init__(self, text: str, code: int | None = None) -> None:
         super().__init__(text)
@@ -47,7 +47,7 @@ class _Problem(Exception):  # noqa: N818
 
 
 class TopicError(_Problem):
-    """Why a topic can't become what is planned; trying again wouldn't help."""
+    """Why a topic can't become what is planned; retrying won't help."""
 
 
 class Unready(_Problem):
@@ -55,10 +55,10 @@ class Unready(_Problem):
 
 
 def apply_plan(admin: AdminClient, planned: Sequence[PlannedTopic], *, say: Say) -> None:
-    """Take the steps that are missing; returns when every topic is as planned and has leaders.
+    """Take the missing steps; returns when every topic is as planned and has leaders.
 
-    A topic keeps its records, the replicas that it has, and partitions that it has too many of, which Kafka can't take
-    away: `say` is told, as of what is done. Raises Unready, or TopicError.
+    A topic keeps its records, its replicas, and surplus partitions, which Kafka can't remove: `say` reports those and
+    each step. Raises Unready, or TopicError.
     """
     there = _described(admin, planned)
     missing = [topic for topic in planned if topic.name not in there]
@@ -74,7 +74,7 @@ def apply_plan(admin: AdminClient, planned: Sequence[PlannedTopic], *, say: Say)
 
 
 def _described(admin: AdminClient, planned: Sequence[PlannedTopic]) -> dict[str, TopicDescription]:
-    """Ask for the topics by name, which makes none; those that aren't there are left out."""
+    """Describe the topics by name, which creates none; missing ones are omitted."""
     answers = admin.describe_topics(TopicCollection([topic.name for topic in planned]), request_timeout=REQUEST_S)
     found = {}
     for name, answer in answers.items():
@@ -96,13 +96,13 @@ def _make(admin: AdminClient, missing: Sequence[PlannedTopic], say: Say) -> None
             _result(answer, f"topic {name}")
             say(f"made topic {name}")
         except Unready as problem:
-            # By someone else, or by a call of ours whose answer was lost.
+            # By another client, or by a call of ours whose answer was lost.
             if problem.code != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
 
 
 def _widen(admin: AdminClient, topic: PlannedTopic, there: TopicDescription, say: Say) -> Iterator[str]:
-    """Add partitions that are missing. In a compacted topic a key's older record would stay behind in another one."""
+    """Add missing partitions, except to a compacted topic: a key's older record would stay in another one."""
     has, wants = len(there.partitions), topic.partitions
     if has > wants:
         say(f"topic {topic.name} keeps its {has} partitions, though {wants} are planned: Kafka can't take any away")
@@ -118,7 +118,7 @@ def _widen(admin: AdminClient, topic: PlannedTopic, there: TopicDescription, say
 
 
 def _configure(admin: AdminClient, topics: Sequence[tuple[PlannedTopic, int]], say: Say) -> None:
-    """Set what differs from the plan, and nothing else; `topics` with the replicas that they have."""
+    """Set what differs from the plan, and nothing else; `topics` with their replicas."""
     resources = [ConfigResource(ResourceType.TOPIC, topic.name) for topic, _ in topics]
     answers = admin.describe_configs(resources, request_timeout=REQUEST_S)
     present = {resource.name: _result(answer, f"topic {resource.name}") for resource, answer in answers.items()}
@@ -138,7 +138,7 @@ def _configure(admin: AdminClient, topics: Sequence[tuple[PlannedTopic, int]], s
 
 
 def _differing(wanted: Mapping[str, str], present: Mapping[str, ConfigEntry]) -> dict[str, str]:
-    """Return what the topic itself must get: what it has from the brokers may be something else tomorrow."""
+    """Return what the topic itself must set: values that it inherits from the brokers may change."""
     # The source comes as a plain number.
     own = {
         key: entry.value
@@ -162,7 +162,7 @@ def _replicas(topic: TopicDescription) -> int:
 
 
 def _result(answer: "Future[Any]", what: str) -> Any:
-    """Return an answer. Raises Unready where trying again may help, else TopicError."""
+    """Return an answer. Raises Unready if retrying may help, else TopicError."""
     try:
         return answer.result(2 * REQUEST_S)
     except KafkaException as failure:

@@ -1,7 +1,7 @@
-"""The topics that the pipeline needs, as data: each is made before anything writes or reads it (docs/decisions/0042).
+"""The pipeline's topics, as data: each is created before it is written or read (docs/decisions/0042).
 
-On AWS a custom resource makes them (stacks/handlers/topics.py), on one machine the platform's start does, both by
-plugins/kafka/topic_admin.py. Nothing else makes a topic: brokers don't for whoever asks, and the connectors may not.
+On AWS a custom resource creates them (stacks/handlers/topics.py), on one machine the platform's start, both with
+plugins/kafka/topic_admin.py. Nothing else creates topics: brokers don't auto-create, and the connectors may not.
 Configuration names and meanings: Kafka 3.9, "Topic Configs".
 """
 
@@ -16,11 +16,11 @@ from plugins.connector_settings import SinkSettings, SourceSettings
 HOUR_MS = 3_600_000
 FOR_EVER = "-1"
 MOST_REPLICAS = 3
-# More would let two events of a key stand in two partitions after a change, and the older one arrive last.
+# With more, two events of a key could land in two partitions after a change, and the older one arrive last.
 EVENT_PARTITIONS = 1
-# One connector's offsets are one record. MSK Connect would make 25, and a topic that it made keeps them.
+# One connector's offsets are one record. MSK Connect would create 25, and its topics keep them.
 OFFSET_PARTITIONS = 1
-# Nobody reads them: they move the connector's position in the log on.
+# No consumer reads them: they advance the connector's position in the log.
 HEARTBEAT_RETENTION_HOURS = 24
 IN_SYNC = "min.insync.replicas"
 COMPACT = "compact"
@@ -31,15 +31,15 @@ def replicas_on(brokers: int) -> int:
 
 
 def in_sync_of(replicas: int) -> int:
-    """How many of the replicas must have a record before it counts as written: one may always be away."""
+    """How many replicas must have a record before it counts as written: one may always be away."""
     return max(1, replicas - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedTopic:
-    """A topic as it shall be; what `config` doesn't name is left to the brokers. Raises ValueError for what can't be.
+    """A topic as planned; the brokers decide what `config` doesn't name. Raises ValueError for an impossible one.
 
-    `min.insync.replicas` isn't in `config`: it follows from the replicas that a topic has.
+    `min.insync.replicas` isn't in `config`: it follows from the topic's number of replicas.
     """
 
     name: str
@@ -56,7 +56,7 @@ class PlannedTopic:
         return self.config.get("cleanup.policy") == COMPACT
 
     def config_with(self, replicas: int) -> dict[str, str]:
-        """Return the whole configuration of a topic that has `replicas` replicas."""
+        """Return the whole configuration of a topic with `replicas` replicas."""
         return {**self.config, IN_SYNC: str(in_sync_of(replicas))}
 
     def as_request(self) -> dict[str, Any]:
@@ -90,8 +90,8 @@ def planned_topics(
 ) -> tuple[PlannedTopic, ...]:
     """Return the topics of one pipeline on a cluster of `brokers` brokers.
 
-    `retention_hours`: how long events are kept at the least, None for ever. `offsets`: the name of the topic with the
-    source worker's offsets, where it isn't the connector's own. Raises ValueError when two topics have one name.
+    `retention_hours`: how long events are kept at least, None for ever. `offsets`: the name of the topic with the
+    source worker's offsets, if it isn't the connector's own. Raises ValueError if two topics have one name.
     """
     replicas = replicas_on(brokers)
     topics = tuple(
@@ -112,7 +112,7 @@ def planned_topics(
 
 
 def of_generation(topics: Iterable[PlannedTopic], generation: str) -> tuple[PlannedTopic, ...]:
-    """Return the topics with the source's generation, or `*` for any, in its place."""
+    """Return the topics with their placeholder replaced by the source's generation, or `*` for any."""
     return tuple(replace(topic, name=topic.name.replace(GENERATION, generation)) for topic in topics)
 
 
@@ -121,19 +121,19 @@ def _names(topics: Iterable[PlannedTopic]) -> list[str]:
 
 
 def event_topic(largest_event_bytes: int, retention_hours: int | None) -> dict[str, str]:
-    """Return the configuration of a topic whose records of so many bytes are kept so long, None for ever."""
+    """Return the configuration of a topic with this maximum event size and retention, None for ever."""
     # Compaction would remove events between the sink's progress and the log's end.
     return {**_deleting(retention_hours), **SizeLimits(largest_event_bytes).topic}
 
 
 def _dead_letters(sink: SinkSettings, retention_hours: int | None) -> Iterator[tuple[str, int, dict[str, str]]]:
     if sink.dead_letter_topic is not None:
-        # Connect gives a dead letter its event's time: it is kept from when it was set aside, not from then.
+        # Connect gives a dead letter its event's time: without this, retention would count from then.
         config = {**event_topic(sink.largest_event_bytes, retention_hours), "message.timestamp.type": "LogAppendTime"}
         yield sink.dead_letter_topic, 1, config
 
 
 def _deleting(hours: int | None) -> dict[str, str]:
-    """By age alone: a limit of bytes could delete what the sink hasn't read."""
+    """Delete by age alone: a limit of bytes could delete what the sink hasn't read."""
     retention = FOR_EVER if hours is None else str(hours * HOUR_MS)
     return {"cleanup.policy": "delete", "retention.ms": retention, "retention.bytes": FOR_EVER}

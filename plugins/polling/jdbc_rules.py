@@ -1,8 +1,7 @@
-"""What a JDBC source's configuration must not say: what the connector takes, RUNNING, and loses or never reads rows by.
+"""Rules for a JDBC source's configuration: settings that the connector accepts, RUNNING, but that lose rows.
 
-For configurations that somebody has already; those that plugins/polling/jdbc_source.py makes say none of it. Property
-names are those of Aiven's JDBC source 6 (its documentation, "JDBC Source connector Configuration Options") and of Kafka
-Connect.
+For existing configurations; those of plugins/polling/jdbc_source.py break none of the rules. Property names are those
+of Aiven's JDBC source 6 (its documentation, "JDBC Source connector Configuration Options") and of Kafka Connect.
 """
 
 import re
@@ -50,7 +49,7 @@ _MODES = {
 
 
 def problems(config: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield `(property, reason)` for what a JDBC source's configuration must not say, in one line each."""
+    """Yield `(property, reason)` for each broken rule, in one line each."""
     if config.get("connector.class") not in CONNECTOR_CLASSES:
         yield "connector.class", f"must be one of {', '.join(CONNECTOR_CLASSES)}"
     for name in config:

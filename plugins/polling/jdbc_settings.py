@@ -1,7 +1,7 @@
-"""What a JDBC source is told: a database that is polled by timestamps, with its tables or a query, checked.
+"""A JDBC source's settings: a database polled by timestamps, with its tables or a query, validated.
 
-For workers that have such a connector: Aiven's, or Confluent's, which has the same properties. What no poll sees
-is in docs/your-database/kafka-connect.md; the job's own JdbcSource loses none of it.
+For workers that have such a connector: Aiven's, or Confluent's, which has the same properties.
+docs/your-database/kafka-connect.md lists the changes that polls miss; the job's own JdbcSource misses none of them.
 """
 
 import re
@@ -30,16 +30,16 @@ _REFERENCE = re.compile(r"\$\{[A-Za-z][A-Za-z0-9_-]*:[^${}]+\}\Z")
 
 
 def is_reference(value: str) -> bool:
-    """Tell whether a worker's config provider puts something else in the value's place."""
+    """Tell whether a worker's config provider replaces the value."""
     return _REFERENCE.match(value) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class PolledDatabase:
-    """A PostgreSQL that is asked. Raises ValueError naming the field that is wrong.
+    """A PostgreSQL to poll. Raises ValueError naming the wrong field.
 
-    `password` and `root_certificate` are as in `connector_settings.SourceSettings`. `time_zone` is the one that stamps
-    without a time zone are written in: in another one, rows look hours older or younger than they are.
+    `password` and `root_certificate` are as in `connector_settings.SourceSettings`. `time_zone` is the one of
+    timestamps without a time zone: with a wrong one, rows look hours older or younger than they are.
     """
 
     hostname: str
@@ -77,7 +77,7 @@ class PolledDatabase:
 class Polled:
     """How changed rows are found: by `stamp`, the time of a row's last change, and among rows of one stamp by `key`.
 
-    The key has to be one column of whole numbers: by it a task that stopped goes on among rows that share a stamp.
+    The key must be one column of whole numbers: with it, a stopped task resumes among rows that share a stamp.
     """
 
     key: str
@@ -93,7 +93,7 @@ class Polled:
 
 @dataclass(frozen=True, kw_only=True)
 class PolledTable(Polled):
-    """A table, by the names of the catalogue. Raises ValueError for one that a list of tables can't name."""
+    """A table, by the catalogue's names. Raises ValueError if a list of tables can't name it."""
 
     schema: str
     table: str
@@ -105,7 +105,7 @@ class PolledTable(Polled):
 
     @classmethod
     def of(cls, table: CapturedTable, stamp: str) -> "PolledTable":
-        """Take a table as a pipeline captures it. Raises ValueError for what polling a whole table can't keep to."""
+        """Convert a pipeline's table. Raises ValueError for options that polling a whole table can't support."""
         if len(table.key) != 1:
             raise ValueError(
                 f"{table.name}: rows of one stamp are told apart by one column of whole numbers, and its key has"
@@ -137,11 +137,11 @@ class PolledQuery(Polled):
 
 @dataclass(frozen=True, kw_only=True)
 class Polling:
-    """What the connectors of one database share. Raises ValueError naming the field that is wrong.
+    """Settings shared by the connectors of one database. Raises ValueError naming the wrong field.
 
-    `name` begins the connectors' names, `topic_prefix` the topics'. Objects land in `bucket` under `prefix`, as of
-    every S3 sink. A poll comes every `poll_interval_ms`, and takes rows whose stamp is `delay_ms` old: what
-    transactions that are open longer have stamped is missed.
+    `name` begins the connectors' names, `topic_prefix` the topics'. Objects land in `bucket` under `prefix`, as for
+    every S3 sink. Every `poll_interval_ms` a poll takes rows whose stamp is `delay_ms` old: it misses stamps of
+    transactions that stay open longer.
     """
 
     name: str
@@ -171,9 +171,9 @@ class Polling:
 class JdbcSourceSettings:
     """One JDBC source. Raises ValueError naming what is wrong.
 
-    `polled` are tables of one schema with one key's and stamp's name, since a connector has one property for each, or
-    a query. A table's topic is `<topic_prefix>.<schema>.<table>`, a query's `<topic_prefix>.<its name>`.
-    `with_schemas`: values tell their types, as Parquet needs it.
+    `polled` are tables of one schema that share the names of key and stamp, because a connector has one property for
+    each; or a query. A table's topic is `<topic_prefix>.<schema>.<table>`, a query's `<topic_prefix>.<its name>`.
+    `with_schemas`: values carry their types, as Parquet needs.
     """
 
     name: str

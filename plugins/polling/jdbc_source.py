@@ -1,7 +1,7 @@
-"""A JDBC source's configuration, as `PUT /connectors/<name>/config` takes it: tables or a query, polled by a timestamp.
+"""A JDBC source's configuration, for `PUT /connectors/<name>/config`: tables or a query, polled by a timestamp.
 
 Kafka Connect's string-to-string configuration (without `name`, which is `settings.name`) with the property names of
-Aiven's JDBC source 6, which Confluent's shares. docs/decisions/0096 says why each is as it is.
+Aiven's JDBC source 6, which Confluent's shares. docs/decisions/0096 explains the values.
 """
 
 from collections.abc import Iterable
@@ -17,12 +17,12 @@ from plugins.smt import properties
 MODE = "timestamp+incrementing"
 # A week.
 RETENTION_HOURS = 168
-# A database that is away is waited for, as the S3 sink waits for S3: an hour.
+# An unavailable database is retried for an hour, as the S3 sink retries S3.
 CONNECTION_ATTEMPTS, CONNECTION_BACKOFF_MS = 360, 10_000
 
 
 def jdbc_source(settings: JdbcSourceSettings) -> dict[str, str]:
-    """Configure a JDBC source that goes on where it stopped, also amid rows that share a stamp."""
+    """Configure a JDBC source that resumes where it stopped, even among rows that share a stamp."""
     polling, database = settings.polling, settings.polling.database
     return {
         "connector.class": polling.connector_class,
@@ -48,7 +48,7 @@ def jdbc_source(settings: JdbcSourceSettings) -> dict[str, str]:
 
 
 def alike(tables: Iterable[PolledTable]) -> list[tuple[PolledTable, ...]]:
-    """Return the tables in groups that one connector each can poll."""
+    """Group the tables so that one connector can poll each group."""
 
     def alike_by(table: PolledTable) -> tuple[str, str, str]:
         return table.schema, table.key, table.stamp
@@ -57,7 +57,7 @@ def alike(tables: Iterable[PolledTable]) -> list[tuple[PolledTable, ...]]:
 
 
 def _rows(settings: JdbcSourceSettings) -> dict[str, str]:
-    """Say what is polled, and by which columns. Both are named: a key that isn't is guessed, or left out in silence."""
+    """Return what is polled, and by which columns: a missing key would be guessed or silently left out."""
     by: Polled
     if isinstance(settings.polled, PolledQuery):
         by = settings.polled
@@ -75,12 +75,12 @@ def _rows(settings: JdbcSourceSettings) -> dict[str, str]:
 
 
 def pattern_of(schema: str) -> str:
-    r"""Return the pattern that finds one schema alone: `_` and `%` stand for anything, `\_` and `\%` for themselves."""
+    r"""Return the pattern that matches one schema alone: `_` and `%` are wildcards, `\_` and `\%` literal."""
     return schema.replace("\\", "\\\\").replace("_", "\\_").replace("%", "\\%")
 
 
 def _topic_creation(replicas: int) -> dict[str, str]:
-    """Let Connect make the topics: brokers don't for whoever asks. One partition keeps changes in their order."""
+    """Let Connect create the topics: brokers don't auto-create them. One partition keeps changes in order."""
     config = {
         **event_topic(LARGEST_EVENT_BYTES, RETENTION_HOURS),
         IN_SYNC: str(in_sync_of(replicas)),
@@ -93,5 +93,5 @@ def _topic_creation(replicas: int) -> dict[str, str]:
 def _converters(with_schemas: bool) -> dict[str, str]:
     if with_schemas:
         return {name: "true" if name.endswith("schemas.enable") else value for name, value in converters().items()}
-    # Decimals that best_fit leaves would be Base64.
+    # Decimals that best_fit doesn't convert would be Base64.
     return {**converters(), "value.converter.decimal.format": "NUMERIC"}

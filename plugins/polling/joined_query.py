@@ -1,8 +1,8 @@
-"""What a JDBC source's query must be like, so that polls by a timestamp see the changes of all tables that it joins.
+"""Rules for a JDBC source's query, so that polls by a timestamp see the changes of all tables that it joins.
 
-The connector appends its own WHERE and ORDER BY to the query and binds parameters in it, so it stands as a table of a
-query around it. Its writer chooses the column by which changes are found: of a join only the newest of all tables'
-stamps will do. This looks at the query alone, and knows no more than a person who reads it.
+The connector appends its own WHERE and ORDER BY to the query and binds parameters in it, so it becomes the subquery of
+an outer query. Its author chooses the column by which changes are found: for a join only the newest of all tables'
+stamps works. These checks read only the query, and know no more than a person who reads it.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -12,7 +12,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 _DIALECT = "postgres"
-# What would be taken for something else: by the driver, a parameter; by the worker, a secret; by PostgreSQL, an end.
+# Characters with another meaning: to the driver a parameter, to the worker a secret, to PostgreSQL an end.
 _TAKEN = {"?": "a parameter of JDBC", "${": "a config provider's reference", ";": "the statement's end"}
 _TEXTS = {TokenType.STRING, TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING}
 _DEPTH = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
@@ -24,9 +24,9 @@ def polled(query: str) -> str:
 
 
 def stamped(query: str, stamps: Sequence[str], column: str) -> str:
-    """Return the query with one column more, the newest of the stamps of the tables that it joins.
+    """Return the query with an additional column, the newest of the stamps of the tables that it joins.
 
-    Raises ValueError for a query whose list of columns isn't told by looking at it.
+    Raises ValueError if the end of the query's column list isn't evident.
     """
     columns_end, depth, before = [], 0, None
     for token in _tokens(query):
@@ -42,7 +42,7 @@ def stamped(query: str, stamps: Sequence[str], column: str) -> str:
 
 
 def problems(query: str, stamp: str) -> Iterator[str]:
-    """Yield why polls of the query by its column `stamp` would fail, or miss what changes."""
+    """Yield why polls of the query by its column `stamp` would fail or miss changes."""
     query = _whole(query)
     try:
         sql = "".join(query[each.start : each.end + 1] for each in _tokens(query) if each.token_type not in _TEXTS)
@@ -69,7 +69,7 @@ def _whole(query: str) -> str:
 
 
 def _tokens(query: str) -> list[Token]:
-    """Raises ValueError for a text or comment that has no end."""
+    """Split the query into tokens. Raises ValueError for an unterminated text or comment."""
     try:
         return sqlglot.tokenize(query, read=_DIALECT)
     except SqlglotError as error:
@@ -77,7 +77,7 @@ def _tokens(query: str) -> list[Token]:
 
 
 def _newest(query: exp.Expr, stamp: str) -> int:
-    """Take the column greatest(…) AS `stamp` out of the query; return of how many values, 0 without such a column."""
+    """Remove the column greatest(…) AS `stamp` from the query; return its number of values, 0 without such a column."""
     for column in query.find_all(exp.Alias):
         if isinstance(column.this, exp.Greatest) and column.alias.lower() == stamp.lower():
             column.replace(exp.null())
@@ -86,9 +86,9 @@ def _newest(query: exp.Expr, stamp: str) -> int:
 
 
 def _tables(node: exp.Expr, named: Collection[str]) -> int:
-    """Return how many tables' stamps the rows depend on: of those that it joins and of its subqueries'.
+    """Return how many tables' stamps the rows depend on: tables that it joins and those of its subqueries.
 
-    Of a UNION's parts each has a stamp of its own. What WITH has `named` counts where it is made.
+    Each part of a UNION has its own stamp. Queries `named` in WITH count where they are defined.
     """
     if isinstance(node, exp.Union):
         parts = (node.this, node.expression)

@@ -1,7 +1,7 @@
-"""Pairs of connectors, by name: JDBC sources that poll PostgreSQL, and the S3 sinks of what they write.
+"""Pairs of connectors, by name: JDBC sources that poll PostgreSQL, and the S3 sinks of their output.
 
-Three kinds, as in docs/your-database/kafka-connect.md: whole tables as they are, one table with keys and fields of its
-own, and a query whose rows land as Parquet. A worker takes each configuration by `PUT /connectors/<name>/config`.
+Three kinds, as in docs/your-database/kafka-connect.md: whole tables unchanged, one table with its own keys and fields,
+and a query whose rows land as Parquet. A worker takes each configuration through `PUT /connectors/<name>/config`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from plugins.smt import insert_topic, insert_values, key_of, rename
 Connectors = dict[str, dict[str, str]]
 TOPIC_FIELD = "message_topic"
 SOURCE_FIELD = "message_source"
-# Between the prefix and the table in the topics of the second kind: no topic of the first is called so.
+# Between prefix and table in the second kind's topics: none of the first kind's has it.
 KEYED = "keyed"
 QUERY = "query"
 
@@ -26,7 +26,7 @@ QUERY = "query"
 def whole_tables(polling: Polling, tables: Sequence[PolledTable]) -> Connectors:
     """Return sources of whole tables, and the one sink of their JSON lines.
 
-    A connector has one key's name for all its tables: those of another one get a source of their own.
+    A connector has one key's name for all its tables: tables with another one get their own source.
     """
     sources = [
         _source(polling, f"{group[0].schema}-{group[0].key}", group, polling.topic_prefix) for group in alike(tables)
@@ -58,8 +58,8 @@ def joined_rows(
 ) -> Connectors:
     """Return a source of a query's rows, with key and topic, and the sink of their Parquet files.
 
-    The sink renames fields (`renames`), adds `values` and names folders by `folder`, a field by its name there. What
-    such folders have lost is in the warnings of `parquet_sink.parquet_statement`.
+    The sink renames fields (`renames`), adds `values` and names folders by `folder`, a field under its new name.
+    `parquet_sink.parquet_statement`'s warnings describe what such folders have lost.
     """
     steps = (*key_of(query.key), insert_topic(TOPIC_FIELD))
     prefix = f"{polling.topic_prefix}.{QUERY}"

@@ -1,4 +1,4 @@
-"""Packs the jars of pinned releases into the one zip that MSK Connect takes as a plugin.
+"""Packs the jars of pinned releases into the one zip that MSK Connect accepts as a plugin.
 
 Runs in Lambda as well as on a developer's machine, so it needs the standard library only. Files stream: memory stays
 at a few chunks however large a release is, disk at about three times its size.
@@ -20,20 +20,20 @@ from typing import IO
 from plugins.releases.download import CHUNK_BYTES, ArchiveError, Digest, copy, digest
 
 LARGEST_CONTENT_BYTES = 1 << 30
-# What `repack` makes of the same jars; another number when it makes other bytes, because plugins are named by it.
+# Version of `repack`'s output: change it when the same jars give other bytes, because plugins are named by it.
 FORMAT = 1
-# The earliest date that a zip can hold, so that the same jars always make the same bytes.
+# The earliest date in a zip, so that the same jars always give the same bytes.
 FIXED_DATE = (1980, 1, 1, 0, 0, 0)
-# Where a worker's class loader finds the files that a plugin is given beside its releases.
+# The jar in which a worker's class loader finds a plugin's files that aren't in its releases.
 RESOURCES_JAR = "cdc-lake-resources.jar"
-# A resource of such a name is Base64 of what the file is to hold.
+# A resource with this suffix is the file's content in Base64.
 _BINARY = ".class"
 _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
 @dataclass(frozen=True)
 class _Jar:
-    """A jar by its file's name, what it holds and where it came from."""
+    """A jar by its file's name, its content and its origin."""
 
     name: str
     sha256: str
@@ -41,11 +41,11 @@ class _Jar:
 
 
 def repack(archives: Sequence[Path], target: Path, *, resources: Mapping[str, str] | None = None) -> Digest:
-    """Write the jars of zip, tar.gz and jar files to the root of one zip; the same jars always make the same bytes.
+    """Write the jars of zip, tar.gz and jar files to the root of one zip; the same jars always give the same bytes.
 
-    `resources` (see `write_resources`) become one more jar: what is on the class path needs no path on a worker. Works
+    `resources` (see `write_resources`) become one more jar: files on the class path need no path on a worker. Works
     in `target`'s folder. Raises ArchiveError for a damaged archive, a path that leads out of it or isn't one line, two
-    different jars of one name (in whatever case), no jar at all, or more than 1 GiB; then there is no file.
+    different jars of one name (in any case), no jar at all, or more than 1 GiB; then there is no file.
     """
     work = target.with_name(f"{target.name}.jars")
     work.mkdir()
@@ -70,9 +70,9 @@ def repack(archives: Sequence[Path], target: Path, *, resources: Mapping[str, st
 
 
 def write_resources(resources: Mapping[str, str], target: Path) -> None:
-    """Write files by name, which may have folders, to a jar: ASCII, or for a `.class` Base64.
+    """Write files by name, optionally with folders, to a jar: ASCII, or for a `.class` Base64.
 
-    The same ones always make the same bytes. Raises ArchiveError for a class that isn't Base64.
+    The same files always give the same bytes. Raises ArchiveError for a class that isn't Base64.
     """
     try:
         contents = {
@@ -89,7 +89,7 @@ def write_resources(resources: Mapping[str, str], target: Path) -> None:
 
 
 def _resources_jar(resources: Mapping[str, str], work: Path) -> str:
-    """Make the jar of the resources at `work/<SHA-256>`; return the hash."""
+    """Write the jar of the resources to `work/<SHA-256>`; return the hash."""
     partial = work / "partial"
     write_resources(resources, partial)
     sha256 = digest(partial).sha256
@@ -141,7 +141,7 @@ def _tar_stream(archive: Path, packed: tarfile.TarFile, entry: tarfile.TarInfo) 
 
 
 def _is_jar(archive: Path, member: str) -> bool:
-    """Whether Connect would load it (`PluginUtils.isArchive` looks at the name in lower case). Refuses unfit names."""
+    """Tell whether Connect would load it (`PluginUtils.isArchive` uses the lower-case name). Refuses unsafe names."""
     path = PurePosixPath(member)
     if path.is_absolute() or ".." in path.parts or "\\" in member:
         raise ArchiveError(f"{archive.name}: {member!a} leads out of the archive")
@@ -159,14 +159,14 @@ def _as_damage(archive: Path) -> Iterator[None]:
     except _DAMAGE as error:
         raise ArchiveError(f"{archive.name} can't be read: {error}") from None
     except OSError as error:
-        # What a seek to a wrong offset says; a full disk is something else.
+        # The error of a seek to a wrong offset; a full disk gives another one.
         if error.errno != errno.EINVAL:
             raise
         raise ArchiveError(f"{archive.name} can't be read: it names a place that isn't in it") from None
 
 
 def _keep(jars: dict[str, _Jar], jar: _Jar) -> None:
-    """Keep a jar by its name in lower case: not every file system tells case, and a worker would load both."""
+    """Keep a jar by its lower-case name: some file systems ignore case, and a worker would load both."""
     first = jars.setdefault(jar.name.lower(), jar)
     if first.sha256 != jar.sha256:
         also = "" if first.name == jar.name else f" as {first.name}"
@@ -174,7 +174,7 @@ def _keep(jars: dict[str, _Jar], jar: _Jar) -> None:
             f"{jar.name} is in {first.archive.name}{also} and in {jar.archive.name} with different content "
             f"(SHA-256 {first.sha256} and {jar.sha256}): the worker would load either"
         )
-    # Of the same jar under two spellings always the same one, whatever the archives' order.
+    # Between two spellings of the same jar the choice doesn't depend on the archives' order.
     if jar.name < first.name:
         jars[jar.name.lower()] = jar
 

@@ -1,4 +1,4 @@
-"""Brings pinned releases: a URL becomes a file, and the file is the pinned one or isn't there.
+"""Downloads pinned releases: a URL becomes a file, and a file that isn't the pinned one is removed.
 
 Runs in Lambda as well as on a developer's machine, so it needs the standard library only. Files stream: memory stays
 at a few chunks however large a release is.
@@ -28,11 +28,11 @@ _TRANSIENT_STATUS = (408, 425, 429)
 
 
 class ArchiveError(UserError):
-    """A release can't be brought or used; the message is one line: which, what, and what to do."""
+    """A release can't be downloaded or used; the message is one line: which, what, and what to do."""
 
 
 class UnreachableError(ArchiveError):
-    """A release can't be brought now; later it may."""
+    """A release can't be downloaded now; it may be later."""
 
 
 class _TransientError(Exception):
@@ -51,7 +51,7 @@ class _SameProtocol(urllib.request.HTTPRedirectHandler):
 
 @dataclass(frozen=True, kw_only=True)
 class Digest:
-    """What a file is: its size in bytes and its SHA-256 in hexadecimal."""
+    """A file's size in bytes and its SHA-256 in hexadecimal."""
 
     size: int
     sha256: str
@@ -60,7 +60,7 @@ class Digest:
 def fetch(release: Mapping[str, Any], folder: Path) -> Path:
     """Download a release (`url`, `file`, `size` in bytes, `sha256`) into a folder and return its path.
 
-    Raises ArchiveError when it isn't pinned, can't be downloaded or isn't the pinned file; then nothing is left.
+    Raises ArchiveError if it isn't pinned, can't be downloaded or isn't the pinned file; then nothing is left.
     """
     name, size, sha256 = str(release["file"]), int(release["size"]), str(release["sha256"])
     if not sha256 or not size:
@@ -81,9 +81,9 @@ def fetch(release: Mapping[str, Any], folder: Path) -> Path:
 def download(
     url: str, target: Path, *, limit: int = LARGEST_FILE_BYTES, on_chunk: Callable[[int], None] = lambda _size: None
 ) -> Digest:
-    """Stream a URL into a file and return what it is.
+    """Stream a URL into a file and return its digest.
 
-    Tries again after 1, 3 and 9 seconds when the server can't be reached, is busy (5xx, 429) or breaks off. `on_chunk`
+    Retries after 1, 3 and 9 seconds if the server can't be reached, is busy (5xx, 429) or breaks off. `on_chunk`
     is called with the bytes so far. Raises ArchiveError; then there is no file. More than `limit` bytes are refused.
     """
     for wait in (*WAITS_SECONDS, None):
@@ -124,7 +124,7 @@ def _download_once(url: str, target: Path, limit: int, on_chunk: Callable[[int],
 
 @contextlib.contextmanager
 def _as_archive_errors(url: str) -> Iterator[None]:
-    """Tell what may pass from what won't."""
+    """Separate errors that may pass from permanent ones."""
     try:
         yield
     except urllib.error.HTTPError as error:
@@ -150,7 +150,7 @@ def copy(
     ends_at: float | None = None,
     on_chunk: Callable[[int], None] = lambda _size: None,
 ) -> Digest:
-    """Copy a stream, chunk by chunk, up to a size and a time (of time.monotonic); return what it was.
+    """Copy a stream, chunk by chunk, up to a size and a time (of time.monotonic); return its digest.
 
     Raises ArchiveError for more than `limit` bytes.
     """

@@ -1,6 +1,6 @@
-"""`./lake dev lock plugins`: downloads what versions.toml names and writes the size and SHA-256 of each file into it.
+"""`./lake dev lock plugins`: downloads the releases in versions.toml and writes each file's size and SHA-256 into it.
 
-A file that is pinned already is downloaded too and compared: a release that changed behind its version is an error,
+An already pinned file is downloaded too and compared: a release that changed under its version is an error,
 not a new pin.
 """
 
@@ -22,7 +22,7 @@ from plugins.releases.versions import OPTIONAL, VERSIONS_TOML, Release, load_ver
 def main(
     path: Annotated[Path, typer.Option("--file", help="The file to fill in.")] = VERSIONS_TOML,
 ) -> None:
-    """Download every release and pin it by size and SHA-256; exit status 3 when one that is deployed could not be."""
+    """Download every release and pin it by size and SHA-256; exit status 3 if this fails for a deployed one."""
     with one_line_errors("error", ValueError):
         releases = load_versions(path).releases
         failed = {name for name, release in releases.items() if not _lock(path, name, release)}
@@ -30,9 +30,9 @@ def main(
 
 
 def pin(text: str, table: str, found: Digest) -> str:
-    """Write a file's size and SHA-256 into its table of a versions.toml, leaving every other line as it is.
+    """Write a file's size and SHA-256 into its table of a versions.toml, leaving every other line unchanged.
 
-    Raises ValueError when the table hasn't one line for each.
+    Raises ValueError unless the table has one line for each.
     """
     head, name, rest = text.partition(f"\n[{table}]\n")
     body, following, tail = rest.partition("\n[")
@@ -46,7 +46,7 @@ def pin(text: str, table: str, found: Digest) -> str:
 
 
 def _lock(path: Path, name: str, release: Release) -> bool:
-    """Bring and pin one release; say in one line what happened."""
+    """Download and pin one release; report the result in one line."""
     try:
         found = _bring(name, release)
         if release.pinned and found != Digest(size=release.size or 0, sha256=release.sha256 or ""):

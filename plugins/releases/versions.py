@@ -1,4 +1,4 @@
-"""The releases that versions.toml names: the connectors' plugins and the VPN server."""
+"""The releases in versions.toml: the connectors' plugins and the VPN server."""
 
 import tomllib
 from pathlib import Path
@@ -11,9 +11,9 @@ from contract.errors import UserError
 
 VERSIONS_TOML = Path(__file__).with_name("versions.toml")
 COORDINATE_PARTS = 5
-# Runs where its user gives it, and nothing deploys it.
+# Runs on the user's own worker; it is never deployed.
 OPTIONAL = frozenset({"jdbc"})
-# A host's name only: that Maven Central serves an artifact's path over HTTPS is said once, in `maven_url`.
+# Only the host's name: `maven_url` alone adds HTTPS and the artifact's path.
 MAVEN_CENTRAL = "repo1.maven.org"
 
 
@@ -37,7 +37,7 @@ class Release(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _unpinned(cls, values: Any) -> Any:
-        """A size that was left when the hash was emptied says nothing."""
+        """Ignore a size that was left when the hash was emptied."""
         empty = isinstance(values, dict) and values.get("sha256") == "" and isinstance(values.get("size"), int)
         return {**values, "size": None, "sha256": None} if empty else values
 
@@ -60,12 +60,12 @@ class Release(BaseModel):
         return self.sha256 is not None
 
     def request(self) -> dict[str, str | int]:
-        """What the deployment step is told of it; `size` is 0 and `sha256` empty when they aren't pinned."""
+        """The deployment step's parameters; `size` is 0 and `sha256` empty if they aren't pinned."""
         return {"url": self.url, "file": self.file, "size": self.size or 0, "sha256": self.sha256 or ""}
 
 
 class MavenRelease(Release):
-    """A release on Maven Central. `coordinate`, `group:artifact:version:packaging:classifier`, says version and URL."""
+    """A release on Maven Central, with the version in `coordinate`, `group:artifact:version:packaging:classifier`."""
 
     coordinate: str
 
@@ -98,7 +98,7 @@ class Versions(BaseModel):
 
     @property
     def unpinned(self) -> tuple[str, ...]:
-        """The names of those that nothing may deploy before `./lake dev lock plugins`."""
+        """The names of releases that can't be deployed before `./lake dev lock plugins`."""
         return tuple(name for name, one in self.releases.items() if not one.pinned and name not in OPTIONAL)
 
 

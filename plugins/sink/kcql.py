@@ -1,7 +1,7 @@
 """KCQL, the query language of the Lenses S3 sink: what goes where, in which folders, and when it is flushed.
 
 A statement per topic is built here for the connector and parsed here for the local stand-in, so both read the same. The
-grammar is that of Lenses' kafka-connect-query-language; we write and accept the part of it that the pipeline uses.
+grammar is that of Lenses' kafka-connect-query-language; we write and accept the part that the pipeline uses.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-# Kcql.parseMultiple splits at each one, wherever it stands: no name of ours can have it.
+# Kcql.parseMultiple splits at each one, wherever it stands: none of our names may contain it.
 SEPARATOR = ";"
 MAXIMUM_INTERVAL_SECONDS = 86_400
 MAXIMUM_COUNT = 1_000_000
@@ -31,8 +31,8 @@ _PREFIX = re.compile(r"[A-Za-z0-9_\-]+([./=+]?[A-Za-z0-9_\-]+)*\Z")
 _TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}\Z")
 _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
-# Words that the connector's lexer takes for itself, wholly in lower or upper case, so a name's part that equals one
-# must stand in backticks.
+# Keywords of the connector's lexer, wholly in lower or upper case: a name's part that equals one must stand in
+# backticks.
 _KEYWORDS = frozenset(
     re.findall(
         r"\w+",
@@ -45,12 +45,12 @@ _KEYWORDS = frozenset(
     )
 )
 
-# What the lexer passes over between its words.
+# Blanks that the lexer skips between words.
 _BLANKS = " \t\r\n"
 
 
 def _grammar(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern with its words as the lexer knows them, wholly in upper or lower case, `~` for a blank."""
+    """Compile a pattern with keywords as the lexer knows them, wholly in upper or lower case, `~` for a blank."""
     words = re.sub(r"[A-Z_]{2,}", lambda word: f"(?:{word[0]}|{word[0].lower()})", pattern)
     return re.compile(words.replace("~", f"[{_BLANKS}]"), re.ASCII)
 
@@ -77,10 +77,10 @@ _PROPERTY_OF = {
 class Kcql:
     """One `INSERT INTO` statement: a topic's values, as JSON lines or Parquet, under a bucket and prefix.
 
-    An open object is finished `flush_interval_seconds` after the one before it, or when it holds `flush_count` records
-    or, when given, `flush_bytes` bytes. `partition_by`: fields of the value that make folders; `partition_headers`:
-    headers that do, which the files haven't; neither: one folder per topic partition.
-    Raises ValueError naming the field that can't be right.
+    An open object is finished `flush_interval_seconds` after the previous one, or when it holds `flush_count` records
+    or, if given, `flush_bytes` bytes. `partition_by`: fields of the value that name folders; `partition_headers`:
+    headers that do, which the files don't contain; neither: one folder per topic partition.
+    Raises ValueError naming the wrong field.
     """
 
     bucket: str
@@ -100,9 +100,9 @@ class Kcql:
         for field in self.folders:
             _check(_FIELD, field, "partition_by", "a field's name of letters, digits and underscores")
             if _is_keyword(field):
-                # Backticks don't help here: the grammar takes them only behind a dot.
+                # Backticks don't help here: the grammar accepts them only after a dot.
                 raise ValueError(f"partition_by must be fields that aren't words of KCQL's own, as {field!r} is")
-        # The connector tells no field from another by its case here.
+        # The connector ignores the case of fields here.
         if len({field.lower() for field in self.folders}) < len(self.folders):
             raise ValueError(f"partition_by: a field is named twice in {', '.join(self.folders)}")
         _check_range("flush_interval_seconds", self.flush_interval_seconds, MAXIMUM_INTERVAL_SECONDS)
@@ -123,7 +123,7 @@ class Kcql:
 
 
 def build(kcql: Kcql) -> str:
-    """Write the statement as the connector understands it."""
+    """Write the statement in the connector's syntax."""
     fields = (*kcql.partition_by, *(f"_header.{name}" for name in kcql.partition_headers))
     partition_by = f" PARTITIONBY {','.join(fields)}" if fields else ""
     values = {name: value for name in _PROPERTY_OF if (value := getattr(kcql, name)) is not None}
@@ -136,8 +136,8 @@ def build(kcql: Kcql) -> str:
 def parse(statement: str) -> Kcql:
     """Read a statement as the connector would.
 
-    Raises ValueError, in one line, for what REST would take and the task fail on at its start, and for property names
-    that the connector would ignore without a word.
+    Raises ValueError, in one line, for statements that REST accepts but on which the task fails at its start, and for
+    property names that the connector would silently ignore.
     """
     match = _STATEMENT.fullmatch(statement)
     if match is None:
@@ -168,7 +168,7 @@ def build_all(statements: Iterable[Kcql]) -> str:
 def parse_all(text: str) -> tuple[Kcql, ...]:
     """Read a connector's statements. Raises ValueError as `parse` does, and for two of one topic.
 
-    The connector would go by one of the two, in silence.
+    The connector would silently use one of the two.
     """
     parts = text.rstrip(_BLANKS).removesuffix(SEPARATOR).split(SEPARATOR)
     statements = tuple(parse(part.strip(_BLANKS)) for part in parts)
@@ -201,14 +201,14 @@ def _properties(text: str) -> dict[str, int]:
 
 
 def _required(values: dict[str, int], name: str) -> int:
-    # The connector's own defaults (50,000 records, 3,600 s) would look like a pipeline that stands still.
+    # With the connector's own defaults (50,000 records, 3,600 s) the pipeline would seem to stand still.
     if name not in values:
         raise ValueError(f"KCQL: {name} is missing")
     return values[name]
 
 
 def _name(written: str) -> str:
-    """Read a target or topic; ValueError for one that needs backticks and has none."""
+    """Read a target or topic. Raises ValueError for one that needs backticks and has none."""
     name = written.strip("`")
     if name == written and _quoted(name) != name:
         raise ValueError(f"KCQL: {name} needs backticks: the connector would take a part of it for a word of its own")
@@ -216,7 +216,7 @@ def _name(written: str) -> str:
 
 
 def _quoted(name: str) -> str:
-    """Put a name in backticks when the connector's lexer would take a part of it for something else."""
+    """Put a name in backticks if the connector's lexer would misread a part of it."""
     words = name.split(".")
     needed = "=" in name or any(word.isdigit() or _is_keyword(word) for word in words)
     return f"`{name}`" if needed else name

@@ -1,7 +1,7 @@
-"""The Lenses S3 sink with Parquet files, which may stand in folders by a field that the files haven't.
+"""The Lenses S3 sink with Parquet files, optionally in folders by a field that the files don't contain.
 
-Glue refuses a column that is in the folders' names and in the files ("duplicate columns"). So the field is moved to a
-header of its record, and the folders are named by that.
+Glue refuses a column that is both in the folders' names and in the files ("duplicate columns"). So the field is moved
+to a header of its record, which names the folders.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ CODEC = "GZIP"
 
 
 def parquet_statement(settings: SinkSettings, folder: str | None = None) -> Kcql:
-    """Return the KCQL of one topic's Parquet files; its `warnings` say what folders by `folder` have lost.
+    """Return the KCQL of one topic's Parquet files; its `warnings` describe what folders by `folder` have lost.
 
     Raises ValueError for several topics, and for fields of the value as folders.
     """
@@ -30,9 +30,9 @@ def parquet_statement(settings: SinkSettings, folder: str | None = None) -> Kcql
 def parquet_sink(
     settings: SinkSettings, *, steps: Sequence[Transform] = (), folder: str | None = None
 ) -> dict[str, str]:
-    """Configure the sink: records that tell their types (`JdbcSourceSettings.with_schemas`) as Parquet.
+    """Configure the sink for records with types (`JdbcSourceSettings.with_schemas`) as Parquet.
 
-    `steps` change each record, then `folder`, by its name after them, leaves the value and names the folders.
+    `steps` change each record, then `folder`, under its name after them, leaves the value and names the folders.
     Raises ValueError as `parquet_statement` does.
     """
     statement = parquet_statement(settings, folder)

@@ -1,4 +1,4 @@
-"""The S3 sink's configuration, written once: the local platform and MSK Connect take the same.
+"""The S3 sink's configuration, shared by the local platform and MSK Connect.
 
 Kafka Connect's string-to-string configuration (without `name`, which is `settings.name`) with the property names of the
 Lenses S3 sink 11.7.
@@ -12,7 +12,7 @@ from plugins.sink.sink_properties import ASSIGNMENT, CONNECTOR_CLASS, ROUND_ROBI
 
 
 def sink_connector(settings: SinkSettings) -> dict[str, str]:
-    """Configure the Lenses S3 sink: the topics' values as JSON lines. Exactly-once stays on, which is its default."""
+    """Configure the Lenses S3 sink: the topics' values as JSON lines. Exactly-once, the default, stays on."""
     return {
         "connector.class": CONNECTOR_CLASS,
         "tasks.max": str(settings.tasks_max),
@@ -20,16 +20,16 @@ def sink_connector(settings: SinkSettings) -> dict[str, str]:
         "connect.s3.kcql": build_all(settings.statements),
         "connect.s3.aws.region": settings.region,
         "connect.s3.aws.auth.mode": "Default",
-        # A tombstone kills the task when there are partition folders.
+        # A tombstone kills the task if there are partition folders.
         "connect.s3.skip.null.values": "true",
-        # S3 that is away for an hour is waited for; the default stops the task at the first error.
+        # Retries S3 for an hour; the default stops the task at the first error.
         "connect.s3.error.policy": "RETRY",
         "connect.s3.retry.interval": "10000",
         "connect.s3.max.retries": "360",
         **_endpoint(settings.endpoint),
         **_sink_errors(settings),
         **override("consumer", SizeLimits(settings.largest_event_bytes).sink(settings.heap_bytes)),
-        # A misspelt topic stays missing, whatever the brokers make for whoever asks.
+        # A misspelt topic stays missing, even if the brokers auto-create topics.
         "consumer.override.allow.auto.create.topics": "false",
         # A dead consumer holds its partitions for the session timeout.
         **override("consumer", session(SHORTEST_SESSION_MS)),
@@ -39,7 +39,7 @@ def sink_connector(settings: SinkSettings) -> dict[str, str]:
 
 
 def _assignment(settings: SinkSettings) -> dict[str, str]:
-    """Spread topics of one partition over the tasks: by default (ranges per topic) the first task would get all."""
+    """Spread single-partition topics over the tasks: by default (ranges per topic) the first task would get all."""
     return {ASSIGNMENT: ROUND_ROBIN} if len(settings.topics) > 1 else {}
 
 
@@ -58,7 +58,7 @@ def _sink_errors(settings: SinkSettings) -> dict[str, str]:
         "errors.tolerance": "all",
         "errors.deadletterqueue.topic.name": settings.dead_letter_topic,
         "errors.deadletterqueue.context.headers.enable": "true",
-        # What was small enough for the topic is so for this one.
+        # A record small enough for its topic is small enough for this one.
         **override("producer", SizeLimits(settings.largest_event_bytes).producer),
         **log,
     }

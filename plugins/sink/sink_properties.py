@@ -1,7 +1,7 @@
-"""What the S3 sink's configuration may say: one list for the stand-in and for MSK Connect.
+"""The properties allowed in the S3 sink's configuration: one list for the stand-in and for MSK Connect.
 
-The connector takes much in silence that loses events or lands others: misspelt names, NOOP, tolerated errors without a
-dead-letter topic. Here each is refused by name; docs/decisions/0040 has what the real connector does.
+The connector silently accepts settings that lose or change events: misspelt names, NOOP, tolerated errors without a
+dead-letter topic. Here each is refused by name; docs/decisions/0040 describes the real connector's behaviour.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ KCQL = "connect.s3.kcql"
 ASSIGNMENT = "consumer.override.partition.assignment.strategy"
 ROUND_ROBIN = "org.apache.kafka.clients.consumer.RoundRobinAssignor"
 
-# Property → the value that it must have when it is there.
+# Property → its required value, if it is set.
 FIXED = {
     "connector.class": CONNECTOR_CLASS,
     "key.converter": JSON_CONVERTER,
@@ -30,7 +30,7 @@ FIXED = {
     ASSIGNMENT: ROUND_ROBIN,
 }
 REQUIRED = ("topics", KCQL, "connect.s3.aws.region")
-# Those whose names and meaning librdkafka shares with the Java client.
+# Properties whose names and meaning librdkafka shares with the Java client.
 CONSUMER_PREFIX = "consumer.override."
 CONSUMER_PROPERTIES = frozenset(
     {
@@ -50,7 +50,7 @@ PRODUCER_PROPERTIES = {
 }
 _SWITCH = ("true", "false")
 _TEXTS = frozenset({*REQUIRED, "connect.s3.custom.endpoint", "errors.deadletterqueue.topic.name", "name"})
-# What only we say, not an environment.
+# Properties that only we may set, not an environment.
 _OURS = AllowedProperties(
     numbers=dict.fromkeys(
         (
@@ -74,7 +74,7 @@ _OURS = AllowedProperties(
 
 
 def problems(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield `(property, reason)` for what a whole configuration must not say, in one line each."""
+    """Yield `(property, reason)` for everything wrong in a whole configuration, in one line each."""
     for name, value in config.items():
         known = OF_SINKS if name in OF_SINKS.names or name not in _OURS.names else _OURS
         if name not in _TEXTS and (reason := known.problem(name, value)):

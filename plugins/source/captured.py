@@ -1,7 +1,7 @@
-"""The tables that a source connector captures: how Debezium's configuration and Kafka's topics name them.
+"""The tables that a source connector captures, and their names in Debezium's configuration and Kafka's topics.
 
-Debezium's lists of tables and columns are regular expressions of Java, split at commas, which must match the whole of
-`schema.table` (or `schema.table.column`) and don't look at case; topics have a smaller alphabet than PostgreSQL's names
+Debezium's lists of tables and columns are Java regular expressions, split at commas, which must match the whole
+`schema.table` (or `schema.table.column`) and ignore case; topics have a smaller alphabet than PostgreSQL's names
 (Debezium 3.7, "table.include.list", "topic.naming.strategy").
 """
 
@@ -11,20 +11,20 @@ from dataclasses import dataclass
 
 from contract.table_names import LONGEST_TOPIC, table_topic, topic_identity
 
-# Of Debezium's configuration: the patterns of what it captures.
+# Debezium's property with the patterns of the captured tables.
 INCLUDED_TABLES = "table.include.list"
-# What no name has, and what means something else in Debezium's lists of keys.
+# Characters that no name has, or that have another meaning in Debezium's lists of keys.
 _UNUSABLE = ("\0", "\n", "\r", ";", ":")
 _LONGEST_NAME_BYTES = 63
 
 
 @dataclass(frozen=True, kw_only=True)
 class CapturedTable:
-    """A table of the source as its catalogue has it, without quotes. Raises ValueError naming what is wrong.
+    """A table of the source as its catalogue names it, without quotes. Raises ValueError naming what is wrong.
 
-    `key`: the columns that make an event's key where the table has no primary key; those of the primary key else.
-    `leave_out`: columns that aren't captured. `hashed`: columns that travel as SHA-256. A TRUNCATE of it ends
-    the connector's task (`stops_at_truncate`), is an event (`tells_of_truncate`), or nothing tells of it
+    `key`: an event's key columns if the table has no primary key; otherwise the primary key's.
+    `leave_out`: columns that aren't captured. `hashed`: columns that travel as SHA-256. A TRUNCATE of it stops
+    the connector's task (`stops_at_truncate`), is an event (`tells_of_truncate`), or goes unreported
     (docs/decisions/0021). Where every event is a row (`append_only`), an incremental snapshot's can't be
     one (docs/decisions/0078).
     """
@@ -50,7 +50,7 @@ class CapturedTable:
 
     @property
     def name(self) -> str:
-        """`schema.table`, as messages and signals have it."""
+        """`schema.table`, as in messages and signals."""
         return f"{self.schema}.{self.table}"
 
     @property
@@ -59,36 +59,36 @@ class CapturedTable:
         return java_regex(self.schema, self.table)
 
     def topic(self, prefix: str) -> str:
-        """Name the topic that the table's events go to."""
+        """Return the topic of the table's events."""
         return table_topic(prefix, self.schema, self.table)
 
 
 def java_regex(*parts: str) -> str:
-    r"""Return a regular expression for `part.part`, by case too: `(?-i:public\.orders)`."""
+    r"""Return a case-sensitive regular expression for `part.part`: `(?-i:public\.orders)`."""
     return "(?-i:" + r"\.".join(map(_literal, parts)) + ")"
 
 
 def shown(pattern: str) -> str:
-    """Return the name that `java_regex` has made a pattern of."""
+    """Return the name in a pattern of `java_regex`."""
     escaped = pattern.removeprefix("(?-i:").removesuffix(")")
     return re.sub(r"\\(x2C|.)", lambda found: "," if found[1] == "x2C" else found[1], escaped)
 
 
 def _literal(name: str) -> str:
-    """Escape a name for Java's regular expressions, in a list that commas split: those are written by their number."""
+    """Escape a name for Java's regular expressions, in a list split at commas: commas are written by their number."""
     escaped = re.sub(r"[^\w]", lambda found: "\\" + found[0], name)
     return escaped.replace("\\,", "\\x2C")
 
 
 def columns(tables: Iterable[CapturedTable], chosen: str) -> str:
-    """Return Debezium's list of the columns that `leave_out` or `hashed`, as `chosen` says, names; empty for none."""
+    """Return Debezium's list of the columns in each table's `chosen`, `leave_out` or `hashed`; empty for none."""
     return ",".join(java_regex(t.schema, t.table, column) for t in tables for column in getattr(t, chosen))
 
 
 def keys(tables: Iterable[CapturedTable]) -> str:
-    """Return Debezium's `message.key.columns` for the tables that have a key of their own; empty for none.
+    """Return Debezium's `message.key.columns` for the tables with their own key; empty for none.
 
-    A colon ends the table's pattern there, so case counts by a flag without one.
+    A colon ends the table's pattern there, so case counts through a flag without one.
     """
     return ";".join(
         rf"(?-i){_literal(table.schema)}\.{_literal(table.table)}:{','.join(map(_literal, table.key))}"
@@ -98,7 +98,7 @@ def keys(tables: Iterable[CapturedTable]) -> str:
 
 
 def check_topics(tables: Sequence[CapturedTable], prefix: str) -> None:
-    """Raise ValueError when a table is named twice, or two tables' events would share a topic."""
+    """Raise ValueError if a table is named twice, or two tables' events would share a topic."""
     owners: dict[str, CapturedTable] = {}
     for table in tables:
         topic = table.topic(prefix)

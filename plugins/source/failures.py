@@ -1,6 +1,6 @@
-"""What a failed connector's stack trace means: one line that says what is wrong and what to do.
+"""Explains a failed connector's stack trace: one line with the cause and the remedy.
 
-The known ones were captured from Debezium 3.7 on Connect 3.9 (tests/plugins/source/failures/).
+The known traces were captured from Debezium 3.7 on Connect 3.9 (tests/plugins/source/failures/).
 """
 
 import re
@@ -13,13 +13,13 @@ from plugins.source.captured import INCLUDED_TABLES, shown
 
 _CAUSE = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
 _CLASS = re.compile(r"^(?:[a-z]\w*\.)+\w+(?:Exception|Error)?: ")
-# The longest line that is worth showing: Debezium's own may hold a whole offset.
+# The longest line worth showing: Debezium's own may contain a whole offset.
 LONGEST = 300
 
 _TOO_LARGE = "RecordTooLargeException"
-# How each line begins that says that nobody can go on with the slot.
+# Prefix of each line about a slot that no reader can continue with.
 LOST_SLOT = "the replication slot is "
-# The last cause of a failure that is one table's: no outage, and nothing that the server refuses for all tables.
+# The last cause of a failure caused by one table: no outage, and no refusal that affects all tables.
 _OF_ONE_TABLE = re.compile(
     r"(?:Snapshotting of table .+ failed|Error while processing event at offset)(?s:.*)"
     r"^Caused by: (?:org\.postgresql\.util\.PSQLException: )?(?P<refused>(?:"
@@ -30,7 +30,7 @@ _OF_ONE_TABLE = re.compile(
     r"(?!(?s:.*)^Caused by: )",
     re.MULTILINE,
 )
-# What the trace says → what it means, with what it names, what is captured and the command that brings it again.
+# Text in the trace → its meaning, with the names in it, the captured tables and the command that recovers them.
 _KNOWN = (
     (
         re.compile(r"but this is no longer available on the server"),
@@ -47,7 +47,7 @@ _KNOWN = (
         "the publication is gone, or was made again after the slot: run `{command}`",
     ),
     (
-        # Our own predicate's words (plugins/workers/java/IsTruncate.java).
+        # Our own predicate's message (plugins/workers/java/IsTruncate.java).
         re.compile(r"Exception: (?P<topic>\S+) was emptied by TRUNCATE"),
         "{tables} was emptied by TRUNCATE, and its pipeline says to stop there: run `{command}{which}`, by which its"
         ' rows go from the lake, too, or set truncate = "apply" or "ignore" (docs/reference/source-changes.md)',
@@ -76,7 +76,7 @@ _KNOWN = (
         " then run `{command}{which}`",
     ),
     (
-        # Also where the table isn't captured: that it is published is enough.
+        # Also for a table that isn't captured: being published is enough.
         re.compile(r"Table '(?P<named>.+)' has columns that differ only by case\. Column name: '(?P<other>.+)'\. "),
         "columns of {named} differ only by case ({other} and another), at which Debezium stops for all tables: rename"
         " or drop one, then run `{command} --skip`",
@@ -93,16 +93,16 @@ _KNOWN = (
 )
 
 
-# What a trace says of the table that a snapshot was reading, and of the event that couldn't be taken from the log.
+# In a trace: the table that a snapshot was reading, and the event that couldn't be read from the log.
 _SNAPSHOT = re.compile(r"Snapshotting of table (?P<table>.+) failed")
 _POSITION = re.compile(r"Error while processing event at offset \{(?:.*, )?lsn=(?P<lsn>\d+)")
-# What the worker's log says of an event that wasn't sent.
+# In the worker's log: an event that wasn't sent.
 _SENT = re.compile(r"failed to send record to (?P<topic>\S+): ")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """Why a connector has failed, in one line, and the captured table that it fails at, None where nobody can say."""
+    """Why a connector has failed, in one line, and the captured table that caused it, None if unknown."""
 
     reason: str
     table: str | None = None
@@ -116,11 +116,11 @@ def failure(
     alone: bool = True,
     table_at: Callable[[int], str | None] = lambda _position: None,
 ) -> Failure:
-    """Return what a stack trace means: what is known of it, else its first line and its last cause.
+    """Explain a stack trace: its known meaning, else its first line and its last cause.
 
-    `configuration` is the connector's. `log`: what the worker's log has before the trace, which names no table where an
-    event is too large. `alone`: the table is set aside, and brought back alone. `table_at` knows the table of the
-    change at a position of the source's log.
+    `configuration` is the connector's. `log`: the worker's log before the trace, which doesn't name the table when an
+    event is too large. `alone`: the table is excluded, and recovered alone. `table_at` finds the table of the change at
+    a position of the source's log.
     """
     for pattern, text in _KNOWN:
         if found := pattern.search(trace):
@@ -143,7 +143,7 @@ def failure(
 
 
 def _at_work(trace: str, names: Sequence[str], table_at: Callable[[int], str | None]) -> str | None:
-    """Return the table that was being read, by a snapshot or from the log; None where the trace says neither."""
+    """Return the table that was being read, by a snapshot or from the log; None if the trace names neither."""
     if found := _SNAPSHOT.search(trace):
         return next((name for name in names if f".{found['table']}".endswith(f".{name}")), None)
     found = _POSITION.search(trace)
@@ -152,7 +152,7 @@ def _at_work(trace: str, names: Sequence[str], table_at: Callable[[int], str | N
 
 
 def reason(trace: str, configuration: Mapping[str, str] | None = None) -> str:
-    """Return the line alone, where nobody sets a table aside: on AWS."""
+    """Return the line alone, where no table is excluded: on AWS."""
     return failure(trace, configuration or {}, alone=False).reason
 
 
@@ -161,7 +161,7 @@ def _captured(configuration: Mapping[str, str]) -> list[str]:
 
 
 def _shown(names: Sequence[str], table: str | None, *, alone: bool) -> dict[str, str]:
-    """Name what a connector fails at, and the command that brings its changes again."""
+    """Name what a connector fails at, and the command that recovers its changes."""
     command = "./lake resnapshot" + ("" if names == [EVENTS_TABLE] else " -p …")
     if len(names) > 1 and table is not None:
         return {"tables": table, "command": command, "which": f" {table_option(table)}" if alone else " --skip"}

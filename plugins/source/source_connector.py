@@ -1,4 +1,4 @@
-"""Debezium's configuration, written once: the local platform and MSK Connect take the same.
+"""Debezium's configuration, shared by the local platform and MSK Connect.
 
 Kafka Connect's string-to-string configuration (without `name`, which is `settings.name`) with the property names of
 Debezium 3.7.
@@ -18,11 +18,11 @@ from plugins.workers.worker_classes import EVERY_VALUE, SALTED_CONNECTOR
 
 OFFSET_MISMATCH = "offset.mismatch.strategy"
 _CONVERTER = "every"
-# As SaltedTask.java has it; Debezium masks in its log what ends so.
+# As in SaltedTask.java; Debezium masks properties with this suffix in its log.
 SALT_PROPERTY = "hash.salt.secret"
-# Of the secret that holds the salt, as JSON.
+# The salt's key in its secret's JSON.
 SALT_KEY = "salt"
-# How many of the largest events Debezium keeps in memory: four fit into the local worker's 512 MB with their copies.
+# Number of the largest events Debezium keeps in memory: four fit into the local worker's 512 MB with their copies.
 QUEUED_EVENTS = 4
 
 
@@ -53,7 +53,7 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
 
 
 def _tables(settings: SourceSettings) -> dict[str, str]:
-    """Say which tables and columns are captured; the outbox alone as ever, since connectors that run have it so."""
+    """Return the captured tables and columns; the outbox's properties must stay as existing connectors have them."""
     if settings.tables == (OUTBOX,):
         return {INCLUDED_TABLES: EVENTS_TABLE}
     optional = {
@@ -76,7 +76,7 @@ def with_salt(configuration: Mapping[str, str], salt: str) -> dict[str, str]:
 
 
 def salted(configuration: Mapping[str, str], reference: str) -> dict[str, str]:
-    """Return the configuration by which the task takes the salt from a config provider's reference, shown nowhere."""
+    """Return the configuration with which the task takes the salt from a config provider's reference, shown nowhere."""
     return {**configuration, "connector.class": SALTED_CONNECTOR.name, SALT_PROPERTY: reference}
 
 
@@ -86,18 +86,18 @@ def _signals(settings: SourceSettings) -> dict[str, str]:
     return {
         "signal.enabled.channels": "source",
         "signal.data.collection": settings.signal_table,
-        # Each chunk's marks are taken away again; by default they stay in the table.
+        # Deletes each chunk's marks; by default they stay in the table.
         "incremental.snapshot.watermarking.strategy": "insert_delete",
-        # A chunk ends at a key that Debezium binds as text ("timestamp with time zone <= character varying" where a key
-        # has such a column, and the table is passed over): PostgreSQL finds out the type.
+        # Debezium binds a chunk's last key as text; with a key column of another type that fails ("timestamp with time
+        # zone <= character varying") and the table is skipped: this lets PostgreSQL infer the type.
         "driver.stringtype": "unspecified",
     }
 
 
 def _root_certificate(settings: SourceSettings) -> dict[str, str]:
-    """Give PostgreSQL's driver the certificate by its class loader: MSK Connect documents no path of a plugin's files.
+    """Pass the certificate to PostgreSQL's driver through the class loader: MSK Connect documents no path for a plugin.
 
-    `driver.` passes on what follows. Without the resource the driver connects to nobody; it checks names as always.
+    `driver.` passes on what follows. Without the resource the driver can't connect; it still checks host names.
     """
     certificate = settings.database_root_certificate
     if certificate is None:
@@ -111,9 +111,9 @@ def _root_certificate(settings: SourceSettings) -> dict[str, str]:
 
 
 def following_slot(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Return a source connector's configuration that goes on from the slot, whatever offset is stored.
+    """Return a source connector's configuration that continues from the slot, whatever offset is stored.
 
-    For the time of a repair only: with it, a slot that is gone would be made anew without a word.
+    Only during a repair: with it, a missing slot would silently be created again.
     """
     return {**configuration, OFFSET_MISMATCH: "trust_slot"}
 
@@ -132,13 +132,13 @@ def _replication(settings: SourceSettings) -> dict[str, str]:
         # After a kill the old session may hold the slot until the server notices.
         "slot.max.retries": "60",
         "slot.retry.delay.ms": "1000",
-        # Without a change of our own the slot would hold back WAL that other tables fill. The procedure also does what
+        # Without our own change the slot would hold back WAL that other tables fill. The procedure also sends what
         # the outbox has queued (docs/decisions/0010).
         "heartbeat.interval.ms": str(settings.heartbeat_interval_ms),
         **({"heartbeat.action.query": settings.heartbeat_query} if settings.heartbeat_query else {}),
-        # Whoever may log in may write messages to the log: they would be events of a topic that isn't planned.
+        # Any user who can log in can write messages to the log: they would be events of an unplanned topic.
         "message.prefix.exclude.list": ".*",
-        # A database that is away is waited for, as long as it takes.
+        # Retries an unavailable database for as long as it takes.
         "errors.max.retries": "-1",
         "retriable.restart.connector.wait.ms": str(settings.retry_wait_ms),
         "errors.log.enable": "true",
@@ -147,31 +147,31 @@ def _replication(settings: SourceSettings) -> dict[str, str]:
 
 
 def _values() -> dict[str, str]:
-    """How a row becomes JSON: everything that the job relies on, default or not."""
+    """Convert a row to JSON: every property that the job relies on, default or not."""
     return {
         # Numbers that may exceed a long or a double travel as text: the sink would change them.
         "decimal.handling.mode": "string",
         "time.precision.mode": "adaptive",
         "interval.handling.mode": "string",
         "hstore.handling.mode": "json",
-        # The text of what Debezium has no type for, in Base64; without it, `name` is null in changes, too.
+        # The text of types unknown to Debezium, in Base64; without it, `name` is null in changes, too.
         "include.unknown.datatypes": "true",
-        # JSON has bytes in Base64 as well, and a large value that is missing is told apart in this mode alone.
+        # JSON has bytes in Base64 as well, and only this mode marks a missing large value.
         "binary.handling.mode": "bytes",
         "unavailable.value.placeholder": events.PLACEHOLDER,
         # By default a value that can't be converted would be logged and arrive as null.
         "event.converting.failure.handling.mode": "fail",
         "event.processing.failure.handling.mode": "fail",
-        # A delete is an event of its own here (events.DELETED); a tombstone behind it would say nothing more.
+        # A delete has its own event here (events.DELETED); a tombstone after it would add nothing.
         "tombstones.on.delete": "false",
     }
 
 
 def _topic_creation() -> dict[str, str]:
-    """Let a topic that is missing end the task, with a reason: it would wait for it for ever, and in silence.
+    """Let a missing topic fail the task, with a reason: otherwise it would silently wait for ever.
 
-    With these two Connect looks for the topic first, and tries to make it, which the task's role may not
-    (docs/decisions/0042). -1 is whatever the brokers say.
+    With these two Connect first looks for the topic, then tries to create it, which the task's role may not
+    (docs/decisions/0042). -1 is the brokers' default.
     """
     return {"topic.creation.default.partitions": "-1", "topic.creation.default.replication.factor": "-1"}
 

@@ -1,7 +1,7 @@
-"""What a source connector does with each event on its way to its topic: Kafka Connect's transformations and predicates.
+"""A source connector's processing of each event before its topic: Kafka Connect's transformations and predicates.
 
-Rows are made of changes (`unwrap`). Before that signals are dropped. A TRUNCATE ends the task; or it passes the
-unwrapping, which would drop it, and is made an event of its own (docs/decisions/0021).
+Signals are dropped first. Then changes become rows (`unwrap`). A TRUNCATE stops the task; or it bypasses the
+unwrapping, which would drop it, and becomes an event of its own (docs/decisions/0021).
 """
 
 import re
@@ -20,11 +20,11 @@ _OPERATION, _SOURCE = "op", "source"
 
 
 def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: str | None) -> dict[str, str]:
-    """Return the properties that name transformations and predicates, and what Debezium skips.
+    """Return the properties that name transformations and predicates, and the operations that Debezium skips.
 
-    Signals are for the connector alone: Debezium would write them to a topic of their own, which isn't there. Our
-    predicate ends the task at a TRUNCATE of a table that says so, and leads the event of one that tells of it past the
-    unwrapping. Before that, rows are freed of their columns' defaults.
+    Signals are for the connector alone: Debezium would write them to a topic of their own, which doesn't exist. Our
+    predicate stops the task at a TRUNCATE of a table with `stops_at_truncate`, and leads the event of one with
+    `tells_of_truncate` past the unwrapping. Before that, rows lose their columns' defaults.
     """
     before, predicates = [], {}
     if signal_table is not None:
@@ -42,7 +42,7 @@ def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: 
         **properties([*before, *nulls, unwrap, *behind]),
         **({"predicates": ",".join(predicates)} if predicates else {}),
         **{f"predicates.{name}.{key}": value for name, entry in predicates.items() for key, value in entry.items()},
-        # By default none of a TRUNCATE's events leaves Debezium.
+        # By default Debezium emits no TRUNCATE events.
         **({"skipped.operations": "none"} if looked_for else {}),
     }
 
@@ -57,7 +57,7 @@ def _unwrap() -> dict[str, str]:
 
 
 def _truncate_events() -> list[Transform]:
-    """Make a flat event of a TRUNCATE's envelope: the added fields of every event, and no row's."""
+    """Turn a TRUNCATE's envelope into a flat event: the added fields of every event, without a row's."""
     names = {_flat(field): events.added(field) for field in events.METADATA_FIELDS}
     renames = ",".join(f"{flat}:{name}" for flat, name in names.items())
     replace = f"{STANDARD}.ReplaceField$Value"
@@ -70,7 +70,7 @@ def _truncate_events() -> list[Transform]:
 
 
 def _flat(field: str) -> str:
-    """Return what a metadata field of Debezium's is called in its flattened envelope: `lsn` is the source's."""
+    """Return a Debezium metadata field's name in its flattened envelope: `lsn` is the source's."""
     return field if field == _OPERATION else f"{_SOURCE}_{field.removeprefix(f'{_SOURCE}.')}"
 
 

@@ -1,8 +1,8 @@
-"""The API of an EKS cluster, as handlers and commands need it: objects, logs, and Connect's REST behind its proxy.
+"""The API of an EKS cluster for handlers and commands: objects, logs, and Connect's REST through its proxy.
 
-With the standard library: an HTTPS request with a token. The token is a signed request of STS's, which EKS sends in our
-name to learn who we are (aws-iam-authenticator's README, "API Authorization from Outside a Cluster"); nothing is asked
-of AWS to make it.
+Uses only the standard library: an HTTPS request with a token. The token is a presigned STS request, which EKS sends in
+our name to learn who we are (aws-iam-authenticator's README, "API Authorization from Outside a Cluster"); creating it
+needs no call to AWS.
 """
 
 import base64
@@ -28,17 +28,17 @@ TIMEOUT_S = 20
 _TOKEN_SECONDS = 60
 _NOT_FOUND, _CONFLICT = 404, 409
 _SERVER_ERROR = 500
-# What the API answers with 500, and always will: an object with an unknown field, or a value of another type.
+# Permanent errors that the API answers with 500: an unknown field, or a value of another type.
 _MALFORMED = ("failed to create typed patch object", "failed to convert new object")
-# In the path of each kind; Kubernetes's plurals.
+# Kubernetes's plurals, in the path of each kind.
 _PLURALS = {"NetworkPolicy": "networkpolicies"}
 _CLUSTER_WIDE = frozenset({"Namespace"})
 
 
 class KubernetesError(RuntimeError):
-    """The API, or what it leads to, has refused a request; `status` is HTTP's, and `reason` its words.
+    """The API, or the service behind it, has refused a request; `status` is HTTP's, and `reason` its message.
 
-    `by_connect`: a worker has, in Kafka Connect's form; not the API, nor a worker that is still starting.
+    `by_connect`: a worker refused it, in Kafka Connect's form; not the API, nor a worker that is still starting.
     """
 
     def __init__(self, what: str, status: int, reason: str, *, by_connect: bool = False) -> None:
@@ -49,12 +49,12 @@ class KubernetesError(RuntimeError):
 
 
 class UnreachableError(RuntimeError):
-    """Nobody has answered, or answered that it can't now: worth asking again."""
+    """No answer, or one that it can't answer now: worth retrying."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
-    """Where the API is: `endpoint` is its URL, `authority` what has signed its certificate, as EKS says it (Base64)."""
+    """Where the API is: `endpoint` is its URL, `authority` its certificate's authority, as EKS returns it (Base64)."""
 
     name: str
     endpoint: str
@@ -67,7 +67,7 @@ class Cluster:
 
 
 class Kubernetes:
-    """A cluster's API; `token` says who calls it, without it the role of this function does.
+    """A cluster's API; `token` identifies the caller, by default the role of this function.
 
     Raises KubernetesError, UnreachableError.
     """
@@ -77,7 +77,7 @@ class Kubernetes:
         self._token = token or functools.partial(signed_token, cluster.name)
 
     def apply(self, wanted: Object) -> dict[str, Any]:
-        """Make an object what is wanted, whatever it was; fields that we don't name stay (server-side apply)."""
+        """Create or update an object; fields that we don't name stay (server-side apply)."""
         query = f"fieldManager={FIELD_MANAGER}&force=true"
         path = f"{_path(wanted)}?{query}"
         return dict(self._json("PATCH", path, wanted, kind="application/apply-patch+yaml"))
@@ -91,7 +91,7 @@ class Kubernetes:
             return None
 
     def delete(self, wanted: Object) -> bool:
-        """Delete an object with what it has made; return whether there was one."""
+        """Delete an object and its dependents; return whether it existed."""
         try:
             self._json("DELETE", _path(wanted), {"propagationPolicy": "Foreground"})
         except KubernetesError as error:
@@ -101,7 +101,7 @@ class Kubernetes:
         return True
 
     def annotate(self, wanted: Object, annotations: Mapping[str, str | None]) -> None:
-        """Set annotations of an object, or take them away (None); the rest of it stays as it is."""
+        """Set annotations of an object, or remove them (None); the rest of it is unchanged."""
         patch = {"metadata": {"annotations": dict(annotations)}}
         self._json("PATCH", _path(wanted), patch, kind="application/merge-patch+json")
 
@@ -116,7 +116,7 @@ class Kubernetes:
         )
 
     def through_service(self, method: str, namespace: str, service: str, path: str, body: Any = None) -> Any:
-        """Ask a Service by its port `rest`, through the API's proxy; returns what JSON it answers, None without any."""
+        """Call a Service by its port `rest`, through the API's proxy; return the JSON answer, None without any."""
         try:
             return self._json(method, f"/api/v1/namespaces/{namespace}/services/http:{service}:rest/proxy{path}", body)
         except KubernetesError as error:
@@ -125,7 +125,7 @@ class Kubernetes:
             raise
 
     def through_pod(self, namespace: str, pod: str, port: int, path: str) -> Any:
-        """Ask a pod in the same way. What it answers with an error of its own is an answer, too."""
+        """Call a pod in the same way. Its own error responses count as answers, too."""
         status, answer = self._request("GET", f"/api/v1/namespaces/{namespace}/pods/http:{pod}:{port}/proxy{path}")
         try:
             return json.loads(answer)
@@ -168,15 +168,15 @@ class Kubernetes:
 
 
 def signed_token(cluster: str, region: str | None = None, credentials: Credentials | None = None) -> str:
-    """Return a token for a cluster's API, which is worth something for a quarter of an hour.
+    """Return a token for a cluster's API, valid for a quarter of an hour.
 
-    Without `region` and `credentials` it is signed by those of the environment.
+    Without `region` and `credentials` it is signed with those of the environment.
     """
     region = region or os.environ["AWS_REGION"]
     credentials = credentials or get_session().get_credentials()
     if credentials is None:
         raise UnreachableError("there are no AWS credentials")
-    # The signer itself keeps no more than a weak reference to it.
+    # The signer itself keeps only a weak reference to it.
     events = HierarchicalEmitter()
     signer = RequestSigner(ServiceId("STS"), region, "sts", "v4", credentials, events)
     request = {
@@ -191,7 +191,7 @@ def signed_token(cluster: str, region: str | None = None, credentials: Credentia
 
 
 def delete_all(api: Kubernetes, objects: Sequence[Object]) -> list[str]:
-    """Delete objects, the last ones first; return the names of those that are still there."""
+    """Delete objects in reverse order; return the names of those that still exist."""
     return [f"{each['kind']} {each['metadata']['name']}" for each in reversed(objects) if api.delete(each)]
 
 

@@ -1,7 +1,7 @@
-"""How Kafka Connect's own distributed workers are configured, where they aren't MSK Connect's (docs/decisions/0095).
+"""Configures Kafka Connect's own distributed workers, where they aren't MSK Connect's (docs/decisions/0095).
 
-What is known only where a worker starts comes from its environment, so that the file is the same for all of a
-connector's workers: the address by which the others reach it, the brokers, and the topic of its offsets.
+Values known only where a worker starts come from its environment, so all of a connector's workers share one file: the
+address by which the others reach it, the brokers, and the topic of its offsets.
 """
 
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from plugins.connector_properties import JSON_CONVERTER
 from plugins.workers.worker_classes import WORKER_HEALTH
 
 REST_PORT = 8083
-# Variables of a worker's environment, and what the file has in their places.
+# Environment variables of a worker, referenced in the file.
 ADDRESS, BROKERS, OFFSETS = "POD_IP", "BOOTSTRAP_SERVERS", "OFFSET_TOPIC"
 SECRETS_PROVIDER = "com.amazonaws.kafka.config.providers.SecretsManagerConfigProvider"
-# What a connector brings clients of.
+# A connector's clients.
 _CLIENTS = ("producer", "consumer", "admin")
-# Kafka stops a task that takes longer; a pod is given more than that.
+# Kafka stops a task that takes longer; a pod gets more time than that.
 STOP_S = 20
-# By the role that the worker has: aws-msk-iam-auth's README, "Configuring a Kafka client to use AWS IAM".
+# With the worker's role: aws-msk-iam-auth's README, "Configuring a Kafka client to use AWS IAM".
 IAM_LOGIN = {
     "security.protocol": "SASL_SSL",
     "sasl.mechanism": "AWS_MSK_IAM",
@@ -32,7 +32,7 @@ def worker_properties(
 ) -> dict[str, str]:
     """Configure the workers of one connector; `login` is how they, and its clients, log in to Kafka.
 
-    `secrets_region`: where the connector's secrets are, for one that names any.
+    `secrets_region`: where the connector's secrets are, if it names any.
     """
     config, status = workers_topics(connector)
     variables = "|".join((ADDRESS, BROKERS, OFFSETS))
@@ -44,7 +44,7 @@ def worker_properties(
         "config.storage.topic": config,
         "status.storage.topic": status,
         "offset.storage.topic": _variable(OFFSETS),
-        # As many as the brokers say; one connector's offsets and states are few.
+        # The brokers' default; one connector's offsets and states are few.
         **{f"{name}.storage.replication.factor": "-1" for name in ("config", "offset", "status")},
         **{f"{name}.storage.partitions": "1" for name in ("offset", "status")},
         "key.converter": JSON_CONVERTER,
@@ -54,10 +54,10 @@ def worker_properties(
         "rest.advertised.port": str(REST_PORT),
         "rest.extension.classes": WORKER_HEALTH.name,
         "plugin.path": plugin_path,
-        # Debezium and ours bring the manifests that a quick start needs, of Lenses's we can't be sure.
+        # Debezium and our classes include the manifests that a quick start needs, Lenses's may not.
         "plugin.discovery": "hybrid_warn",
         "connector.client.config.override.policy": "All",
-        # A worker that is gone doesn't come back under its name: another takes its tasks at once.
+        # A lost worker doesn't come back under its name: another takes its tasks at once.
         "scheduled.rebalance.max.delay.ms": "0",
         "task.shutdown.graceful.timeout.ms": str(STOP_S * 1_000),
         "config.providers": "env,secretsmanager" if secrets_region else "env",

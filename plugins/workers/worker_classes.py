@@ -1,6 +1,6 @@
-"""Our classes on a Connect worker: Java sources in java/, and what Janino makes of them, beside them.
+"""Our classes on a Connect worker: Java sources in java/, with their Janino-compiled classes next to them.
 
-`./lake dev generate worker-classes` compiles them, so nobody who deploys or starts a platform needs a compiler; a test
+`./lake dev generate worker-classes` compiles them, so deploying or starting a platform needs no compiler; a test
 compiles each and compares.
 """
 
@@ -14,7 +14,7 @@ _FOLDER = Path(__file__).parent / "java"
 
 @dataclass(frozen=True)
 class WorkerClass:
-    """One class. By `service`, Connect's interface, a worker finds it without looking into every class (KIP-898)."""
+    """One class. With `service`, Connect's interface, a worker finds it without scanning every class (KIP-898)."""
 
     simple_name: str
     service: str | None = None
@@ -29,27 +29,27 @@ class WorkerClass:
 
     @property
     def compiled(self) -> Path:
-        """The file with what the source was compiled to, in Base64: a plugin's files travel as text."""
+        """The file with the compiled class, in Base64: a plugin's files travel as text."""
         return self.source.with_suffix(".class.b64")
 
 
-# Debezium's values that it can't convert, or makes others of (docs/decisions/0070).
+# Debezium's values that it can't convert, or changes (docs/decisions/0070).
 EVERY_VALUE = WorkerClass("EveryValue")
-# A predicate that tells a TRUNCATE's event (docs/decisions/0021).
+# A predicate that recognizes a TRUNCATE's event (docs/decisions/0021).
 IS_TRUNCATE = WorkerClass("IsTruncate", "transforms.predicates.Predicate")
-# Debezium has the salt of hashed columns in a property's name, where Connect resolves no reference. The task puts it
-# there when it starts, from a value that the worker's config provider resolves.
+# Debezium has the salt of hashed columns in a property's name, where Connect resolves no reference. The task
+# inserts it at its start, from a value that the worker's config provider resolves.
 SALTED_TASK = WorkerClass("SaltedTask")
 SALTED_CONNECTOR = WorkerClass("SaltedConnector", "source.SourceConnector")
-# No task starts on a worker whose JVM doesn't write in UTF-8 (docs/decisions/0040). For MSK Connect, whose JVM nobody
-# can set: elsewhere contract/text.py does.
+# No task starts on a worker whose JVM doesn't write in UTF-8 (docs/decisions/0040). For MSK Connect, whose JVM
+# can't be configured: elsewhere contract/text.py does it.
 UTF8_ONLY = WorkerClass("Utf8Only", "transforms.Transformation")
-# A NULL of a column with a DEFAULT stays NULL: otherwise Connect gives the default in its place (docs/decisions/0070).
+# A NULL of a column with a DEFAULT stays NULL: otherwise Connect replaces it with the default (docs/decisions/0070).
 WITHOUT_DEFAULTS = WorkerClass("WithoutDefaults", "transforms.Transformation")
-# What a worker of ours says of its tasks (plugins/workers/worker_health.py).
+# Our worker's report on its tasks (plugins/workers/worker_health.py).
 WORKER_HEALTH = WorkerClass("WorkerHealth", "rest.ConnectRestExtension")
 
-# Those of a source connector. Of two, the later one may need the earlier one.
+# Classes of a source connector. A later one may need an earlier one.
 OF_SOURCES = (EVERY_VALUE, IS_TRUNCATE, SALTED_TASK, SALTED_CONNECTOR, WITHOUT_DEFAULTS)
 ALL = (*OF_SOURCES, UTF8_ONLY, WORKER_HEALTH)
 

@@ -1,20 +1,20 @@
-"""What a worker of ours says of its tasks to probes and alarms: Connect's REST extension (docs/decisions/0095)."""
+"""Our worker's report on its tasks for probes and alarms: Connect's REST extension (docs/decisions/0095)."""
 
 PATH = "/cdc-lake/tasks"
-# What is published of a connector, under the dimension and names that MSK Connect has for it (MSK developer guide,
-# "Monitoring MSK Connect"), so that alarms differ by their namespace alone.
+# A connector's metrics, under MSK Connect's dimension and names (MSK developer guide, "Monitoring MSK Connect"), so
+# that alarms differ only by their namespace.
 DIMENSION = "ConnectorName"
 RUNNING, FAILED = "RunningTaskCount", "ErroredTaskCount"
 SOURCE_RATE, SINK_RATE = "SourceRecordWriteRate", "SinkRecordSendRate"
-# By what the worker calls them.
+# By the worker's own names.
 RATES = {"source-record-write-rate": SOURCE_RATE, "sink-record-send-rate": SINK_RATE}
 # Ours: one for each restart of failed tasks.
 RESTARTS = "Restarts"
-# Ours: of a source that a re-snapshot has follow its slot (plugins/source/source_connector.py), and of no other. While
-# it is published, nothing else may change that connector.
+# Ours: only for a source that follows its slot during a re-snapshot (plugins/source/source_connector.py). While it
+# is published, nothing else may change that connector.
 FOLLOWS_SLOT = "FollowsSlot"
 
 
 def namespace(environment_prefix: str) -> str:
-    """Name the namespace of an environment's connectors on workers of ours."""
+    """Return the namespace of an environment's connectors on our own workers."""
     return f"{environment_prefix}/kafka-connect"

@@ -1,4 +1,4 @@
-"""Settings that are fine each by itself and wrong together, or that AWS would refuse only after minutes of deploying.
+"""Refuses settings that are valid alone but wrong together, or that AWS would refuse only after minutes of deploying.
 
 Every rule yields `(key, reason)` for what it refuses. The reason is one line and says what to do instead.
 """

@@ -1,4 +1,4 @@
-"""Analysts: whom QuickSight and Lake Formation know, and what there is to show."""
+"""Rules for analysts: QuickSight's and Lake Formation's principals, and the data to show."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _DECLARED = {
 
 
 def quicksight(environment: Environment) -> Iterator[Problem]:
-    """The dashboard is for a user or group of QuickSight in the same account, and there are orders to show."""
+    """Require a QuickSight user or group of the same account for the dashboard, and orders to show."""
     principal = environment.analytics.quicksight_principal
     if principal is None:
         return
@@ -36,7 +36,7 @@ def quicksight(environment: Environment) -> Iterator[Problem]:
 
 
 def lake_formation(environment: Environment) -> Iterator[Problem]:
-    """Who is named gets something, and is of this account."""
+    """Require that named readers get access, and belong to this account."""
     settings = environment.analytics
     key = "analytics.lake_formation_readers"
     if settings.lake_formation_readers and not settings.lake_formation:
@@ -47,11 +47,11 @@ def lake_formation(environment: Environment) -> Iterator[Problem]:
 
 
 def declared_tables(environment: Environment) -> Iterator[Problem]:
-    """No captured table has the name of a table that is declared."""
+    """Refuse a captured table with a declared table's name."""
     for number, pipeline in enumerate(environment.pipelines):
         names = [pipeline.captured.lake_table(table) for table in pipeline.captured.tables]
         for declared, what in _DECLARED.items():
-            # A further pipeline's snapshots have its name behind.
+            # A further pipeline's snapshots have its name as a suffix.
             if any(name == declared or (what is _SNAPSHOTS and name.startswith(declared)) for name in names):
                 yield (
                     f"pipelines[{number}].name",

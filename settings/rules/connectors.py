@@ -1,4 +1,4 @@
-"""Both connectors: what an environment adds to their configurations."""
+"""Rules for both connectors: an environment's additions to their configurations."""
 
 from collections.abc import Iterator, Mapping
 
@@ -15,7 +15,7 @@ from settings.rules.problem import Problem, Rule, streamed
 
 
 def connectors(environment: Environment) -> Iterator[Problem]:
-    """Each sink lands what its source writes in the landing bucket, and what is added to either loses nothing."""
+    """Require that each sink lands its source's events in the landing bucket, and that no addition loses any."""
     for number, pipeline in streamed(environment):
         yield from _connectors(environment, pipeline, f"pipelines[{number}]")
 

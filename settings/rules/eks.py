@@ -1,4 +1,4 @@
-"""The connectors' workers on EKS: what Kubernetes, EKS or a rolling change would refuse only when it is too late."""
+"""Rules for the connectors' workers on EKS: errors that Kubernetes, EKS or a rolling change would find too late."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from settings.addresses import is_private, too_many
 from settings.environment import Environment
 from settings.rules.problem import Problem, Rule, streamed
 
-# One may go (a node that is replaced, a rolling change), and the other has the tasks.
+# One may be lost (a replaced node, a rolling change), and the other takes its tasks.
 FEWEST_WORKERS = 2
 FEWEST_ZONES = 2
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9.:/_-]*@sha256:[0-9a-f]{64}")
@@ -16,7 +16,7 @@ _ACCOUNT = re.compile(r":iam::([0-9]{12}):")
 
 
 def platform(environment: Environment) -> Iterator[Problem]:
-    """The section is there where it is needed, and says nothing where it isn't."""
+    """Require the section where it is needed, and refuse it elsewhere."""
     if environment.connectors.platform == "eks" and environment.connectors.eks is None:
         yield "connectors.eks", 'is missing: platform = "eks" needs [connectors.eks] with kubernetes_version and image'
     if environment.eks is not None and not environment.streamed:
@@ -30,7 +30,7 @@ def platform(environment: Environment) -> Iterator[Problem]:
 
 
 def cluster(environment: Environment) -> Iterator[Problem]:
-    """Image, zones, and who gets in."""
+    """Check image, zones, and API access."""
     if (eks := environment.eks) is None:
         return
     if not _IMAGE.fullmatch(eks.image):
@@ -54,7 +54,7 @@ def cluster(environment: Environment) -> Iterator[Problem]:
 
 
 def workers(environment: Environment) -> Iterator[Problem]:
-    """Each connector has two workers or more, and no more than it may grow to."""
+    """Require two or more workers of each connector, and no more than its maximum."""
     if (eks := environment.eks) is None:
         return
     for number, pipeline in streamed(environment):

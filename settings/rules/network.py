@@ -1,4 +1,4 @@
-"""Where an environment lies: its zones, its addresses, and who reaches the VPN."""
+"""Rules for an environment's zones, its addresses, and the VPN's clients."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ VPN_CLIENTS = IPv4Network("192.168.30.0/24")
 
 
 def zones(environment: Environment) -> Iterator[Problem]:
-    """MSK takes two or three subnets, each in a zone of its own, and spreads its brokers evenly over them."""
+    """Require two or three subnets for MSK, each in its own zone; MSK spreads its brokers evenly over them."""
     named = environment.availability_zones
     if not MINIMUM_ZONES <= len(set(named)) == len(named) <= MOST_ZONES:
         yield (
@@ -34,7 +34,7 @@ def zones(environment: Environment) -> Iterator[Problem]:
 
 
 def network(environment: Environment) -> Iterator[Problem]:
-    """The VPC's addresses are private, fit our subnets, and aren't the VPN clients'."""
+    """Require private VPC addresses that fit our subnets and don't overlap the VPN clients'."""
     cidr = IPv4Network(environment.network.cidr)
     if not is_private(cidr):
         yield "network.cidr", f"{cidr} isn't private: choose from 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16"
@@ -45,7 +45,7 @@ def network(environment: Environment) -> Iterator[Problem]:
 
 
 def vpn(environment: Environment) -> Iterator[Problem]:
-    """Somebody reaches the VPN, and the world doesn't manage it."""
+    """Require that someone can reach the VPN, and that the internet can't manage it."""
     if not environment.vpn.client_cidrs:
         yield "vpn.client_cidrs", "is empty, so that nobody could connect: name the networks that clients come from"
     if reason := too_many(environment.vpn.management_cidrs):

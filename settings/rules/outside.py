@@ -1,4 +1,4 @@
-"""Databases that the stacks don't make: the way there is as narrow as it can be, and the right server is at its end."""
+"""Rules for databases that the stacks don't create: the narrowest network path, to a verified server."""
 
 import re
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ from settings.environment_pipeline import EnvironmentPipeline
 from settings.outside_database import OutsideDatabase
 from settings.rules.problem import Problem, Rule
 
-# A database's subnets: after a failure it may have another address of them.
+# A database's subnets: after a failure its address may change within them.
 MOST_ADDRESSES = 256
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]+\n-----END CERTIFICATE-----\n?")
 
 
 def outside(environment: Environment) -> Iterator[Problem]:
-    """Each says who is let in, by which network, and how the server is known."""
+    """Require each database's login, network, and server verification."""
     for number, pipeline in enumerate(environment.pipelines):
         if pipeline.database is not None:
             where = f"pipelines[{number}].database"
@@ -35,7 +35,7 @@ def _captured(pipeline: EnvironmentPipeline, where: str) -> Iterator[Problem]:
 
 
 def _secrets(environment: Environment, database: OutsideDatabase, where: str) -> Iterator[Problem]:
-    """Secrets are found by their names, in the environment's account and region."""
+    """Require two different secrets, in the environment's account and region."""
     for key, secret in (("secret", database.secret), ("owner_secret", database.owner_secret)):
         if secret is None:
             continue
@@ -55,7 +55,7 @@ def _secrets(environment: Environment, database: OutsideDatabase, where: str) ->
 
 
 def _network(environment: Environment, database: OutsideDatabase, where: str) -> Iterator[Problem]:
-    """The way out is opened to the database, not to a network."""
+    """Require that egress is opened to the database, not to a network."""
     if bool(database.cidrs) == (database.security_group is not None):
         yield (
             f"{where}.cidrs",
@@ -74,7 +74,7 @@ def _network(environment: Environment, database: OutsideDatabase, where: str) ->
 
 
 def _server(environment: Environment, database: OutsideDatabase, where: str) -> Iterator[Problem]:
-    """Whoever answers there proves that it is the server, in production at least."""
+    """Require that the server is verified, at least in production."""
     if environment.production and not database.is_verified:
         yield f"{where}.sslmode", 'encrypts, but doesn\'t ask who answers: set "verify-full"'
     if database.certificate is not None and not database.is_verified:

@@ -1,4 +1,4 @@
-"""An environment's pipelines: what they name is there, none is another's, and together they fit."""
+"""Rules for an environment's pipelines: their names exist, don't clash, and they fit together."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from settings.rules.problem import Problem, Rule
 
 OF_A_STEP = ("driver_memory", "executor_memory", "executors")
 _OF_CONNECTORS = ("topic_prefix", "source", "sink")
-# A source and a sink, each with a plugin and a worker configuration of its own.
+# A source and a sink, each with its own plugin and worker configuration.
 _CONNECTORS = 2
 # Kafka Connect's own, for each connector on MSK Connect: 1 of configuration, 5 of status, and a sink's 25 of offsets.
 _INTERNAL_PARTITIONS = 31
@@ -22,7 +22,7 @@ _CONSUMER_OFFSETS = 50
 
 
 def tables_exist(environment: Environment) -> Iterator[Problem]:
-    """What is said of a table is said of one that is captured, and counts."""
+    """Require that settings for a table name a captured one, and have an effect."""
     for number, pipeline in enumerate(environment.pipelines):
         where = f"pipelines[{number}]"
         lake_tables = [pipeline.captured.lake_table(table) for table in pipeline.captured.tables]
@@ -32,7 +32,7 @@ def tables_exist(environment: Environment) -> Iterator[Problem]:
                 reason = f"isn't a table of pipelines/{pipeline.name}.toml in the lake; most like it: {likely}"
                 yield f"{where}.tables.{name}", reason
             yield from _of_a_step(pipeline, f"{where}.tables.{name}", sizes.model_dump())
-        # What is queried has an application of its own for each of its databases.
+        # A queried pipeline has its own application for each of its databases.
         if not pipeline.is_queried:
             yield from _of_a_step(pipeline, f"{where}.job", pipeline.job.model_dump())
 
@@ -48,7 +48,7 @@ def _of_a_step(pipeline: EnvironmentPipeline, where: str, given: Mapping[str, ob
 
 
 def queried(environment: Environment) -> Iterator[Problem]:
-    """A pipeline that is queried has no connectors and no topics, so nothing is said of them; others aren't asked."""
+    """Refuse settings of connectors and topics for a queried pipeline, and of queries for others."""
     for number, pipeline in enumerate(environment.pipelines):
         for key in _OF_CONNECTORS:
             if pipeline.is_queried and key in pipeline.model_fields_set:
@@ -69,7 +69,7 @@ def queried(environment: Environment) -> Iterator[Problem]:
 
 
 def clashes(environment: Environment) -> Iterator[Problem]:
-    """No two pipelines have the same name, topic, table in the lake, slot, publication or role."""
+    """Refuse two pipelines with the same name, topic, table in the lake, slot, publication or role."""
     for name, count in Counter(pipeline.name for pipeline in environment.pipelines).items():
         if count > 1:
             yield "pipelines", f"{name!r} is named twice"
@@ -84,11 +84,11 @@ def clashes(environment: Environment) -> Iterator[Problem]:
 
 
 def _names(environment: Environment, pipeline: EnvironmentPipeline) -> Iterator[tuple[str, str, str]]:
-    """What a pipeline takes for itself: its kind, its name, and what to do when another one has it."""
+    """Yield a pipeline's own names: their kind, the name, and what to do if another has it."""
     file = f"pipelines/{pipeline.name}.toml"
     for name in pipeline.captured.lake_tables:
         yield "the lake's table", name, f"set source.lake_prefix in {file}"
-    # Those of one server: another one has its own.
+    # Names on one server: another one has its own.
     at = f" at {pipeline.database.host}:{pipeline.database.port}" if pipeline.database else ""
     if not pipeline.is_queried:
         yield from _names_by_log(environment, pipeline, at, file)
@@ -102,7 +102,7 @@ def _names_by_log(
     try:
         names = source_settings(environment, pipeline).topics
     except ValueError:
-        # Said by the connectors' rule.
+        # Reported by the connectors' rule.
         return
     for topic in (heartbeat_topic(pipeline.prefix), *names):
         yield "the topic", topic, "set topic_prefix to another one"
@@ -112,7 +112,7 @@ def _names_by_log(
 
 
 def quotas(environment: Environment) -> Iterator[Problem]:
-    """Kafka has room for all topics, the database for all slots, and MSK Connect for the workers that it runs."""
+    """Check that Kafka has room for all topics, the database for all slots, and MSK Connect for its workers."""
     slots = sum(pipeline.database is None for pipeline in environment.streamed)
     free = aws_offers.AURORA_REPLICATION_SLOTS - aws_offers.RESERVED_SLOTS
     if slots > free:
@@ -135,7 +135,7 @@ def _msk_connect(environment: Environment) -> Iterator[Problem]:
             f"they ask for {workers} workers, and an account has {aws_offers.MSK_CONNECT_WORKERS} in a region (MSK "
             "Connect's quota): set fewer, or put some pipelines into another account",
         )
-    # Of each connector, the old one and the new one while a release replaces all of them.
+    # For each connector, the old one and the new one while a release replaces all of them.
     plugins = 2 * _CONNECTORS * len(environment.streamed)
     if plugins > aws_offers.MSK_CONNECT_PLUGINS:
         yield (
@@ -154,7 +154,7 @@ def _partitions(environment: Environment) -> Iterator[Problem]:
     try:
         planned = [topic for pipeline in environment.streamed for topic in topics(environment, pipeline)]
     except ValueError:
-        # Said by the connectors' rules.
+        # Reported by the connectors' rules.
         return
     zones = max(1, len(environment.availability_zones))
     own = _CONSUMER_OFFSETS + _CONNECTORS * len(environment.streamed) * _INTERNAL_PARTITIONS

@@ -1,4 +1,4 @@
-"""What a rule yields, and what a rule is."""
+"""The types of a rule and of the problems that it yields."""
 
 from collections.abc import Callable, Iterator
 

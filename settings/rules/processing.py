@@ -1,4 +1,4 @@
-"""Where what has landed stays, and where the jobs that read it run."""
+"""Rules for how long landed objects are kept, and for the cluster of the jobs that read them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -7,12 +7,12 @@ from settings.environment import Environment
 from settings.rules.problem import Problem, Rule
 from spark_jobs.options.submit import MASTER_MB, container_mb
 
-# What Spark itself reserves (300 MiB), and as much again.
+# Spark's own reserve (300 MiB), and as much again.
 SMALLEST_HEAP_MB = 600
 
 
 def lake(environment: Environment) -> Iterator[Problem]:
-    """What has landed stays until somebody has been able to look, and as long as Kafka has it."""
+    """Require that landed objects stay until an operator could react, and as long as Kafka has their events."""
     hours = environment.lake.landing_expiry_days * 24
     if hours * 60 <= environment.monitoring.commit_age_minutes:
         yield "lake.landing_expiry_days", "objects would expire before an alarm says that the job doesn't read them"
@@ -41,7 +41,7 @@ def processing(environment: Environment) -> Iterator[Problem]:
 
 
 def scaling(environment: Environment) -> Iterator[Problem]:
-    """Core nodes that managed scaling adds are added to some."""
+    """Require core nodes where managed scaling adds more."""
     settings = environment.processing
     if 0 < settings.maximum_core_instances < settings.core_instances:
         yield "processing.maximum_core_instances", "must be 0 (no managed scaling) or at least core_instances"
@@ -53,7 +53,7 @@ def scaling(environment: Environment) -> Iterator[Problem]:
 
 
 def memory(environment: Environment) -> Iterator[Problem]:
-    """Every container fits on a node that runs some, and all of them on all: YARN would let a job wait, unseen."""
+    """Check that every container fits on its nodes, and that all fit together: YARN would silently let a job wait."""
     settings = environment.processing
     which = "core" if settings.core_instances else "primary"
     type_ = settings.core_instance_type if settings.core_instances else settings.primary_instance_type
@@ -76,7 +76,7 @@ def memory(environment: Environment) -> Iterator[Problem]:
 def _all_of_them(
     environment: Environment, applications: Sequence[tuple[Mapping[str, str], int]], largest: int
 ) -> Iterator[Problem]:
-    """Executors share the core nodes with the applications' masters; drivers the primary node, with YARN's own."""
+    """Check executors, which share core nodes with the masters, and drivers, on the primary node with YARN's own."""
     settings = environment.processing
     nodes = max(settings.core_instances, settings.maximum_core_instances)
     masters = [container_mb(MASTER_MB)] * len(applications)
@@ -84,7 +84,7 @@ def _all_of_them(
     drivers = sum(container_mb(_heap(by_key["driver_memory"])) for by_key, _ in applications)
     asked = sum(executors) + sum(masters)
     if not settings.core_instances:
-        # What YARN doesn't get is left to the daemons of both kinds of node: so drivers count as if they were YARN's.
+        # Both kinds of node leave the rest to daemons, so drivers count as if they were YARN's.
         if drivers + asked > largest:
             yield (
                 "processing.core_instances",
@@ -113,7 +113,7 @@ def _all_of_them(
 
 
 def _fit(containers: Sequence[int], free: list[int]) -> bool:
-    """Tell whether containers fit that YARN spreads over nodes, each to where most is free."""
+    """Tell whether containers fit if YARN places each on the node with the most free memory."""
     for size in containers:
         node = free.index(max(free))
         free[node] -= size
@@ -121,11 +121,11 @@ def _fit(containers: Sequence[int], free: list[int]) -> bool:
 
 
 def _applications(environment: Environment) -> Iterator[tuple[str, Mapping[str, str], int]]:
-    """Where each application's sizes are said, its memory by key, and its executors."""
+    """Yield the location of each application's sizes, its memory by key, and its executors."""
     keys = ("driver_memory", "executor_memory")
     settings = environment.processing
     others = [pipeline for pipeline in environment.pipelines if not pipeline.has_own_application]
-    # What is made of other tables shares it in any case.
+    # Derived tables share it in any case.
     if any(one.job.one_step or len(one.captured.lake_tables) > len(one.captured.tables) for one in others):
         yield "processing", {key: getattr(settings, key) for key in keys}, settings.executors
     for number, pipeline in enumerate(environment.pipelines):

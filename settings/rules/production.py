@@ -1,4 +1,4 @@
-"""Production: nothing that loses data, and what keeps it from being lost. Each rule says what to set instead."""
+"""Rules for production: no settings that lose data, and those that protect it. Each says what to set instead."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from settings.rules.problem import Problem, Rule, streamed
 
 _LOGS = "who asks what has happened would come too late"
 _PASSWORD = "a password would stay what it is, whoever has seen it"  # noqa: S105  a reason
-# Key → the one value that production takes, and why.
+# Key → the one value allowed in production, and why.
 _ONLY: dict[str, tuple[object, str]] = {
     "removal_policy": ("retain", "production data must survive `cdk destroy`"),
     "database.deletion_protection": (True, "production data must survive a mistake"),
@@ -24,7 +24,7 @@ _ONLY: dict[str, tuple[object, str]] = {
         "an instance that fails takes its zone's connectors and jobs off AWS's services until somebody replaces it",
     ),
 }
-# Key → the least that production takes, the most, and why.
+# Key → production's minimum and maximum, and why.
 _BOUNDS: dict[str, tuple[int, int | None, str]] = {
     "database.instances": (2, None, "production needs a reader to fail over to"),
     "database.backup_retention_days": (
@@ -78,7 +78,7 @@ def production(environment: Environment) -> Iterator[Problem]:
 
 
 def _acknowledged_is_kept(environment: Environment) -> Iterator[Problem]:
-    """An event that Kafka has acknowledged is on two brokers, and clients come back to them after a fault."""
+    """Require acknowledged events on two brokers, to which clients return after a fault."""
     if len(set(environment.availability_zones)) < least.ZONES:
         yield (
             "availability_zones",
@@ -94,7 +94,7 @@ def _acknowledged_is_kept(environment: Environment) -> Iterator[Problem]:
 
 
 def _ordered(environment: Environment) -> Iterator[Problem]:
-    """Changes are ordered by the log: nothing else tells any two apart."""
+    """Require ordering by the log: only it orders any two changes."""
     for number, pipeline in streamed(environment):
         for table in pipeline.captured.tables:
             if table.ordering != ORDERING:

@@ -1,4 +1,4 @@
-"""What a database can be restored from."""
+"""Rules for a database's restore."""
 
 import re
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ from settings.rules.problem import Problem, Rule
 WHERE = "database.restore"
 _IDENTIFIER = r"[A-Za-z](?:-?[A-Za-z0-9])*"
 _CLUSTER = re.compile(rf"(?:arn:aws[a-z-]*:rds:[a-z0-9-]+:[0-9]{{12}}:cluster:)?{_IDENTIFIER}")
-# Those that RDS makes by itself have a prefix before a colon, such as rds:.
+# Snapshots that RDS creates automatically have a prefix before a colon, such as rds:.
 _SNAPSHOT = re.compile(rf"(?:arn:aws[a-z-]*:rds:[a-z0-9-]+:[0-9]{{12}}:cluster-snapshot:)?(?:[a-z]+:)?{_IDENTIFIER}")
 
 
 def restore(environment: Environment) -> Iterator[Problem]:
-    """One origin, and a moment only of what has several."""
+    """Require one origin, and a moment only for an origin with several."""
     wanted = environment.database.restore
     if wanted is None:
         return

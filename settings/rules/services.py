@@ -1,4 +1,4 @@
-"""The managed services: what Aurora and MSK have, which CloudFormation finds out only after minutes."""
+"""Rules for the managed services: Aurora's and MSK's limits, which CloudFormation finds only after minutes."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from settings.rules.problem import Problem, Rule
 
 
 def certificate(environment: Environment) -> Iterator[Problem]:
-    """The region's authority for databases is one whose certificate we have."""
+    """Require a region for whose database authority we have the certificate."""
     try:
         rds_ca.root(environment.region)
     except ValueError as error:
@@ -17,14 +17,14 @@ def certificate(environment: Environment) -> Iterator[Problem]:
 
 
 def database(environment: Environment) -> Iterator[Problem]:
-    """Protection goes with what happens at the end."""
+    """Refuse deletion protection for a cluster that is to be destroyed with its stack."""
     settings = environment.database
     if settings.deletion_protection and environment.removal_policy == "destroy":
         yield "database.deletion_protection", 'would make `cdk destroy` fail: set false, or removal_policy = "retain"'
 
 
 def streaming(environment: Environment) -> Iterator[Problem]:
-    """Small brokers take few connections at once, and brokers spread evenly over the zones."""
+    """Check small brokers' connection limits, and that brokers spread evenly over the zones."""
     settings = environment.streaming
     if settings.broker_type == aws_offers.MSK_SMALL_BROKER and environment.connector_workers > settings.brokers:
         yield (

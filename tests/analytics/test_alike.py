@@ -21,7 +21,7 @@ DATABASE = "datalake"
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Engine]:
-    """The two tables as the lake has them: instants with a zone."""
+    """The two tables as in the lake: timestamps with a zone."""
     with duckdb.connect() as connection:
         made = Engine(connection, DATABASE)
         for table, query in alike.TABLES.items():
@@ -69,7 +69,7 @@ def _answer(engine: Engine, text: str) -> str:
 
 
 def _value(scalar: Any) -> Any:
-    """Return a value as Python has it: a row as a tuple, and no dictionary but a map's."""
+    """Return a value as Python has it: a row as a tuple, and only a map as a dictionary."""
     kind = scalar.type
     if not scalar.is_valid:
         return None

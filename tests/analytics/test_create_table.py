@@ -5,7 +5,7 @@ import pytest
 from analytics.create_table import MOST_PARTITIONS, check_columns, check_partitions, created_table
 from analytics.translate import TableName, TranslationError
 
-# The seed's, as it stands: latest rows per key as a table by country.
+# From the seed: latest rows per key as a table by country.
 SEED = """
 CREATE TABLE pagila_kafka_connect.pagila_query_processed
 WITH (

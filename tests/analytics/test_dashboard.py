@@ -1,4 +1,4 @@
-"""The dashboard's definition is in QuickSight's shapes, what it names is there, and people get what they should."""
+"""The dashboard's definition has QuickSight's shapes, its references exist, and people get the intended rights."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def shape(name: str) -> Shape:
 
 
 def found(value: Any, key: str) -> Iterator[Any]:
-    """What stands under a key, at any depth."""
+    """Values of a key, at any depth."""
     if isinstance(value, dict):
         yield from [value[key]] if key in value else []
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -32,7 +32,7 @@ def found(value: Any, key: str) -> Iterator[Any]:
 
 
 def visuals() -> list[dict[str, Any]]:
-    """The visuals, each of which is of one kind."""
+    """The visuals, each of one kind."""
     [sheet] = definition(DATA_SET_ARN)["Sheets"]
     made = []
     for visual in sheet["Visuals"]:

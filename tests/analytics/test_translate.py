@@ -1,4 +1,4 @@
-"""Athena's SQL means in DuckDB what it means in Athena; what isn't one question is refused in one line."""
+"""Athena's SQL means the same in DuckDB; anything but a single query is refused in one line."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def engine() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-# What Athena answers, by its documents.
+# Athena's answers, from its documentation.
 @pytest.mark.parametrize(
     ("sql", "answer"),
     [

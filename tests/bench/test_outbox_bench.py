@@ -1,4 +1,4 @@
-"""The outbox benchmark: it reads pgbench's answer, and its text-way function has the faults that ours hasn't."""
+"""The outbox benchmark: it parses pgbench's output, and its text-based function has the faults that ours avoids."""
 
 from collections.abc import Iterator
 
@@ -67,7 +67,7 @@ def test_every_variant_runs_every_workload(prepared: Postgres, variant: str, wor
 def test_row_triggers_make_an_event_per_statement_with_a_stale_employee(prepared: Postgres) -> None:
     execute(
         prepared, "row_triggers", "ALTER TABLE datalake.cdc_events REPLICA IDENTITY FULL"
-    )  # the event reader asks for it
+    )  # the event reader needs it
     with fresh_database(prepared, template="row_triggers") as parameters:
         shop = Shop(parameters)
         assert [event.op for event in shop.commit(*WALK_THROUGH)] == ["c", "u", "u", "u"]

@@ -1,4 +1,4 @@
-"""The trial of ways to ask a database: the comparison, and one on the real job."""
+"""The trial of capture queries: the comparison, and one on the real job."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The benchmarks' job: its commits are counted, and it ends in one line when it breaks, and whatever it does."""
+"""The benchmarks' job: its commits are counted, it fails with one line, and it always ends."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The count of S3 requests: what a line of S3Proxy's log is, and how a run is cut into parts."""
+"""The count of S3 requests: how a line of S3Proxy's log is parsed, and how a run is split into parts."""
 
 from bench.s3_requests.command import thirds
 from bench.s3_requests.server import by_verb, requests_of

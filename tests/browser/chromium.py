@@ -1,9 +1,9 @@
 """A headless Chromium for tests and pictures, the same on every machine, without root.
 
-npm's package `@sparticuz/chromium` brings it with its libraries and a font, all compressed; npm has checked it against
-package-lock.json. It is unpacked into `.cache` once for each version. `CHROMIUM=/path/to/chrome` takes another one,
-such as on a machine that isn't Linux on x86-64, which is what the package is for. Tests and pictures
-make it ready.
+npm's package `@sparticuz/chromium` contains it with its libraries and a font, all compressed; npm has checked it
+against package-lock.json. Each version is unpacked once, into `.cache`. `CHROMIUM=/path/to/chrome` selects another one,
+for example on a machine other than Linux on x86-64, the package's only platform. Tests and pictures unpack it when
+needed.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ const {pipeline} = require("node:stream/promises"), {createBrotliDecompress} = r
 pipeline(createReadStream(packed), createBrotliDecompress(), process.stdout);
 """
 INFLATE_S = 300
-# This name is this machine, as when somebody's DNS rebinds it; the browser finds no other.
+# This name resolves to this machine, as in DNS rebinding; the browser resolves no other.
 FOREIGN = "foreign.example"
 ARGUMENTS = (
     "--headless=shell",
@@ -56,19 +56,19 @@ class ChromiumError(UserError):
 
 
 class OtherMachineError(ChromiumError):
-    """The package's browser isn't for this machine."""
+    """The package's browser doesn't run on this machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chromium:
-    """A program and the environment that it takes."""
+    """A program and its environment."""
 
     program: Path
     environment: dict[str, str] = field(default_factory=dict)
 
 
 def find() -> Chromium:
-    """Return the browser, unpacked when it wasn't. Raises ChromiumError; OtherMachineError where it can't run."""
+    """Return the browser, unpacked if necessary. Raises ChromiumError; OtherMachineError where it can't run."""
     if own := os.environ.get(OWN):
         if not Path(own).is_file():
             raise ChromiumError(f"{OWN}={own}: no such file")
@@ -82,21 +82,20 @@ def find() -> Chromium:
     if not folder.is_dir():
         _unpack(folder)
     _name_fonts(folder)
-    # No library or font of the machine's own: both would make the browser another one.
+    # No library or font of the machine: either would change the browser.
     environment = {"LD_LIBRARY_PATH": str(folder / "lib"), "FONTCONFIG_FILE": str(folder / "fonts.conf")}
     return Chromium(program=folder / "chromium", environment=environment)
 
 
 @contextlib.contextmanager
 def launched() -> Iterator[Browser]:
-    """Run the browser. Raises ChromiumError."""
     chromium = find()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium.program,
             args=list(ARGUMENTS),
             env={**os.environ, **chromium.environment},
-            # It needs rights that not every machine gives; what is looked at is served here or made here.
+            # The sandbox needs rights that not every machine gives; all pages are served or created here.
             chromium_sandbox=False,
         )
         try:
@@ -106,7 +105,7 @@ def launched() -> Iterator[Browser]:
 
 
 def _unpack(folder: Path) -> None:
-    """Unpack the package; the folder is there when all of it is, whoever else does the same."""
+    """Unpack the package; the folder appears only once complete, even if several processes unpack it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{folder.name}-") as name:
         made = Path(name) / "made"
@@ -120,19 +119,19 @@ def _unpack(folder: Path) -> None:
                 archive.seek(0)
                 with tarfile.open(fileobj=archive) as tar:
                     unpack(tar, made)
-        with contextlib.suppress(OSError):  # somebody else's is there already
+        with contextlib.suppress(OSError):  # another process has already put it there
             made.rename(folder)
 
 
 def _name_fonts(folder: Path) -> None:
-    """Say where the fonts are, anew where the clone was moved: without a font a text has no height."""
+    """Write where the fonts are, again if the clone was moved: without a font a text has no height."""
     named, file = FONTS.format(folder=folder.resolve()), folder / "fonts.conf"
     if not file.is_file() or file.read_text(encoding="utf-8") != named:
         file.write_text(named, encoding="utf-8")
 
 
 def _inflate(packed: str, target: IO[bytes]) -> None:
-    """Write what is packed to a file, by Node.js: Python has no Brotli. Raises ChromiumError."""
+    """Decompress into a file with Node.js: Python has no Brotli. Raises ChromiumError."""
     argv = [str(NODE), "-e", INFLATE, str(PACKAGE / "bin" / packed)]
     done = subprocess.run(argv, stdout=target, stderr=subprocess.PIPE, text=True, check=False, timeout=INFLATE_S)
     if done.returncode:
@@ -140,7 +139,7 @@ def _inflate(packed: str, target: IO[bytes]) -> None:
 
 
 def main() -> None:
-    """Make it ready; say so where there is none for this machine, whose tests are skipped then."""
+    """Unpack the browser, or print that this machine has none; its tests are skipped then."""
     try:
         find()
     except OtherMachineError as error:

@@ -1,8 +1,7 @@
-"""Makes the documents' pictures anew: `./lake dev generate pictures`.
+"""Renews the documents' pictures: `./lake dev generate pictures`.
 
-The live page is that of a platform of its own, which is loaded, has gone through the demo's changes and was compared;
-the review's page is the one of prod. Both are looked at by the tests' browser, so that pictures of two machines differ
-by their numbers alone.
+The live page shows its own platform after load, the demo's changes and a comparison; the review's page is prod's. Both
+are rendered in the tests' browser, so pictures of two machines differ only in their numbers.
 """
 
 import subprocess
@@ -27,7 +26,7 @@ from tests.browser.viewer import LAPTOP, ROOT, Screen, viewing
 FOLDER = ROOT / "docs" / "pictures"
 REVIEW = ROOT / "build" / "review" / "prod.html"
 ARRIVES_S = 180
-# On the orders' page: commits, revenue, and quantities.
+# The orders page: commits, revenue, and quantities.
 CHARTS = 3
 # A page on GitHub has several of them.
 LARGEST_BYTES = 200_000
@@ -49,18 +48,18 @@ REVIEWED = (Shot(name="review-prod.png", screen=LAPTOP),)
 
 
 class PictureError(UserError):
-    """A picture can't be as it has to be; the message is one line."""
+    """A picture doesn't meet its requirements; the message is one line."""
 
 
 def shoot(page: Page, shot: Shot, folder: Path = FOLDER) -> None:
-    """Write what the window shows. Raises PictureError when that is too large."""
+    """Write what the window shows. Raises PictureError if that is too large."""
     picture = page.screenshot(path=folder / shot.name)
     if len(picture) > LARGEST_BYTES:
         raise PictureError(f"{shot.name} has {len(picture):,} bytes: more than {LARGEST_BYTES:,}")
 
 
 def shoot_live(browser: Browser, served: Served, folder: Path = FOLDER) -> None:
-    """Write the pictures of a live page, once all is in the lake and drawn."""
+    """Write the pictures of a live page, once all data is in the lake and drawn."""
     for shot in LIVE:
         with viewing(browser, served.url, shot.screen) as viewer:
             expect(viewer.page.get_by_role("status")).to_contain_text(Word.UP_TO_DATE)
@@ -69,7 +68,6 @@ def shoot_live(browser: Browser, served: Served, folder: Path = FOLDER) -> None:
 
 
 def shoot_review(browser: Browser, folder: Path = FOLDER) -> None:
-    """Write the pictures of prod's review."""
     _run("aws", "review", "--env", "prod")
     for shot in REVIEWED:
         with viewing(browser, REVIEW.as_uri(), shot.screen) as viewer:
@@ -77,7 +75,6 @@ def shoot_review(browser: Browser, folder: Path = FOLDER) -> None:
 
 
 def main() -> None:
-    """Write all pictures to docs/pictures."""
     FOLDER.mkdir(exist_ok=True)
     with one_line_errors("pictures"), launched() as browser, tempfile.TemporaryDirectory() as folder:
         shoot_review(browser)
@@ -86,7 +83,7 @@ def main() -> None:
             platform.up()
             watch = Watch(platform, time.monotonic())
             watch.initial_load(timeout_s=ARRIVES_S, on_count=lambda _: None)
-            # It looks on: what it says of the speed is what it has seen.
+            # Keep watching: the page measures speed only while it watches.
             with serving_platform(platform.state_dir) as served:
                 for change in CHANGES:
                     watch.make(change, timeout_s=ARRIVES_S)
@@ -98,7 +95,7 @@ def main() -> None:
 
 
 def _run(*arguments: str) -> None:
-    """Run `./lake …`. Raises PictureError with its last line when it fails."""
+    """Run `./lake …`. Raises PictureError with its last line if it fails."""
     done = subprocess.run(
         [sys.executable, "-m", "cli", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""The live page served by a process of its own, as `./lake dashboard` does."""
+"""The live page, served in a separate process as `./lake dashboard` does."""
 
 import contextlib
 import pickle
@@ -22,24 +22,22 @@ END_S = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Served:
-    """A page that is served at `port`."""
-
     port: int
 
     @property
     def url(self) -> str:
-        """Where a browser finds it."""
+        """Its URL for a browser."""
         return f"http://{HOST}:{self.port}/"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Still(Served):
-    """A page of pictures that a test shows, without a platform; the file has the picture."""
+    """A page that shows a test's pictures, without a platform; the file holds the picture."""
 
     file: Path
 
     def show(self, picture: Picture) -> None:
-        """Have the page show this picture."""
+        """Make the page show this picture."""
         written = self.file.with_suffix(".new")
         written.write_bytes(pickle.dumps(picture))
         written.replace(self.file)
@@ -47,7 +45,7 @@ class Still(Served):
 
 @contextlib.contextmanager
 def serving_platform(state_dir: Path) -> Iterator[Served]:
-    """Serve the page of the platform in a folder, by the command."""
+    """Serve the page of the platform in a folder, with the command."""
     port = free_port()
     with _running("cli", "dashboard", "--folder", str(state_dir), "--port", str(port)) as process:
         _wait_until_taken(port, process)
@@ -66,7 +64,7 @@ def serving_still(picture: Picture, folder: Path) -> Iterator[Still]:
 
 @contextlib.contextmanager
 def _running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run `python -m …`; end it as Ctrl-C does. AssertionError when it says anything but where the page is."""
+    """Run `python -m …`; end it with Ctrl-C. AssertionError if it prints anything but the page's address."""
     argv = [sys.executable, "-m", *arguments]
     with (
         tempfile.TemporaryFile("w+") as complaints,

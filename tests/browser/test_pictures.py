@@ -1,4 +1,4 @@
-"""The documents' pictures are one drawing and those that the command makes: each small, each with words."""
+"""The documents' pictures are one drawing and the command's output: each small, each with words."""
 
 import re
 import struct
@@ -13,12 +13,12 @@ from tests.browser.viewer import LAPTOP, ROOT
 SHOTS = {shot.name: shot for shot in (*LIVE, *REVIEWED)}
 IMAGE = re.compile(r"!\[([^\]]*)\]\((?!https?:)([^)]+)\)")
 SHOWING = {page: IMAGE.findall(page.read_text()) for page in (ROOT / "README.md", *ROOT.glob("docs/**/*.md"))}
-# Drawn by hand, and shown by README first.
+# Drawn by hand; the README shows it first.
 DRAWING = ROOT / "docs" / "architecture.svg"
 
 
 class Window:
-    """In place of a page in a browser: its picture has so many bytes."""
+    """Replaces a page in a browser: its picture has this many bytes."""
 
     def __init__(self, size: int) -> None:
         self._size = size

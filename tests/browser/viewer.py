@@ -1,4 +1,4 @@
-"""One who looks at a page: what the browser says of it, what it asks for, and how it is laid out."""
+"""Views a page: the browser's messages, the page's requests, and its layout."""
 
 import contextlib
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 LOOPBACK = {"127.0.0.1", "localhost"}
-# A machine that does many things at once takes its time; what the page itself may take is measured by its tests.
+# Generous for a busy machine; the page's own tests measure its speed.
 PATIENCE_MS = 60_000
 
-# Text and drawings that the window doesn't show: they end beside it, or beside a box that can't be scrolled.
+# Text and drawings outside the window: they are cut off at its edge, or at a box that can't be scrolled.
 CUT = """() => {
   const cut = [], inside = document.documentElement.clientWidth, whole = document.scrollingElement.scrollWidth;
   if (whole > inside) cut.push(`the page is ${whole} wide`);
@@ -38,7 +38,7 @@ Scheme = Literal["light", "dark"]
 
 @dataclass(frozen=True, kw_only=True)
 class Screen:
-    """A window: its size in CSS pixels, and what the system prefers."""
+    """A window: its size in CSS pixels, and the system's preferences."""
 
     width: int
     height: int
@@ -67,19 +67,19 @@ class Viewer:
     asked: list[str] = field(default_factory=list)
 
     def check(self) -> None:
-        """Raise AssertionError when the browser complained or anything but loopback was asked."""
+        """Raise AssertionError if the browser complained or anything but loopback was requested."""
         assert self.said == []
         hosts = {urlsplit(url).hostname for url in self.asked if not url.startswith(("data:", "blob:"))}
         assert hosts
         assert hosts <= LOOPBACK
 
     def cut(self) -> list[str]:
-        """Return what the window doesn't show in its whole width."""
+        """Return what the window cuts off on the side."""
         found: list[str] = self.page.evaluate(CUT)
         return found
 
     def violations(self) -> list[str]:
-        """Return what axe finds wrong for those who don't see, don't hear or don't use a mouse, with where it is."""
+        """Return axe's violations (for users who don't see, don't hear or don't use a mouse), and where they are."""
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text(encoding="utf-8"))
         found: list[dict[str, Any]] = self.page.evaluate("axe.run().then((result) => result.violations)")
@@ -88,7 +88,7 @@ class Viewer:
 
 @contextlib.contextmanager
 def viewing(browser: Browser, url: str, screen: Screen = LAPTOP) -> Iterator[Viewer]:
-    """Look at a page by a browser that was never there before."""
+    """View a page in a fresh browser."""
     context = browser.new_context(
         viewport={"width": screen.width, "height": screen.height},
         color_scheme=screen.scheme,

@@ -1,4 +1,4 @@
-"""A database with what a catalogue may hold, made once."""
+"""A database with unusual catalog contents, created once."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from contract.source import CONNECTOR_ROLE
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
 
-# The dump isn't ours to distribute: it lies beside the checkout, or where the variable says.
+# We may not distribute the dump: it lies next to the checkout, or where the variable says.
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "pagila"
 PAGILA = Path(os.environ.get("PAGILA_DUMP", BESIDE))
 WITHOUT_PAGILA = pytest.mark.skipif(
@@ -24,7 +24,7 @@ NASTY = Path(__file__).with_name("nasty.sql")
 
 @pytest.fixture(scope="session")
 def nasty(postgres: Postgres) -> Iterator[ConnectionParameters]:
-    """The database of nasty.sql; tests that change it take a copy (`fresh_database(…, template=…)`)."""
+    """The database of nasty.sql; tests that change it use a copy (`fresh_database(…, template=…)`)."""
     with fresh_database(postgres) as parameters:
         execute(parameters, NASTY.read_text(encoding="utf-8"))
         yield parameters
@@ -32,7 +32,7 @@ def nasty(postgres: Postgres) -> Iterator[ConnectionParameters]:
 
 @pytest.fixture
 def no_role(postgres: Postgres) -> Iterator[None]:
-    """The server, which all tests share, has no connector's role for one test; an earlier test's comes back."""
+    """Remove the connector's role, which all tests of the server share, for one test; restore it afterwards."""
     admin, aside = postgres.connection_parameters(), f"{CONNECTOR_ROLE}_of_others"
     with contextlib.suppress(psycopg2.errors.UndefinedObject):
         execute(admin, f"ALTER ROLE {CONNECTOR_ROLE} RENAME TO {aside}")
@@ -43,7 +43,7 @@ def no_role(postgres: Postgres) -> Iterator[None]:
 
 
 def load_dump(postgres: Postgres, database: ConnectionParameters, file: Path) -> None:
-    """Run a plain-text dump with psql, which knows its COPY blocks."""
+    """Run a plain-text dump with psql, which understands its COPY blocks."""
     command = [str(postgres.program("psql")), "--quiet", "--file", str(file)]
     names = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE"}
     values = {names[key]: str(value) for key, value in database.items()}

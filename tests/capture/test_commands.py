@@ -1,4 +1,4 @@
-"""`./lake source describe` and `./lake source prepare` against real databases: what they write, say and do."""
+"""`./lake source describe` and `./lake source prepare` on real databases: their files, output and effects."""
 
 import json
 import os
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("no_role")]
 
 
 class Folder:
-    """A folder of pipelines, and the command line that works on it and on a database."""
+    """A folder of pipelines, and the command line for it and a database."""
 
     def __init__(self, path: Path, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
         self.path = path
@@ -38,7 +38,7 @@ class Folder:
                         monkeypatch.setitem(defaults, "folder", path)
 
     def run(self, command: str, *options: str, name: str = "mine", dsn: str | None = None, **given: str) -> Result:
-        """Small letters are options of the command, capitals the environment's variables."""
+        """Lower-case names are options of the command, upper-case ones environment variables."""
         host, port, user = (self.database[key] for key in ("host", "port", "user"))
         dsn = dsn or f"postgresql://{user}@{host}:{port}/{self.database['dbname']}"
         words = [word for key, value in given.items() if key.islower() for word in (f"--{key}", value)]
@@ -72,13 +72,13 @@ def folder_of(tmp_path: Path, database: ConnectionParameters, monkeypatch: pytes
 
 @pytest.fixture
 def mine(tmp_path: Path, nasty: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    """For tests that change nothing in the database."""
+    """For tests that leave the database unchanged."""
     return folder_of(tmp_path, nasty, monkeypatch)
 
 
 @pytest.fixture
 def changed(tmp_path: Path, shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    """With a database that a test may change."""
+    """For tests that change the database."""
     return folder_of(tmp_path, shop, monkeypatch)
 
 

@@ -1,4 +1,4 @@
-"""What the catalogue of a real PostgreSQL says is read as it is."""
+"""The catalog of a real PostgreSQL is read correctly."""
 
 import contextlib
 

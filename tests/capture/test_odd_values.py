@@ -1,4 +1,4 @@
-"""Values that won't arrive as they are, found in a real database before anything is captured."""
+"""Values that would arrive changed are found in a real database before capture starts."""
 
 import contextlib
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.conftest import execute
 
 pytestmark = pytest.mark.integration
 HEADING = "Values that won't arrive as they are (docs/reference/types.md):"
-# A column's type, an odd value of it, one that isn't odd, and what is said.
+# A column's type, an odd value of it, a normal one, and the message.
 ODD = [
     ("timestamp", "'294250-01-01'", "'2026-11-20'", "after the year 294246: set aside"),
     (
@@ -69,7 +69,7 @@ def test_a_key_that_no_row_may_have_and_a_row_that_no_event_carries(
     assert "public.paired: nr: 1 row, such as key 'a, NaN': no number: in a key: set aside" in said
     assert "public.keyed: (a whole row): 1 row, such as key '': of more than 16 MiB: no event may be" in said
     assert "paired: code" not in said
-    # Rows that are queried are no events.
+    # Query-based pipelines have no events.
     (mine.path / "mine.toml").unlink()
     asked = mine.run("describe", how="query").stdout
     assert ("an empty key" in asked, "a whole row" in asked) == (True, False)

@@ -1,4 +1,4 @@
-"""Columns that come to `leave_out` of a file that a user has written in, without a change of anything else."""
+"""Columns are added to `leave_out` of a user's file without any other change."""
 
 import tomllib
 

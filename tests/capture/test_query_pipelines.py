@@ -1,5 +1,4 @@
-"""`./lake source describe --how query`, and `./lake source prepare` of such a pipeline, with a real database and a
-role that only reads."""
+"""`./lake source describe --how query` and `./lake source prepare`, with a real database and a read-only role."""
 
 import tomllib
 from collections.abc import Iterator
@@ -75,7 +74,7 @@ def test_its_schemas_say_when_a_row_was_read_and_no_place_in_the_log(mine: Folde
     fields = mine.fields("address")
     assert events.READ_MS in fields
     assert not {events.LSN, events.SOURCE_TIME_MS} & set(fields)
-    # The log has none of what PostgreSQL computes; a query has.
+    # The WAL has no computed columns; a query has.
     assert fields["area"]["type"] == ["null", "int"]
 
 

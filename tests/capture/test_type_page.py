@@ -1,4 +1,4 @@
-"""The page of types says what the table of types says."""
+"""The page of types agrees with the table of types."""
 
 from capture.type_page import PAGE, page
 

@@ -1,4 +1,4 @@
-"""A table of as many columns as PostgreSQL allows is described, and prepared with one of them left out."""
+"""A table with PostgreSQL's maximum number of columns is described, and prepared with one of them left out."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""docs/your-database/capture.md shows what the commands write and print, on a database of its own."""
+"""docs/your-database/capture.md shows what the commands write and print, on its own database."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ OF_SHOP = "shop --dsn postgresql://me@localhost/shop"
 
 @pytest.fixture
 def shop(postgres: Postgres) -> Iterator[ConnectionParameters]:
-    """The page's database has a name."""
+    """The page names its database."""
     admin = postgres.connection_parameters()
     execute(admin, "CREATE DATABASE shop")
     parameters = postgres.connection_parameters("shop")

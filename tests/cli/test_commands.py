@@ -1,4 +1,4 @@
-"""What `./lake` takes: its groups, options, exit statuses, help and completion."""
+"""`./lake`'s groups, options, exit statuses, help and completion."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from local.platform import start_options
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"pyspark", "boto3", "botocore", "aws_cdk", "psycopg2", "confluent_kafka", "pyarrow", "nicegui"}
 ODD = """public."a b" $1 $(HOME) it's"""
-# By chance under a shell's names, or left there by the commands of before.
+# Accidentally set in a shell, or left by earlier commands.
 SHELL = dict.fromkeys("ENV NAME TABLE TABLES PIPELINE SQL WHERE DSN SCHEMA HOW FROM DRY".split(), "prod")  # noqa: SIM905
 GROUPS = {
     "": "dashboard demo down query reconcile resnapshot status up",
@@ -83,7 +83,7 @@ def test_from_the_environment_come_the_pipeline_and_releases_alone() -> None:
 
 @pytest.mark.parametrize("words", ["--help", "aws --help", "dev bench --help", "reconcile --help", "aws deploy --help"])
 def test_help_is_there_at_once(words: str) -> None:
-    """0.3 s by itself; the bound leaves room for a machine that is busy, the imports don't."""
+    """0.3 s alone; the bound allows for a busy machine, but not for slow imports."""
     program = (
         "import sys, atexit, cli.__main__ as lake\n"
         f"atexit.register(lambda: print('loaded', *sorted(set(sys.modules) & {HEAVY!r})))\n"
@@ -168,7 +168,7 @@ def test_a_failed_make_ends_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("words", [["query", ODD], ["query", "-t", ODD, "--where it's"], []])
 def test_the_script_hands_on_what_it_is_given(tmp_path: Path, words: list[str]) -> None:
-    """From any folder, through a link, with make's stamp as it is."""
+    """From any folder, through a link, with make's stamp unchanged."""
     python = tmp_path / "at home" / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text(f"#!{sys.executable}\nimport json, sys\nprint(json.dumps(sys.argv[1:]))\n")

@@ -1,4 +1,4 @@
-"""Every command that a message, a comment or a document names is there, with the options that it names."""
+"""Every command in a message, a comment or a document exists, with the options shown."""
 
 import functools
 import re
@@ -17,7 +17,7 @@ from cli.dev import PROGRAMS
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = {".py", ".md", ".sql", ".sh", ".toml", ".yaml", ".cjs", ".html", ".java", ".in", ""}
 TARGETS = {"help", "setup", "demo", "demo-query", "test", "check", "format", "lock", "clean"}
-# A string or a comment that goes on in the next line.
+# A string or a comment that continues on the next line.
 _WRAPPED = re.compile(r'"?[ \t]*\n[ \t]*(?:#|--|f?"|>)?[ \t]*')
 _LAKE = re.compile(r"(?P<quoted>`)?\./lake(?P<words>(?(quoted)[^`]{0,300}|[^`\"'\n;|)]*))")
 ROOT_COMMAND: Any = get_command(app)
@@ -27,7 +27,7 @@ _MAKE = re.compile(r"(?:`|\$ )make\s+([a-z][a-z-]*)")
 
 @functools.cache
 def options_of(words: str, command: Any) -> set[str]:
-    """The options that a command takes; a program's own are its function's."""
+    """A command's options; a program's own are its function's."""
     *group, name = words.split()
     for each, _, place, _ in PROGRAMS.get(group[-1], ("", ()))[1] if group else ():
         if each == name:
@@ -39,7 +39,7 @@ def options_of(words: str, command: Any) -> set[str]:
 
 
 def wrong(text: str) -> list[str]:
-    """What a text says of commands and isn't so."""
+    """Wrong statements about commands in a text."""
     found = []
     for match in _LAKE.finditer(text):
         said = " ".join(_WRAPPED.sub(" ", match["words"]).split())

@@ -1,4 +1,4 @@
-"""Files that can import nothing say what the contract says."""
+"""Files that can't import anything agree with the contract."""
 
 import json
 import re
@@ -57,5 +57,5 @@ def test_every_word_means_something_and_the_worst_comes_first() -> None:
 def test_the_live_pages_colours_are_of_the_words() -> None:
     css = (ROOT / "local" / "dashboard" / "page.css").read_text(encoding="utf-8")
     classes = set(re.findall(r"\.word\.([a-z-]+)", css))
-    # What is starting has the colour of all words.
+    # STARTING has the words' default color.
     assert classes == {word.replace(" ", "-") for word in states.Word} - {states.Word.STARTING}

@@ -1,4 +1,4 @@
-"""What stands in contract/ stands nowhere else in the code: a copy would stay behind when the original changes."""
+"""Nothing in contract/ is repeated elsewhere in the code: a copy would go stale when the original changes."""
 
 import ast
 import re
@@ -13,11 +13,11 @@ from contract import avro_names, events, lake, metrics, source, special_values, 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = (avro_names, events, lake, metrics, source, special_values, states, tags)
 FOLDERS = ("analytics", "bench", "capture", "db", "local", "operate", "plugins", "settings", "spark_jobs", "stacks")
-# Everyday words, which mean something else elsewhere.
+# Common words with other meanings elsewhere.
 WORDS = {"r", "c", "u", "d", "t", "s", "true", "table", "__", "op", "db", "schema", "lsn", "string", "long"}
 WORDS |= {"Events", "Commits", "Deletes", "Upserts", "heartbeat", "signal", "id", "type", "data"}
 WORDS |= {"SELECT", "INSERT", "DELETE", "length", "NAN", "POSITIVE_INFINITY", "NEGATIVE_INFINITY"}
-# The page's words and stages are as common; where they are shown no text is or begins with one.
+# The page's words and stages are as common; where they are shown, no text equals or begins with one.
 WORDS |= {*states.Word, *states.STAGES}
 SHOWN = ("local/dashboard", "stacks/monitoring")
 MEANT_OTHERWISE = {
@@ -27,7 +27,7 @@ MEANT_OTHERWISE = {
     ("stacks/monitoring/watches.py", states.SOURCE): "a connector's role in names of alarms",
     ("stacks/monitoring/stack.py", states.LANDING): "a bucket's name",
 }
-# File → what it may say, and why.
+# File → what it may repeat, and why.
 ALLOWED = {
     "analytics/queries.py": (
         "__op __lsn __source_ts_ms",
@@ -37,7 +37,7 @@ ALLOWED = {
 
 
 def constants() -> dict[str, str]:
-    """Each name of the contract and the module that it is in; what tuples and dictionaries hold, too."""
+    """Each name in the contract with its module, including the contents of tuples and dictionaries."""
     found: dict[str, str] = {}
     for module in MODULES:
         for name, value in vars(module).items():
@@ -49,7 +49,7 @@ def constants() -> dict[str, str]:
 
 
 def literals(path: Path) -> Iterator[tuple[int, str]]:
-    """A module's literals, line by line, without its docstrings; one with gaps comes in pieces."""
+    """A module's literals, line by line, without its docstrings; one with gaps is split."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     said = {
         id(node.body[0].value)
@@ -64,7 +64,7 @@ def literals(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def copies(path: Path, texts: dict[str, str]) -> list[str]:
-    """Where a module says again what the contract has; a file's name may be like that of what it describes."""
+    """Places where a module repeats the contract; a file may be named like its subject."""
     name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
     allowed = ALLOWED.get(name, ("", ""))[0].split()
     pattern = re.compile(
@@ -87,7 +87,7 @@ def test_no_module_says_again_what_the_contract_has(folder: str) -> None:
 
 
 def shown_again(path: Path) -> list[str]:
-    """Where a text is one of the page's words or stages, or begins with one as a title does."""
+    """Places where a text is one of the page's words or stages, or begins with one as a title does."""
     name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
     pattern = re.compile(rf"({'|'.join((*states.Word, *states.STAGES))})(?=$|:| /| of )")
     return [

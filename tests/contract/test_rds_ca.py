@@ -1,4 +1,4 @@
-"""RDS's root certificates, as they are committed."""
+"""RDS's root certificates, as committed."""
 
 import datetime
 import subprocess
@@ -19,7 +19,7 @@ def test_each_is_its_regions_root_and_stays_valid(region: str, pem: str) -> None
     assert name.value == f"Amazon RDS {region} Root CA RSA2048 G1"
     certificate.verify_directly_issued_by(certificate)
     assert certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
-    # Years in which to renew them: a test that fails on a day's notice would be an outage.
+    # Years left to renew them: a test that fails on a day's notice would be an outage.
     in_ten_years = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=3650)
     assert certificate.not_valid_after_utc > in_ten_years
 

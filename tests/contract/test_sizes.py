@@ -36,7 +36,7 @@ def test_no_event_has_a_text_that_jackson_refuses() -> None:
 
 
 def test_the_broker_keeps_the_producers_compression() -> None:
-    # Another one would make it compress each batch anew, and batches of another size than it was asked to take.
+    # Another codec would recompress each batch, to batches of another size than requested.
     assert SizeLimits().broker["compression.type"] == "producer"
     assert SizeLimits().producer["compression.type"] == "zstd"
 

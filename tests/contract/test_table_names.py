@@ -49,7 +49,7 @@ def test_names_that_become_one_are_found() -> None:
     assert clashes(["a", "Order Id", "orderId", "b"], lake_name) == {"order_id": ["Order Id", "orderId"]}
 
 
-# What Debezium 3.7.0's SchemaTopicNamingStrategy made of them.
+# The output of Debezium 3.7.0's SchemaTopicNamingStrategy.
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

@@ -1,4 +1,4 @@
-"""The lines by which the job says how its tables are doing."""
+"""The lines in which the job reports the state of its tables."""
 
 import pytest
 

@@ -16,7 +16,7 @@ from tests.conftest import fresh_database
 from tests.db.expected import actual_outbox, expected_outbox
 from tests.db.pgoutput import Event, Slot
 
-# The real data isn't ours to distribute (docs/decisions/0013): it lies beside the checkout, or where the variable says.
+# We may not distribute the real data (docs/decisions/0013): it lies next to the checkout, or where the variable says.
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "northwind" / "northwind.sql"
 NORTHWIND = Path(os.environ.get("NORTHWIND_DUMP", BESIDE))
 CONNECTOR_PASSWORD = "connector-Secret/1"
@@ -33,12 +33,12 @@ WALK_THROUGH = (
 )
 
 
-# Data (`generated` or `dump`) → name of a database that was loaded so.
+# Data (`generated` or `dump`) → name of a database loaded with it.
 Template = Callable[[str], str]
 
 
 class Shop:
-    """A loaded database under test, and the slot that sees what leaves it."""
+    """A loaded database under test, and a slot that sees its events."""
 
     def __init__(self, parameters: ConnectionParameters) -> None:
         self.parameters = parameters
@@ -48,13 +48,13 @@ class Shop:
         self._slot = Slot(self._admin, f"slot_of_{parameters['dbname']}")
 
     def connect(self, **changes: Any) -> Connection:
-        """Open a connection that is closed with the test; `changes` replace parameters, as user and password."""
+        """Open a connection that is closed with the test; `changes` replace parameters, such as user and password."""
         settings: dict[str, Any] = {**self.parameters, **changes}
         connection: Connection = psycopg2.connect(**settings, options="-c search_path=datalake")
         return self._stack.enter_context(contextlib.closing(connection))
 
     def commit(self, *statements: str) -> list[Event]:
-        """Run the statements in one transaction and return the outbox events that it caused."""
+        """Commit the statements as one transaction and return the outbox events that it caused."""
         connection = self.connect()
         with connection, connection.cursor() as cursor:
             for statement in statements:
@@ -62,7 +62,7 @@ class Shop:
         return self.events()
 
     def events(self) -> list[Event]:
-        """Return the outbox events since the last look."""
+        """Return the outbox events since the last call."""
         return [event for event in self._slot.events() if event.table == "datalake.cdc_events"]
 
     def value(self, query: str) -> Any:
@@ -76,17 +76,17 @@ class Shop:
             return [row[0] for row in cursor.fetchall()]
 
     def run(self, statement: str) -> None:
-        """Run one statement for itself, as the owner."""
+        """Run one statement as the owner, in a transaction of its own."""
         with self._admin.cursor() as cursor:
             cursor.execute(statement)
 
     def drain(self) -> list[Event]:
-        """Do what is queued, as the connector does with each beat, and return the outbox events that it caused."""
+        """Process the queue, as the connector does on each heartbeat, and return the outbox events that it caused."""
         self.run("CALL outbox_drain()")
         return self.events()
 
     def assert_consistent(self) -> None:
-        """Every order is in the outbox as the tables say, nothing else is, and nothing is left to do."""
+        """Check that the outbox holds exactly the tables' orders, and that no work is left."""
         expected, actual = expected_outbox(self._admin), actual_outbox(self._admin)
         assert actual.keys() == expected.keys()
         for order_id, row in expected.items():
@@ -95,13 +95,12 @@ class Shop:
         assert self.value("SELECT entries FROM outbox_lag") == 0
 
     def close(self) -> None:
-        """Close all connections."""
         self._stack.close()
 
 
 @pytest.fixture(scope="session")
 def template(postgres: Postgres) -> Iterator[Template]:
-    """Return a loaded database's name by data (`generated` or `dump`); it is loaded when first asked for."""
+    """Return a loaded database's name by data (`generated` or `dump`); the first request loads it."""
     with contextlib.ExitStack() as databases:
         names: dict[str, str] = {}
 

@@ -1,4 +1,4 @@
-"""What the outbox should hold, put together in Python from the plain tables: no SQL in common with the outbox."""
+"""The expected outbox, built in Python from the plain tables: it shares no SQL with the outbox."""
 
 import functools
 import json
@@ -60,7 +60,7 @@ def expected_outbox(connection: Connection) -> dict[int, Document]:
 
 
 def _supplied_by(suppliers: dict[Any, Document], product: Document) -> Document:
-    """A product without a supplier has the supplier's columns all the same, empty."""
+    """A product without a supplier still has the supplier's columns, empty."""
     nobody = dict.fromkeys(next(iter(suppliers.values())))
     return {**suppliers.get(product["supplier_id"], nobody), **product}
 

@@ -11,7 +11,7 @@ Values = dict[str, str | None]
 
 @dataclass(frozen=True)
 class Event:
-    """One change: c, u or d; the transaction it came in; the row after it and the row before it."""
+    """A change: c, u or d; its transaction; the new and the old row."""
 
     op: str
     table: str
@@ -29,7 +29,7 @@ class Event:
 
 
 class _Message:
-    """One message of the protocol, read from front to back."""
+    """A message of the protocol, read sequentially."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -59,8 +59,8 @@ class _Message:
     def row(self, columns: list[str], before: Values | None = None) -> Values:
         """Read a tuple.
 
-        An unchanged TOAST value ('u') is taken from the row before, as Debezium does; when it isn't there either, the
-        lake would get a placeholder: that must not occur.
+        An unchanged TOAST value ('u') is taken from the old row, as Debezium does; if that lacks it, the lake would get
+        a placeholder: that must not occur.
         """
         values: Values = {}
         assert self.number("h") == len(columns)
@@ -87,7 +87,7 @@ class Slot:
             cursor.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (name,))
 
     def events(self) -> list[Event]:
-        """Return what was committed since the last call, in the order of commits."""
+        """Return what was committed since the last call, in commit order."""
         with self._connection.cursor() as cursor:
             cursor.execute(
                 "SELECT data FROM pg_logical_slot_get_binary_changes(%s, NULL, NULL,"

@@ -1,4 +1,4 @@
-"""The connector's role: it reads what is published, beats the heart, streams, and can do nothing else."""
+"""The connector's role: it reads published tables, writes heartbeats, streams, and can do nothing else."""
 
 import contextlib
 import re
@@ -20,7 +20,7 @@ PUBLISHED = {"cdc_events", "cdc_heartbeat"}
 
 
 def login(shop: Shop) -> dict[str, Any]:
-    """Give the role, which all databases of the server share, its password back and return it."""
+    """Restore the role's password, which all databases of the server share, and return it."""
     shop.run(f"ALTER ROLE cdc_connector PASSWORD '{CONNECTOR_PASSWORD}'")
     return {"user": "cdc_connector", "password": CONNECTOR_PASSWORD}
 

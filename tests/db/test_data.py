@@ -1,4 +1,4 @@
-"""The rows of a load: samples of Northwind's and Pagila's, what a database says of them, and their way into COPY."""
+"""The rows of a load: samples of Northwind's and Pagila's, how a database sees them, and their format for COPY."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The dump reader: what pg_dump writes is understood, anything else is named with its line."""
+"""The dump reader: it parses what pg_dump writes, and names anything else with its line."""
 
 import bz2
 import gzip
@@ -154,7 +154,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read_dump(tmp_path)
 
 
-# The first bytes of what pg_dump and packers write. Not UTF-8 all of it, so that nothing else gives them away.
+# The first bytes of pg_dump's and compressors' formats. Not all UTF-8, so that nothing else gives them away.
 PACKED = {
     "custom": (b"PGDMP\x01\x0e\x00\x04\x08\xe9", "pg_dump's custom format: turn it into plain text with `pg_restore"),
     "tar": (
@@ -191,7 +191,7 @@ def test_a_folder_is_refused_and_pg_dumps_own_told_what_to_do(tmp_path: Path) ->
 
 @pytest.mark.timeout(10)
 def test_a_pipe_or_device_is_refused_at_once(tmp_path: Path) -> None:
-    """Without a writer a pipe keeps its reader for ever, and this device has no end."""
+    """A pipe without a writer blocks its reader for ever, and this device has no end."""
     pipe = tmp_path / "dump.sql"
     os.mkfifo(pipe)
     for path in (pipe, Path("/dev/zero")):

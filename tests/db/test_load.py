@@ -1,4 +1,4 @@
-"""The loader's command line: a load, and every way in which one can't be done, with the database as it was."""
+"""The loader's command line: a load, and every reason for which one fails, with the database unchanged."""
 
 import contextlib
 import os
@@ -28,7 +28,7 @@ from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).resolve().parents[2]
-# What a load makes or changes, as text: nothing of it may differ after a load that failed.
+# What a load creates or changes, as text: all of it must be the same after a failed load.
 STATE = """
     SELECT string_agg(line, E'\n' ORDER BY line) FROM (
         SELECT 'schema ' || nspname FROM pg_namespace WHERE nspname !~ '^pg_t'
@@ -54,7 +54,7 @@ def load_cli(parameters: ConnectionParameters, *options: str, **environment: str
 
 
 def assert_refused(done: Result, *words: str) -> None:
-    """CANNOT, one line that says what and what to do, no traceback."""
+    """CANNOT, one line with the problem and what to do, no traceback."""
     assert done.exit_code == CANNOT, done.stderr
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
@@ -77,7 +77,7 @@ def loaded_database(postgres: Postgres, template: Template) -> Iterator[Connecti
 
 @pytest.fixture
 def unchanged(empty_database: ConnectionParameters) -> Iterator[ConnectionParameters]:
-    """An empty database that must be the same at the end of the test."""
+    """An empty database that must be unchanged at the end of the test."""
     before = ask(empty_database, STATE)
     yield empty_database
     assert ask(empty_database, STATE) == before
@@ -85,7 +85,7 @@ def unchanged(empty_database: ConnectionParameters) -> Iterator[ConnectionParame
 
 @pytest.fixture
 def loaded(loaded_database: ConnectionParameters) -> Iterator[ConnectionParameters]:
-    """A loaded database that must be the same at the end of the test."""
+    """A loaded database that must be unchanged at the end of the test."""
     before = ask(loaded_database, STATE)
     yield loaded_database
     assert ask(loaded_database, STATE) == before
@@ -197,7 +197,7 @@ def test_nobody_listens(unchanged: ConnectionParameters) -> None:
 
 
 def test_a_password_leaves_this_machine_only_over_tls(unchanged: ConnectionParameters) -> None:
-    # Reaches loopback, and doesn't look like it.
+    # Reaches loopback without looking like it.
     with pytest.raises(LoadError, match=r"does not support SSL.*only goes to another machine over TLS"):
         connect({**unchanged, "host": "0.0.0.0"})  # noqa: S104 - a target, nothing listens there
 
@@ -306,7 +306,7 @@ def test_a_connection_that_breaks_ends_the_load_with_one_line(unchanged: Connect
 
 
 def test_at_a_terminal_it_asks_and_shows_no_password(database: ConnectionParameters) -> None:
-    # The spaces count: what is typed before a prompt's last character, when the echo is off, is thrown away.
+    # The spaces count: input typed before a prompt's last character, when echo is off, is discarded.
     dialogue = {
         "? [y/N]: ": "y",
         "Password of postgres: ": database["password"],
@@ -316,7 +316,7 @@ def test_at_a_terminal_it_asks_and_shows_no_password(database: ConnectionParamet
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "CDC_"))}
     command = [sys.executable, "-m", "cli", "source", "load", *target(database)]
     screen, terminal = os.openpty()
-    # A session of its own, so that getpass finds no other terminal than this one.
+    # A session of its own, so that getpass finds no other terminal.
     with subprocess.Popen(
         command, cwd=ROOT, env=environment, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True
     ) as loader:
@@ -335,7 +335,7 @@ def test_at_a_terminal_it_asks_and_shows_no_password(database: ConnectionParamet
 
 
 def answer(screen: int, dialogue: Mapping[str, str]) -> str:
-    """Type each answer when its question stands at the end of the screen; return all that was shown until the end."""
+    """Type each answer once its question is at the end of the screen; return everything shown until the end."""
     shown, questions = "", list(dialogue)
     while select.select([screen], [], [], 60)[0]:
         try:

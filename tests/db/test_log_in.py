@@ -1,4 +1,4 @@
-"""How the user logs in: by a DSN, the command line, AWS Secrets Manager (moto's), or several of them."""
+"""How the user logs in: with a DSN, the command line, AWS Secrets Manager (moto's), or several of them."""
 
 import json
 from collections.abc import Iterator
@@ -108,7 +108,7 @@ def secrets(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, Any], LoadOptions]]:
-    """What the command would have loaded, and into what."""
+    """What the command would have loaded, and where."""
     seen: list[tuple[dict[str, Any], LoadOptions]] = []
 
     def note(parameters: dict[str, Any], options: LoadOptions, _progress: object) -> LoadReport:
@@ -203,7 +203,7 @@ def test_without_a_region_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch, t
     for name in ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    # Or boto3 would ask whether this machine is EC2's.
+    # Or boto3 would check whether this machine is on EC2.
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     with pytest.raises(LoadError, match="no AWS region: set AWS_REGION"):

@@ -1,4 +1,4 @@
-"""An outbox is brought up to date in place, under its users' hands; what goes wrong changes nothing."""
+"""An outbox is migrated in place while users write; a failure changes nothing."""
 
 import contextlib
 import shutil
@@ -24,7 +24,7 @@ from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.integration
 
-# Views, routines, triggers, tables and rights: everything but rows and names that the server makes up.
+# Views, routines, triggers, tables and rights: everything but rows and names that the server generates.
 CATALOGUE = """
 SELECT 'view ' || c.oid::regclass || pg_get_viewdef(c.oid) FROM pg_class c
 WHERE c.relkind = 'v' AND c.relnamespace = 'datalake'::regnamespace
@@ -79,7 +79,7 @@ def sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget() -> None:
-    """Let the files be read again."""
+    """Drop the cached files."""
     for function in (outbox._steps, outbox._sql_hash):
         function.cache_clear()
 
@@ -151,7 +151,7 @@ def statements(number: int, turn: int, order_id: int) -> list[str]:
         f"INSERT INTO orders (order_id, customer_id, employee_id, ship_via) VALUES ({order_id}, 'RICSU', 8, 2)",
         f"INSERT INTO order_details VALUES ({order_id}, {1 + number}, 1, 1, 0)",
     ]
-    # Of a product that the sales above don't sell: what it rewrites is always as much.
+    # Of a product outside the sales above: it always rewrites the same number of rows.
     stock = [f"UPDATE products SET unit_price = {turn} WHERE product_id = {70 + number}"]
     other = f"UPDATE customers SET phone = '{turn}' WHERE customer_id = 'A{number}'"
     shipment = f"UPDATE orders SET freight = {turn} WHERE order_id = {10248 + number}"
@@ -164,7 +164,7 @@ def test_an_earlier_outbox_is_migrated_while_its_users_write(
     # Three writers without a pause leave a migration few moments on a busy machine.
     monkeypatch.setattr(migrating, "MAX_WAIT_S", PATIENCE_S)
     shop = either_earlier
-    # What an earlier version could leave stale, and what only the new version would correct.
+    # What an earlier version could leave stale, and only the new version would correct.
     shop.run("SET session_replication_role = replica")
     shop.run("UPDATE customers SET phone = 'stale' WHERE customer_id = 'VINET'")
     shop.run("DELETE FROM cdc_events WHERE order_id = 10250")
@@ -177,7 +177,7 @@ def test_an_earlier_outbox_is_migrated_while_its_users_write(
     assert done.orders >= 829
     shop.assert_consistent()
     assert shop.value("SELECT count(*) FROM outbox_refresh") == 0
-    # The slot was there before, and reads on: what it sees includes the row that came back.
+    # The slot existed before, and keeps reading: what it sees includes the row that came back.
     assert 10250 in {event.order_id for event in shop.events()}
 
 
@@ -191,7 +191,7 @@ def test_the_second_time_there_is_nothing_to_do(earlier: Shop) -> None:
     migrate(earlier.parameters)
     with earlier.connect() as other, other.cursor() as cursor:
         cursor.execute("UPDATE orders SET freight = 1 WHERE order_id = 10248")
-        # Nor is anybody waited for.
+        # No one is waited for, either.
         done = migrate(earlier.parameters, max_wait_s=0)
     assert (done.changed, done.steps, done.orders) == (False, (), 0)
 
@@ -252,7 +252,7 @@ def test_what_a_version_no_longer_has_is_dropped(shop: Shop, sql: Path) -> None:
 
 @dataclass(frozen=True)
 class Fault:
-    """What a new version may do wrong: a file and what is put at its end, and what the user reads."""
+    """A fault in a new version: a file and what is appended to it, and what the user reads."""
 
     file: str
     text: str
@@ -281,7 +281,7 @@ def test_a_migration_that_fails_changes_nothing_and_says_so_in_one_line(earlier:
     assert "\n" not in str(caught.value)
     assert writers.failures == []
     assert catalogue(earlier) == before
-    # As the earlier version's views say.
+    # As the earlier version's views have it.
     assert (
         earlier.value(
             "SELECT count(*) FROM current_order_events v FULL JOIN cdc_events e USING (order_id)"
@@ -333,7 +333,7 @@ def test_of_a_sale_and_a_migration_that_wait_for_each_other_the_migration_gives_
             cursor.execute("UPDATE products SET unit_price = 1 WHERE product_id = 77")
             migration = threads.submit(migrate, earlier.parameters)
             wait_for_lock(earlier, "order_details")
-            # The migration has orders already. The sale waits for it, and only then does it come to wait for the sale.
+            # The migration has locked orders already. The sale waits for it, and only then does it wait for the sale.
             freight = threads.submit(cursor.execute, "UPDATE orders SET freight = 1 WHERE order_id = 10248")
             wait_for_lock(earlier, "orders", unless=freight.done)
             first.commit()
@@ -343,7 +343,7 @@ def test_of_a_sale_and_a_migration_that_wait_for_each_other_the_migration_gives_
 
 
 def wait_for_lock(shop: Shop, table: str, unless: Callable[[], bool] = lambda: False) -> None:
-    """Wait until somebody waits for a lock on the table, or it has become needless."""
+    """Wait until someone waits for a lock on the table, or that is no longer needed."""
     waiting = f"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '{table}'::regclass"
     wait_until(lambda: unless() or shop.value(waiting))
 
@@ -354,7 +354,7 @@ def test_a_migration_that_was_interrupted_is_finished_by_the_next(
     monkeypatch.setattr(migrating, "PIECE_ORDERS", 100)
     with pytest.raises(LaterError, match="100 orders' outbox rows brought up to date so far: the rest follows"):
         migrate(earlier.parameters, refresh_s=0)
-    # Whatever comes meanwhile is new already.
+    # Everything that arrives meanwhile is new already.
     earlier.commit(*statements(0, 1, 5), "DELETE FROM order_details WHERE order_id = 11077")
     done = migrate(earlier.parameters)
     assert (done.changed, done.orders) == (False, 729)

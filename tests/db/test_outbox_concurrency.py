@@ -1,4 +1,4 @@
-"""Transactions that overlap: whatever the order of their steps, the outbox ends as the tables say."""
+"""Overlapping transactions: in any order of their steps, the outbox ends consistent with the tables."""
 
 import contextlib
 import random
@@ -16,13 +16,13 @@ from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.integration
 
-# Makes the pass of the commit happen now, with all its locks, while the transaction stays open: the latest moment at
-# which another transaction can come in between.
+# Runs the commit's pass now, with all its locks, while the transaction stays open: the latest moment at which another
+# transaction can come in between.
 FLUSH = "SET CONSTRAINTS ALL IMMEDIATE"
 
 
 class Session:
-    """A connection whose statements run in a thread of their own, so that one may wait for another session."""
+    """A connection whose statements run in their own thread, so that one may wait for another session."""
 
     def __init__(self, shop: Shop, isolation: str = "READ COMMITTED") -> None:
         self._shop = shop
@@ -36,11 +36,11 @@ class Session:
         self.start(*statements).result(PATIENCE_S)
 
     def start(self, *statements: str) -> "Future[None]":
-        """Begin to run the statements."""
+        """Start the statements."""
         return self._thread.submit(self._execute, statements)
 
     def start_and_block(self, *statements: str) -> "Future[None]":
-        """Begin to run the statements and return once they wait for another session's lock."""
+        """Start the statements and return once they wait for another session's lock."""
         future = self.start(*statements)
         blocked = f"SELECT cardinality(pg_blocking_pids({self._pid})) > 0"
         wait_until(lambda: future.done() or self._shop.value(blocked), "it waits")
@@ -48,7 +48,7 @@ class Session:
         return future
 
     def close(self) -> None:
-        """Stop whatever still runs and end the thread; the connection is the shop's."""
+        """Stop running statements and end the thread; the connection belongs to the shop."""
         self._connection.cancel()
         self._thread.shutdown()
 
@@ -109,7 +109,7 @@ def test_an_old_snapshot_doesnt_write_over_another_part(shop: Shop, sessions: Se
     shop.assert_consistent()
 
 
-# An edit of something that orders embed, and a transaction that makes an order embed it which didn't before.
+# An edit of a row that orders embed, and a transaction that makes another order embed it.
 NEW_PLACE = (
     "INSERT INTO employee_territories SELECT 5, min(territory_id) FROM territories"
     " WHERE territory_id NOT IN (SELECT territory_id FROM employee_territories)"
@@ -146,7 +146,7 @@ RACES = {
 }
 
 
-# An edit is written by its commit when few orders embed the row, and later when many do.
+# The commit writes an edit if few orders embed the row; otherwise it is written later.
 INLINE = {"few": 10_000, "many": 0}
 
 
@@ -155,7 +155,7 @@ def assert_they_never_miss_each_other(shop: Shop, race: str, first: str, orders:
     shop.run(f"UPDATE outbox_settings SET inline_orders = {INLINE[orders]}, piece_orders = 200")
     with contextlib.closing(Session(shop)) as one, contextlib.closing(Session(shop)) as other:
         early, late = ((edit,), link) if first == "edit" else (link, (edit,))
-        # Both have changed their rows before either has come to its commit; neither sees the other's.
+        # Both have changed their rows before either commits; neither sees the other's.
         other.run(*late)
         one.run(*early, FLUSH)
         waiting = other.start_and_block("COMMIT")

@@ -1,4 +1,4 @@
-"""What must not get into the outbox, and how it is written anew while others write."""
+"""What must not get into the outbox, and how it is rewritten during other writes."""
 
 import contextlib
 import threading
@@ -14,7 +14,7 @@ from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 
-# 3,000 lines of one order, each with a product of its own whose name needs escapes in JSON.
+# 3,000 lines of one order, each with a distinct product whose name needs escapes in JSON.
 MANY_LINES = (
     "INSERT INTO products (product_id, product_name, discontinued)"
     " SELECT 1000 + n, repeat('\"', 40), 0 FROM generate_series(1, 3000) AS n",
@@ -24,7 +24,7 @@ MANY_LINES = (
 
 
 def test_the_guard_is_narrower_than_the_topic(shop: Shop) -> None:
-    # A row whose documents are compressed may be over it by what is changed in it: less than 1 MiB.
+    # A row with compressed documents may exceed it by its changed part: less than 1 MiB.
     assert shop.value("SELECT max_event_bytes FROM outbox_settings") <= LARGEST_EVENT_BYTES - 2 * MIB
 
 
@@ -97,7 +97,7 @@ def test_the_outbox_is_written_anew_while_others_write(shop: Shop) -> None:
                     if turn % 7 == 0:
                         cursor.execute(f"UPDATE customers SET fax = '{turn}' WHERE customer_id = 'VINET'")
             except psycopg2.errors.DeadlockDetected:
-                # Two of these writers have the same order and customer in turn; nothing of ours.
+                # Two of these writers alternate on the same order and customer; nothing of ours.
                 continue
             except psycopg2.Error as error:
                 failures.append(error)
@@ -136,7 +136,7 @@ def test_all_events_are_sent_again_piece_by_piece(shop: Shop) -> None:
 
 
 def test_no_column_of_the_outbox_is_a_number_that_a_reader_could_change(shop: Shop) -> None:
-    """Beyond a double or a long numbers are safe in documents only, which travel as text."""
+    """Numbers beyond a double or a long are safe only in documents, which travel as text."""
     types = shop.values(
         "SELECT format_type(atttypid, atttypmod) FROM pg_attribute"
         " WHERE attrelid = 'cdc_events'::regclass AND attnum > 0 AND NOT attisdropped"

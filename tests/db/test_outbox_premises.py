@@ -1,4 +1,4 @@
-"""What a writer may do that an outbox could overlook: replaced rows, loose foreign keys, other triggers."""
+"""Writes that an outbox could overlook: replaced rows, deferred foreign keys, other triggers."""
 
 import contextlib
 import io
@@ -100,7 +100,7 @@ def test_stock_can_be_sold_while_somebody_edits_a_product(shop: Shop) -> None:
     with editor, editor.cursor() as cursor:
         cursor.execute("UPDATE suppliers SET city = 'X' WHERE supplier_id = 5")
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        # The editor is alone in the gate now; stock has no business there.
+        # The editor is alone in the gate now; stock isn't involved there.
         assert (
             shop.commit("SET lock_timeout = '5s'", "UPDATE products SET units_in_stock = 1, units_on_order = 2") == []
         )
@@ -127,7 +127,7 @@ def test_what_another_trigger_writes_is_seen(shop: Shop) -> None:
         " FOR EACH ROW EXECUTE FUNCTION theirs()"
     )
     assert len(shop.commit("UPDATE orders SET freight = 3 WHERE order_id = 10248")) > 1
-    # This one writes at commit, and maybe after the outbox has been written.
+    # This one writes at commit, perhaps after the outbox has been written.
     shop.commit("INSERT INTO orders (order_id, customer_id, freight) VALUES (1, 'VINET', 4)")
     shop.assert_consistent()
 

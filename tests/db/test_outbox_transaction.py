@@ -326,7 +326,7 @@ def test_a_user_of_the_tables_needs_no_right_on_the_outbox(shop: Shop) -> None:
         )
         clerk = shop.connect(user=name, password=CONNECTOR_PASSWORD)
         with clerk, clerk.cursor() as cursor:
-            # A temporary table of the same name must not be taken for ours.
+            # A temporary table of the same name must not be mistaken for ours.
             cursor.execute("CREATE TEMP TABLE orders AS SELECT 1 AS order_id")
             cursor.execute("UPDATE datalake.orders SET shipped_date = '1998-06-15' WHERE order_id = 11077")
         assert changes(shop.events()) == [("u", 11077)]

@@ -1,4 +1,4 @@
-"""Rows written anew make events that are newer than all before; keys without a row get a delete event."""
+"""Rewritten rows create events newer than all before; keys without a row get a delete event."""
 
 import json
 import threading
@@ -44,7 +44,7 @@ def test_a_row_that_a_writer_holds_is_waited_for_with_no_other_row_held(shop: Sh
     toucher = threading.Thread(target=rewriting.rewrite_rows, args=(cursor, keys, quiet))
     toucher.start()
     wait_until(lambda: shop.value("SELECT count(*) FROM pg_locks WHERE NOT granted"))
-    # Would it hold one of the others, this would wait for it, and it for us.
+    # If it held one of the others, this would wait for it, and it for us.
     holder.execute("SET lock_timeout = '2s'")
     holder.execute("SELECT FROM cdc_events WHERE order_id = ANY(%s) FOR UPDATE", (keys,))
     writer.rollback()

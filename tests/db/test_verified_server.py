@@ -1,4 +1,4 @@
-"""Whose certificate a client takes for the source database's; an authority of our own is in the place of RDS's."""
+"""Which certificates a client accepts for the source database; our own CA stands in for RDS's."""
 
 import contextlib
 import os
@@ -36,14 +36,14 @@ def authority() -> Authority:
 
 @pytest.fixture(scope="module")
 def server(postgres: Postgres, authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parameters]:
-    """How the server is reached: by its name, through a tunnel."""
+    """Reach the server by its name, through a tunnel."""
     with encrypted(postgres.port, authority.server(ENDPOINT, tmp_path_factory.mktemp("tls"))) as port:
         yield {**postgres.connection_parameters(), "host": ENDPOINT, "hostaddr": HOST, "port": port}
 
 
 @pytest.fixture
 def trusted(authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test's authority in the place of RDS's."""
+    """The test's CA in place of RDS's."""
     path = tmp_path / "root.pem"
     path.write_text(authority.root)
     monkeypatch.setattr(rds_ca, "BUNDLE", path)
@@ -60,7 +60,7 @@ def test_another_authority_is_refused_in_one_line(server: Parameters) -> None:
     with pytest.raises(LoadError, match=r"certificate verify failed \(.*in contract/rds-ca\.pem") as error:
         connect(server)
     assert "\n" not in str(error.value)
-    # Waiting doesn't help: nobody is asked to.
+    # Waiting doesn't help: no one is asked to.
     assert not isinstance(error.value, UnreachableError)
 
 
@@ -94,7 +94,7 @@ def by_up(text: str, kept: Path) -> None:
 
 
 def by_later_looks(text: str, kept: Path) -> None:
-    """As status, reconcile, re-snapshot and page do, which read how from the record of `up`."""
+    """As status, reconcile, re-snapshot and page do: they take the login from the record of `up`."""
     record = RecordFile(kept.parent)
     record.write(PlatformOptions(outside=OutsideDatabase.of(text, database="postgres")), {}, frozenset())
     recorded = record.read().outside

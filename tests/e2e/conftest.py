@@ -1,4 +1,4 @@
-"""The demos, and the platforms that they leave behind, which most end-to-end tests share."""
+"""The demos, and the platforms that they leave, which most end-to-end tests share."""
 
 from collections.abc import Iterator
 
@@ -6,18 +6,16 @@ import pytest
 
 from local.platform.platform import Platform
 from local.platform.services import PlatformOptions
-from tests.e2e.walking import Walked, walk
+from tests.e2e.harness.walking import Walked, walk
 
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Walked:
-    """The demo."""
     return walk("demo", tmp_path_factory.mktemp("Größe"))
 
 
 @pytest.fixture(scope="session")
 def demo_query(tmp_path_factory: pytest.TempPathFactory) -> Walked:
-    """The demo by queries alone."""
     return walk("demo places", tmp_path_factory.mktemp("demo-query"))
 
 
@@ -29,7 +27,7 @@ def platform(demo: Walked) -> Iterator[Platform]:
 
 @pytest.fixture(scope="session")
 def places(demo_query: Walked) -> Iterator[Platform]:
-    """The platform of the demo by queries, started again; removed with its data at the end."""
+    """The query demo's platform, started again; removed with its data at the end."""
     yield from _again(Platform(demo_query.folder / "platform", PlatformOptions(pipeline="pagilaquery")))
 
 

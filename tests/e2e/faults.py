@@ -1,7 +1,6 @@
-"""What a platform may suffer, one fault at a time while orders are written; each ends with lake and source equal.
+"""Faults of a platform, one at a time while orders are written; each ends with lake and source equal.
 
-`./lake dev test faults --minutes 30` goes through all of them in a random order, again and again:
-`./lake dev test faults`.
+`./lake dev test faults --minutes 30` repeats all of them in random order: `./lake dev test faults`.
 """
 
 import contextlib
@@ -28,7 +27,7 @@ from local.look.status import read_status
 from local.platform.platform import Platform
 from local.platform.services import PlatformOptions
 from local.platform.steps import SUPERVISOR
-from tests.e2e.writer import Writer
+from tests.e2e.harness.writer import Writer
 from tests.waiting import PATIENCE_S, wait_until
 
 SERVICES = ("postgres", "kafka", "connect", "s3", "moto", "sink", "job")
@@ -37,18 +36,17 @@ SUPERVISED = PlatformOptions(supervised=True)
 STOP_S = 60.0
 STAGGER_S = 20.0
 EQUAL_TIMEOUT_S = 180
-BACK_TIMEOUT_S = 120
 
 
 def family(platform: Platform, name: str) -> list[psutil.Process]:
-    """A service's process and every one that it started."""
+    """A service's process and all its children."""
     pid = platform.pid(name)
     assert pid is not None, f"{name} doesn't run"
     return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
 
 
 def kill(platform: Platform, *names: str) -> None:
-    """kill -9 of services and of every process that they started, all of them at once."""
+    """kill -9 services and all their children at once."""
     processes = [process for name in names for process in family(platform, name)]
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -58,7 +56,7 @@ def kill(platform: Platform, *names: str) -> None:
 
 
 def wait_until_well(platform: Platform) -> None:
-    """Wait until `status` has no problem: what has just been mended may be told a little longer."""
+    """Wait until `status` has no problem: it may report a repaired fault a little longer."""
     found: list[str] = []
 
     def well() -> bool:
@@ -73,7 +71,7 @@ def wait_until_well(platform: Platform) -> None:
 
 @contextlib.contextmanager
 def suspended(platform: Platform, *names: str) -> Iterator[None]:
-    """Hold services up: they see nothing of what happens meanwhile."""
+    """Suspend services: they see nothing of what happens meanwhile."""
     processes = [process for name in names for process in family(platform, name)]
     for process in processes:
         process.suspend()
@@ -87,7 +85,7 @@ def suspended(platform: Platform, *names: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def restored(platform: Platform) -> Iterator[None]:
-    """Copy the server's files, run the platform, and put the copy back in their place; it is down in the end."""
+    """Copy the server's files, run the platform, and restore the copy; the platform is down at the end."""
     data_dir = platform.services.postgres.cluster.data_dir
     copy = data_dir.with_name("backup")
     platform.down()
@@ -101,7 +99,7 @@ def restored(platform: Platform) -> Iterator[None]:
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """How many transactions are made beside a fault, how many a second, and how many before it."""
+    """How many transactions run during a fault, how many a second, and how many before it."""
 
     transactions: int = 60
     rate: float = 10
@@ -120,9 +118,9 @@ def killed(platform: Platform, *, names: Iterable[str], writing: Writing, first_
 
 
 def stopped(platform: Platform, *, groups: Sequence[Iterable[str]], writing: Writing, first_order: int) -> float:
-    """Stop each group of services for STOP_S by SIGSTOP, each STAGGER_S after the one before.
+    """Stop each group of services for STOP_S with SIGSTOP, each STAGGER_S after the one before.
 
-    Returns the seconds from the last one's end until lake and source are equal.
+    Returns the seconds from the end of the last one until lake and source are equal.
     """
 
     def stop(number: int) -> None:
@@ -138,7 +136,7 @@ def stopped(platform: Platform, *, groups: Sequence[Iterable[str]], writing: Wri
 
 
 def everything_killed(platform: Platform, *, writing: Writing, first_order: int) -> float:
-    """Kill all services and the supervisor, and start by `up`; return the seconds until lake and source are equal."""
+    """Kill all services and the supervisor, and start with `up`; return the seconds until lake and source are equal."""
 
     def fault() -> None:
         kill(platform, SUPERVISOR, *SERVICES)
@@ -148,7 +146,7 @@ def everything_killed(platform: Platform, *, writing: Writing, first_order: int)
 
 
 def check(platform: Platform) -> None:
-    """Raise AssertionError unless source and lake get equal and nothing is in quarantine."""
+    """Raise AssertionError unless source and lake become equal and nothing is in quarantine."""
     [comparison] = compare_platform(platform, timeout_s=EQUAL_TIMEOUT_S)
     assert comparison.equal, comparison
     assert comparison.source_rows == comparison.lake_rows > 0
@@ -173,13 +171,13 @@ def _survived(platform: Platform, fault: Callable[[], None], writing: Writing, f
 
 
 class Fault(Protocol):
-    """Makes a platform suffer; returns the seconds until lake and source were equal."""
+    """Injects a fault into a platform; returns the seconds until lake and source were equal."""
 
     def __call__(self, platform: Platform, *, first_order: int) -> float: ...
 
 
 def _deck(writing: Writing) -> dict[str, Fault]:
-    """All faults that a platform gets over by itself, by name."""
+    """All faults that a platform recovers from automatically, by name."""
     kills = {f"kill {' and '.join(pair)}": partial(killed, names=pair, writing=writing) for pair in PAIRS}
     stops = {f"stop {name} for {STOP_S:.0f} s": partial(stopped, groups=[[name]], writing=writing) for name in SERVICES}
     return {
@@ -197,7 +195,7 @@ def main(
         Path | None, typer.Option(help="Where the platform is; kept when a fault isn't got over.")
     ] = None,
 ) -> None:
-    """Start a platform of its own and let it suffer; exit 1 at the first fault that it doesn't get over."""
+    """Start a platform and inject faults; exit 1 at the first one that it doesn't recover from."""
     folder = folder or Path(tempfile.mkdtemp(prefix="faults-"))
     platform = Platform(folder, SUPERVISED)
     chance, deadline = random.Random(seed), time.monotonic() + 60 * minutes
@@ -210,7 +208,7 @@ def main(
         order += 10_000
         try:
             seconds = deck[name](platform, first_order=order)
-            # It works after each of them, and the supervisor counts anew.
+            # It works after each of them, and the supervisor resets its count.
             platform.up()
         except Exception as error:  # noqa: BLE001  (whatever it is, the run ends here and says at what)
             print(f"{name}: {type(error).__name__}: {error}; seed {seed}, the platform is left in {folder}", flush=True)

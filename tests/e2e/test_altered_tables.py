@@ -1,6 +1,6 @@
-"""Tables that somebody alters while they are captured and written to: what comes of each change, and what is told.
+"""Tables altered while they are captured and written to: the effect of each change, and the messages.
 
-A database of its own, by the commands that a user has. The tests share one platform and run in their order.
+A separate database, through a user's commands. The tests share one platform and run in order.
 """
 
 import contextlib
@@ -23,20 +23,19 @@ from local.platform.record import RecordFile
 from local.services.postgres import ConnectionParameters, Postgres
 from local.services.s3 import S3
 from tests.conftest import execute, fresh_database
-from tests.e2e.commands import Commands, equal_tables
+from tests.e2e.harness.commands import Commands, equal_tables
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 
 NAME = "altered"
-# Partitions and tables that become ones, or have been.
+# Partitions, and tables that become or have been partitions.
 TABLES = ("--tables", "!parts_*")
-ARRIVAL_S = 240
 PATIENT = ("--timeout", "240")
-# The tables of the file in the end.
+# The tables of the file at the end.
 LEFT = ("bare", "busy", "items", "long", "parts", "reborn", "rekeyed", "renamed")
 BASE = Path(__file__).with_name("altered.sql")
-# Each column's changes are on rows of their own. `qty` comes last: no event of `items` fits after it.
+# Each column's changes are on separate rows. `qty` comes last: no event of `items` fits after it.
 COLUMNS = """
 ALTER TABLE items ADD COLUMN plain text, ADD COLUMN filled int DEFAULT 7, ADD COLUMN "Mixed Case" text,
     ADD COLUMN "order" text, ADD COLUMN born date, ADD COLUMN cost numeric(10, 2),
@@ -89,7 +88,7 @@ def source(postgres: Postgres) -> Iterator[ConnectionParameters]:
 
 @pytest.fixture(scope="module")
 def make(source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    """The commands; what they have started is stopped in the end."""
+    """The commands; everything they started is stopped at the end."""
     commands = Commands(tmp_path_factory.mktemp("altered") / "checkout", NAME, source)
     try:
         yield commands
@@ -99,7 +98,7 @@ def make(source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def writer(source: ConnectionParameters) -> Iterator[Callable[[], int]]:
-    """Somebody who changes a row ten times a second, and how often it was."""
+    """A writer that changes a row ten times a second, and its count."""
     closing, made = threading.Event(), [0]
 
     def write() -> None:
@@ -209,10 +208,10 @@ def test_the_ways_out_lead_to_an_equal_lake(
 ) -> None:
     retype(make.schema("items"), amount="long", qty="string")
     take_out(make.file, "public.moved", "public.dropped")
-    # Nothing without a key can be read again.
+    # Rows without a key can't be re-read.
     execute(source, "ALTER TABLE bare ADD COLUMN nr bigserial PRIMARY KEY")
     give_key(make.file, "public.bare", "nr")
-    # No decimal of the lake can be widened, so the number goes; it is the event by which the column becomes text, too.
+    # No decimal of the lake can be widened, so the number is lost; this event also turns the column into text.
     execute(source, "UPDATE items SET price = 5.25 WHERE id = 5")
     said = make.pipeline(*TABLES, "--update")
     assert "public.renamed is added to pipelines/altered.toml" in said
@@ -246,7 +245,7 @@ def test_a_table_of_any_name_is_repaired_with_the_others(make: Commands, source:
 
 
 def retype(schema_file: Path, **types: str) -> None:
-    """Say other types of columns, as a user does."""
+    """Change column types in the file, as a user does."""
     schema = json.loads(schema_file.read_text(encoding="utf-8"))
     for field in schema["fields"]:
         if field["name"] in types:
@@ -255,7 +254,7 @@ def retype(schema_file: Path, **types: str) -> None:
 
 
 def take_out(file: Path, *tables: str) -> None:
-    """Take tables' entries out of a pipeline's file."""
+    """Remove tables' entries from a pipeline's file."""
     entries = file.read_text(encoding="utf-8").split("\n\n")
     kept = [entry for entry in entries if not any(f'source = "{table}"' in entry for table in tables)]
     assert len(kept) == len(entries) - len(tables)
@@ -263,7 +262,7 @@ def take_out(file: Path, *tables: str) -> None:
 
 
 def give_key(file: Path, table: str, column: str) -> None:
-    """Have an append-only table's rows told apart by a column, in another table of the lake."""
+    """Identify an append-only table's rows by a column, in a new lake table."""
     text = file.read_text(encoding="utf-8")
     entry = f'source = "{table}"\nhow = "log"\nkey = []\nappend_only = true\n'
     assert entry in text

@@ -1,6 +1,6 @@
-"""A database that nobody here wrote: captured by three commands, and kept equal while its business goes on.
+"""A database from outside the project: captured with three commands, and kept equal during writes.
 
-Pagila, all its tables, from its dump. The tests share one platform, beside the database, and run in their order.
+Pagila, all its tables, from its dump. The tests share one platform with the database, and run in order.
 """
 
 import json
@@ -12,8 +12,8 @@ import pytest
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA, load_dump
 from tests.conftest import ask, execute, fresh_database
-from tests.e2e.clerk import Clerk
-from tests.e2e.commands import ROOT, Commands, equal_tables
+from tests.e2e.harness.clerk import Clerk
+from tests.e2e.harness.commands import ROOT, Commands, equal_tables
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, WITHOUT_PAGILA, pytest.mark.timeout(900), pytest.mark.long]
@@ -26,9 +26,9 @@ TABLES = frozenset(
         *("inventory", "language", "payment", "rental", "staff", "store"),
     )
 )
-# As long as what differs may be on its way, on a machine that has much else to do.
+# Maximum delay of a difference, on a busy machine.
 PATIENT = ("--timeout", "240")
-# Some are always on their way: a change takes longer than that to the lake.
+# Some rows are always in transit: a change takes longer than this to reach the lake.
 RATE = 0.5
 PAGE = ROOT / "docs" / "your-database" / "repair.md"
 REVIEWS = 300
@@ -40,7 +40,8 @@ COPY_CUSTOMER = (
     "INSERT INTO customer SELECT {copy}, store_id, first_name, last_name, email, address_id, activebool, create_date,"
     " last_update, active FROM customer WHERE customer_id = 1"
 )
-# A published table's changes are sent as the publication was when they were made: these never are, and all others are.
+# A published table's changes are sent by the publication at the time of the change: these never are, and all others
+# are.
 LOSE_CHANGES = (
     f"BEGIN; ALTER PUBLICATION cdc_{NAME} DROP TABLE customer;"
     " UPDATE customer SET first_name = 'Lost' WHERE customer_id IN (3, 4);"
@@ -51,7 +52,7 @@ LOSE_CHANGES = (
 
 @pytest.fixture(scope="module")
 def pagila(postgres: Postgres) -> Iterator[ConnectionParameters]:
-    """Somebody else's database, with a customer who has rented nothing."""
+    """An existing database, with a customer who has rented nothing."""
     with fresh_database(postgres) as database:
         for part in ("schema", "data"):
             load_dump(postgres, database, PAGILA / f"pagila-{part}.sql")
@@ -61,7 +62,7 @@ def pagila(postgres: Postgres) -> Iterator[ConnectionParameters]:
 
 @pytest.fixture(scope="module")
 def make(pagila: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    """The commands; what they have started is stopped in the end."""
+    """The commands; everything they started is stopped at the end."""
     commands = Commands(tmp_path_factory.mktemp("any") / "checkout", NAME, pagila)
     try:
         yield commands
@@ -71,7 +72,7 @@ def make(pagila: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def clerk(pagila: ConnectionParameters) -> Iterator[Clerk]:
-    """Somebody who goes on changing rows as long as the test runs."""
+    """A clerk who changes rows as long as the test runs."""
     with Clerk(pagila, rate=RATE, seed=1) as clerk:
         clerk.wait_for_more(1)
         yield clerk
@@ -143,19 +144,19 @@ def test_a_table_comes_and_another_one_goes_under_load(
 
 
 def test_a_truncate_empties_the_lakes_tables_or_is_told_of(make: Commands, pagila: ConnectionParameters) -> None:
-    # A partitioned table by its root, one with all that refers to it, and one whose rows stay.
+    # A partitioned table by its root, one with everything that refers to it, and one whose rows stay.
     execute(pagila, "TRUNCATE payment; TRUNCATE actor CASCADE; TRUNCATE film_category")
     execute(pagila, "INSERT INTO actor (first_name, last_name) VALUES ('NEW', 'ONE')")
     for table, rows in {"public.payment": 0, "public.actor": 1, "public.film_actor": 0}.items():
         assert equal_tables(make.reconcile("--table", table, *PATIENT)) == {table: rows}
     wait_until(lambda: "public.film_category was emptied by TRUNCATE" in make.status(status=None))
     assert equal_tables(make.resnapshot("--table", "public.film_category")) == {"public.film_category": 0}
-    # The event that says so is written once the table compares equal: status may still say it, and end with 1.
+    # The event that reports it is written once the table is equal: status may still report it, and end with 1.
     wait_until(lambda: "emptied by TRUNCATE" not in make.status(status=None))
 
 
 def leave_out(make: Commands, table: str, column: str) -> None:
-    """Say in the file that a table's column isn't captured."""
+    """Exclude a table's column in the file."""
     entry = f'source = "{table}"\n'
     text = make.file.read_text(encoding="utf-8")
     assert entry in text
@@ -167,7 +168,7 @@ def leave_out(make: Commands, table: str, column: str) -> None:
 
 
 def unsent(database: ConnectionParameters) -> dict[str, str]:
-    """The columns of each table that the connector is never sent."""
+    """The columns of each table that the connector never receives."""
     left_out = (
         "SELECT json_object_agg(p.schemaname || '.' || p.tablename, a.attname) FROM pg_publication_tables p"
         " JOIN pg_attribute a ON a.attrelid = format('%I.%I', p.schemaname, p.tablename)::regclass AND a.attnum > 0"
@@ -178,7 +179,7 @@ def unsent(database: ConnectionParameters) -> dict[str, str]:
 
 
 def apply_truncates(make: Commands, *, but_ignore: str) -> None:
-    """Change what the file says of a TRUNCATE."""
+    """Change the file's handling of TRUNCATE."""
     text = make.file.read_text(encoding="utf-8").replace('truncate = "stop"', 'truncate = "apply"')
     entry = f'source = "{but_ignore}"\n'
     assert 'truncate = "apply"' in text
@@ -187,12 +188,12 @@ def apply_truncates(make: Commands, *, but_ignore: str) -> None:
 
 
 def shown(command: str) -> set[str]:
-    """The lines that the page shows of what a command says."""
+    """The lines of a command's output on the page."""
     _, _, below = PAGE.read_text(encoding="utf-8").partition(f"$ {command}\n")
     assert below, f"{PAGE.name} doesn't show {command}"
     return lines(re.split(r"^(?:\$|```)", below, maxsplit=1, flags=re.MULTILINE)[0]) - {"…"}
 
 
 def lines(said: str) -> set[str]:
-    """What is said, without seconds and how many rows a table has that grows."""
+    """The output, without seconds and the row counts of growing tables."""
     return {re.sub(r"(?:[\d.]+|…) s\b|[\d,]+ rows  ", "#", line) for line in said.splitlines()}

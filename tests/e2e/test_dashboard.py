@@ -1,4 +1,4 @@
-"""The live page's picture of a running platform while a service hangs; test_live_page has the rest, in a browser."""
+"""The live page of a running platform while a service hangs; test_live_page covers the rest, in a browser."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,8 +1,8 @@
-"""The demo as a newcomer runs it: what it shows is what the README says, and its summary is true to its words."""
+"""The demo as a newcomer runs it: its output matches the README, and its summary holds."""
 
 import pytest
 
-from tests.e2e.walking import Walked, unlike_the_page
+from tests.e2e.harness.walking import Walked, unlike_the_page
 
 KEYS = {"source_rows", "lake_rows", "missing", "extra", "different", "quarantined", "events", "seconds_total", "steps"}
 

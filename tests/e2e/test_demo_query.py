@@ -1,4 +1,4 @@
-"""The walk-through by queries alone as a newcomer runs it, on generated rows, and on Pagila's own where they are."""
+"""The query demo as a newcomer runs it, on generated rows, and on Pagila's where available."""
 
 import os
 import re
@@ -8,12 +8,12 @@ import pytest
 
 from local.demo.place_changes import CHANGES
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA
-from tests.e2e.walking import Walked, unlike_the_page, walk
+from tests.e2e.harness.walking import Walked, unlike_the_page, walk
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 RELEASE = os.environ.get("JDBC_PLUGIN", "")
-# What the project promises of it on a machine that has nothing else to do.
+# The project's promise for an otherwise idle machine.
 WHOLE_S, CHANGE_S = 120, 10
 COUNTS = {"source_rows": 1915, "lake_rows": 1915, "missing": 0, "extra": 0, "different": 0, "quarantined": 0}
 ROWS = {"public.address": 602, "public.city": 601, "public.country": 110, "query.address_place": 602}
@@ -68,12 +68,12 @@ def test_the_real_rows_end_equal_too(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.skipif(not RELEASE, reason="JDBC_PLUGIN doesn't name a JDBC connector's release")
 def test_a_connector_beside_it_sends_all_rows_and_no_delete(tmp_path: Path) -> None:
-    """The sources that are made of the pipeline run on a real worker against the real database."""
+    """The sources generated for the pipeline run on a real worker against the real database."""
     walked = walk("demo places", tmp_path / "beside", "--jdbc", RELEASE)
     assert_equal(walked)
     beside = walked.summary["beside"]
     assert "JdbcSourceConnector" in beside["connector"]
-    # Each address that is gone stays in what the polls have sent.
+    # Each deleted address stays in what the polls have sent.
     assert {one["topic"]: (one["missing"], one["stale"], one["extra"]) for one in beside["topics"]} == {
         "polled.public.address": (0, 0, 1),
         "polled.public.city": (0, 0, 0),

@@ -1,6 +1,6 @@
-"""What the connector fails at stops one table alone, which is set aside until somebody has it read again.
+"""An event that the connector fails on stops only its table, which is quarantined until a user has it re-read.
 
-A database of its own, by the commands that a user has. The tests share one platform and run in their order.
+A separate database, through a user's commands. The tests share one platform and run in order.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ from local.services.kafka.roles import ROLES
 from local.services.kafka.users import ADMIN, KafkaUsers
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
-from tests.e2e.commands import Commands, equal_tables
-from tests.e2e.walking import crowd
+from tests.e2e.harness.commands import Commands, equal_tables
+from tests.e2e.harness.walking import crowd
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
@@ -81,7 +81,7 @@ def source(postgres: Postgres) -> Iterator[ConnectionParameters]:
 
 @pytest.fixture(scope="module")
 def make(source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    """The commands; what they have started is stopped in the end."""
+    """The commands; everything they started is stopped at the end."""
     commands = Commands(tmp_path_factory.mktemp("failing") / "checkout", NAME, source)
     try:
         yield commands
@@ -94,7 +94,7 @@ def test_a_table_that_the_connector_fails_at_is_set_aside_and_all_others_flow(
 ) -> None:
     make.pipeline()
     make.prepare()
-    # The first load fails at a table, too.
+    # The first load also fails at a table.
     said = make.up(status=CANNOT)
     assert f"    table public.early: {ODD.format(table='early', key=1)}" in said
     assert "    table public.ruled: public.ruled can't be captured (ERROR: division by zero): " in said
@@ -186,7 +186,7 @@ def test_columns_that_differ_only_by_case_stop_all_tables_until_one_is_gone(
 
 
 def drop_slot(source: ConnectionParameters) -> None:
-    """A connector that tries again takes the slot as soon as it may."""
+    """A retrying connector takes the slot as soon as it may."""
 
     def dropped() -> bool:
         with contextlib.suppress(psycopg2.errors.ObjectInUse):

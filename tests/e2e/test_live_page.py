@@ -1,4 +1,4 @@
-"""The live page of a running platform in a real browser: right numbers, in time, and what it says of a dead service."""
+"""The live page of a running platform in a real browser: right numbers, in time, and its report of a dead service."""
 
 import statistics
 import time
@@ -16,7 +16,7 @@ from tests.browser.viewer import PATIENCE_MS, SCREENS, Screen, Viewer, viewing
 from tests.cases import long
 from tests.conftest import execute
 from tests.e2e.faults import kill
-from tests.e2e.walking import crowd
+from tests.e2e.harness.walking import crowd
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -31,14 +31,14 @@ TOLD_S = 10.0
 
 @pytest.fixture(scope="module")
 def served(platform: Platform) -> Iterator[Served]:
-    """The page, by the command."""
+    """The page, through the command."""
     with serving_platform(platform.state_dir) as served:
         yield served
 
 
 @pytest.fixture
 def viewer(browser: Browser, served: Served) -> Iterator[Viewer]:
-    """A viewer of the page that says that all is in the lake; at the end the browser has nothing to complain about."""
+    """A viewer of a page that shows all data in the lake; at the end the browser has no complaints."""
     with viewing(browser, served.url) as viewer:
         up_to_date(viewer.page)
         yield viewer
@@ -88,7 +88,7 @@ def test_an_insert_an_update_and_a_delete_are_counted_and_shown(platform: Platfo
 def test_the_lakes_newest_commit_is_on_the_page_within_three_seconds(
     platform: Platform, viewer: Viewer, record_testsuite_property: Callable[[str, object], None]
 ) -> None:
-    """The middle of three changes; `--junit-xml` has each one's seconds since its commit in the source, too."""
+    """Measured on the middle of three changes; `--junit-xml` also has each one's seconds since its source commit."""
     from_lake, from_source = [], []
     for _ in range(3):
         up_to_date(viewer.page)
@@ -105,7 +105,7 @@ def test_the_lakes_newest_commit_is_on_the_page_within_three_seconds(
 
 
 def is_other(look: Callable[[], object], before: object) -> bool:
-    """Whether a look finds something else than before."""
+    """Whether a poll finds something new."""
     return look() != before
 
 

@@ -1,4 +1,4 @@
-"""Changes are lost in each way that we know, and `./lake resnapshot` makes lake and source equal again.
+"""Changes are lost in each known way, and `./lake resnapshot` makes lake and source equal again.
 
 The tests share the platform with the others here; each leaves it whole.
 """
@@ -29,7 +29,7 @@ from local.resnapshot.run import Wanted
 from plugins.kafka.topics import PlannedTopic, planned_topics
 from tests import conftest
 from tests.e2e.faults import suspended, wait_until_well
-from tests.e2e.writer import Writer
+from tests.e2e.harness.writer import Writer
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
@@ -45,7 +45,7 @@ def running(platform: Platform) -> None:
 
 
 def execute(platform: Platform, *statements: str) -> None:
-    """Run statements as the superuser, each for itself."""
+    """Run statements as the superuser, each in its own transaction."""
     for statement in statements:
         conftest.execute(platform.source, statement)
 
@@ -72,9 +72,9 @@ def insert_order(platform: Platform, order: int) -> None:
 
 
 def mend(platform: Platform, *, once_found: Callable[[], None] | None = None, **wanted: object) -> list[str]:
-    """Re-snapshot; return what was said. Lake and source must be equal then, and stay so.
+    """Re-snapshot; return the output. Lake and source must then be equal, and stay so.
 
-    `once_found` is called when a loss was found, and nothing has been done about it yet.
+    `once_found` is called when a loss has been found and not yet repaired.
     """
     said: list[str] = []
 
@@ -97,12 +97,12 @@ def assert_equal(platform: Platform) -> None:
 
 
 def eventually(platform: Platform, problem: str) -> None:
-    """Wait until the status says so."""
+    """Wait until the status reports it."""
     wait_until(lambda: any(problem in line for line in read_status(platform).problems), problem)
 
 
 def drop_slot(platform: Platform) -> None:
-    """A connector that tries again takes the slot as soon as it may."""
+    """A retrying connector takes the slot as soon as it may."""
     wait_until(lambda: drop_slot_of(platform.source, SLOT))
 
 
@@ -127,7 +127,7 @@ def test_a_dropped_slot_while_writers_go_on(platform: Platform) -> None:
     assert line in read_status(platform).problems
     with Writer(platform.source, transactions=120, rate=15, first_order=800_000) as writer:
         writer.wait_for(20)
-        # An order of the last moment before there is a slot again.
+        # An order from the last moment before a slot exists again.
         said = mend(platform, once_found=partial(insert_order, platform, 899_999))
         writer.hurry()
         writer.wait_for(120)
@@ -153,7 +153,7 @@ def test_a_lost_row_by_a_condition(platform: Platform) -> None:
     _, end = platform.topic.bounds()
     mend(platform, where="order_id BETWEEN 10252 AND 10253")
     written = [event.value["order_id"] for event in platform.topic.events(end) if event.value]
-    # The last one is what `mend` ships in the end.
+    # `mend` ships the last one at the end.
     assert written == [10_253, 10_252, 10_252, 10_248]
 
 
@@ -187,7 +187,7 @@ def test_a_deleted_topic(platform: Platform) -> None:
 
 
 def plan_smaller_events(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the plan have a limit that an event of this test is beyond, and bring the topic to it."""
+    """Lower the plan's limit below an event of this test, and apply it to the topic."""
 
     def planned(*settings: Any, **more: Any) -> tuple[PlannedTopic, ...]:
         return tuple(
@@ -241,7 +241,7 @@ def test_a_publication_that_was_dropped_and_made_again(platform: Platform) -> No
 
 
 def restore_a_copy(platform: Platform, *, first_order: int, shipped: int, deleted: int) -> None:
-    """Copy the server's files, change rows until the lake has them, and put the copy back in their place."""
+    """Copy the server's files, change rows until the lake has them, and restore the copy."""
     data_dir = platform.services.postgres.cluster.data_dir
     copy = data_dir.with_name("backup")
     platform.processes.stop("postgres", grace_s=60)
@@ -280,7 +280,7 @@ def connector_failure(platform: Platform) -> str:
 
 
 def forget_offsets(platform: Platform) -> None:
-    """As another topic of offsets does: the connector goes on from nothing."""
+    """The effect of another topic of offsets: the connector starts without any."""
     api, name = platform.services.connect.api, platform.pipeline.connectors.source.name
     api.stop(name)
     drop_slot(platform)
@@ -300,7 +300,7 @@ def arrives(platform: Platform, order: int, ship_name: str) -> None:
 
 @pytest.mark.long
 def test_a_second_life_of_the_source(platform: Platform) -> None:
-    """Destroyed and deployed again around a database that stayed: docs/decisions/0034."""
+    """Destroyed and redeployed around a database that stayed: docs/decisions/0034."""
     api, name = platform.services.connect.api, platform.pipeline.connectors.source.name
     configuration = dict(platform.pipeline.connectors.source_connector()._configuration)
     api.delete_connector(name)
@@ -310,12 +310,12 @@ def test_a_second_life_of_the_source(platform: Platform) -> None:
     delete_order(platform, 10_263)
     options = LoadOptions(connector_password=platform._passwords.connector)
     assert prepare(platform.source, options) is None
-    # The offsets of the life before are refused, so the deployment would end here.
+    # The earlier life's offsets are refused, so the deployment would end here.
     api.put_connector(name, configuration)
     assert connector_failure(platform).startswith("the replication slot is gone or was made anew")
     forget_offsets(platform)
     arrives(platform, 10_262, "in between")
-    # Nobody has told the lake of the deletes.
+    # The lake never received the deletes.
     assert {10_261, 10_263} <= set(platform.lake.rows(["order_id"])["order_id"].to_pylist())
     assert "2 rows deleted that only the lake had" in mend(platform)
 

@@ -1,4 +1,4 @@
-"""Changes of ordinary tables are lost in each way that we know, and one command makes lake and source equal again.
+"""Changes of ordinary tables are lost in each known way, and one command makes lake and source equal again.
 
 The walks share a platform: each takes it down, loses something, changes rows, and starts it as a user does.
 """
@@ -35,7 +35,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
 
 
 def change(films: Platform, number: int) -> None:
-    """An insert, an update and a delete of rows, others for each number."""
+    """An insert, an update and a delete of rows, different for each number."""
     execute(
         films.source,
         f"INSERT INTO country (country) VALUES ('Country {number}');"
@@ -46,7 +46,7 @@ def change(films: Platform, number: int) -> None:
 
 @contextlib.contextmanager
 def alone(films: Platform, service: str) -> Iterator[None]:
-    """Have one service of a stopped platform run."""
+    """Run one service of a stopped platform."""
     films.revive(service)
     yield
     films.processes.stop(service, grace_s=60)
@@ -80,7 +80,7 @@ def write_more_than_the_slot_may_keep(films: Platform, number: int) -> None:
 
 def restore(films: Platform, number: int) -> None:
     with restored(films):
-        # More than the next start writes: else nothing tells that the log was another.
+        # More than the next start writes: otherwise nothing shows that the log was another.
         execute(films.source, "SELECT pg_logical_emit_message(false, 'x', repeat('y', 10000000))")
         for former in range(number + 1, number + 5):
             change(films, former)

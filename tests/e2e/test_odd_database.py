@@ -1,4 +1,4 @@
-"""A database with every type, key and name: it is captured at the first try, and each table is equal or is named."""
+"""A database with every type, key and name: captured at the first try, and each table is equal or reported."""
 
 import re
 import tomllib
@@ -10,12 +10,12 @@ import pytest
 from contract.errors import CANNOT
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
-from tests.e2e.commands import Commands
+from tests.e2e.harness.commands import Commands
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 
 ODD = Path(__file__).with_name("odd.sql")
-# Each row again under another key, each row written as it is, and one deleted.
+# Each row again under a new key, each row rewritten unchanged, and one deleted.
 CHANGES = """
 DO $$
 DECLARE one record;
@@ -40,11 +40,11 @@ UPDATE odd.unique_key SET code = 'z' WHERE code = 'a'; INSERT INTO odd.no_key VA
 INSERT INTO odd.no_identity VALUES (2, 'only inserts'); UPDATE odd."select" SET "from" = 2;
 UPDATE "Größe.n"."Tabelle ""x"".y Ünï" SET "Schlüssel" = 3 WHERE "Schlüssel" = 1
 """
-# What isn't equal is named with its reason.
+# Differences are reported with a reason.
 NOT_TAKEN = "  odd.cased, odd.cased_in_part, table: columns differ only by case (val, Val), which Debezium can't take"
 FLAT = "(not an array of one dimension)"
-# What `./lake source describe` says of a table's values, why rows of it go to quarantine, and their keys: at first,
-# and after the changes.
+# Warnings of `./lake source describe` for a table's values, and reasons and keys of its quarantined rows: at first, and
+# after the changes.
 FOUND: Mapping[str, tuple[str, str, Sequence[str], Sequence[str]]] = {
     "matrices": (
         "an array of several dimensions: set aside",
@@ -71,7 +71,7 @@ FOUND: Mapping[str, tuple[str, str, Sequence[str], Sequence[str]]] = {
 }
 # Equal once they have changed.
 LATE = "of the ten days that Gregory left out: a snapshot has it 10 days late, changes have it right"
-# What `./lake source describe` says, and why the table is set aside.
+# Warnings of `./lake source describe`, and the reason for the table's quarantine.
 STOPPED = {
     "large": ("of more than 16 MiB: no event may be so large", "an event of odd.large has "),
     "long": ("more than 2³¹ hours: stops its table", "a value of type interval of odd.long can't be converted"),
@@ -95,7 +95,7 @@ def make(odd: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def differing(said: str) -> dict[str, list[str]]:
-    """Return what a comparison says of the rows of each table that differs, in the order of their keys."""
+    """Return a comparison's messages on the rows of each table that differs, in key order."""
     tables = re.findall(r"^odd\.(\S+)  differs  .*\n((?:  .*\n)*)", said, re.MULTILINE)
     return {table: re.findall(r"^  ((?:missing|different|extra): .*)", lines, re.MULTILINE) for table, lines in tables}
 

@@ -1,7 +1,7 @@
-"""What a pause does to the parts of an environment (docs/decisions/0067), done to the real ones on one machine.
+"""A pause's effects on the parts of an environment (docs/decisions/0067), on the real ones on one machine.
 
-The database is stopped and started as Aurora is, with its slot; the source connector is deleted and made anew, as on
-MSK Connect; sink and job are stopped and started. Aurora, MSK Connect and EMR themselves aren't here.
+The database is stopped and started as Aurora is, with its slot; the source connector is deleted and recreated, as on
+MSK Connect; sink and job are stopped and started. Aurora, MSK Connect and EMR themselves aren't available here.
 """
 
 import pytest
@@ -44,7 +44,7 @@ def test_a_pause_loses_nothing_and_its_end_reads_no_snapshot(platform: Platform)
     api.delete_connector(name)
     wait_until_nobody_reads(platform)
     _, end = platform.topic.bounds()
-    # Until the database stops, somebody may write it: the slot alone keeps that.
+    # Until the database stops, it may be written to: only the slot keeps that.
     execute(
         platform,
         f"UPDATE datalake.orders SET ship_name = 'in the pause' WHERE order_id = {SHIPPED}",
@@ -58,6 +58,6 @@ def test_a_pause_loses_nothing_and_its_end_reads_no_snapshot(platform: Platform)
     assert_equal(platform)
     assert len(platform.lake.rows(["order_id"])) == rows - 1
     events = platform.topic.events(end)
-    # Three statements: a snapshot would be an event for each row, and would know nothing of the deletion.
+    # Three statements: a snapshot would be an event for each row, and would miss the deletion.
     assert 2 <= len([event for event in events if event.value]) < 20 < rows
     assert READ not in {event.value[OPERATION] for event in events if event.value}

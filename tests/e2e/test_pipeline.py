@@ -1,4 +1,4 @@
-"""The whole pipeline with real components: what is killed comes back, and nothing is lost, doubled or stale."""
+"""The whole pipeline with real components: killed ones come back, and nothing is lost, doubled or stale."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from tests.cases import long
 from tests.e2e.faults import kill, suspended
-from tests.e2e.writer import Writer
+from tests.e2e.harness.writer import Writer
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
@@ -53,7 +53,7 @@ def test_kills_in_mid_stream_leave_lake_and_source_equal(
 
 
 def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Platform) -> None:
-    """Take the object of a change out of the landing bucket before the job sees it, go on, and mend it at the end."""
+    """Take a change's object out of the landing bucket before the job sees it, continue, and repair it at the end."""
     with suspended(platform, "job"):
         before = landed(platform)
         with Writer(platform.source, transactions=1, rate=10, first_order=990_000):
@@ -72,7 +72,7 @@ def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Plat
 
 
 def test_the_lake_is_asked_in_athenas_sql(platform: Platform) -> None:
-    """The command that `./lake query` runs, beside all services: nothing is stopped for it."""
+    """The command behind `./lake query`, alongside all services: nothing is stopped for it."""
 
     def query(sql: str, *options: str, status: int = 0) -> str:
         arguments = [sys.executable, "-m", "cli", "query", sql, "--folder", str(platform.state_dir), *options]
@@ -95,7 +95,6 @@ def test_the_lake_is_asked_in_athenas_sql(platform: Platform) -> None:
 
 
 def wait_for_row(platform: Platform, order: int) -> None:
-    """Wait until the job has committed this order's row."""
     wait_until(
         lambda: order in platform.lake.rows(["order_id"]).column("order_id").to_pylist(), f"order {order} in the lake"
     )

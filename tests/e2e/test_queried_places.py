@@ -1,6 +1,6 @@
 """The rental shop's places by queries alone, on the demo's platform: each change arrives, and the lake is equal.
 
-The tests share the platform and run in their order.
+The tests share the platform and run in order.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from tests.local.comparison.sides import ArrowLake
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
-# A sweep may be ten times as rare as it takes, on a machine that has much else to do.
+# A full scan's interval may be ten times its duration, on a busy machine.
 PATIENT_S = 120.0
 
 
@@ -56,7 +56,7 @@ def test_no_connector_runs_and_all_tables_are_in_the_lake(places: Platform) -> N
 
 
 def test_what_is_lost_is_told_as_soon_as_a_look_has_found_no_more(places: Platform) -> None:
-    """The lake's rows, but one, stand in for a table that has lost it."""
+    """The lake's rows, except one, stand in for a table that has lost it."""
     sides = platform_sides(places, ["city"])
     [city] = sides.tables
     lost = replace(city, lake=ArrowLake(now=[city.lake.rows().slice(1)]))

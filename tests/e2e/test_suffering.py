@@ -1,5 +1,4 @@
-"""The platform under faults, left to its supervisor: a sample of what `./lake dev test faults` does for as long as
-wanted."""
+"""The platform under faults, left to its supervisor: a sample of what `./lake dev test faults` repeats."""
 
 import psutil
 import pytest
@@ -15,18 +14,18 @@ from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 
-# One after the other, overlapping: at first a group's neighbours go on, then nothing does, and each wakes up to others
-# that have gone on without it or hang themselves.
+# One after the other, overlapping: at first a group's neighbors keep running, then nothing does, and each resumes among
+# others that have run on without it or hang themselves.
 STOPPED = (("postgres", "sink", "moto"), ("connect", "s3"), ("kafka", "job"))
 KILLED = (("postgres", "connect"), ("kafka", "s3"))
-# Slow, since each commit of the job costs CPU that the other tests need.
+# Slow, because each commit of the job costs CPU that the other tests need.
 SLOWLY = Writing(transactions=16, rate=0.3, before=1)
 QUICKLY = Writing(transactions=40, rate=10, before=15)
 
 
 @pytest.fixture(scope="module")
 def supervised(platform: Platform) -> Platform:
-    """The platform of the other end-to-end tests, now with a supervisor."""
+    """The platform of the other end-to-end tests, with a supervisor."""
     result = Platform(platform.state_dir, SUPERVISED)
     result.up()
     return result
@@ -45,12 +44,12 @@ def test_two_services_killed_at_once_are_restarted_and_lose_nothing(
 
 def test_all_services_killed_at_once_come_back_by_the_supervisor(supervised: Platform) -> None:
     assert [service.running for service in read_status(supervised).services] == [True] * (len(SERVICES) + 1)
-    # 62 s on a machine with a load of 20 (docs/decisions/0030); other tests run beside this one.
+    # 62 s on a machine with a load of 20 (docs/decisions/0030); other tests run in parallel.
     assert killed(supervised, names=SERVICES, writing=QUICKLY, first_order=4_000_000) < 120
 
 
 def test_a_deleted_topic_is_loud(supervised: Platform) -> None:
-    """Its events can't come back by themselves."""
+    """Its events can't come back automatically."""
     supervised.services.kafka.delete_topic(supervised.topic.name)
     wait_for(supervised, f"the topic {supervised.topic.name} ")
     with pytest.raises(PlatformError, match=f"the topic {supervised.topic.name} "):
@@ -58,7 +57,7 @@ def test_a_deleted_topic_is_loud(supervised: Platform) -> None:
 
 
 def test_lost_wal_is_loud_and_stays_so_until_one_command_brings_all_back(supervised: Platform) -> None:
-    """No restart of the connector by the supervisor may go on behind what is missing; the topic is still gone, too."""
+    """A connector restarted by the supervisor must not continue past the gap; the topic is still missing, too."""
     source = supervised.source
     with suspended(supervised, "connect"):
         execute(source, "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
@@ -87,6 +86,6 @@ def test_down_leaves_nothing_running(supervised: Platform) -> None:
     supervised.down()
     assert supervised.running() == set()
     assert pids
-    # What the supervisor had started may be a zombie until the first process takes its exit status.
+    # A process that the supervisor started may be a zombie until PID 1 reaps it.
     left = [psutil.Process(pid) for pid in pids if pid and psutil.pid_exists(pid)]
     assert not [process for process in left if process.status() != psutil.STATUS_ZOMBIE]

@@ -1,6 +1,6 @@
-"""Objects and rights on a real Kubernetes API server: `./lake dev test kubernetes`, no part of `make test`.
+"""Objects and rights on a real Kubernetes API server: `./lake dev test kubernetes`, not part of `make test`.
 
-Not named as a test is: pytest takes it only when it is told to.
+The file's name isn't a test's, so pytest runs it only on request.
 """
 
 import copy
@@ -42,7 +42,7 @@ def deployer(server: Server) -> Kubernetes:
 
 
 def tried(api: Kubernetes, wanted: dict[str, Any]) -> str:
-    """What the API has against an object; nothing is made."""
+    """The API's objections to an object; nothing is created."""
     path = f"{_collection(wanted)}/{wanted['metadata']['name']}?fieldManager=try&force=true&dryRun=All"
     try:
         api._json("PATCH", path, wanted, kind="application/apply-patch+yaml")
@@ -70,7 +70,7 @@ def test_the_deployers_own_rights_make_and_unmake_all_objects(deployer: Kubernet
         assert found["metadata"]["annotations"][OWNER] == "stack/Source"
     assert deployer.pods(NAMESPACE, {"app.kubernetes.io/instance": NAME}) == []
     while delete_all(deployer, wanted):
-        # Foreground deletion waits for controllers, which aren't here.
+        # Foreground deletion waits for controllers, which don't run here.
         _finish(deployer, wanted)
     assert [deployer.get(each) for each in wanted] == [None] * len(wanted)
 
@@ -105,7 +105,7 @@ def test_the_deployer_does_nothing_elsewhere(deployer: Kubernetes) -> None:
 
 @pytest.mark.parametrize("user", ["deployer", "watcher"])
 def test_the_proxy_is_open_to_those_who_need_it(server: Server, user: str) -> None:
-    """No pod runs here: that nobody answers is past the question who may ask."""
+    """No pod runs here: a missing answer means that authorization has passed."""
     server.as_user("deployer").apply(of_kind(objects(group("proxied")), "Service"))
     for method in ("GET", "POST") if user == "watcher" else ("GET", "PUT", "POST", "DELETE"):
         with pytest.raises(UnreachableError, match="no worker of proxied can be asked yet"):
@@ -158,7 +158,7 @@ REFUSED: dict[str, tuple[str, Callable[[Any], None], str]] = {
 
 
 def planted(name: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """A group's objects with one fault, and the one that has it."""
+    """A group's objects with one fault, and the faulty one."""
     kind, change, _ = REFUSED[name]
     changed = copy.deepcopy(objects(group("faulty", most=4)))
     one = of_kind(changed, kind)

@@ -1,7 +1,7 @@
-"""A real Kubernetes API server, its etcd and BuildKit's linter, built from Go modules whose hashes go.sum has.
+"""A real Kubernetes API server, its etcd and BuildKit's linter, built from Go modules with hashes from go.sum.
 
-Nobody publishes them on a package registry. It takes ten to twenty minutes once, and little memory: one compiler at a
-time, and only while nobody else wants the processor.
+No package registry has them. The first build takes ten to twenty minutes, and little memory: one compiler at a time, at
+low priority.
 """
 
 import os
@@ -19,12 +19,12 @@ PACKAGES = {
     "kube-apiserver": ("apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
     "dockerfile-lint": ("dockerfile", "."),
 }
-# What go.mod asks for.
+# The version that go.mod requires.
 _VERSION = "1.24"
 
 
 def binaries() -> dict[str, Path]:
-    """Return the programs, built if they aren't there. Raises UserError where Go is missing, or a build fails."""
+    """Return the programs, built if necessary. Raises UserError if Go is missing or a build fails."""
     found = {name: FOLDER / name for name in PACKAGES}
     missing = [name for name, path in found.items() if not path.is_file()]
     if missing and shutil.which("go") is None:

@@ -1,5 +1,7 @@
-"""`./lake dev test kubernetes`: manifests on a real API server, the image's Dockerfile by BuildKit; built if need
-be."""
+"""`./lake dev test kubernetes`: manifests on a real API server, the image's Dockerfile in BuildKit.
+
+Builds both programs if necessary.
+"""
 
 from pathlib import Path
 
@@ -9,7 +11,6 @@ from tests.kubernetes.binaries import binaries
 
 
 def main() -> int:
-    """Return pytest's exit status."""
     binaries()
     files = [str(Path(__file__).with_name(name)) for name in ("api_server.py", "image.py")]
     return int(pytest.main(["-v", "-p", "no:cacheprovider", *files]))

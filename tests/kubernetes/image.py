@@ -1,4 +1,4 @@
-"""The image's Dockerfile by BuildKit's own parser and linter: `./lake dev test kubernetes`, no part of `make test`."""
+"""The image's Dockerfile in BuildKit's parser and linter: `./lake dev test kubernetes`, not part of `make test`."""
 
 import subprocess
 from pathlib import Path

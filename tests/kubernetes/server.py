@@ -31,7 +31,7 @@ class Server:
         return Kubernetes(self.cluster, token=lambda: name)
 
     def ready(self) -> bool:
-        """Tell whether it answers, and has made the namespace that everything needs."""
+        """Whether it answers, and has created the namespace that everything needs."""
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
         with contextlib.suppress(UnreachableError, KubernetesError):
             return self.as_user("administrator").get(namespace) is not None
@@ -40,7 +40,7 @@ class Server:
 
 @contextlib.contextmanager
 def running_server(folder: Path, programs: Mapping[str, Path]) -> Iterator[Server]:
-    """Run etcd and the API server, whose files are in `folder`, until the block ends."""
+    """Run etcd and the API server, with their files in `folder`, until the block ends."""
     ports = choose(["etcd", "peers", "api"], earlier={})
     authority = Authority("Kubernetes")
     authority.server(NAME, folder)

@@ -1,4 +1,4 @@
-"""What the tests of the local platform share."""
+"""Shared fixtures for tests of the local platform."""
 
 import io
 import tarfile
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def own_jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in for what `make setup` downloads: no jar of Kafka's, and a release of Debezium's with an empty one."""
+    """Stands in for the downloads of `make setup`: no Kafka jar, and a Debezium release with an empty one."""
     folder = tmp_path / "jars"
     for name in ("kafka", "debezium"):
         (folder / name).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The walk-throughs: what they change, when a change has arrived, what is shown, proven and called equal."""
+"""The walk-throughs: their changes, arrivals, output, proof, and when tables count as equal."""
 
 import json
 from collections.abc import Callable
@@ -82,7 +82,7 @@ def test_the_articles_faults_are_not_walked_through_again() -> None:
 
 
 class Watched(Watch):
-    """A source and a lake that show a row once they were asked for it so often."""
+    """A source and a lake that show a row after this many checks."""
 
     def __init__(self, left: int = 0) -> None:
         self.left = left
@@ -182,7 +182,7 @@ def test_tables_are_a_row_each_and_what_differs_is_said() -> None:
 
 
 class Stopping:
-    """Stands in for a platform: notes what is done with it."""
+    """Stands in for a platform: records the calls."""
 
     done: list[str]
 
@@ -244,7 +244,7 @@ SOURCE: dict[int, dict[str, Any]] = {
 
 
 def record(number: int, address: str | None) -> dict[str, Any]:
-    """A record as the connector sends it: its stamp has lost digits, and a step has put in the topic."""
+    """A record as the connector sends it: its stamp has lost digits, and a transform has added the topic."""
     return {"address_id": number, "address": address, "last_update": 1_795_000_000_000, "message_topic": "t"}
 
 

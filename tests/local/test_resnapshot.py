@@ -1,4 +1,4 @@
-"""What a re-snapshot refuses before it changes anything, and how the local connector is told what to do."""
+"""What a re-snapshot refuses before it changes anything, and how it controls the local connector."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from settings.load_pipeline import load_pipeline
 
 
 class Api:
-    """The worker's REST interface, which keeps what it was asked."""
+    """The worker's REST interface, which records requests."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, Any]] = []

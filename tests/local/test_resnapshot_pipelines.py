@@ -92,7 +92,7 @@ def test_what_cant_be_read_again_is_passed_over(
     reader: LocalConnector = None  # type: ignore[assignment]
     said: list[str] = []
     read_tables_again({}, pipeline, pipeline.tables, reader, where=where, timeout_s=1, say=said.append)
-    # No condition reaches a name that a signal can't spell; all of its rows are read by a pattern.
+    # No condition reaches a name that a signal can't spell; all its rows are read by a pattern.
     names = ["public.OrderItems", *(["public.Order Items"] if where is None else [])]
     assert [(reading.shown, reading.where, reading.blocks) for reading in asked] == [
         (name, where, " " in name) for name in names
@@ -105,7 +105,7 @@ def test_what_cant_be_read_again_is_passed_over(
 
 
 class Written:
-    """Keeps what is written."""
+    """Records what is written."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, Any, Any, Any]] = []

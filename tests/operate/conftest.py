@@ -1,4 +1,4 @@
-"""CloudFormation as the commands ask it; botocore's stubber checks requests and answers against the service's model."""
+"""CloudFormation's answers; botocore's stubber checks requests and answers against the service's model."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Taking over what deleted stacks have kept; botocore's stubber checks requests and answers against its model."""
+"""Importing what deleted stacks kept; botocore's stubber checks requests and answers against its model."""
 
 import datetime
 import json

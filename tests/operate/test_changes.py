@@ -1,4 +1,4 @@
-"""What CloudFormation would do: by small templates, so that each rule is seen alone."""
+"""CloudFormation's effects, with small templates, so that each rule is tested alone."""
 
 from typing import Any
 
@@ -172,7 +172,7 @@ def test_names_that_must_be_unique_are_known() -> None:
     assert fixed_name("AWS::MSK::Cluster", {"ClusterName": "dev"}) == "dev"
     assert fixed_name("AWS::S3::Bucket", {"BucketName": "b"}) == "b"
     assert fixed_name("AWS::KMS::Key", {"Description": "x"}) is None
-    # Of one account: its database tells a table from another one.
+    # Of one account: its database distinguishes tables.
     one, other = ({"CatalogId": "111111111111", "DatabaseName": name} for name in ("one", "other"))
     assert fixed_name("AWS::Glue::Table", one) != fixed_name("AWS::Glue::Table", other)
     assert fixed_name("AWS::Logs::LogGroup", {"LogGroupName": {"Ref": "x"}}) is None

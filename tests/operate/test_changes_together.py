@@ -1,4 +1,4 @@
-"""Settings are looked at together where they touch different stacks, and never so that one hides another."""
+"""Settings are synthesized together if they touch different stacks, and never so that one hides another."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def test_what_is_looked_at_in_another_environment_is_alone() -> None:
 
 
 def templates(environment: Environment) -> dict[str, Any]:
-    """Two stacks that hold one setting each, and a third that the page doesn't know of."""
+    """Two stacks with one setting each, and a third that the page doesn't list."""
 
     def stack(value: object) -> dict[str, Any]:
         return {"Resources": {"Policy": {"Type": "AWS::IAM::Policy", "Properties": {"PolicyName": str(value)}}}}
@@ -81,5 +81,5 @@ def test_a_page_that_is_wrong_about_one_of_a_group_is_found(monkeypatch: pytest.
         "vpn.instance_type": "**in place** vpn: IAM Policy.",
         "lake.log_expiry_days": "**in place** lake: IAM Policy; streaming: IAM Policy.",
     }
-    # Before, both at once, and then each alone, since the third stack belongs to neither.
+    # Before, both at once, and then each alone, because the third stack belongs to neither.
     assert len(made) == 4

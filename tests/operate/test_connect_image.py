@@ -1,4 +1,4 @@
-"""What the image of workers on EKS is built from: verified, the same each time, and nothing that isn't pinned."""
+"""The build folder of the EKS workers' image: verified, reproducible, and with nothing unpinned."""
 
 import zipfile
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ def test_everything_is_put_together_and_the_lines_say_how_to_build_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     said: list[str] = []
-    # Debezium's is a tar.gz, which the archives here aren't.
+    # Debezium's is a tar.gz, unlike the archives here.
     monkeypatch.setattr(connect_image, "repack", _packed)
     connect_image.connect_image(said.append, target=tmp_path / "image")
     found = {str(path.relative_to(tmp_path / "image")) for path in (tmp_path / "image").rglob("*") if path.is_file()}

@@ -184,7 +184,7 @@ def test_one_node_and_one_way_out_are_paid_once(dev: Environment, prices: Prices
     lines = items(changed(changed(dev, "network", nat="instance"), "processing", core_instances=0), prices)
     assert usd(lines, "network", "NAT instances, t4g.nano") == pytest.approx(0.0053 * 730)
     assert {line.quantity for line in lines if line.part == "processing"} == {1, prices.counts.emr_volume_gb}
-    # A NAT instance and two core nodes fewer than dev's eleven.
+    # One NAT instance and two core nodes fewer than dev's eleven.
     assert {line.what: line for line in lines}["flow log, GB"].quantity == pytest.approx(8 * prices.logs.address)
 
 
@@ -204,7 +204,7 @@ def test_a_budget_below_the_costs_is_said_with_what_would_do(dev: Environment, p
     enough = int(problem.split()[-3].replace(",", ""))
     assert budget_problem(changed(dev, "budget", monthly_usd=enough), prices) is None
     assert budget_problem(changed(dev, "budget", monthly_usd=enough - 10), prices)
-    # Nobody knows the prices there.
+    # The prices there are unknown.
     assert budget_problem(poor.model_copy(update={"region": "eu-west-1"}), prices) is None
 
 
@@ -223,7 +223,7 @@ def test_every_price_says_when_and_where_it_was_read(prices: Prices) -> None:
     for row in (*prices.prices, *prices.families):
         assert row.source
         assert row.read.year >= 2026
-        # A price that was derived from another region's can't be a fact.
+        # A price derived from another region's can't be a fact.
         assert row.estimate or "us-east-1" not in row.source
 
 

@@ -1,6 +1,6 @@
-"""Deploying: what can't be verified isn't deployed, and what is deployed is the folder that was reviewed.
+"""Deploying: nothing unverified is deployed, and the deployed folder is the reviewed one.
 
-CDK's command line is a script here that writes down how it was called: nothing can be deployed from a test.
+A script replaces CDK's command line and records its arguments: nothing can be deployed from a test.
 """
 
 import dataclasses
@@ -43,7 +43,7 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put the recorder in CDK's place, and everything else into a folder of the test's; return the record's path."""
+    """Replace CDK with the recorder, and all other paths with a test folder; return the record's path."""
     cdk = tmp_path / "cdk"
     cdk.write_text(RECORDER)
     monkeypatch.setattr(deploy, "CDK", cdk)
@@ -54,7 +54,7 @@ def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @dataclasses.dataclass
 class Releases:
-    """versions.toml as `./lake dev lock plugins` left it, whatever the checkout's own says: all pinned, or some not."""
+    """versions.toml as from `./lake dev lock plugins`, independent of the checkout's: all pinned, or some not."""
 
     path: Path
     monkeypatch: pytest.MonkeyPatch
@@ -78,7 +78,7 @@ def releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Releases:
 
 @pytest.fixture
 def environment() -> Environment:
-    """dev, in the account that moto says the credentials are of."""
+    """dev, in the account of moto's credentials."""
     return load("dev").model_copy(update={"account": MOTO_ACCOUNT})
 
 
@@ -113,7 +113,7 @@ def test_what_was_reviewed_is_deployed_and_cdks_failure_is_told(
     expected = ["deploy", "--no-notices", "--all", "--app", str(folder), "--require-approval", "broadening"]
     assert json.loads(called.read_text()) == expected
     assert (folder / "dev-cdc-lake-network.template.json").is_file()
-    # What is deployed is what was pinned.
+    # The pinned releases are deployed.
     assert "0" * 64 in (folder / "dev-cdc-lake-vpn.template.json").read_text()
 
 

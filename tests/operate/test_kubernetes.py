@@ -1,4 +1,4 @@
-"""How an operator's machine finds the API of an environment's cluster, and says who it is."""
+"""How an operator's machine finds an environment's cluster API, and authenticates."""
 
 import base64
 from pathlib import Path
@@ -18,7 +18,7 @@ from tests.tls import Authority
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
-    """What the API was sent; it answers with two pods."""
+    """The requests to the API; it answers with two pods."""
     without_credentials(monkeypatch, tmp_path)
     monkeypatch.delenv("AWS_REGION", raising=False)
     authority = base64.b64encode(Authority("EKS").root.encode()).decode()
@@ -31,8 +31,6 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     requests: list[Any] = []
 
     class Connection:
-        """A connection to the API."""
-
         status = 200
 
         def __init__(self, host: str, _port: int | None, **_: Any) -> None:

@@ -1,4 +1,4 @@
-"""What is printed of connectors on EKS."""
+"""The printed objects of connectors on EKS."""
 
 import json
 from pathlib import Path

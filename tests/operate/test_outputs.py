@@ -26,7 +26,7 @@ def environment() -> Environment:
 
 @pytest.fixture
 def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Credentials that nobody has, and moto in AWS's place."""
+    """Fake credentials, and moto in AWS's place."""
     without_credentials(monkeypatch, tmp_path)
     with mock_aws():
         yield

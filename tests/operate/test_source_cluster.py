@@ -1,4 +1,4 @@
-"""The source's cluster as it is deployed: changes that the lake missed, and a cluster that nobody asked for."""
+"""The deployed source cluster: changes that the lake missed, and an unintended cluster."""
 
 import json
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def template(cluster: dict[str, Any]) -> dict[str, Any]:
 
 
 def deployed(cluster: dict[str, Any]) -> None:
-    """A stack whose template has that cluster; moto's can't make one, so it has another resource instead."""
+    """A stack with the template of that cluster; moto can't create one, so it has another resource instead."""
     made = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}}
     cloudformation().create_stack(StackName=STACK, TemplateBody=json.dumps(made))
     from moto.cloudformation.models import cloudformation_backends

@@ -1,6 +1,6 @@
-"""What `./lake aws deploy` and `./lake aws destroy` do about stacks as CloudFormation says that they are.
+"""How `./lake aws deploy` and `./lake aws destroy` react to stacks' states in CloudFormation.
 
-botocore's stubber checks requests and answers against the service's model; moto knows no protection of stacks.
+botocore's stubber checks requests and answers against the service's model; moto lacks stack protection.
 """
 
 import datetime

@@ -1,4 +1,4 @@
-"""What a person is told to connect the VPN; moto answers for AWS."""
+"""A person's VPN connection settings; moto answers for AWS."""
 
 import pytest
 

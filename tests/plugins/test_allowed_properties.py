@@ -1,6 +1,6 @@
-"""What may be added to connectors' configurations, held to the classes of Debezium, Kafka Connect and Kafka's clients.
+"""Allowed additions to connectors' configurations, checked against Debezium, Kafka Connect and Kafka's clients.
 
-Those of the S3 sink are on no package registry: docs/decisions/0040.
+The S3 sink's classes are on no package registry: docs/decisions/0040.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ OF_TABLES = SourceSettings(
 )
 CONFIG = "io.debezium.connector.postgresql.PostgresConnectorConfig"
 FIELD = "io.debezium.config.Field"
-# What Debezium and Connect take by their beginnings: the rest of the name is another's.
+# Prefixes that Debezium and Connect accept: the rest of the name belongs to another component.
 OPEN = ("column.mask.hash.", "driver.", "every.", "key.converter", "predicates", "transforms", "value.converter")
 PRODUCER, CONSUMER = "producer.override.", "consumer.override."
 UNWRAP = "transforms.unwrap."
@@ -40,7 +40,7 @@ def java() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def debezium(java: Any) -> frozenset[str]:
-    """The names of all fields that Debezium's connector has, those outside its documentation, too."""
+    """The names of all fields of Debezium's connector, including undocumented ones."""
     connector = java.io.debezium.connector.postgresql.PostgresConnectorConfig
     fields = [
         field.name()
@@ -55,13 +55,12 @@ def debezium(java: Any) -> frozenset[str]:
 
 
 def names(java: Any, kind: str) -> set[str]:
-    """The names of Kafka Connect's own properties of a connector."""
     config = getattr(java.org.apache.kafka.connect.runtime, f"{kind}ConnectorConfig")
     return set(config.configDef().names())
 
 
 def clients(java: Any) -> set[str]:
-    """The names of what a connector may override of Kafka's clients."""
+    """The properties of Kafka's clients that a connector may override."""
     kafka = java.org.apache.kafka.clients
     return {f"{PRODUCER}{name}" for name in kafka.producer.ProducerConfig.configNames()} | {
         f"{CONSUMER}{name}" for name in kafka.consumer.ConsumerConfig.configNames()
@@ -69,7 +68,7 @@ def clients(java: Any) -> set[str]:
 
 
 def refused(java: Any, config: Mapping[str, str]) -> dict[str, list[str]]:
-    """What Debezium, Connect and the producer say of a configuration of the source, by property."""
+    """Complaints of Debezium, Connect and the producer about a source configuration, by property."""
     of_debezium = java.io.debezium.config.Configuration
     fields = java.io.debezium.connector.postgresql.PostgresConnectorConfig.ALL_FIELDS
     given = java.java.util.HashMap()
@@ -109,7 +108,7 @@ def test_nothing_is_allowed_or_refused_that_isnt_there(java: Any, debezium: froz
 def test_debezium_takes_every_number_and_word_that_is_allowed(java: Any) -> None:
     allowed, made = OF_SOURCES, source_connector(SOURCE)
     assert refused(java, made) == refused(java, source_connector(OF_TABLES)) == {}
-    # A queue's and a batch's sizes are looked at together: alone, each meets what Debezium has for the other.
+    # A queue's and a batch's sizes are checked together: alone, each meets Debezium's default for the other.
     for together in (allowed.numbers, ["max.queue.size"], ["max.batch.size"]):
         for bound in (0, 1):
             added = {name: str(allowed.numbers[name][bound]) for name in together}
@@ -139,7 +138,7 @@ def _begins(known: Iterable[str], begin: str) -> bool:
     return any(name.startswith(begin) for name in known)
 
 
-# Such as production took: properties of Debezium's and Connect's own, misspelt ones, values out of any bounds.
+# As production accepted them: properties of Debezium and Connect themselves, misspelt ones, values out of any bounds.
 ODD = {
     "column.truncate.to.5.chars": "public.a.b",
     "connector.client.config.override.policy": "All",

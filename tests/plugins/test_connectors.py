@@ -17,7 +17,7 @@ SOURCE = SourceSettings(
 SINK = SinkSettings(topics=("demo.datalake.cdc_events",), bucket="landing", region="us-east-1")
 
 
-# What each says whatever is decided; None: nothing.
+# What each is always set to; None: nothing.
 SOURCE_SAYS = {
     # What the database has prepared.
     "table.include.list": "datalake.cdc_events",
@@ -34,7 +34,7 @@ SOURCE_SAYS = {
     "transforms.unwrap.delete.handling.mode": None,
     "tombstones.on.delete": "false",
     "value.converter.schemas.enable": "false",
-    # No value becomes null, and a database that is away is waited for.
+    # No value becomes null, and an unreachable database is waited for.
     "event.converting.failure.handling.mode": "fail",
     "event.processing.failure.handling.mode": "fail",
     "errors.max.retries": "-1",
@@ -54,7 +54,7 @@ SINK_SAYS = {
     "errors.tolerance": "none",
     "producer.override.max.request.size": None,
 }
-# What is decided, and what it makes the connector say.
+# A decision, and the connector property that follows.
 DECIDED: list[tuple[SourceSettings | SinkSettings, dict[str, str | None]]] = [
     (SOURCE, SOURCE_SAYS),
     (

@@ -1,4 +1,4 @@
-"""Pipelines for tests: files of their own in a folder, as small as they may be."""
+"""Pipelines for tests: minimal files in a separate folder."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ FIELDS = {"id": "long", "name": "string", "__op": "string", "__lsn": "long", "__
 
 
 def copied_pipelines(folder: Path) -> Path:
-    """A folder of pipelines that a test may add to; it has orders. Beside it is the SQL that some of them name."""
+    """A folder of pipelines that a test may add to; it has orders. Next to it is the SQL that some of them name."""
     shutil.copytree(PIPELINES, folder / "pipelines")
     shutil.copytree(PIPELINES.parent / "analytics" / "sql", folder / "analytics" / "sql", dirs_exist_ok=True)
     return folder / "pipelines"
@@ -40,14 +40,14 @@ def write_pipeline(
 
 
 def add_to(environments: Path, name: str, *lines: str) -> None:
-    """Add a pipeline to an environment's file, with further lines of its own."""
+    """Add a pipeline to an environment's file, with further lines for it."""
     path = environments / "dev.toml"
     path.write_text(path.read_text() + "\n".join(["", "[[pipelines]]", f'name = "{name}"', *lines, ""]))
 
 
 @dataclass(frozen=True)
 class Project:
-    """Copies of the project's environments and pipelines; what is changed is dev's, unless it says so."""
+    """Copies of the project's environments and pipelines; changes apply to dev unless stated otherwise."""
 
     environments: Path
     pipelines: Path
@@ -57,7 +57,7 @@ class Project:
         write_pipeline(self.pipelines, name, tables, source=source, table=table)
 
     def add(self, pipeline: str, *lines: str) -> Self:
-        """Add a pipeline to dev's file, with further lines of its own."""
+        """Add a pipeline to dev's file, with further lines for it."""
         add_to(self.environments, pipeline, *lines)
         return self
 
@@ -118,17 +118,17 @@ sql = "SELECT i.id, i.name FROM datalake.shop_items AS i"
 
 
 def logged_shop(folder: Path) -> Path:
-    """Write `shop`, two tables that are captured by the log, with the schemas of their events; return its file."""
+    """Write `shop`, two log-based tables, with the schemas of their events; return its file."""
     return _shop(folder, BY_LOG, {"customers", "orders_2_0"}, ("id", "line", "email", "__lsn"))
 
 
 def queried_shop(folder: Path) -> Path:
-    """Write `shop`, a table and a query that the job asks for; return its file."""
+    """Write `shop`, a table and a query that the job runs; return its file."""
     return _shop(folder, BY_QUERY, {"customers", "with_city"}, ("id", "changed", "__read_ms"))
 
 
 def derived_shop(folder: Path) -> Path:
-    """Write `shop`, a table and one that is made of it; return its file."""
+    """Write `shop`, a table and one derived from it; return its file."""
     pipelines = folder / "pipelines"
     pipelines.mkdir()
     write_pipeline(pipelines, "shop", ["items"])

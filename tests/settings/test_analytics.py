@@ -1,4 +1,4 @@
-"""What an environment says of its analysts, and what is refused of it in one line."""
+"""An environment's settings for analysts, and their refusals, one line each."""
 
 from pathlib import Path
 

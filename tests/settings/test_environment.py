@@ -1,4 +1,4 @@
-"""Environment files: what is refused, and that the reason is one line that names the file and the key."""
+"""Environment files: what is refused, with a one-line reason that names the file and the key."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""An environment's pipelines: what older files said, what isn't there, what clashes, and what doesn't fit."""
+"""An environment's pipelines: older files' settings, missing pipelines, clashes, and misfits."""
 
 import pytest
 

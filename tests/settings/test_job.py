@@ -1,4 +1,4 @@
-"""What a pipeline's table means to the job that keeps it."""
+"""What a pipeline's table means to its job."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +36,7 @@ def layout_of(**changes: Any) -> dict[str, str]:
 
 
 def example(name: str) -> dict[str, str]:
-    """What a file beside the job says of its layout: the same, for those who run the job by hand."""
+    """An example file of the job's layout: the same, for running the job by hand."""
     lines = (CONF / name).read_text().splitlines()
     return dict(line.split("=", 1) for line in lines if line and not line.startswith(("#", "include")))
 

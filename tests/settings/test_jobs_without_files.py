@@ -1,4 +1,4 @@
-"""What tables without files mean to the job: those that are queried, and those that are made of others."""
+"""What tables without files mean to the job: query-based and derived ones."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ QUERIED = replace(PLACES, source=SOURCE)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder of pipelines with one whose tables are queried."""
+    """A folder of pipelines, one of them query-based."""
     return queried_shop(tmp_path).parent
 
 

@@ -1,4 +1,4 @@
-"""Databases that the stacks don't make: what is refused of where they are, whom they let in, and how they are known."""
+"""Databases outside the stacks: refusals of their location, of admitted clients, and of their identification."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from settings import aws_offers
 from settings.connectors import ROOT_CERTIFICATE, root_certificate, source_settings
 from settings.load import EnvironmentFileError
 from tests.settings.pipelines import Project
-from tests.stacks.many import CRM, ERP
+from tests.stacks.pipelines.many import CRM, ERP
 
 OUTBOX_OUTSIDE = "captures the outbox, which is in the environment's own cluster: take it out"
 

@@ -1,4 +1,4 @@
-"""Pipelines' files: what they mean, and that whatever is wrong with one is a line that names the file and the key."""
+"""Pipelines' files: their meaning, and one-line refusals that name the file and the key."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""Pipelines of an environment that are queried: what is said of them, and what they take no room for."""
+"""Query-based pipelines of an environment: their messages, and the resources that they don't need."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from settings import aws_offers
 from settings.load import EnvironmentFileError, load
 from tests.settings.pipelines import Project
 from tests.stacks.connectors.environments import on_eks
-from tests.stacks.queried import only_queried
+from tests.stacks.pipelines.queried import only_queried
 
 
 def test_a_pipeline_that_is_queried_takes_no_workers(project: Project) -> None:
@@ -70,7 +70,7 @@ def test_a_cluster_is_not_restored_where_nobody_sets_its_password(project: Proje
 
 
 def test_derived_tables_keep_the_application_that_all_share(project: Project) -> None:
-    """Where each captured table has an application of its own: four, and the one of what is made of them."""
+    """Where each captured table has an application: four, and one for the derived table."""
     only_queried(project.environments)
     path = project.environments / "dev.toml"
     path.write_text(path.read_text() + "[pipelines.job]\none_step = false\n")

@@ -1,4 +1,4 @@
-"""What files of settings must not say: each line of refused.toml is refused, with file, key and reason."""
+"""Refused settings: each line of refused.toml is refused, with file, key and reason."""
 
 import tomllib
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from settings.files import SettingsFileError
 from settings.load_pipeline import load_pipeline
 from tests.settings.pipelines import Project, derived_shop, logged_shop, queried_shop
 from tests.stacks.connectors.environments import on_eks
-from tests.stacks.many import CRM
+from tests.stacks.pipelines.many import CRM
 from tests.stacks.settings import change, copied, refusal
 
 TABLE = tomllib.loads(Path(__file__).with_name("refused.toml").read_text())

@@ -1,4 +1,4 @@
-"""What the rules refuse: what AWS or the pipeline would find wrong later, and in production what loses data."""
+"""The rules' refusals: later errors of AWS or the pipeline, and in production anything that loses data."""
 
 import copy
 import json
@@ -80,7 +80,7 @@ WRONG: tuple[Any, ...] = (
 
 
 def keys(values: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Every key of a file, and every element of its lists, by the way that leads to it."""
+    """Every key of a file, and every element of its lists, by its path."""
     inner = values.items() if isinstance(values, dict) else enumerate(values) if isinstance(values, list) else ()
     for key, value in inner:
         yield (*path, key)
@@ -91,7 +91,7 @@ PRODUCTION: dict[str, Any] = tomllib.loads((ENVIRONMENTS / "prod.toml").read_tex
 
 
 def checked(values: dict[str, Any], folder: Path) -> str:
-    """What is said of a file with these values, "" when it is accepted."""
+    """The refusal of a file with these values, "" if it is accepted."""
     (folder / "fuzz.toml").write_text(toml(values))
     try:
         load("fuzz", folder)
@@ -101,7 +101,7 @@ def checked(values: dict[str, Any], folder: Path) -> str:
 
 
 def toml(values: dict[str, Any]) -> str:
-    """Write TOML on one level: inline tables and JSON's texts, which TOML reads the same."""
+    """Write TOML on one level: inline tables and JSON strings, which TOML reads the same."""
 
     def inline(value: Any) -> str:
         match value:
@@ -132,7 +132,7 @@ def test_whatever_a_key_says_is_answered_by_lines_that_name_file_and_key(
             assert key, (value, line)
 
 
-# Texts that are the reader's own: any is accepted that has the right form.
+# Free texts: any with the right form is accepted.
 FREE = {
     "database.name",
     "pipelines.0.topic_prefix",

@@ -1,6 +1,6 @@
 """Environments synthesized once for all tests, with cdk-nag, as templates by the stack's role.
 
-CDK is imported when a test wants it: the unit tests of this folder don't.
+CDK is imported only when a test needs it: this folder's unit tests don't.
 """
 
 import json
@@ -14,8 +14,8 @@ import pytest
 from settings.load import load
 from stacks.gate import plain_text, request_of
 from stacks.gate.template import as_list
-from tests.stacks.many import many_pipelines
-from tests.stacks.queried import mixed
+from tests.stacks.pipelines.many import many_pipelines
+from tests.stacks.pipelines.queried import mixed
 from tests.synthesis import shared_synthesis
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Synthesized:
         return {name: request_of(found) or {} for name, found in self.resources(role, type_).items()}
 
     def rights(self, role: str, beginning: str) -> Iterator[tuple[set[str], set[str]]]:
-        """Actions and resources of the statements of the roles whose logical ids begin so."""
+        """Actions and resources of the statements of the roles whose logical ids start with this."""
         for type_ in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy"):
             for policy in self.properties(role, type_):
                 if any(each.get("Ref", "").startswith(beginning) for each in policy.get("Roles", [])):
@@ -59,7 +59,7 @@ class Synthesized:
 
 def synthesized(name: str, folder: Path, *, environment: "Environment | None" = None) -> Synthesized:
     synthesis = shared_synthesis(environment or load(name), folder)
-    # Node.js, which the synthesis has chosen, is started when CDK is imported.
+    # Importing CDK starts Node.js, which the synthesis has chosen.
     from aws_cdk.assertions import Template
 
     by_role = {
@@ -87,13 +87,13 @@ def environment(request: pytest.FixtureRequest) -> Synthesized:
 
 @pytest.fixture(scope="session")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    """Asked for by tests of what is other in it than in dev: another synthesis takes seconds."""
+    """For tests of its differences from dev: another synthesis takes seconds."""
     return synthesized("sandbox", tmp_path_factory.mktemp("cdk.out"))
 
 
 @pytest.fixture(scope="session")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    """dev with three pipelines: orders, one of twelve tables, and one whose two tables have steps of their own."""
+    """dev with three pipelines: orders, one of twelve tables, and one whose two tables have separate steps."""
     folder = tmp_path_factory.mktemp("many")
     environment = many_pipelines(folder)
     with pytest.MonkeyPatch.context() as patch:
@@ -103,7 +103,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 
 @pytest.fixture(scope="session")
 def queried(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    """dev with the outbox, a queried pipeline of its own cluster, and one of another server."""
+    """dev with the outbox, a query-based pipeline on its own cluster, and one on another server."""
     folder = tmp_path_factory.mktemp("queried")
     environment = mixed(folder)
     with pytest.MonkeyPatch.context() as patch:

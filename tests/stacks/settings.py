@@ -9,13 +9,12 @@ from settings.load import ENVIRONMENTS, EnvironmentFileError, load
 
 
 def copied(tmp_path: Path) -> Path:
-    """A folder of environments that a test may change."""
     shutil.copytree(ENVIRONMENTS, tmp_path / "environments")
     return tmp_path / "environments"
 
 
 def change(folder: Path, name: str, section: str, line: str) -> None:
-    """Set a line in a section ("" for the top, "tables" for the first table), in place of the one with its key."""
+    """Set a line in a section ("" for the top, "tables" for the first table), replacing the one with its key."""
     path = folder / f"{name}.toml"
     lines = path.read_text().splitlines()
     starts = [number for number, text in enumerate(lines) if text in (f"[{section}]", f"[[{section}]]")]
@@ -27,7 +26,7 @@ def change(folder: Path, name: str, section: str, line: str) -> None:
 
 
 def refusal(folder: Path, name: str) -> str:
-    """What is said of an environment that is refused."""
+    """The message for a refused environment."""
     with pytest.raises(EnvironmentFileError) as caught:
         load(name, folder)
     return str(caught.value)

@@ -1,4 +1,4 @@
-"""What a change of settings touches, and what it must leave alone."""
+"""The resources that a change of settings touches, and those that it must leave alone."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ Templates = dict[str, dict[str, Any]]
 
 
 def changed_settings() -> Environment:
-    """Settings as dev's, but for a connector's flush interval and workers, and a job's option."""
+    """dev's settings, except for a connector's flush interval and workers, and a job's option."""
     dev = load("dev")
     [orders] = dev.pipelines
     source = orders.source.model_copy(update={"workers": 2})
@@ -32,7 +32,7 @@ def before_and_after(tmp_path_factory: pytest.TempPathFactory) -> tuple[Template
 
 
 def touched(before: Templates, after: Templates) -> set[str]:
-    """The resources that differ, as `stack/type`, and no others may have come or gone."""
+    """The resources that differ, as `stack/type`; none may have been added or removed."""
     found = set()
     for stack, template in before.items():
         assert template["Resources"].keys() == after[stack]["Resources"].keys()
@@ -48,7 +48,7 @@ def test_only_what_was_changed_is_touched(before_and_after: tuple[Templates, Tem
         "connectors/Custom::Connector/SinkConnector",
         "connectors/Custom::Connector/SourceConnector",
     }
-    # The tables' settings are files by their content, which the job's nodes may then read.
+    # The tables' settings are files named by content, which the job's nodes may then read.
     assert {name.split("/")[1] for name in found if name.startswith("processing/")} == {
         "AWS::IAM::Policy",
         "Custom::EmrStep",

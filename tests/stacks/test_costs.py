@@ -1,4 +1,4 @@
-"""What `./lake aws costs` takes for granted of the stacks, counted in their templates."""
+"""The assumptions of `./lake aws costs` about the stacks, counted in their templates."""
 
 from collections import Counter
 from typing import Any
@@ -40,7 +40,7 @@ def test_what_is_paid_a_piece_is_counted(environment: Synthesized, counts: Count
         "dashboards": "AWS::CloudWatch::Dashboard",
     }
     found = {name: len(resources(environment, type_)) for name, type_ in types.items()}
-    # One pipeline of one table: its role's secret; its connectors' alarms, one for what its topic holds, its table's.
+    # One pipeline of one table: its role's secret; its connectors' alarms, one for its topic's contents, its table's.
     secrets = counts.secrets + 1
     alarms = counts.alarms + counts.alarms_pipeline + 1 + counts.alarms_table
     assert found == {"secrets": secrets, "keys": counts.keys, "alarms": alarms, "dashboards": counts.dashboards}
@@ -57,7 +57,7 @@ def test_s3s_request_metrics_are_paid_for_each_filter(environment: Synthesized, 
 
 
 def test_every_log_group_is_one_that_the_bill_knows(environment: Synthesized) -> None:
-    """All but the functions' own (30 days) are named by what writes to them."""
+    """All but the functions' own (30 days) are named by their writer."""
     groups = {
         name
         for role in environment.by_role

@@ -1,4 +1,4 @@
-"""The database's decisions: who reaches it, what is encrypted, kept and rotated, and how the source is prepared."""
+"""The database's decisions: who reaches it, encryption, retention, rotation, and how the source is prepared."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ def prepared(stack: Synthesized) -> dict[str, Any]:
 
 
 def test_prods_database_is_protected_when_all_else_is_there(dev: Synthesized, prod: Synthesized) -> None:
-    """Before, a first deployment that fails couldn't be rolled back: the name of what stays would block the next."""
+    """Protected earlier, a failed first deployment couldn't be rolled back: the remaining name would block the next."""
     assert dev.resources(ROLE, "Custom::ProtectedDatabase") == {}
     ((logical_id, protected),) = prod.resources(ROLE, "Custom::ProtectedDatabase").items()
     request = request_of(protected)
@@ -43,7 +43,7 @@ def test_another_outbox_calls_the_preparation_again(environment: Synthesized) ->
 
 
 def test_the_preparation_waits_for_the_instances_and_the_way_to_them(environment: Synthesized) -> None:
-    """And so, backwards: the slot is dropped while the database can still be reached."""
+    """In reverse order, the slot is dropped while the database can still be reached."""
     wanted = set(environment.resources(ROLE, "AWS::RDS::DBInstance"))
     wanted |= {
         logical_id

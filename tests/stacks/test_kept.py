@@ -1,4 +1,4 @@
-"""What outlives its stack in prod: nothing blocks the next attempt, and what is kept can be taken over again."""
+"""What outlives its stack in prod: nothing blocks the next attempt, and kept resources can be imported again."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def resources(environment: Synthesized) -> Iterator[tuple[str, str, dict[str, An
 
 
 def test_nothing_is_kept_from_a_creation_that_failed(dev: Synthesized, prod: Synthesized) -> None:
-    """Kept under its fixed name, it would block every further attempt."""
+    """If kept under its fixed name, it would block every further attempt."""
     for environment in (dev, prod):
         policies = {resource.get("DeletionPolicy", "Delete") for _, _, resource in resources(environment)}
         assert policies <= {"Delete", KEPT}
@@ -38,7 +38,7 @@ def test_dev_keeps_nothing(dev: Synthesized) -> None:
 
 
 def test_what_is_kept_needs_nothing_that_goes(prod: Synthesized) -> None:
-    """A kept cluster in a deleted group couldn't be deleted, nor be imported into a new stack alone."""
+    """A kept cluster in a deleted group could neither be deleted nor be imported into a new stack alone."""
     for role, template in prod.by_role.items():
         found = template.to_json()["Resources"]
         kept = {name for name, resource in found.items() if resource.get("DeletionPolicy") == KEPT}

@@ -1,4 +1,4 @@
-"""The lake's buckets and database: who reaches them, how long what is kept, and what survives."""
+"""The lake's buckets and database: who reaches them, their retention, and what survives."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""What Lambda functions are given: handlers, which prepare a database again when what they run there changes; layers.
+"""The assets of Lambda functions: handlers, which prepare a database again when their preparation code changes; layers.
 
-A layer is found where it was put, and asked for in one line where it wasn't.
+An installed layer is found; a missing one is reported in one line.
 """
 
 import re
@@ -20,7 +20,7 @@ from stacks import lambda_assets
 from stacks.lambda_assets import KAFKA, PSYCOPG2, ROOT, sql_hash, stage
 
 MODULE = "preparation"
-# What no preparation runs.
+# Not run by any preparation.
 OTHERS = {f"db/source/{name}.py" for name in ("deletes", "drift", "replication", "signals")}
 WRITES_SQL = sorted({path.relative_to(ROOT).as_posix() for path in (ROOT / "db" / "source").glob("[!_]*.py")} - OTHERS)
 
@@ -93,7 +93,7 @@ zzz==1
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the layers are put."""
+    """The folder of the layers."""
     folder = tmp_path / "cache" / "layers"
     monkeypatch.setattr(lambda_assets, "CACHE", folder)
     return folder
@@ -108,7 +108,7 @@ def requirements(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """A pip that puts a wheel where it is told to; returns its calls. `make setup` calls the real one."""
+    """A pip that installs a wheel into the given folder; returns its calls. `make setup` calls the real one."""
     calls: list[list[str]] = []
 
     def run(command: list[str], **_: Any) -> "subprocess.CompletedProcess[str]":
@@ -177,14 +177,14 @@ def test_kafkas_client_fits_into_lambda_with_its_login() -> None:
     folder = lambda_assets.layer_folder(KAFKA) / "python"
     for name in ("confluent_kafka", "aws_msk_iam_sasl_signer"):
         assert (folder / name / "__init__.py").is_file()
-    # The signer asks for its own version.
+    # The signer looks up its own version.
     assert list(folder.glob("aws_msk_iam_sasl_signer_python-*.dist-info/METADATA"))
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     assert size < LARGEST_FUNCTION_BYTES / 5
 
 
 def test_a_wheel_runs_on_the_system_that_lambda_has_for_its_python() -> None:
-    """PEP 600: manylinux_x_y runs where glibc is x.y or newer. Lambda has 2.26 up to Python 3.11, then 2.34."""
+    """PEP 600: manylinux_x_y runs on glibc x.y or newer. Lambda has 2.26 up to Python 3.11, then 2.34."""
     glibc = {"3.11": (2, 26), "3.12": (2, 34)}
     wanted = {"manylinux2014_x86_64": (2, 17), "manylinux_2_28_x86_64": (2, 28)}
     for layer in lambda_assets.LAYERS:

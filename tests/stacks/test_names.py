@@ -13,11 +13,11 @@ from tests.stacks.settings import copied
 
 pytestmark = pytest.mark.synth
 
-# Properties that are called names and name nothing of the account's: what they are inside of is named by its owner.
+# Properties called names that name nothing in the account: the owner of their container names it.
 INSIDE = {
     "ApplicationName",
     "AttributeName",
-    # AWS's own authority.
+    # AWS's own CA.
     "CACertificateIdentifier",
     "CertificateName",
     "DatabaseName",
@@ -29,12 +29,12 @@ INSIDE = {
     "PolicyName",
     "ServiceName",
 }
-# AWS takes a policy's name for a resource of its own here.
+# AWS treats a policy's name as a resource of its own here.
 NAMED_POLICIES = {"AWS::Logs::ResourcePolicy", "AWS::IAM::ManagedPolicy"}
 
 
 def names(templates: dict[str, dict[str, Any]]) -> set[tuple[str, str]]:
-    """(type, name) of all that has a name in the account: by property, in a custom resource's request, exported."""
+    """(type, name) of everything with a name in the account: in properties, custom resources' requests, exports."""
     found = set()
     for stack, template in templates.items():
         found.add(("stack", stack))
@@ -44,7 +44,7 @@ def names(templates: dict[str, dict[str, Any]]) -> set[tuple[str, str]]:
             places = [properties, properties.get("DatabaseInput", {}), request_of(resource) or {}]
             for key, value in (item for place in places for item in place.items()):
                 named = re.search(r"[nN]ame$|Identifier$", key)
-                # What refers to something else is that one's name.
+                # References are the names of their targets.
                 if (
                     named
                     and "\0" not in plain_text(value)
@@ -83,11 +83,11 @@ def test_two_environments_of_one_account_and_region_share_no_name(
         "Custom::EmrStep",
         "Custom::Plugin",
     }
-    # A pipeline's have its own name, so that none is another pipeline's.
+    # A pipeline's resources contain its name, so that none is another pipeline's.
     assert {name for type_, name in one if type_ == "Custom::Connector"} == {
         f"one-cdc-lake-{pipeline}-{role}" for pipeline in ("orders", "shop") for role in ("source", "sink")
     }
-    # What both name and neither makes.
+    # What both name and neither creates.
     shared = {(type_, name) for type_, name in one & two if "one" not in name}
     assert shared == set()
 

@@ -1,4 +1,4 @@
-"""What a pause leaves out of the templates, and that all else of them stays as it is."""
+"""What a pause leaves out of the templates; everything else stays unchanged."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from operate.pausing.what_stops import CONNECTORS, EMR
 from settings.load import load
 from stacks.paused import OUTPUT, Paused
 from tests.cases import long
-from tests.stacks.many import many_pipelines
+from tests.stacks.pipelines.many import many_pipelines
 from tests.synthesis import shared_synthesis
 
 pytestmark = pytest.mark.synth
@@ -62,7 +62,7 @@ def gone(syntheses: Syntheses, paused: Paused, stack: str) -> list[str]:
 
 
 def changed(syntheses: Syntheses, paused: Paused, stack: str) -> set[str]:
-    """The types of what stays and has other properties; who waits for whom is no property."""
+    """The types of remaining resources with changed properties; dependencies aren't properties."""
     before, after = resources(syntheses[Paused.NOTHING], stack), resources(syntheses[paused], stack)
     both = before.keys() & after.keys()
     return {before[id_]["Type"] for id_ in both if before[id_].get("Properties") != after[id_].get("Properties")}
@@ -102,7 +102,7 @@ def test_no_stack_imports_what_a_pause_takes_away(dev: Syntheses) -> None:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in snapshots.SNAPSHOTS.iterdir()))
 def test_what_a_template_leaves_out_is_deleted_where_everything_else_is_kept(name: str) -> None:
-    """CloudFormation would let go of what it has to keep, and it would run on."""
+    """CloudFormation would let go of a resource that it has to keep, and it would keep running."""
     stopped = {CONNECTORS.type, EMR.type, "Custom::EmrStep"}
     made = [
         resource
@@ -133,7 +133,7 @@ def test_who_must_run_so_that_the_end_of_a_job_is_clean_stays(dev: Syntheses) ->
     )
     handler, _ = step["Properties"]["ServiceToken"]["Fn::GetAtt"]
     assert handler in resources(dev[Paused.ALL], "processing")
-    # CloudFormation deletes who refers to another before that one.
+    # CloudFormation deletes a resource before those that it refers to.
     [cluster] = [id_ for id_, each in resources(dev[Paused.NOTHING], "processing").items() if each["Type"] == EMR.type]
     assert {"Ref": cluster} in step["Properties"]["Request"]["Fn::Join"][1]
 

@@ -1,4 +1,4 @@
-"""A database that is restored: what the environment's file may say of it, and what CloudFormation is told."""
+"""A restored database: the settings in the environment's file, and the resulting template."""
 
 import json
 from pathlib import Path
@@ -74,7 +74,7 @@ def test_sample_data_goes_into_a_new_database_only(tmp_path: Path) -> None:
 
 
 def resources(environment: Environment) -> dict[str, Any]:
-    """The database's stack alone, by logical id."""
+    """Resources of the database's stack alone, by logical id."""
     from app import _context  # isort: skip  starts Node.js
     from aws_cdk import App
     from aws_cdk.assertions import Template

@@ -1,4 +1,4 @@
-"""The review's page on both environments: what a dangerous change looks like on it, and that it needs nothing else."""
+"""The review's page for both environments: how it shows a dangerous change, and that it is self-contained."""
 
 import dataclasses
 import re
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.synth
 VOID = {"meta", "wbr", "br", "link", "img", "hr", "input"}
-MASTER = "DatabaseSecretAttachment"
 
 
 @pytest.fixture(scope="module", params=["dev", "prod"])
@@ -59,7 +58,7 @@ def changed_page(prod: Synthesized, mutate: Callable[[Changed], object]) -> Page
 
 
 class Structure(HTMLParser):
-    """Tags that don't match, what every table has, headings in their order, and what a browser would fetch or run."""
+    """Mismatched tags, every table's parts, headings in order, and everything that a browser would fetch or run."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What is other in the cheap environment: one way out, one node, small brokers, and replicas that fit them."""
+"""Differences of the cheap environment: one NAT, one node, small brokers, and matching replicas."""
 
 import pytest
 

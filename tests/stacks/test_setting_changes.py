@@ -11,7 +11,8 @@ from operate.changes.values import changes
 from settings.load import load
 
 pytestmark = pytest.mark.synth
-# Only these may change what another stack imports, which can't be deployed: the page says what to delete first.
+# Only these may change an export that another stack imports, which can't be deployed: the page says what to delete
+# first.
 DELETED_FIRST = {"availability_zones", "network.cidr", "connectors.platform"}
 
 
@@ -28,7 +29,7 @@ def shown(name: str) -> set[tuple[str, str, str]]:
 
 
 def one_group(name: str, said: dict[tuple[str, str], str]) -> list[Row]:
-    """The rows of the most settings that one synthesis shows."""
+    """The rows of the largest group of settings that one synthesis shows."""
     environment = load(name)
     group = max(together.groups(list(changes(environment)), said), key=len)
     return together._rows(group, synthesized(environment), said)

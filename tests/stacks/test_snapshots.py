@@ -1,4 +1,4 @@
-"""The committed snapshots are what the code makes: a change of a template is seen in the commit that makes it."""
+"""The committed snapshots match the code: a changed template is visible in the commit that changes it."""
 
 import shutil
 from pathlib import Path

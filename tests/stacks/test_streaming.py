@@ -1,4 +1,4 @@
-"""MSK's decisions: IAM over TLS and nothing else, who reaches the brokers, what survives a broker and a deployment."""
+"""MSK's decisions: IAM over TLS only, who reaches the brokers, and what survives a broker and a deployment."""
 
 import pytest
 
@@ -16,7 +16,7 @@ ROLE = "streaming"
     ("zones", "replicas", "in_sync"),
     [
         pytest.param(3, 3, 2, id="one may be lost, and every acknowledged event is on another"),
-        # Why production wants three zones (settings/rules/production.py).
+        # The reason for production's three zones (settings/rules/production.py).
         pytest.param(2, 2, 1, id="one may be away, but an event acknowledged then is on one disk alone"),
     ],
 )
@@ -50,6 +50,6 @@ def test_brokers_and_both_connectors_agree_on_the_largest_event(environment: Syn
 
 
 def test_the_addresses_are_looked_up_once_because_other_stacks_import_them(environment: Synthesized) -> None:
-    """A request that knew the number of brokers would look again, and CloudFormation refuse the changed export."""
+    """If the request contained the number of brokers, it would look again: CloudFormation refuses a changed export."""
     [request] = environment.requests(ROLE, "Custom::BootstrapBrokers").values()
     assert set(request) == {"clusterArn"}

@@ -1,4 +1,4 @@
-"""Synthesis: offline, without credentials, and the same input makes the same bytes, wherever the checkout lies."""
+"""Synthesis: offline, without credentials, and the same input gives the same bytes, in any checkout folder."""
 
 import json
 import os
@@ -33,14 +33,14 @@ STACKS = ("analytics", "connectors", "database", "lake", "monitoring", "network"
 
 
 def synthesize(checkout: Path, outdir: Path, *, environment: str, seed: int) -> subprocess.CompletedProcess[str]:
-    """Run the app as CDK's command line does, with no credentials and with a network that leads nowhere."""
+    """Run the app as CDK's command line does, without credentials and with an unreachable network."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_"))}
     nowhere = "http://127.0.0.1:9"
     variables = {
         "AWS_EC2_METADATA_DISABLED": "true",
         "CDK_CONTEXT_JSON": json.dumps({"env": environment}),
         "CDK_OUTDIR": str(outdir),
-        # CDK's own check changes nothing in the templates, and test_checks.py has it.
+        # CDK's own check changes nothing in the templates, and test_checks.py covers it.
         "CDK_VALIDATION": "false",
         "HTTPS_PROXY": nowhere,
         "HTTP_PROXY": nowhere,
@@ -72,7 +72,7 @@ def test_the_same_input_makes_the_same_bytes_at_another_place_and_in_a_review(
 
 
 def test_cdks_command_line_adds_nothing_to_the_templates() -> None:
-    """Each of these, on by default, would make `cdk deploy` write other bytes than `./lake aws synth`."""
+    """Each of these, on by default, would make `cdk deploy` write different bytes from `./lake aws synth`."""
     settings = json.loads((ROOT / "cdk.json").read_text())
     assert (settings["pathMetadata"], settings["assetMetadata"], settings["versionReporting"]) == (False, False, False)
 

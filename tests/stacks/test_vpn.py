@@ -1,4 +1,4 @@
-"""The bastion's decisions: who may knock, what it may do, where its secrets are, what makes a new one."""
+"""The bastion's decisions: who may connect, its rights, where its secrets are, and what replaces it."""
 
 import json
 from typing import Any
@@ -33,7 +33,7 @@ def test_secrets_are_generated_and_none_is_in_the_user_data(environment: Synthes
 
 
 def role_rights(policies: dict[str, Any], name: str) -> dict[str, Any]:
-    """What the role whose logical id begins so may do, and on what."""
+    """Rights of the role whose logical id starts with this, and their resources."""
     (policy,) = [policy for logical_id, policy in policies.items() if logical_id.startswith(name)]
     return {
         action: statement["Resource"]
@@ -75,7 +75,7 @@ def test_who_may_connect_is_read_by_the_bastion_and_makes_no_other_one(
 ) -> None:
     (users,) = of_type(with_people, "AWS::SSM::Parameter").values()
     assert users["Properties"]["Value"] == "alice,bob,carol.smith"
-    # She is on the list when her secret is there and may be read.
+    # A person is on the list if their secret exists and may be read.
     secrets = of_type(with_people, "AWS::SecretsManager::Secret")
     assert {name for name in secrets if name.startswith("Password")} <= set(users["DependsOn"])
     assert any("Policy" in name for name in users["DependsOn"])

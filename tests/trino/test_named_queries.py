@@ -1,7 +1,6 @@
-"""The named queries as their files have them, in Trino and in DuckDB: the same rows of a table that the job wrote.
+"""The named queries from their files, in Trino and in DuckDB: the same rows of a table that the job wrote.
 
-The job runs as its program, with its own sync; Trino reads the Glue table which that made, on a Glue and an S3 of
-loopback.
+The job runs as its program, with its own sync; Trino reads the resulting Glue table, from a Glue and an S3 on loopback.
 """
 
 import contextlib
@@ -38,17 +37,17 @@ from tests.waiting import PATIENCE_S
 pytestmark = pytest.mark.trino
 
 START_S = 180
-# What a table of type merge-on-read needs for its logs to become files now.
+# Makes a merge-on-read table's logs become files now.
 COMPACTED = ("hoodie.compact.inline=true", "hoodie.compact.inline.max.delta.commits=1")
-# Queries that say in which order their rows come, of which no two are alike.
+# Queries that order their rows, no two of which are equal.
 ORDERED = {"history", "latest_orders", "quarantine"}
-# Here are no example's tables, and no history.
+# This lake has neither the example's tables nor a history.
 ASKED = [query for query in QUERIES if not isinstance(query.of, RequiredTables) and query.of != "history"]
 Rows = list[dict[str, Any]]
 
 
 class Storage(S3):
-    """S3's stand-in, which refuses headers that it doesn't know, such as Trino's client sends."""
+    """S3's stand-in, which refuses unknown headers, such as Trino's client sends."""
 
     def properties(self, objects: Path) -> dict[str, str]:
         return super().properties(objects) | {"s3proxy.ignore-unknown-headers": "true"}
@@ -56,7 +55,7 @@ class Storage(S3):
 
 @dataclass
 class WrittenLake:
-    """A lake that the job writes, and who can be asked about it."""
+    """A lake that the job writes, and its query engines."""
 
     folder: Path
     table_type: str
@@ -91,7 +90,7 @@ class WrittenLake:
         return Lake(base_uri=f"s3://{BUCKET}/{TABLE}", storage_options=local_s3_options(self.s3.endpoint))
 
     def by_duckdb(self, query: Query, *parameters: str, as_of: str | None = None) -> Rows:
-        """The rows by the project's own engine, with instants as Trino has them: to a millisecond."""
+        """The rows from the project's own engine, with timestamps as in Trino: to a millisecond."""
         table = LakeTable(queried=Queried(table=TABLE, outbox=True, topic=TOPIC, key=("order_id",)), lake=self.table)
         lake = QueriedLake(
             database=DATABASE,
@@ -107,7 +106,7 @@ class WrittenLake:
         return [{name: _to_a_millisecond(value) for name, value in row.items()} for row in found]
 
     def add_quarantine(self) -> None:
-        """Make the table of what was set aside, which stacks/analytics makes on AWS."""
+        """Create the quarantine table, as stacks/analytics does on AWS."""
         name, kind = quarantine_table.PARTITION
         self.aws.glue().create_table(
             DatabaseName=DATABASE,
@@ -127,7 +126,7 @@ class WrittenLake:
         )
 
     def add_landed(self) -> None:
-        """Make the table of what has landed, which stacks/analytics makes on AWS."""
+        """Create the table of landed events, as stacks/analytics does on AWS."""
         landing = "s3://landing"
         self.aws.glue().create_table(
             DatabaseName=DATABASE,
@@ -149,7 +148,7 @@ class WrittenLake:
 
 @contextlib.contextmanager
 def written_lake(folder: Path, table_type: str) -> Iterator[WrittenLake]:
-    """A lake with a table of two commits and one event in quarantine; its files are gone afterwards."""
+    """A lake with a table of two commits and one event in quarantine; its files are deleted afterwards."""
     found = installed()
     if found is None:
         pytest.skip("Trino isn't here: `./lake dev test trino` brings it")
@@ -190,7 +189,7 @@ def _to_a_millisecond(value: Any) -> Any:
 
 
 def sides(lake: WrittenLake, query: Query, since: str, *, as_of: str | None = None) -> tuple[Rows, Rows]:
-    """What Trino and DuckDB answer, in the order that the query asks for, or in one that is the same for both."""
+    """The answers of Trino and DuckDB, in the query's order, or sorted if it has none."""
     given = [f"'{since}'" for _ in query.parameters]
     by_trino = lake.trino.ask(query.text, *given)
     by_duckdb = lake.by_duckdb(query, *given, as_of=as_of)
@@ -216,7 +215,7 @@ def test_a_named_query_answers_the_same_in_trino_and_duckdb(copy_on_write: Writt
 
 
 def test_a_historys_versions_end_where_the_next_one_begins_in_trino_too(copy_on_write: WrittenLake) -> None:
-    """DuckDB's answer is tested where no Trino is needed (tests/local/query/test_versions.py)."""
+    """DuckDB's answer is tested without Trino (tests/local/query/test_versions.py)."""
     [query] = [query for query in QUERIES if query.name == "versions"]
     day = "timestamp '2026-11-2{} 00:00:00'"
     rows = [(1, 1, "false", 1, 0), (1, 3, "true", 2, 1), (1, 2, "false", 2, 0), (2, 1, "false", 1, 0)]
@@ -234,7 +233,7 @@ def test_trino_answers_the_cases_as_their_file_says(copy_on_write: WrittenLake) 
 
 
 def trinos_answers(trino: Trino) -> dict[str, str]:
-    """Ask Trino for all cases."""
+    """Run all cases in Trino."""
     tables = ", ".join(f"{name} AS ({query})" for name, query in alike.TABLES.items())
     found = {}
     for case in alike.cases():

@@ -1,6 +1,6 @@
-"""A YARN of two nodes on loopback with its HDFS, each daemon a process, set up as EMR sets up its own.
+"""A two-node YARN on loopback with HDFS, each daemon a process, configured as on EMR.
 
-A node's containers get its marks (local/services/processes.py): they are found, and end, with it.
+A node's containers get its marks (local/services/processes.py): they are found, and stopped, with it.
 """
 
 import re
@@ -22,7 +22,7 @@ from local.setup.spark_home import spark_home
 
 HEAP_MB = 192
 START_S = 120
-# What EMR gives the containers of an m5.xlarge, and how it rounds their sizes.
+# EMR's size for the containers of an m5.xlarge, and its rounding.
 NODE_MB, NODE_CORES, STEP_MB = 12_288, 4, 32
 NODES = ("node1", "node2")
 _YARN, _HDFS = "org.apache.hadoop.yarn.server", "org.apache.hadoop.hdfs.server"
@@ -30,7 +30,7 @@ _PAGES = ("cluster", "node", "hdfs", "datanode")
 _HDFS_PORTS = ("hdfs", "hdfs-http", "data", "data-http", "data-ipc")
 _YARN_PORTS = ("rm", "rm-scheduler", "rm-tracker", "rm-admin", "rm-http")
 _NODE_PORTS = ("", "-localizer", "-http")
-# As a release of EMR has it: information on standard error, from driver and executors alike.
+# As in an EMR release: information on standard error, from driver and executors alike.
 _LOG4J = """\
 rootLogger.level = info
 rootLogger.appenderRef.stderr.ref = stderr
@@ -45,7 +45,7 @@ _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Daemon:
-    """One of Hadoop's own programs; it is ready when its web server answers."""
+    """One of Hadoop's own programs; it is ready once its web server answers."""
 
     def __init__(self, name: str, main: str, *, cluster: "Cluster", http: str, arguments: Sequence[str] = ()) -> None:
         self.name = name
@@ -64,7 +64,7 @@ class Daemon:
         )
 
     def ready(self) -> bool:
-        """Tell whether it answers."""
+        """Whether it answers."""
         try:
             with _opener.open(self._url, timeout=5):
                 return True
@@ -73,7 +73,7 @@ class Daemon:
 
 
 class Cluster:
-    """The daemons, whose files are in `folder`, and the configuration that a program needs to use them."""
+    """The daemons, with their files in `folder`, and a program's configuration for using them."""
 
     def __init__(self, folder: Path, *, s3: str) -> None:
         self.folder = folder
@@ -110,7 +110,7 @@ class Cluster:
         self._wait(nodes)
 
     def end_applications(self) -> None:
-        """End what runs, as `yarn application -kill` does."""
+        """Stop running applications, as `yarn application -kill` does."""
         conf = self.configuration("client")
         cli = self.java(conf, "org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application")
         run = partial(subprocess.run, env=self.environment(conf), capture_output=True, text=True, check=True)
@@ -118,7 +118,7 @@ class Cluster:
         run([*cli, "-kill", *re.findall(r"^application_\w+", listed, re.MULTILINE)])
 
     def stop(self) -> None:
-        """End all processes, containers included."""
+        """Stop all processes, containers included."""
         for name in self.processes.find():
             self.processes.stop(name, grace_s=0)
 
@@ -133,14 +133,14 @@ class Cluster:
 
     def java(self, conf: Path, main: str, *arguments: str) -> list[str]:
         """Return the arguments that run one of Hadoop's programs."""
-        # Guice looks into java.lang, which Java 17 keeps to itself.
+        # Guice accesses java.lang, which Java 17 closes.
         flags = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--add-opens", "java.base/java.lang=ALL-UNNAMED"]
         flags += [UTF_8_FLAG, f"-Xmx{HEAP_MB}m", *trust_store_flags()]
         path = [str(conf), str(self._web), f"{jar_folder('yarn')}/*", f"{spark_home()}/jars/*"]
         return [str(java_binary()), *flags, "-cp", ":".join(path), main, *arguments]
 
     def environment(self, conf: Path) -> dict[str, str]:
-        """Return what a program's environment says of the cluster."""
+        """Return a program's environment for the cluster."""
         home = spark_home()
         return {
             **UTF_8_LOCALE,
@@ -154,7 +154,7 @@ class Cluster:
         }
 
     def configuration(self, name: str) -> Path:
-        """Write a program's configuration; return its folder. `name` is a daemon's, or anything for a client."""
+        """Write a program's configuration; return its folder. `name` is a daemon's, or any name for a client."""
         conf = self.folder / "conf" / name
         conf.mkdir(parents=True, exist_ok=True)
         s3a = {key.removeprefix("spark.hadoop."): value for key, value in s3a_settings(self._s3).items()}
@@ -203,9 +203,9 @@ class Cluster:
             "yarn.nodemanager.resource.memory-mb": str(NODE_MB),
             "yarn.nodemanager.resource.cpu-vcores": str(NODE_CORES),
             "yarn.nodemanager.vmem-check-enabled": "false",
-            # By which a node's containers are found, and end, with it.
+            # Used to find and stop a node's containers.
             "yarn.nodemanager.env-whitelist": f"JAVA_HOME,{PLATFORM_VARIABLE},{SERVICE_VARIABLE}",
-            # However full the disk of the machine is that the test runs on.
+            # Even if the machine's disk is nearly full.
             "yarn.nodemanager.disk-health-checker.enable": "false",
         }
 
@@ -234,12 +234,12 @@ class Cluster:
         }
 
     def logs_of_containers(self) -> list[Path]:
-        """Return where containers have written their standard error."""
+        """Return containers' standard error files."""
         return [path for node in NODES for path in (self.folder / node / "logs").rglob("stderr")]
 
     @property
     def events(self) -> Path:
-        """Where Spark's event logs would be."""
+        """The folder of Spark's event logs."""
         path = self.folder / "events"
         path.mkdir(exist_ok=True)
         return path
@@ -249,7 +249,7 @@ _SCHEDULER: Mapping[str, str] = {
     "yarn.scheduler.capacity.root.queues": "default",
     "yarn.scheduler.capacity.root.default.capacity": "100",
     "yarn.scheduler.capacity.root.default.maximum-capacity": "100",
-    # EMR's own is as generous: one application's master may take what it needs.
+    # EMR's own is as generous: an application's master may take what it needs.
     "yarn.scheduler.capacity.maximum-am-resource-percent": "1",
 }
 

@@ -1,4 +1,4 @@
-"""The step as the stacks command it, on a YARN and an S3 of loopback: of the command only paths are replaced."""
+"""The step with the stacks' command, on a YARN and an S3 of loopback: only the command's paths are replaced."""
 
 import os
 import sys
@@ -27,11 +27,10 @@ _JARS = {
     "/usr/lib/hudi/hudi-spark-bundle.jar": "hudi-spark3.5-bundle_*.jar",
     "/usr/lib/hudi/hudi-aws-bundle.jar": "hudi-aws-*.jar",
 }
-STOP = "stop/step"
 
 
 class Assets:
-    """Stands in for JobAssets: `cdk deploy` would upload what this puts into a bucket."""
+    """Stands in for JobAssets: `cdk deploy` would upload these files into a bucket."""
 
     def __init__(self, s3: S3, folder: Path) -> None:
         self._client = s3.client()
@@ -68,12 +67,12 @@ def command(environment: Environment, assets: Assets, stop: str) -> list[str]:
 
 
 class Step(Submitted):
-    """A step that runs, and what YARN has started for it."""
+    """A running step, and the processes that YARN has started for it."""
 
     def __init__(self, cluster: Cluster, argv: Sequence[str], s3: S3, glue_endpoint: str) -> None:
         self._cluster = cluster
         environment = {
-            # spark.pyspark.python names a program of the PATH, as on EMR.
+            # spark.pyspark.python names a program on the PATH, as on EMR.
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "HOME": str(cluster.folder),
             "NO_PROXY": "127.0.0.1,localhost",

@@ -1,4 +1,4 @@
-"""The step's own command on a YARN of two nodes: what is lost, what ends it, and the same rows in the end."""
+"""The step's own command on a YARN of two nodes: losses, ends, and the same rows at the end."""
 
 import signal
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ SKIPPED = {"-Djol.skipDynamicAttach=true", "-Djol.skipHotspotSAAttach=true"}
 
 
 class Lake:
-    """What has landed, what the table should hold, and the steps that bring it there."""
+    """The landed events, the table's expected rows, and the steps that write it."""
 
     def __init__(self, cluster: Cluster, s3: S3, aws: Aws) -> None:
         self.cluster = cluster
@@ -56,7 +56,7 @@ class Lake:
                 self.expected[one["order_id"]] = one["__lsn"]
 
     def start(self, environment: Environment | None = None, *more: tuple[str, str]) -> Step:
-        """Start the environment's step, options that it has with `more` values, and a stop file of its own."""
+        """Start the environment's step, with `more` values for its options, and a stop file of its own."""
         stop = self._stop_file()
         argv = command(environment or self._environment, self._assets, f"s3://{self._bucket('artefacts')}/{stop}")
         for option, value in more:
@@ -74,7 +74,7 @@ class Lake:
         self.s3.client().put_object(Bucket=self._bucket("artefacts"), Key=key, Body=b"")
 
     def arrive(self, step: Step, what: str) -> None:
-        """Wait until the steps have told of a commit of all that has landed; then the table holds what it should."""
+        """Wait until the steps have reported a commit of everything landed; then the table holds the expected rows."""
         step.wait_for(lambda: self._committed() == self._landed, what)
         assert self.rows() == self.expected
 
@@ -82,7 +82,7 @@ class Lake:
         return sum(int(commit["events"]) for step in self.steps for commit in step.commits())
 
     def rows(self) -> dict[int, int]:
-        """The table's rows by hudi-rs."""
+        """The table's rows, from hudi-rs."""
         uri = f"s3://{self._bucket('lake')}/{TABLE}"
         table = TableReader(base_uri=uri, storage_options=local_s3_options(self.s3.endpoint))
         found = table.rows(["order_id", "__lsn"])

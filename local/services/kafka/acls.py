@@ -1,9 +1,9 @@
-"""What grants mean in Kafka's own words: each `kafka-cluster` action as an ACL, as AWS documents it.
+"""Translates grants to Kafka's terms: each `kafka-cluster` action as an ACL, as AWS documents it.
 
-Source: Amazon MSK developer guide, "Semantics of IAM authorization policy actions and resources". Of each action it
-says what it is "equivalent to", such as "Grants permission to join groups on a cluster, equivalent to Apache Kafka's
-READ GROUP ACL", and: "When you include in your authorization policy an action from the Action column of the table, you
-must also include the corresponding actions from the Required actions column."
+Source: Amazon MSK developer guide, "Semantics of IAM authorization policy actions and resources". For each action it
+names the equivalent, such as "Grants permission to join groups on a cluster, equivalent to Apache Kafka's READ GROUP
+ACL", and states: "When you include in your authorization policy an action from the Action column of the table, you must
+also include the corresponding actions from the Required actions column."
 """
 
 import fnmatch
@@ -21,7 +21,7 @@ class AclError(ValueError):
 
 @dataclass(frozen=True)
 class Action:
-    """A row of the table: on what, which operation of Kafka's ACLs (None: none), and which actions it needs besides."""
+    """A row of the table: the resource kind, the operation in Kafka's ACLs (None: none), the actions it requires."""
 
     kind: Kind
     operation: str | None
@@ -29,7 +29,7 @@ class Action:
 
 
 ACTIONS: Mapping[str, Action] = {
-    # Logging in, which isn't a right of Kafka's.
+    # Logging in, which isn't a right in Kafka.
     "Connect": Action("cluster", None),
     "DescribeCluster": Action("cluster", "DESCRIBE", ("Connect",)),
     "AlterCluster": Action("cluster", "ALTER", ("Connect", "DescribeCluster")),
@@ -55,13 +55,13 @@ ACTIONS: Mapping[str, Action] = {
     "AlterTransactionalId": Action("transactional-id", "WRITE", ("Connect", "DescribeTransactionalId", "WriteData")),
 }
 
-# What a name stands for on the broker: none or more names.
+# The broker's names for a name: none or more.
 Names = Callable[[str], Iterable[str]]
 
 
 @dataclass(frozen=True, order=True, kw_only=True)
 class Acl:
-    """What Kafka lets a user do from any host; `prefixed`: on all names that begin like this. `*` is every name."""
+    """A right of a user from any host; `prefixed`: on all names with this prefix. `*` is every name."""
 
     user: str
     kind: Kind
@@ -71,9 +71,9 @@ class Acl:
 
 
 def acls(user: str, grants: Iterable[Grant], names: Names = lambda name: (name,)) -> frozenset[Acl]:
-    """Return Kafka's ACLs for a user's grants; `names` says what a name stands for on the broker that gets them.
+    """Return Kafka's ACLs for a user's grants; `names` maps a name to the names on the receiving broker.
 
-    Raises AclError for an action that lacks one that it needs, and for a pattern that Kafka can't express, such as one
+    Raises AclError for an action without one that it requires, and for a pattern that Kafka can't express, such as one
     with a `*` in its middle.
     """
     allowed = [
@@ -94,7 +94,7 @@ def _check(user: str, action: str, kind: Kind, name: str, allowed: Iterable[tupl
     if action not in ACTIONS or ACTIONS[action].kind != kind:
         raise AclError(f"{user}: {action} on {kind} {name}: there is no such action on a {kind}")
     for needed in ACTIONS[action].needs:
-        # On the same name when it is one on the same kind, else on any.
+        # On the same name when the required action's kind is the same, else on any.
         same_kind = ACTIONS[needed].kind == kind
         if not any(other == needed and (not same_kind or fnmatch.fnmatchcase(name, on)) for other, _, on in allowed):
             raise AclError(f"{user}: {action} on {kind} {name} needs {needed}, too")

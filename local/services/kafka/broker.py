@@ -58,7 +58,7 @@ class Kafka:
 
     @property
     def rights_mark(self) -> Path:
-        """A file as old as the current rights: earlier denials say nothing about them."""
+        """A file as old as the current rights: earlier denials don't apply to them."""
         return self._folder / "rights"
 
     @property
@@ -85,7 +85,7 @@ class Kafka:
         return self._folder / "data"
 
     def prepare(self) -> Command:
-        """Write the configuration, make the data folder the first time, and return how to start the broker."""
+        """Write the configuration, create the data folder the first time, and return how to start the broker."""
         configuration, data = self._configuration, self._data
         write_secret(configuration, self.properties(data))
         options = log4j_options(self._folder)
@@ -113,7 +113,7 @@ class Kafka:
             "advertised.listeners": f"{LISTENER}://{HOST}:{self._port}",
             **self.users.broker_properties,
             "log.dirs": str(data),
-            # As on MSK (stacks/streaming.py): a topic is made on purpose, never by a misspelt name.
+            # As on MSK (stacks/streaming.py): a topic is created on purpose, never by a misspelt name.
             "auto.create.topics.enable": "false",
             "num.partitions": "1",
             "offsets.topic.num.partitions": "1",
@@ -122,11 +122,11 @@ class Kafka:
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
-            # After a kill the controller takes no new broker before the dead one's session has ended.
+            # After a kill, the controller accepts no new broker before the dead one's session has ended.
             "broker.session.timeout.ms": "3000",
             "broker.heartbeat.interval.ms": "500",
             "log.cleaner.dedupe.buffer.size": "16777216",
-            # A platform that was down for a week goes on from where it was.
+            # A platform resumes even after a week of downtime.
             "log.retention.ms": "-1",
             "offsets.retention.minutes": "525600",
             **self._limits.broker,
@@ -140,9 +140,9 @@ class Kafka:
         return brought
 
     def create_topics(self, topics: Sequence[PlannedTopic], *, user: str = ADMIN) -> None:
-        """Create the topics that aren't there yet, and bring the others to what is planned. Raises PlatformError.
+        """Create missing topics, and bring the others to their planned settings. Raises PlatformError.
 
-        `user` is who does it, with the rights that it has.
+        `user` does it, with its own rights.
         """
         admin = self._admin(user)
         deadline = time.monotonic() + TOPICS_TIMEOUT_S
@@ -166,11 +166,11 @@ class Kafka:
                 raise PlatformError(f"topic {name} can't be deleted: {error.args[0].str()}") from error
 
     def topic_id(self, name: str) -> str | None:
-        """Return a topic's id, which one made again under its name doesn't share; None when there is no such topic.
+        """Return a topic's id, which changes when it is recreated under its name; None when there is no such topic.
 
         Raises KafkaException when the broker doesn't answer.
         """
-        admin = self._admin()  # its results are lost when it goes away first
+        admin = self._admin()  # results are lost if the client is collected first
         answer = admin.describe_topics(TopicCollection([name]), request_timeout=REQUEST_TIMEOUT_S)
         try:
             return str(answer[name].result().topic_id)
@@ -180,16 +180,16 @@ class Kafka:
             raise
 
     def committed_offset(self, group: str, topic: str) -> int | None:
-        """Return the offset that a consumer group goes on from in partition 0; None before its first commit."""
+        """Return the offset at which a consumer group resumes in partition 0; None before its first commit."""
         return self.committed_offsets(group, [topic])[topic]
 
     def committed_offsets(self, group: str, topics: Sequence[str]) -> dict[str, int | None]:
-        """Return the offsets that a consumer group goes on from in each topic's partition 0, None before a commit.
+        """Return the offset at which a consumer group resumes in each topic's partition 0, None before a commit.
 
         Raises KafkaException when the broker doesn't answer.
         """
-        # Not by AdminClient.list_consumer_group_offsets: while a fresh broker loads the group's coordinator, that
-        # ended this process with a segmentation fault in 2 of 30 starts (librdkafka 2.16.1).
+        # Not AdminClient.list_consumer_group_offsets: while a fresh broker loads the group's coordinator, that ended
+        # this process with a segmentation fault in 2 of 30 starts (librdkafka 2.16.1).
         settings: dict[str, str | int] = {**self.client(), "group.id": group, "log_level": 0}
         settings |= {"client.id": "local", "socket.timeout.ms": 5000, "allow.auto.create.topics": False}
         consumer = Consumer(settings)
@@ -214,9 +214,9 @@ class Kafka:
         )
 
     def _make_folder(self, data: Path) -> None:
-        """Make a data folder as `kafka-storage format` does; only a complete one gets the final name.
+        """Create a data folder as `kafka-storage format` does; only a complete one gets the final name.
 
-        Kafka 3.9 needs no more than this file for the features of its own release, and Java would start for the tool.
+        Kafka 3.9 needs only this file for the features of its own release, and the tool would start Java.
         """
         unfinished = data.with_name("data.new")
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -227,4 +227,4 @@ class Kafka:
 
 
 def _quiet(_text: str) -> None:
-    """Print nothing: the platform's steps say enough."""
+    """Print nothing: the platform's steps report enough."""

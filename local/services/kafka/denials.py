@@ -8,7 +8,7 @@ from pathlib import Path
 
 TAIL_BYTES = 65_536
 SHOWN_S = 60
-# Kafka 3.9's StandardAuthorizer, in front of it the local time as local/services/jvm.py's layout has it.
+# Kafka 3.9's StandardAuthorizer, after the local time in the layout of local/services/jvm.py.
 _LINE = re.compile(
     r"(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) .*Principal = User:(?P<role>\S+) is Denied"
     r" operation = (?P<operation>\w+) from host = \S+ on resource = (?P<kind>\w+):LITERAL:(?P<name>.*)"
@@ -35,7 +35,7 @@ class Denial:
 
 
 def denials(log: Path, *, since: datetime) -> list[Denial]:
-    """Return what was denied since a time, to the millisecond, each once; nothing without a log."""
+    """Return the denials since a time, to the millisecond, each once; nothing without a log."""
     start = since.replace(microsecond=since.microsecond // 1000 * 1000)
     return sorted(
         {
@@ -47,9 +47,10 @@ def denials(log: Path, *, since: datetime) -> list[Denial]:
 
 
 def recently(rights: Path, since: datetime | None = None) -> datetime:
-    """Since when denials tell of now: `since`, or the time when the rights were brought up to date, if that is later.
+    """Return since when denials are current: `since`, or the last update of the rights if that is later.
 
-    `rights`: the file that is as old as they are (Kafka.rights_mark); there may be none. Without `since` a minute ago.
+    `rights`: the file that is as old as they are (Kafka.rights_mark); it may be missing. `since` defaults to a minute
+    ago.
     """
     since = since or datetime.now(UTC) - timedelta(seconds=SHOWN_S)
     try:

@@ -1,4 +1,4 @@
-"""Makes a broker's ACLs the wanted ones: creates missing ones and deletes others, so that withdrawn rights end."""
+"""Synchronizes a broker's ACLs: creates missing ones and deletes others, so that withdrawn rights end."""
 
 import time
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ _ALL = AclBindingFilter(
 
 
 def sync_acls(admin: AdminClient, wanted: Iterable[Acl]) -> tuple[int, int]:
-    """Make the ACLs that are missing and remove all others; return how many of each, once the broker goes by them.
+    """Create missing ACLs and delete all others; return how many of each, once the broker applies them.
 
     Raises PlatformError.
     """
@@ -52,7 +52,7 @@ def sync_acls(admin: AdminClient, wanted: Iterable[Acl]) -> tuple[int, int]:
 
 
 def _wait_for(admin: AdminClient, wanted: set[AclBinding]) -> None:
-    """Wait until the broker has them: the controller answers before."""
+    """Wait until the broker has them: the controller answers earlier."""
     deadline = time.monotonic() + REQUEST_TIMEOUT_S
     while _described(admin) != wanted:
         if time.monotonic() > deadline:

@@ -1,9 +1,9 @@
-"""What each user of the local broker may do: what the role of the same program may on AWS, from the same grants.
+"""The rights of each user of the local broker: those of the same program's role on AWS, from the same grants.
 
-plugins/kafka/access.py says it for both. Names that exist on AWS alone, those of MSK Connect's internal topics and
-groups, have a `*` in their middle, which no ACL can have. Here they stand for what our worker keeps, by its names.
-There one worker runs one connector with the connector's role. Here one worker runs all with a user of its own, which
-has what the grants allow on those names, and each connector logs in as itself for the rest.
+plugins/kafka/access.py defines both. Names that exist on AWS alone, of MSK Connect's internal topics and groups, have a
+`*` in their middle, which no ACL can have. Here they stand for our worker's topics and group. There, one worker runs
+one connector with the connector's role. Here, one worker runs all connectors with its own user, which has the grants on
+those names, and each connector logs in as itself for the rest.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ from plugins.kafka.access import (
 from plugins.kafka.topics import PlannedTopic
 
 SOURCE, SINK, WORKER = "source-connector", "sink-connector", "connect-worker"
-# Who makes the topics, and a person who looks into them.
+# The creator of the topics, and a person who reads them.
 TOPICS, READER = "topics", "reader"
 ROLES = (SOURCE, SINK, WORKER, TOPICS, READER)
 
@@ -32,7 +32,7 @@ ROLES = (SOURCE, SINK, WORKER, TOPICS, READER)
 def platform_acls(source: SourceSettings, sink: SinkSettings, planned: Sequence[PlannedTopic]) -> frozenset[Acl]:
     """Return the ACLs of all users of a pipeline with the topics `planned`.
 
-    Raises AclError for a right that Kafka can't express, or that lacks another.
+    Raises AclError for a right that Kafka can't express, or that lacks a required one.
     """
     internal = {
         **{INTERNAL_TOPICS.format(connector=name): (CONFIG_TOPIC, STATUS_TOPIC) for name in (source.name, sink.name)},

@@ -1,7 +1,7 @@
-"""Who may log in to the local broker: a user per role, each with a random password that only files hold.
+"""The users of the local broker: one per role, each with a random password that only files hold.
 
 SASL/PLAIN, on loopback alone: the broker knows exactly the users of its configuration, so a new role, or a platform
-folder of an earlier release, needs no more than a start (docs/decisions/0035).
+folder of an earlier release, needs only a restart (docs/decisions/0035).
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,21 +13,21 @@ from local.private_files import password, write_private
 
 LISTENER, CONTROLLER = "CLIENTS", "CONTROLLER"
 MECHANISM, PROTOCOL = "PLAIN", "SASL_PLAINTEXT"
-# Both may do everything: the broker itself, and the platform, which makes, reads and repairs everything.
+# Both have all rights: the broker itself, and the platform, which creates, reads and repairs everything.
 BROKER, ADMIN = "broker", "admin"
 _MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
 @dataclass(frozen=True, kw_only=True)
 class KafkaUsers:
-    """The users of one broker and their passwords, which no representation shows."""
+    """The users of one broker and their passwords, which are left out of its representation."""
 
     folder: Path
     passwords: Mapping[str, str] = field(repr=False)
 
     @classmethod
     def of(cls, folder: Path, roles: Iterable[str] = ()) -> Self:
-        """Return the users whose passwords are kept in `folder` (mode 0700), made up the first time."""
+        """Return the users whose passwords are kept in `folder` (mode 0700), created the first time."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return cls(folder=folder, passwords={name: password(folder / name) for name in (BROKER, ADMIN, *roles)})
 
@@ -52,7 +52,7 @@ class KafkaUsers:
         return self.folder / f"{user}.properties"
 
     def client_file(self, user: str, bootstrap_servers: str) -> Path:
-        """Write what librdkafka's clients need to connect as a user (`kcat -F` reads it, too); return the file."""
+        """Write librdkafka clients' settings to connect as a user (`kcat -F` reads them, too); return the file."""
         path = self.client_path(user)
         properties = {"bootstrap.servers": bootstrap_servers, **self.login(user)}
         write_private(path, "".join(f"{name}={value}\n" for name, value in properties.items()))
@@ -60,7 +60,7 @@ class KafkaUsers:
 
     @property
     def broker_properties(self) -> dict[str, str]:
-        """The broker's settings: both listeners ask for a login, and all but broker and administrator need ACLs."""
+        """The broker's settings: both listeners require a login, and all but broker and administrator need ACLs."""
         known = " ".join(f'user_{name}="{word}"' for name, word in self.passwords.items())
         module = f'{_MODULE} username="{BROKER}" password="{self.passwords[BROKER]}" {known};'
         return {

@@ -1,8 +1,8 @@
-"""What Athena's functions give, by Trino, as data: `cases.tsv`, which DuckDB, Spark and Trino itself are compared with.
+"""Results of Athena's functions, from Trino, as data: `cases.tsv`, which DuckDB, Spark and Trino are compared with.
 
-A line is an expression over the one row of `v`, or a statement over `v` and `r`; then what Trino answers, what DuckDB
-and Spark do where that differs (`refused`: a line says so, or the engine fails), and the documents' words for it.
-To add a line, leave the answer empty: `./lake dev test trino` says which one it is.
+A line is an expression over the one row of `v`, or a statement over `v` and `r`; then Trino's answer, the answers of
+DuckDB and Spark where they differ (`refused`: a line says so, or the engine fails), and the documents' words for it. To
+add a line, leave the answer empty: `./lake dev test trino` reports it.
 """
 
 import datetime
@@ -16,7 +16,7 @@ from typing import Any
 REFUSED = "refused"
 FAILS = "fails"
 _FILE = Path(__file__).parent / "cases.tsv"
-# What the names in the cases are, in Athena's SQL.
+# The names in the cases, in Athena's SQL.
 TABLES = {
     "v": """SELECT 7 AS i, -7 AS n, CAST(9000000000 AS bigint) AS big, CAST(2.5 AS double) AS f,
         CAST(-2.5 AS double) AS g, CAST(2.5 AS decimal(10,2)) AS c, CAST(-2.5 AS decimal(10,2)) AS e, 'aä€😀' AS s,
@@ -33,7 +33,7 @@ TABLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """An expression or a statement, and what each engine makes of it; `why` is in the documents where they differ."""
+    """An expression or a statement, and each engine's result; `why` is in the documents where they differ."""
 
     text: str
     trino: str
@@ -48,12 +48,10 @@ class Case:
 
     @property
     def statement(self) -> str:
-        """The whole statement."""
         return self.text if self.is_statement else f"SELECT {self.text} AS r FROM v"
 
 
 def cases() -> list[Case]:
-    """Read the cases."""
     names = ("text", "trino", "duckdb", "spark", "why")
     lines = [line.split("\t") for line in _FILE.read_text().splitlines()[1:]]
     found = [dict(zip(names, (*line, "", "", "", ""), strict=False)) for line in lines]
@@ -61,7 +59,7 @@ def cases() -> list[Case]:
 
 
 def shown(rows: Iterable[Iterable[Any]]) -> str:
-    """Return rows as one text, their values as SQL writes them: what is alike in it is so in kind and value."""
+    """Return rows as one text, with values in SQL notation: equal texts mean equal types and values."""
     return "; ".join(", ".join(map(_shown, row)) for row in rows)
 
 
@@ -71,7 +69,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''").replace("\n", "\\n") + "'"
     if isinstance(value, float):
-        # A sum's last digits follow its order.
+        # A sum's last digits depend on the order.
         return f"{float(f'{value:.14g}')!r}e0" if math.isfinite(value) else str(value)
     if isinstance(value, decimal.Decimal):
         return f"DECIMAL '{value.normalize():f}'"
@@ -91,7 +89,7 @@ def _shown(value: Any) -> str:
 
 
 def problems(engine: str, found: Mapping[str, str]) -> list[str]:
-    """Return a line for each case that an engine, by its column's name, answers otherwise than the file says."""
+    """Return a line for each case that an engine, given by its column's name, answers differently from the file."""
     return [
         f"{case.text}\n    Trino: {case.trino}\n    {engine}: {found[case.text]}"
         for case in cases()

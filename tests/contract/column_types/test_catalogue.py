@@ -1,4 +1,4 @@
-"""Types as the catalogue's rows describe them."""
+"""Types as the catalog's rows describe them."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_a_types_parts_are_types() -> None:
     [
         (10, 2, "decimal(10,2)"),
         (5, 0, "decimal(5,0)"),
-        # As drivers say that there is none: psycopg2, and PostgreSQL's for Java.
+        # How drivers report a missing modifier: psycopg2, and PostgreSQL's for Java.
         (65_535, 65_535, "string"),
         (0, 0, "string"),
         (None, None, "string"),
@@ -39,5 +39,5 @@ def test_a_numeric_of_a_query_has_the_digits_that_a_driver_says(
 
 
 def test_other_types_of_a_query_have_no_modifier() -> None:
-    """Not every driver says it: whoever writes the schema would see another type than whoever reads the rows."""
+    """Not every driver reports it: the schema's writer and the rows' reader would see different types."""
     assert result_modifier(1114, 3, 0) == -1

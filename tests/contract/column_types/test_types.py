@@ -1,4 +1,4 @@
-"""Which lake type a PostgreSQL type becomes, and what is left out."""
+"""Which lake type a PostgreSQL type becomes, and which types are excluded."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def lake_type(kind: Type, modifier: int = -1) -> str:
         (10, 2, "decimal(10,2)"),
         (38, 38, "decimal(38,38)"),
         (5, 0, "decimal(5,0)"),
-        # Rounded left of the point: as many digits more.
+        # Rounded left of the point: this many digits more.
         (3, -2, "decimal(5,0)"),
         (3, 5, "decimal(5,5)"),
         (39, 0, "string"),
@@ -104,7 +104,7 @@ def test_the_special_values_have_a_column() -> None:
         (Type("polygon"), False),
         (array_of(Type("text")), True),
         (array_of(Type("float8")), False),
-        # Debezium finds it by the array's name.
+        # Debezium finds it under the array's name.
         (domain_over(array_of(Type("text"))), False),
         (domain_over(Type("text")), True),
     ],

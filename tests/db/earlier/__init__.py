@@ -1,4 +1,4 @@
-"""A database as an earlier version left it, in either of the modes that there were; it is made of today's SQL."""
+"""A database in the state of an earlier version, in either of its modes; created from today's SQL."""
 
 import contextlib
 from pathlib import Path

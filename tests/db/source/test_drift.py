@@ -1,4 +1,4 @@
-"""What somebody changes in a prepared database, and no event tells, on a real PostgreSQL."""
+"""Changes to a prepared database that no event reports, on a real PostgreSQL."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""A pipeline's source gets what it needs of rights and objects, and nothing else, on a real PostgreSQL."""
+"""A pipeline's source gets exactly the rights and objects that it needs, on a real PostgreSQL."""
 
 import contextlib
 import dataclasses

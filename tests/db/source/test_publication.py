@@ -1,4 +1,4 @@
-"""What the connector is sent of tables with columns that are left out, on a real PostgreSQL."""
+"""What the connector receives of tables with excluded columns, on a real PostgreSQL."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -66,7 +66,7 @@ def test_columns_that_are_left_out_are_sent_only_where_the_identity_or_debezium_
         (changes,) = cursor.fetchone() or (b"",)
     assert b"first" in bytes(changes)
     assert b"second" in bytes(changes)
-    # Long enough that no position or time in the log is spelled so.
+    # Long enough that no position or time in the WAL looks like it.
     assert (b"a@b.c" in bytes(changes).lower()) == leaves
 
 
@@ -102,7 +102,7 @@ CHANGES = [
     ),
     ("ALTER PUBLICATION cdc_shop SET TABLE people WHERE (id > 9)", "{id,note}", "the publication filters its rows"),
     ("ALTER TABLE people REPLICA IDENTITY FULL", "{id,note,mail}", "PostgreSQL refuses updates and deletes"),
-    # That it isn't published at all is said by db/source/replication.py.
+    # db/source/replication.py reports that it isn't published at all.
     ("ALTER TABLE people DROP COLUMN note CASCADE", "{id}", None),
 ]
 

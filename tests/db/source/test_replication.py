@@ -1,4 +1,4 @@
-"""What keeps changes from leaving the database is one line each, and what can be put right is."""
+"""Each obstacle to changes leaving the database is reported in one line, and fixed where possible."""
 
 import contextlib
 import threading
@@ -139,7 +139,7 @@ def test_a_publication_that_was_altered_is_as_readable_as_before(shop: Shop, cur
 
 
 def attempts(shop: Shop, stop: threading.Event) -> None:
-    """Read the slot as a connector does that tries again and again."""
+    """Read the slot as a retrying connector does."""
     while not stop.is_set():
         connection = psycopg2.connect(**shop.parameters, connection_factory=LogicalReplicationConnection)
         with contextlib.closing(connection), connection.cursor() as reader, contextlib.suppress(psycopg2.Error):

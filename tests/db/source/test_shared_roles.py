@@ -1,4 +1,4 @@
-"""A role belongs to all databases of a server: who changes it at the same time in another one is waited for."""
+"""A role belongs to all databases of a server: concurrent changes from another one are waited for."""
 
 import contextlib
 import time

@@ -1,4 +1,4 @@
-"""Both sides of a comparison for tests: a real PostgreSQL, and an Arrow table in the place of a Hudi table.
+"""Both sides of a comparison for tests: a real PostgreSQL, and an Arrow table instead of a Hudi table.
 
 Real Hudi tables, which Spark has to write, are read in tests/spark_jobs; here DuckDB gets the same batches.
 """
@@ -22,7 +22,7 @@ AT_ONCE = Limits(timeout_s=0, rows_per_chunk=10, pages=1)
 
 @dataclass(frozen=True, kw_only=True)
 class ArrowLake(Lake):
-    """Gives rows as hudi-rs does; `now` is replaced to let the lake move on, one entry a look."""
+    """Returns rows as hudi-rs does; replacing `now` lets the lake progress, one entry per pass."""
 
     now: list[pyarrow.Table] = field(default_factory=list)
     base_uri: str = "memory://lake"
@@ -58,7 +58,7 @@ def compared(
 
 
 def differences(comparison: TableComparison) -> dict[str, set[tuple[Any, ...]]]:
-    """What is shown, by kind: key values, then columns."""
+    """The shown differences by kind: key values, then columns."""
     found: dict[str, set[tuple[Any, ...]]] = {}
     for one in comparison.shown:
         found.setdefault(one.kind, set()).add((*one.key.values(), *one.columns))

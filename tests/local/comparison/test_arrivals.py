@@ -1,4 +1,4 @@
-"""What is late is never called different, and what differs is told as soon as the lake has all that came before."""
+"""Late rows are never reported as different; real differences are reported once the lake has all earlier changes."""
 
 import dataclasses
 import itertools
@@ -32,7 +32,7 @@ FILE = "0/000000000041_1_2.json"
 
 
 class Told:
-    """Stands in for the way to the lake: it has a position once it has been asked so often."""
+    """Stands in for the path to the lake: it reaches a position after this many checks."""
 
     def __init__(self, asked: float) -> None:
         self.left = asked
@@ -76,7 +76,7 @@ def test_what_differs_is_told_once_the_lake_has_all_and_not_when_the_time_is_ove
 def test_a_row_that_was_another_in_between_is_not_proven_to_differ(
     three: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Row 2 is the same at each look and was changed there and back; the lake has what it was meanwhile."""
+    """Row 2 is equal in each pass but changed and was restored in between; the lake has the interim state."""
     original = SourceLook.__init__
 
     def there_and_back(self: SourceLook, *given: Any, **more: Any) -> None:
@@ -90,7 +90,7 @@ def test_a_row_that_was_another_in_between_is_not_proven_to_differ(
 
 @pytest.mark.integration
 def test_who_may_read_some_columns_only_hears_what_differs(three: ConnectionParameters) -> None:
-    """System columns aren't for that role."""
+    """That role can't read system columns."""
     execute(three, "CREATE ROLE half LOGIN PASSWORD 'h'; GRANT SELECT (id, name) ON t TO half")
     try:
         role = {**three, "user": "half", "password": "h"}
@@ -102,7 +102,7 @@ def test_who_may_read_some_columns_only_hears_what_differs(three: ConnectionPara
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CommittedLake(ArrowLake):
-    """Says which commit its newest one is; `commits` is asked at each look, `reads` counts what was read."""
+    """A lake with commits; `commits` yields one per pass, `reads` records what was read."""
 
     commits: Iterator[str] = dataclasses.field(default_factory=lambda: itertools.repeat("1"))
     reads: list[str] = dataclasses.field(default_factory=list)
@@ -121,7 +121,7 @@ def test_a_commit_is_read_once_however_often_is_looked(three: ConnectionParamete
     still = CommittedLake(now=[lake("a", "b")])
     found = compare_table(three, dataclasses.replace(table, lake=still), A_WHILE, arrivals=Told(float("inf")))
     assert found.looks > 4
-    # All of it for the sums, the chunks that differ, and these rows by Python.
+    # Everything for the sums, then the differing chunks, then these rows in Python.
     assert len(still.reads) == 3
     moving = CommittedLake(now=[*[lake("a", "b")] * 4, lake("a", "b", "c")], commits=map(str, itertools.count()))
     found = compare_table(three, dataclasses.replace(table, lake=moving), A_WHILE, arrivals=Told(float("inf")))
@@ -131,7 +131,7 @@ def test_a_commit_is_read_once_however_often_is_looked(three: ConnectionParamete
 
 @pytest.mark.integration
 def test_tables_wait_at_the_same_time(three: ConnectionParameters, tmp_path: Path) -> None:
-    """Each of four waits a second or more; one that doesn't is told at once."""
+    """Each of four waits a second or more; one that doesn't wait is reported at once."""
     schema = tmp_path / "t.avsc"
     schema.write_text('{"fields": []}')
     tables = []
@@ -189,13 +189,13 @@ def unanswered(*_: object) -> bool:
         (FILE, {"is_sent": unanswered}, False),
         (None, {}, False),
         (None, {"topic_end": lambda: 0}, True),
-        # Two events more, which make no line of an object: the sink has them, and there is no object of them.
+        # Two more events, which become no line of an object: the sink has them, but no object does.
         (FILE, {"topic_end": lambda: 44, "landed": lambda: 43}, False),
         (FILE, {"topic_end": lambda: 44, "landed": lambda: 44}, True),
         (FILE, {"topic_end": lambda: 44, "landed": lambda: 44, "lands_behind": lambda name: name == FILE}, False),
-        # While changes go on, there is always an object behind.
+        # While changes continue, another object always follows.
         (FILE, {"landed": lambda: 50, "lands_behind": lambda _n: True}, True),
-        # The object is a former topic's, and the one that was made again has landed objects.
+        # The object is a former topic's, and the recreated one has landed objects.
         (FILE, {"topic_end": lambda: 3, "is_there": lambda _n: False, "lands_behind": lambda name: name == ""}, False),
         (FILE, {"topic_end": lambda: 3, "is_there": lambda _n: False}, True),
     ],
@@ -254,7 +254,7 @@ def test_only_a_look_that_began_after_the_question_counts(
 def test_another_look_at_the_same_position_is_another_question(
     arrivals: QueriedArrivals, file: Path, now: list[float]
 ) -> None:
-    """What was just being committed has its place in the log before others see it."""
+    """A transaction in progress has its place in the log before others see it."""
     file.write_text("100500\n")
     assert arrivals.has("0/1")
     now.append(101.0)

@@ -1,4 +1,4 @@
-"""What differs between a table of PostgreSQL and the lake is found, and nothing else, whatever the table is like."""
+"""A comparison finds all differences between a PostgreSQL table and the lake, and no others, for any kind of table."""
 
 import dataclasses
 import hashlib
@@ -80,7 +80,7 @@ def test_empty_tables_are_equal_and_an_empty_lake_is_not(shop: ConnectionParamet
 
 
 def test_another_spelling_of_a_value_is_no_difference(database: ConnectionParameters) -> None:
-    """The engines' hashes differ there in key and value, so every row goes to Python."""
+    """The engines' hashes differ in key and value, so every row is compared in Python."""
     execute(
         database, "CREATE TABLE d (id text PRIMARY KEY, v text); INSERT INTO d VALUES ('1.0', '2.50'), ('2.0', '1')"
     )
@@ -110,7 +110,7 @@ def test_names_and_texts_may_hold_anything(database: ConnectionParameters) -> No
 
 
 def test_no_two_rows_share_a_text(database: ConnectionParameters) -> None:
-    """NULL, the empty text and what moves from a column to its neighbour are told apart."""
+    """NULL, the empty text and a text that moves to the neighbouring column are told apart."""
     execute(database, "CREATE TABLE p (id int PRIMARY KEY, a text, b text); INSERT INTO p VALUES (1, 'x', NULL)")
     for a, b in (("x", ""), ("x\x01\x020", None), (None, "x"), ("", "x"), ("x", "\x020")):
         lake = pyarrow.table(
@@ -234,7 +234,7 @@ def test_a_change_on_its_way_is_waited_for(shop: ConnectionParameters) -> None:
 def test_a_row_that_never_rests_is_equal_once_the_lake_has_what_it_was(
     shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The source's item 5 is another at each look, and the lake one look behind."""
+    """The source's item 5 changes on each pass, and the lake is one pass behind."""
     looks = iter(range(100))
     original = SourceLook.__init__
 
@@ -249,7 +249,7 @@ def test_a_row_that_never_rests_is_equal_once_the_lake_has_what_it_was(
 
 @pytest.fixture
 def reader(shop: ConnectionParameters) -> Iterator[ConnectionParameters]:
-    """A role that may read the table and nothing else."""
+    """A role that may only read the table."""
     execute(shop, "CREATE ROLE only_reader LOGIN PASSWORD 'r'; GRANT SELECT ON items TO only_reader")
     yield {**shop, "user": "only_reader", "password": "r"}
     execute(shop, "DROP OWNED BY only_reader")
@@ -295,12 +295,12 @@ def test_a_disturbed_look_at_the_lake_is_repeated(shop: ConnectionParameters, mo
 
 
 class TakesFromTheSource:
-    """Repairs an Arrow lake as the pipeline would: rows read again come from the source, what it hasn't goes."""
+    """Repairs an Arrow lake as the pipeline would: re-read rows come from the source, others disappear."""
 
     whole = False
 
     def __init__(self, lake: Any, *rows: pyarrow.Table) -> None:
-        """`rows`: what the lake has after rows were read again, and after others were deleted."""
+        """`rows`: the lake's rows after a re-read, and after deletes."""
         self.lake, self.rows = lake, rows
         self.read: list[tuple[str, ...]] = []
         self.deleted: dict[tuple[str, ...], Any] = {}

@@ -1,4 +1,4 @@
-"""Columns whose type in the lake isn't the one that the source's would get: compared as far as the values allow it."""
+"""Columns whose lake type isn't the one that the source's would get: compared as far as the values allow."""
 
 import re
 from pathlib import Path

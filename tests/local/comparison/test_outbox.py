@@ -1,4 +1,4 @@
-"""A stale outbox is seen, row and column, and one that is right isn't called stale."""
+"""A stale outbox is found, by row and column; a correct one isn't reported."""
 
 from collections.abc import Iterator
 

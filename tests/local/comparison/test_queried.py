@@ -1,4 +1,4 @@
-"""Comparisons and repairs of what is queried: views, queries, and tables whose job reads them anew."""
+"""Comparisons and repairs of queried data: views, queries, and tables whose job reads them again."""
 
 import json
 from dataclasses import dataclass, field
@@ -68,7 +68,7 @@ def test_rows_of_what_inherits_are_a_queried_tables_own(source: ConnectionParame
 
 @dataclass(frozen=True, kw_only=True)
 class Committing(ArrowLake):
-    """A lake with a commit for each time that its job read the table anew."""
+    """A lake with a commit for each time that its job has read the table."""
 
     read_anew: list[None] = field(default_factory=list)
 

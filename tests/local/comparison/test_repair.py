@@ -1,4 +1,4 @@
-"""Repairs ask for exactly the keys; the report has a line for each table, and the reasons of what is in quarantine."""
+"""Repairs request exactly the differing keys; the report has a line per table, and the reasons for quarantined rows."""
 
 import io
 import json

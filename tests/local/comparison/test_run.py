@@ -1,4 +1,4 @@
-"""The tables of a pipeline are compared as their entries say, and each says in its line what came of it."""
+"""A pipeline's tables are compared as their entries say, and each one's line shows the result."""
 
 import hashlib
 import json
@@ -48,7 +48,7 @@ def entry(source: str, lake: Lake, folder: Path, *, fields: dict[str, str] | Non
 
 @pytest.fixture
 def people(database: ConnectionParameters) -> ConnectionParameters:
-    """A table with much that isn't plain: names, a domain, an enum, NaN, and columns that don't travel."""
+    """A table with unusual columns: names, a domain, an enum, NaN, and columns that aren't captured."""
     execute(
         database,
         "CREATE TYPE mood AS ENUM ('good', 'bad'); CREATE DOMAIN money_like AS numeric(10, 2);"
@@ -67,7 +67,7 @@ def lake_of_people(**changed: Any) -> ArrowLake:
         "pay": pyarrow.array([Decimal("12.50"), None], pyarrow.decimal128(10, 2)),
         "mood": ["good", "bad"],
         "mail": [hashlib.sha256((SALT + "a@b").encode()).hexdigest(), None],
-        # Another spelling of what the source has.
+        # Another spelling of the source's values.
         "any_size": ["1.5", "2"],
         SPECIALS_COLUMN: [None, '{"pay": "NaN"}'],
     }
@@ -217,7 +217,7 @@ def test_without_a_lake_table_an_empty_table_is_equal(people: ConnectionParamete
 def test_a_key_of_any_type_is_found_again(
     type_: str, values: str, people: ConnectionParameters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Against an empty lake all rows are missing, and each is looked up by its key's canonical text."""
+    """Compared with an empty lake all rows are missing, and each is looked up by its key's canonical text."""
     execute(people, f"CREATE TABLE k (id {type_} PRIMARY KEY); INSERT INTO k SELECT unnest(ARRAY[{values}]::{type_}[])")
     scans = []
     original = SourceLook._scan

@@ -1,4 +1,4 @@
-"""Hudi tables of a few rows, written file by file: each commit writes one file anew, as Hudi does (copy on write)."""
+"""Hudi tables of a few rows, written as files: each commit rewrites one file, as Hudi does (copy on write)."""
 
 import json
 from collections.abc import Mapping
@@ -38,7 +38,6 @@ class HudiFiles:
 
     @property
     def lake(self) -> Lake:
-        """The table, to read."""
         return Lake(base_uri=self.folder.as_uri())
 
     def path(self, instant: str) -> Path:
@@ -46,7 +45,7 @@ class HudiFiles:
         return self.folder / f"{FILE}_0-1-1_{instant}.parquet"
 
     def commit(self, instant: str, *written: Mapping[str, Any], deleted: tuple[int, ...] = ()) -> None:
-        """Insert and update rows, and delete those of keys."""
+        """Insert and update rows, and delete rows by key."""
         for row in written:
             self.rows[str(row["id"])] = {COMMIT: instant, **row}
         for key in deleted:

@@ -1,4 +1,4 @@
-"""Pictures of platforms as a test wants them."""
+"""Pictures of platforms for tests."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def picture(**changed: Any) -> Picture:
 
 
 def commit(instant: str, *, inserted: int = 0, updated: int = 0, deleted: int = 0) -> Commit:
-    """A commit of the orders' table, made when its instant says."""
+    """A commit of the orders' table, at the time of its instant."""
     return Commit(
         table="datalake.cdc_events",
         instant=instant,

@@ -21,7 +21,7 @@ def taken(*events: RawEvent, dates: tuple[str, ...] = ()) -> list[tuple[str, tup
 
 
 class Following:
-    """A topic of so many events of one row, which notes from where it was read."""
+    """A topic with this many events of one row, which records where reads begin."""
 
     def __init__(self, end: int) -> None:
         self.has = 0, end
@@ -92,7 +92,7 @@ def test_the_dates_are_the_schemas(tmp_path: Path) -> None:
 
 
 class Growing:
-    """A topic that gets its last event between the question for its end and the reading."""
+    """A topic that gets its last event after its end was queried and before it is read."""
 
     def __init__(self, *events: RawEvent) -> None:
         self.found, self.ends = events, iter((len(events) - 1,))

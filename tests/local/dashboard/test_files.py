@@ -1,4 +1,4 @@
-"""What files say: the last comparison, and a log's end."""
+"""The platform's files: the last comparison, and a log's end."""
 
 from pathlib import Path
 

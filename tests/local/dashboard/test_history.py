@@ -23,7 +23,7 @@ def metadata(*stats: tuple[int, int, int], progress: str | None = "p") -> dict[s
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline(Lake):
-    """A lake of commits' metadata, which notes what was asked for."""
+    """A lake of commit metadata, which records what was requested."""
 
     found: dict[str, dict[str, Any]]
     base_uri: str = ""

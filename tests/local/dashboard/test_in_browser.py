@@ -1,4 +1,4 @@
-"""The page in a real browser, of pictures that need no platform: how it looks, whom it lets in, who can use it."""
+"""The page in a real browser, from pictures that need no platform: its look, its access rules, its accessibility."""
 
 import contextlib
 import http.server
@@ -34,7 +34,7 @@ REVENUE, QUANTITY = "Revenue by customer", "Average quantity and revenue"
 
 
 def everything(**changed: Any) -> Picture:
-    """A picture in which no part is empty, with words that nothing can break and more rows than a table shows."""
+    """A picture in which no part is empty, with unbreakable words and more rows than a table shows."""
     charts = (
         Chart(kind="pie", title=REVENUE, alt="a pie", columns=("customer", "sum"), rows=(("QUICK", 1234.5),)),
         Chart(
@@ -177,14 +177,14 @@ def test_a_screen_reader_finds_parts_and_tables_by_name(browser: Browser, still:
         columns = {column for section in SECTIONS for column in section.columns}
         assert columns <= set(heard["columnheader"])
         assert "datalake.cdc_events" in heard["rowheader"]
-        # A card on a phone has no head above it: the cell says its column.
+        # A card on a phone has no header above it: the cell names its column.
         assert {"829", "inserted: 829"} & {*heard["gridcell"], *heard["cell"]}
         assert [name for name in heard["image"] if "table has" not in name] == []
         assert len(heard["image"]) == len([CHARTED, *charts])
 
 
 def names_by_role(page: Page) -> dict[str, list[str]]:
-    """Return what the browser hands to a screen reader: the names of all that isn't left out, by role."""
+    """Return what the browser exposes to a screen reader: all accessible names, by role."""
     tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")
     found: dict[str, list[str]] = {"gridcell": [], "cell": []}
     for node in tree["nodes"]:
@@ -231,7 +231,7 @@ class Empty(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""The tables that the job keeps."""
+"""The tables that the job maintains."""
 
 from dataclasses import dataclass, field
 
@@ -25,7 +25,7 @@ def test_tables_are_told_apart_by_where_their_rows_come_from() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Growing(Lake):
-    """A table that has one row more with each commit, and notes when they are counted."""
+    """A table that has one row more with each commit, and records when they are counted."""
 
     commits: list[str] = field(default_factory=list)
     counted: list[list[str] | None] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""One question asked again and again: what hangs or fails holds up nobody."""
+"""Repeated polling: one that hangs or fails blocks no other."""
 
 import threading
 import time

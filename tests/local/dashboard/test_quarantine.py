@@ -1,4 +1,4 @@
-"""What the job has put aside, read from its files; botocore's stubber holds requests to the service's model."""
+"""Quarantined events, read from their files; botocore's stubber checks requests with the service's model."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The last changes of queried tables: what commits have that came after the first load."""
+"""The last changes of queried tables: those of commits after the first load."""
 
 from pathlib import Path
 
@@ -18,14 +18,14 @@ READ_MS = 1_795_346_725_500
 
 
 class Table(HudiFiles):
-    """A table that is queried, with its commits as the page knows them."""
+    """A queried table, with its commits as the page knows them."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, pyarrow.schema([("id", pyarrow.int32()), ("name", pyarrow.string())]))
         self.commits: list[Commit] = []
 
     def look(self, *written: tuple[int, str], deleted: tuple[int, ...] = (), mark: Mark | None = MARK) -> None:
-        """Commit what a look has found."""
+        """Commit the result of a query."""
         instant = f"202611221100{len(self.commits):02d}000"
         self.commit(instant, *({"id": number, "name": name} for number, name in written), deleted=deleted)
         progress = Progress(table="t", mark=mark, read_ms=READ_MS + len(self.commits)).to_text()

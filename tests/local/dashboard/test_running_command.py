@@ -1,4 +1,4 @@
-"""Which command is at work on a platform, by the lock's file and the processes."""
+"""Finds the command that works on a platform, from the lock's file and the processes."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 from local.dashboard.running_command import running_command
 
-# A process whose arguments are such a command's, and which says when it has them and waits to be told to end.
+# A process with such a command's arguments: prints a line once it has them, and runs until its input ends.
 PROGRAM = "import sys; print(flush=True); sys.stdin.read()"
 
 

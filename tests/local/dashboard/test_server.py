@@ -1,4 +1,4 @@
-"""The server refuses what isn't this machine's own browser, and whatever isn't reading; it needs no other place."""
+"""The server rejects everything but reads from this machine's own browser; the page needs no other host."""
 
 import asyncio
 import re
@@ -50,7 +50,7 @@ def get(app: ASGIApp, path: str = "/", *, method: str = "GET", **headers: str) -
 
 
 def socket_answer(app: ASGIApp, *, host: str = f"{HOST}:{PORT}", origin: str | None = OURS) -> list[Message]:
-    """What the server says when a page opens its socket and goes away."""
+    """The server's answer when a page opens its socket and leaves."""
     headers = [
         (b"host", host.encode()),
         (b"connection", b"upgrade"),
@@ -113,7 +113,7 @@ def test_the_socket_refuses_a_foreign_host(app: ASGIApp) -> None:
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null"])
 def test_the_socket_refuses_a_foreign_origin(app: ASGIApp, origin: str) -> None:
-    """Servers answer 403 to a close before the socket is there."""
+    """Servers answer 403 to a close before the socket is accepted."""
     assert socket_answer(app, origin=origin) == [{"type": "websocket.close"}]
 
 
@@ -130,7 +130,7 @@ def test_there_is_nothing_but_reading(app: ASGIApp, method: str) -> None:
 def test_the_page_names_no_other_place(app: ASGIApp) -> None:
     answer = get(app)
     named = set(re.findall(r"(?:https?:|wss?:)?//[a-z0-9.-]+\.[a-z]{2,}[^\s\"'`)]*", answer.text))
-    assert {url for url in named if "www.w3.org" not in url} == set()  # a name of SVG, which nothing asks for
+    assert {url for url in named if "www.w3.org" not in url} == set()  # the name of SVG, which is never requested
     for path in set(re.findall(r'(?:src|href)="(/[^"]+)"', answer.text)):
         assert get(app, path).status_code == 200, path
 

@@ -1,4 +1,4 @@
-"""Positions, lags and rates, from one look to the next."""
+"""Positions, lags and rates, from one poll to the next."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One word and its reason, from what the looks have found."""
+"""One word and its reason, from the results of polls."""
 
 import pytest
 

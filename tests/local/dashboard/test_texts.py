@@ -1,4 +1,4 @@
-"""What the page says of a picture, in words."""
+"""The page's texts for a picture."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What commits have made of rows, from files."""
+"""Row changes of commits, from their files."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -33,7 +33,7 @@ def versions(
 
 
 def clean(table: HudiFiles, removed: str, kept: str) -> None:
-    """Remove what a commit wrote, and say so."""
+    """Remove a commit's files, and record that."""
     with (table.folder / ".hoodie" / f"{kept[:-3]}500.clean").open("wb") as file:
         fastavro.writer(file, CLEANING, [{"earliestCommitToRetain": kept}])
     table.path(removed).unlink()

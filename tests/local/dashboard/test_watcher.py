@@ -1,4 +1,4 @@
-"""The picture when a platform is stopped, made anew or can't be looked at, without a platform."""
+"""The picture when a platform is stopped, recreated or can't be polled, without a platform."""
 
 import threading
 import time
@@ -29,7 +29,7 @@ INSTANT = "20261122112531744"
 
 @dataclass
 class Stub:
-    """A platform as far as a picture needs one; nothing of it runs."""
+    """A platform as far as a picture needs one, with nothing running."""
 
     state_dir: Path
     services_there: frozenset[str] = ALL
@@ -75,7 +75,7 @@ def watcher(platform: Stub) -> Iterator[Watcher]:
 
 
 def found(watcher: Watcher, *, topic_end: int) -> None:
-    """What looks have found: a commit, and a topic that goes on to there, of which all is in the lake."""
+    """Result of polls: a commit, and a topic with events up to there, all of which are in the lake."""
     table = TableStatus(name="t", topic_end=topic_end, sink_offset=topic_end)
     watcher._status.value = Status(services=[], data=DataStatus(tables=(table,)), problems=[]), None
     watcher._lake.value = Found(commits=(commit(INSTANT, inserted=3),), read_to={"t": topic_end})
@@ -89,7 +89,7 @@ def wait(watcher: Watcher, question: Callable[[Picture], bool]) -> Picture:
 def test_a_look_that_fails_is_told_and_the_next_one_is_made(platform: Stub, watcher: Watcher) -> None:
     assert watcher.look().state.word == Word.UP_TO_DATE
     platform.wrong = "pipeline.toml says nonsense\nat length"
-    # The picture alone: no question is asked.
+    # The picture alone: nothing is polled.
     threading.Thread(target=watcher._run, daemon=True).start()
     picture = wait(watcher, lambda picture: picture.state.word == Word.FAILING)
     assert picture.state.reason == "the page can't look: pipeline.toml says nonsense"

@@ -1,4 +1,4 @@
-"""Reading the lake says in one line what is wrong, and one disturbed look is no failure."""
+"""A failing read of the lake raises one line, and one disturbed read is no failure."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the platform reads of the job's tables in the job's log."""
+"""The states of the job's tables, as the platform reads them from the job's log."""
 
 import sys
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
 
 
 def start(processes: Processes) -> None:
-    """Start a job that says nothing; a test writes its log."""
+    """Start a job that logs nothing; a test writes its log."""
     processes.start(JOB, Command(argv=[sys.executable, "-c", "import time; time.sleep(60)"], folder=processes.folder))
 
 

@@ -1,4 +1,4 @@
-"""The parts of a platform as they are built for a folder: nothing is started."""
+"""The parts of a platform as built for a folder: nothing is started."""
 
 from pathlib import Path
 from typing import Any
@@ -18,5 +18,5 @@ def services(folder: Path, pipeline: str = "orders", *, passwords: Passwords = P
 
 
 def moving(found: Services) -> LocalPipeline:
-    """What moves the data through services."""
+    """The pipeline that moves the data through services."""
     return LocalPipeline(found, Processes(found.folder, found.folder / "logs"))

@@ -21,7 +21,7 @@ from plugins.source.source_connector import source_connector
 from tests.conftest import ask
 from tests.waiting import wait_until
 
-# What no signal of an incremental snapshot can spell.
+# A name that no signal of an incremental snapshot can spell.
 ODD = CapturedTable(schema="Größe.n", table='Tabelle "x".y, (Ünï')
 ITEMS = CapturedTable(schema="shop", table="OrderItems")
 PLACES = CapturedTable(schema="shop", table="places", stops_at_truncate=True)
@@ -43,7 +43,7 @@ GRANT SELECT ON ALL TABLES IN SCHEMA shop TO cdc_connector;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {OWN_SCHEMA} TO cdc_connector;
 """
 REMOVING = f'DROP PUBLICATION cdc_shop; DROP SCHEMA IF EXISTS shop, {OWN_SCHEMA}, "{ODD.schema}" CASCADE'
-# On a machine that has much else to do.
+# Allows for a busy machine.
 TIMEOUT_S = 180
 
 
@@ -60,26 +60,23 @@ class Shop:
 
     @property
     def pipeline(self) -> Any:
-        """What `flowing` needs of a pipeline."""
+        """The parts of a pipeline that `flowing` needs."""
         return SimpleNamespace(name=NAME, source=SimpleNamespace(publication=SIGNALS.publication, role=SIGNALS.role))
 
     def connector(self, configuration: dict[str, str]) -> LocalConnector:
-        """The connector, as it runs with a configuration."""
         return LocalConnector(self._api, [self.topic(ITEMS)], NAME, "cdc_shop", configuration)
 
     def release(self, connector: LocalConnector) -> None:
-        """Have the connector let go of its slot."""
         connector.release()
         active = "SELECT active FROM pg_replication_slots WHERE slot_name = 'cdc_shop'"
         wait_until(lambda: not ask(self.source, active))
 
     def running(self) -> dict[str, str]:
-        """The connector's configuration."""
         configuration: dict[str, str] = self._api._request("GET", f"/connectors/{NAME}")["config"]
         return configuration
 
     def settings(self, *tables: CapturedTable) -> SourceSettings:
-        """What the connector that captures these tables is to be."""
+        """The settings of the connector that captures these tables."""
         running = self._api._request("GET", "/connectors/orders-source")["config"]
         return SourceSettings(
             name=NAME,
@@ -99,14 +96,12 @@ class Shop:
         )
 
     def capture(self, *tables: CapturedTable) -> None:
-        """Give the connector its configuration."""
         users = self._platform.services.kafka.users
         # The pipeline's own role may not write these topics.
         login = self._platform.services.connect.acting_as(ADMIN, users.java_login(ADMIN))
         self._api.put_connector(NAME, {**source_connector(self.settings(*tables)), **login})
 
     def topic(self, table: CapturedTable) -> Topic:
-        """The topic of a table's events."""
         return Topic(connection=self._platform.services.kafka.client(), name=table.topic(NAME))
 
     def events(self, table: CapturedTable, after: int = 0) -> list[dict[str, Any]]:
@@ -114,18 +109,18 @@ class Shop:
         return [event.value for event in self.topic(table).events(after) if event.value]
 
     def count(self, table: CapturedTable) -> int:
-        """How many events a table's topic has."""
+        """The number of events in a table's topic."""
         try:
             return self.topic(table).count()
         except KafkaException:
             return 0
 
     def wait(self, table: CapturedTable, count: int) -> None:
-        """Wait until so many events are there."""
+        """Wait for this many events."""
         wait_until(lambda: self.count(table) >= count)
 
     def log_table(self, table: CapturedTable) -> LogTable:
-        """What is known of a table whose rows are deleted in the lake."""
+        """The description of a table whose rows are deleted in the lake."""
         database = str(self.source["dbname"])
         name = (table.schema, table.table)
         return LogTable(
@@ -140,7 +135,7 @@ class Shop:
 
 @contextmanager
 def shop(platform: Platform) -> Iterator[Shop]:
-    """The tables and their connector, taken away in the end."""
+    """The tables and their connector, removed at the end."""
     with closing(psycopg2.connect(**platform.source)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:

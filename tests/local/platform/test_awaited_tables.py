@@ -18,7 +18,7 @@ BROKEN = TableState(state=FAILING, reason="address.avsc: no such file")
 
 @dataclass
 class World:
-    """Two tables of an example, what of them is in the lake, what the job says, and the time."""
+    """Two tables of an example: which are in the lake, what the job reports, and the time."""
 
     tables: tuple[LocalTable, ...]
     there: set[str] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""A connector comes to other tables, without the services: what is noted of tables that are added and not read yet."""
+"""A connector's change of tables, without the services: what is recorded about tables added but not read yet."""
 
 import json
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ class FakeWorker:
 
 
 class Change:
-    """A change of tables on which `capture_added` only notes what it is asked to read, or fails."""
+    """A change of tables whose `capture_added` only records what it is asked to read, or fails."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.noted = folder / "to-read.json"
@@ -94,7 +94,7 @@ def test_a_table_is_read_by_the_next_start_when_this_one_ended_before(change: Ch
 
 
 def test_a_table_that_leaves_is_said(change: Change) -> None:
-    """Whatever the connector fails at: nothing is waited for but that it lets go of the slot."""
+    """Even if the connector fails: the only wait is for the slot's release."""
     change.failing = True
     said = change.bring(source_connector(SOURCE), A)
     assert said == "no longer captured, topic and lake table stay: public.b"
@@ -107,7 +107,7 @@ def test_a_table_that_leaves_is_said(change: Change) -> None:
     [(ODD, "added and read"), (EVENTS, "added, but their rows can't be read (docs/your-database/repair.md)")],
 )
 def test_any_table_is_captured_and_what_cant_be_read_is_said(table: CapturedTable, said: str, change: Change) -> None:
-    """A name of any signs is read; where every event is a row, none that was read can be one."""
+    """A name with any characters is read; where every event is a row, no row that was read can be one."""
     assert change.bring(source_connector(SOURCE), A, B, table) == f"{said}: {table.name}"
     assert change.read == ([table.name] if table is ODD else [])
     assert table.pattern in change.worker.running["table.include.list"]

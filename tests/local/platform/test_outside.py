@@ -1,4 +1,4 @@
-"""A database that isn't ours: what of a DSN counts, and whose password."""
+"""An outside database: which parts of a DSN count, and which password."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_a_database_here_may_be_reached_in_plain_text() -> None:
         (f"host={RDS} sslrootcert={{own}}", "verify-full", "{own}"),
         ("host=db sslmode=verify-full", "verify-full", str(Path.home() / ".postgresql/root.crt")),
         ("host=db sslmode=verify-full sslrootcert={own}", "verify-full", "{own}"),
-        # As libpq takes it, said so that Java does, too.
+        # As libpq interprets it, in a form that works for Java, too.
         ("host=db sslrootcert={own}", "verify-ca", "{own}"),
         ("host=localhost sslmode=verify-ca sslrootcert={own}", "verify-ca", "{own}"),
         ("host=db", "require", None),
@@ -73,7 +73,7 @@ def test_whoever_logs_in_verifies_the_server_alike(dsn: str, sslmode: str, root:
 
 
 def recorded(found: OutsideDatabase, folder: Path) -> OutsideDatabase | None:
-    """The database as a command reads it that comes later."""
+    """The database as a later command reads it."""
     record = RecordFile(folder)
     record.write(PlatformOptions(outside=found), {}, frozenset())
     return record.read().outside

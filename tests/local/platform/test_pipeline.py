@@ -1,4 +1,4 @@
-"""What a pipeline means on the local platform: topics, rights, landing, job and lake of each of its tables."""
+"""A pipeline on the local platform: topics, rights, landing, job and lake of each of its tables."""
 
 import shutil
 from collections.abc import Mapping
@@ -98,7 +98,7 @@ def test_a_job_is_started_anew_for_another_table_or_schema_alone(
 
 
 class FakeWorker:
-    """Stands in for ConnectApi: connectors that have failed until they are started again."""
+    """Stands in for ConnectApi: connectors that have failed until they are restarted."""
 
     def __init__(self, failed: set[str]) -> None:
         self.failed = failed
@@ -117,7 +117,7 @@ class FakeWorker:
 
 @pytest.mark.parametrize("failed", [True, False])
 def test_up_starts_the_real_sink_again_when_it_had_failed(tmp_path: Path, *, failed: bool) -> None:
-    """A configuration that is the same starts no failed task."""
+    """An unchanged configuration restarts no failed task."""
     found = services(tmp_path, lenses=tmp_path / "release.zip")
     worker = FakeWorker({"orders-sink"} if failed else set())
     found.connect.api = cast(Any, worker)

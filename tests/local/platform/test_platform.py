@@ -87,7 +87,7 @@ def tries(platform: Platform, name: str) -> int:
 
 
 def line_about(platform: Platform, beginning: str) -> str | None:
-    """The line of `status` that begins so."""
+    """The line of `status` with this beginning."""
     return next((line for line in read_status(platform).problems if line.startswith(beginning)), None)
 
 
@@ -95,7 +95,7 @@ def landed(platform: Platform) -> list[dict[str, object]]:
     """All events in the landing bucket."""
     client = platform.services.s3.client()
     objects = client.list_objects_v2(Bucket=LANDING_BUCKET, Prefix="cdc-events/")["Contents"]
-    # S3Proxy lists what isn't finished yet, too (docs/decisions/0035).
+    # S3Proxy also lists unfinished objects (docs/decisions/0035).
     keys = [entry["Key"] for entry in objects if entry["Key"].endswith(".json")]
     bodies = (client.get_object(Bucket=LANDING_BUCKET, Key=key)["Body"].read() for key in keys)
     return [json.loads(line) for body in bodies for line in body.splitlines()]
@@ -161,12 +161,12 @@ def test_everything_listens_on_loopback_only(platform: Platform) -> None:
 
 
 def acting_as_admin(platform: Platform) -> dict[str, str]:
-    """What lets a test's own connector write topics that aren't the pipeline's."""
+    """Settings with which a test's own connector may write topics outside the pipeline."""
     return platform.services.connect.acting_as(ADMIN, platform.services.kafka.users.java_login(ADMIN))
 
 
 def configurations(folder: Path) -> list[Path]:
-    """What we write for the services, without what they write themselves."""
+    """The configurations that we write for the services, without their own files."""
     found = [*(folder / "secrets").rglob("*"), *(folder / "connect" / "secrets").iterdir(), *folder.glob("*/*.*")]
     return [path for path in found if path.is_file()]
 
@@ -211,7 +211,7 @@ def test_a_connector_that_the_worker_refuses_says_why(platform: Platform) -> Non
 
 
 def test_the_largest_event_that_may_be_lands(platform: Platform) -> None:
-    # Random letters, which no compression makes small; the rest of the row fits into what is left.
+    # Random letters, which don't compress; the rest of the row fits into what is left.
     note = secrets.token_urlsafe((LARGEST_EVENT_BYTES - 4096) * 3 // 4)
     execute(
         platform.source,
@@ -253,7 +253,7 @@ EVERY_NUMBER = {
 
 
 def test_no_number_leaves_the_source_that_the_sink_would_change(platform: Platform) -> None:
-    """Each type by its largest value, through Debezium with the configuration that every environment has."""
+    """The largest value of each type, through Debezium with the configuration of every environment."""
     api, source = platform.services.connect.api, platform.source
     columns = ", ".join(f'"{name}" {type_}' for name, (type_, _) in EVERY_NUMBER.items())
     execute(source, sql.SQL(f"CREATE TABLE datalake.numbers (id INTEGER PRIMARY KEY, {columns})"))
@@ -304,13 +304,13 @@ def drop_slot(name: str, source: Mapping[str, Any]) -> bool:
 
 @pytest.fixture(scope="class")
 def shop_of_platform(platform: Platform) -> Iterator[Shop]:
-    """Ordinary tables with a connector of their own, for the tests that follow each other here."""
+    """Ordinary tables with a connector of their own, for the following tests, which run in order."""
     with shop(platform) as captured:
         yield captured
 
 
 class TestOrdinaryTables:
-    """Tables with a connector of their own, which follow each other and are gone before what comes behind them."""
+    """Tables with a connector of their own: these tests run in order, and the tables are gone before the next ones."""
 
     def test_a_table_is_read_again_while_a_transaction_that_changes_it_is_open(self, shop_of_platform: Shop) -> None:
         captured = shop_of_platform
@@ -324,7 +324,7 @@ class TestOrdinaryTables:
             assert {(row["__op"], row["__lsn"], row["note"]) for row in rows} == {("r", None, "as it was")}
             writer.commit()
         captured.wait(ITEMS, before + 1_501)
-        # What the job relies on: behind the row that the snapshot read, whatever its position says.
+        # The job relies on this: it follows the row that the snapshot read, regardless of its position.
         [change] = captured.events(ITEMS, before + 1_500)
         assert (change["id"], change["note"], change["__op"]) == (7, "open then", "u")
 
@@ -407,7 +407,7 @@ class TestOrdinaryTables:
         assert emptied.keys() == ADDED_TYPES.keys() - {DELETED}
         assert (emptied[OPERATION], emptied[TABLE], inserted["id"]) == (TRUNCATE, PLACES.table, 5)
         assert emptied[LSN] < inserted[LSN]
-        # Every other event is as ever, and a second one needs no decision.
+        # All other events are as usual, and a second one needs no decision.
         captured.cursor.execute("UPDATE shop.places SET note = 'new'; DELETE FROM shop.places; TRUNCATE shop.places")
         captured.wait(PLACES, before + 5)
         assert [event[OPERATION] for event in captured.events(PLACES, before + 2)] == ["u", "d", TRUNCATE]
@@ -483,7 +483,7 @@ class TestOrdinaryTables:
             read_keys_again(captured.cursor, SIGNALS, captured.log_table(ODD), [("8",)], captured.reader, timeout_s=180)
             change, *rows = captured.events(ODD, before)
             assert (change["id"], change["__op"], len(rows)) == (7, "u", 1_500)
-            # Newer than the change before it, and the one behind it is newer again: by its place in the topic.
+            # Newer than the previous change, and the next one is newer again: by position in the topic.
             assert {(row["__op"], row["__lsn"] > change["__lsn"]) for row in rows} == {("r", True)}
             writer.commit()
         captured.wait(ODD, before + 1_502)
@@ -492,7 +492,7 @@ class TestOrdinaryTables:
         rows_of_lake: dict[tuple[str, ...], dict[str, int]] = {("9000",): {"id": 9_000}, ("7",): {"id": 7}}
         writes = EventWriter(captured.kafka)
         assert delete_keys(captured.cursor, captured.log_table(ODD), rows_of_lake, writes) == [("9000",)]
-        # It would fail for good on the name of a snapshot that isn't over.
+        # It would fail for good on the name of an unfinished snapshot.
         running = captured.connector(captured.running())
         captured.release(running)
         running.settle()
@@ -505,7 +505,7 @@ def test_an_edit_that_many_orders_embed_arrives_by_itself(platform: Platform) ->
     execute(platform.source, "UPDATE datalake.outbox_settings SET inline_orders = 0")
     before = len(landed(platform))
     execute(platform.source, "UPDATE datalake.customers SET phone = '1' WHERE customer_id = 'VINET'")
-    # The connector's heartbeat does what is queued.
+    # The connector's heartbeat triggers the queued work.
     wait_until(lambda: len(landed(platform)) > before)
     assert {event["customer_id"] for event in landed(platform)[before:]} == {"VINET"}
 
@@ -542,7 +542,7 @@ def test_a_killed_worker_is_reported_and_comes_back_alone(platform: Platform) ->
 
 
 def test_another_data_set_than_was_loaded_is_refused_and_everything_runs_on(platform: Platform, tmp_path: Path) -> None:
-    """Nothing would come of it: rows are loaded once."""
+    """It would have no effect: rows are loaded once."""
     before = pids(platform)
     dump = tmp_path / "mine.sql"
     dump.write_text("INSERT INTO orders (order_id) VALUES (1);")
@@ -580,7 +580,7 @@ def test_down_and_up_goes_on_from_where_it_was_though_a_port_is_taken(platform: 
 
 
 def test_everything_killed_at_once_comes_back(platform: Platform) -> None:
-    """What a power cut leaves: no process, but a record that says there are some."""
+    """The state after a power cut: no process, but a record that lists some."""
     before = platform.topic.count()
     for name in SERVICES:
         kill(platform, name)

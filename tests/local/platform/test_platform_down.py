@@ -1,4 +1,4 @@
-"""What commands say to a platform that doesn't run, that runs in part, or whose record is lost; nothing is started."""
+"""Commands' messages for a platform that is down, partly running, or without a record; nothing is started."""
 
 import json
 import time

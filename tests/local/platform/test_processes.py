@@ -29,7 +29,7 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
 
 
 def start(processes: Processes, program: str, name: str = "kafka", lines: int = 1) -> psutil.Process:
-    """Start a Python program and wait until it has written so many lines."""
+    """Start a Python program and wait until it has written this many lines."""
     processes.start(name, Command(argv=[sys.executable, "-c", program], folder=processes.folder))
     processes.wait_until(name, lambda: processes.log_file(name).read_text().count("ready") >= lines, timeout_s=10)
     main = processes.main(name)
@@ -38,7 +38,7 @@ def start(processes: Processes, program: str, name: str = "kafka", lines: int = 
 
 
 def gone(process: psutil.Process) -> bool:
-    """A container's first process may not reap what it adopts: a zombie is gone, too."""
+    """A container's first process may not reap orphans: a zombie counts as gone."""
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
@@ -64,7 +64,7 @@ def test_another_object_finds_where_the_log_of_this_run_begins(processes: Proces
 def test_a_service_is_found_as_soon_as_it_is_started(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
     real, asked = psutil.Process.environ, Counter[int]()
 
-    # The kernel shows a new program's environment a moment late: of 1,500 that were asked at once 189 had none yet.
+    # The kernel shows a new program's environment a moment late: of 1,500 queried at once, 189 had none yet.
     def late(process: psutil.Process) -> dict[str, str]:
         asked[process.pid] += 1
         return real(process) if asked[process.pid] > 3 else {}
@@ -111,14 +111,14 @@ def test_a_dead_services_leftovers_do_not_count_as_the_service(processes: Proces
     assert gone(child)
 
 
-# Its child leads a session of its own, as PostgreSQL's do.
+# Its child leads its own session, as PostgreSQL's do.
 OF_ITS_OWN = (
     f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEP!r}], start_new_session=True); {SLEEP}"
 )
 
 
 def test_a_service_with_its_own_ways_is_found_by_its_pid_and_stopped_by_its_signal(tmp_path: Path) -> None:
-    # What started it has left no marks in its environment.
+    # Its starter left no marks in its environment.
     main = subprocess.Popen([sys.executable, "-c", OF_ITS_OWN], start_new_session=True, stderr=subprocess.DEVNULL)
     ways = StopRules(pid=lambda: main.pid if main.poll() is None else None, stop_signals=(signal.SIGINT,))
     processes = Processes(tmp_path, tmp_path / "logs", {"postgres": ways})
@@ -140,7 +140,7 @@ def test_the_next_signal_comes_when_the_first_one_ends_nothing(tmp_path: Path) -
     ways = StopRules(
         pid=lambda: main.pid if main.poll() is None else None, stop_signals=(signal.SIGINT, signal.SIGQUIT)
     )
-    # Long enough for the second one to end it on a busy machine: then it would be killed.
+    # Long enough for the second one to end it on a busy machine: otherwise it would be killed.
     Processes(tmp_path, tmp_path / "logs", {"postgres": ways}).stop("postgres", grace_s=1)
     assert main.wait() == -signal.SIGQUIT
     main.stdout.close()

@@ -1,4 +1,4 @@
-"""A pipeline by query on the local platform: what runs, and what its job is told, without starting it."""
+"""A query-based pipeline on the local platform: its services and its job's options, without starting it."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def services(tmp_path: Path) -> Services:
 
 @pytest.fixture
 def platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Platform:
-    """One that was never up."""
+    """A platform that was never up."""
     monkeypatch.setattr(Platform, "services", property(lambda _self: type("S", (), {"pipeline": load_pipeline(NAME)})))
     return Platform(tmp_path, PlatformOptions(pipeline=NAME))
 
@@ -84,7 +84,7 @@ def test_the_job_understands_what_it_is_told(services: Services, tmp_path: Path)
     assert {source.name for source in found.values()} >= {"public.address", "public.city", "public.country"}
     assert found["pagilaquery_address_place"].detection is Detection.HASH
     assert "JOIN public.country" in str(found["pagilaquery_address_place"].query)
-    # Where a comparison asks how far the job has looked.
+    # A comparison reads here how far the job has read.
     assert found["pagilaquery_city"].looked_file == str(looked_file(tmp_path, "pagilaquery_city"))
 
 

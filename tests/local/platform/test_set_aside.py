@@ -1,4 +1,4 @@
-"""Tables that the source connector fails at, without the services: what it captures then, and what is said of them."""
+"""Tables that the source connector fails at, without the services: what it then captures, and what is reported."""
 
 import json
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_all_tables_but_the_last_are_left_out_of_the_connector_and_keep_their_to
     worker: Any = FailingWorker()
     found._services.connect.api = worker
     monkeypatch.setattr(Connectors, "start_source", lambda _self: None)
-    # A source that is away keeps no table from being set aside.
+    # A table is set aside even when the source is down.
     monkeypatch.setattr("local.platform.connectors.connect", away)
     aside = [found.set_aside() for _ in TABLES]
     assert aside == [f"public.{name}" for name in TABLES[:-1]] + [None]

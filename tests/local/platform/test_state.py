@@ -58,7 +58,7 @@ def test_the_lock_is_for_one_process_at_a_time(tmp_path: Path) -> None:
         "with Lock(Path(sys.argv[1])).held(): pass"
     )
     command = [sys.executable, "-c", other, str(lock.path)]
-    with lock.held(), lock.held():  # the same object may take it again
+    with lock.held(), lock.held():  # reentrant for the same object
         refused = subprocess.run(command, capture_output=True, text=True, check=False)
     assert refused.returncode != 0
     assert "is at work on" in refused.stderr.splitlines()[-1]

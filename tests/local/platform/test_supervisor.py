@@ -1,4 +1,4 @@
-"""The supervisor on a platform that only remembers what was asked of it; test_platform.py has a real one."""
+"""The supervisor on a platform that only records calls; test_platform.py has a real one."""
 
 import contextlib
 import threading
@@ -17,7 +17,7 @@ from local.platform.supervisor import Supervisor
 
 
 class FakePlatform:
-    """Stands in for Platform: services that die when told, and can be made to die at each start."""
+    """Stands in for Platform: services that die on request, and can be made to die at each start."""
 
     def __init__(self) -> None:
         self.wanted = {SUPERVISOR, "moto", "job", "sink"}
@@ -26,7 +26,7 @@ class FakePlatform:
         self.revived: list[str] = []
         self.locked = False
         self.forgotten = False
-        # The parts that the supervisor reaches through it.
+        # The parts that the supervisor uses.
         self.lock = self.processes = self
 
     def expected(self) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Lakes in memory, and what the tests ask of them."""
+"""Lakes in memory, and helpers to query them."""
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from local.query.silver import Silver
 
 @dataclass(frozen=True, kw_only=True)
 class KnownLake(Lake):
-    """A table in memory, which notes what is read of it."""
+    """A table in memory, which records what is read of it."""
 
     rows_: pyarrow.Table
     read: list[list[str]] = field(default_factory=list)
@@ -55,7 +55,7 @@ def rows(lake: QueriedLake, sql: str) -> list[dict[str, Any]]:
 
 
 class Bucket:
-    """S3 as far as it is asked: a bucket of objects, listed in two pages."""
+    """The S3 calls needed: a bucket of objects, listed in two pages."""
 
     def __init__(self, name: str, objects: Mapping[str, bytes]) -> None:
         self._name, self._objects = name, objects

@@ -1,4 +1,4 @@
-"""CREATE TABLE AS writes the files that Athena would, whole or not at all, and the table can be asked from then on."""
+"""CREATE TABLE AS writes the files that Athena would, all or none, and the table can be queried from then on."""
 
 import errno
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_files_are_in_a_folder_for_each_partition_without_its_column(lake: Queri
     [file] = (folder / "country=Anguilla").iterdir()
     assert parquet.read_schema(file).names == ["address_id", "last_update"]
     assert parquet.ParquetFile(file).metadata.row_group(0).column(0).compression == "SNAPPY"
-    # Others read it, too, by the folders' names.
+    # Other programs read it, too, by the folders' names.
     assert dataset.dataset(folder, partitioning="hive").count_rows() == 500
 
 

@@ -1,4 +1,4 @@
-"""The queries of an example's tables answer on its tables, and its snapshot is added once a day."""
+"""The queries of an example's tables return rows from its tables, and its snapshot is added once a day."""
 
 import datetime
 import json
@@ -46,7 +46,7 @@ TEXTS = {query.name: query.text for query in QUERIES}
 
 
 def lake_schema(table: str) -> pyarrow.Schema:
-    """The lake's table as the job makes it of the example's Avro schema."""
+    """The lake's table as the job creates it from the example's Avro schema."""
     fields = json.loads((PIPELINES / "pagila" / f"{table}.avsc").read_text())["fields"]
     columns = {"_hoodie_commit_time": pyarrow.string(), "_hoodie_record_key": pyarrow.string()}
     for field in fields:

@@ -1,4 +1,4 @@
-"""A result reads the same whoever prints it: UTC, all digits, null apart from an empty text."""
+"""A result has the same content in every format: UTC, all digits, null distinct from an empty text."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What the timeline says of what can be read: the newest cleaning, one under way, and the oldest commit there is."""
+"""Readable instants from the timeline: the newest cleaning, a running one, and the oldest commit."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What has landed reads as events in the topic's order, and its history says when each version of a row held."""
+"""Landed objects read as events in the topic's order, and their history shows when each version of a row was valid."""
 
 import datetime
 import itertools

@@ -1,4 +1,4 @@
-"""A statement reads what it names, sees nothing but the lake's tables, and reaches no file and no network."""
+"""A statement reads only what it names, sees only the lake's tables, and reaches no file and no network."""
 
 from pathlib import Path
 
@@ -112,7 +112,7 @@ def test_changes_are_of_tables_and_not_of_queries(lake: QueriedLake) -> None:
         ask(lake, "SELECT * FROM order_items", Period(since="20261122110000000"))
 
 
-# Past the translation: the engine itself refuses, too.
+# Even without the translation, the engine itself refuses.
 @pytest.mark.parametrize(
     "sql",
     [

@@ -1,4 +1,4 @@
-"""A history table's versions are asked for with the time until which each held."""
+"""A history table's versions, queried with the time until which each was valid."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ def at(hour: int) -> datetime:
     return datetime(2026, 11, 22, hour, tzinfo=UTC)
 
 
-# Key, name, from when, whether it ended, the commit, and which of the commit's versions.
+# Key, name, from when, whether it ended, the commit, and the version's number in the commit.
 VERSIONS = [
     (1, "one", at(10), False, 1, 0),
     (1, "uno", at(11), False, 2, 1),

@@ -63,7 +63,7 @@ AIVENS_JAR, CONFLUENTS_JAR = "jdbc-connector-for-apache-kafka-6.10.0.jar", "kafk
 
 
 def released(folder: Path, jar: str, *, packed: bool) -> Path:
-    """A release with this jar in a folder of its own, and its zip archive."""
+    """A release with this jar in its own folder, and its zip archive."""
     release = folder / "release"
     path = release / "connector" / "lib" / jar
     path.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A real worker, started where nothing says UTF-8, with a sink that makes bytes of values as the S3 sink does."""
+"""A real worker, started in an environment without UTF-8, with a sink that encodes values as the S3 sink does."""
 
 import base64
 import contextlib
@@ -35,7 +35,7 @@ START_S = 300
 
 @pytest.fixture(scope="module")
 def plugin() -> dict[str, str]:
-    """The files of a plugin with the sink, and with what looks at the charset."""
+    """The files of a plugin with the sink, and with a check of the charset."""
     classes = {f"cdclake/{source.stem}.class": content for source, content in compile_classes(SOURCES).items()}
     service = {"META-INF/services/org.apache.kafka.connect.sink.SinkConnector": "cdclake.PlainSink\n"}
     return {name: base64.b64encode(content).decode() for name, content in classes.items()} | service
@@ -67,7 +67,7 @@ def worker(
 
 
 def landed(worker: Connect, broker: RunningBroker, topic: str, values: list[bytes]) -> Path:
-    """Return the file of what the sink makes of values, a line each."""
+    """Return the file of the sink's output for these values, a line each."""
     broker.kafka.create_topics([PlannedTopic(name=topic, partitions=1, replicas=1)])
     producer = Producer({**broker.kafka.client(), "compression.type": "zstd", "message.max.bytes": 4 * MIB})
     for value in values:
@@ -96,7 +96,7 @@ def test_a_text_arrives_from_a_worker_that_was_started_with_lang_c(
 
 
 def test_one_poll_fits_into_the_workers_memory(worker: Connect, shared_broker: RunningBroker) -> None:
-    # What a fetch brings counts compressed: here 600 MiB in a few kB, on a worker of 512 MB.
+    # A fetch is limited by its compressed size: here 600 MiB in a few kB, on a worker of 512 MB.
     line = json.dumps({"text": "x" * 2 * MIB}, separators=(",", ":")).encode()
     assert landed(worker, shared_broker, "large", [line] * 300).stat().st_size == 300 * (len(line) + 1)
 

@@ -1,4 +1,4 @@
-"""The PostgreSQL server of the local platform: created, started, stopped and started again."""
+"""The PostgreSQL server of the local platform: created, started, stopped and restarted."""
 
 import contextlib
 import os
@@ -42,7 +42,7 @@ def ask(server: Postgres, query: str) -> Any:
 
 @dataclass(frozen=True)
 class Server:
-    """A server with what starts and stops it."""
+    """A server and the processes that run it."""
 
     postgres: Postgres
     processes: Processes
@@ -164,7 +164,6 @@ def confining(tmp_path: Path) -> Iterator[Postgres]:
 
 
 def take_a_copy(server: Postgres, user: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """Run the real pg_basebackup."""
     program = str(server.program("pg_basebackup"))
     command = [program, "-h", "127.0.0.1", "-p", str(server.port), "-U", user, "-D", str(folder)]
     environment = {**os.environ, "PGPASSWORD": PASSWORD}
@@ -172,7 +171,6 @@ def take_a_copy(server: Postgres, user: str, folder: Path) -> "subprocess.Comple
 
 
 def as_streamer(server: Postgres, dbname: str, **more: Any) -> None:
-    """Log in as the role `streamer`."""
     settings: dict[str, Any] = {**server.connection_parameters(dbname), "user": "streamer", **more}
     psycopg2.connect(**settings).close()
 
@@ -194,7 +192,7 @@ def test_a_confined_role_streams_its_own_database_and_enters_no_other(confining:
 
 
 def gives_copies(server: Postgres) -> bool:
-    """Tell whether the server lets somebody in who may copy it."""
+    """Tell whether the server accepts a connection that may copy it."""
     settings: dict[str, Any] = {**server.connection_parameters()}
     try:
         psycopg2.connect(**settings, connection_factory=PhysicalReplicationConnection).close()
@@ -228,7 +226,7 @@ with temporary_postgres(Path(sys.argv[1])) as server:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can run it as somebody else; otherwise all tests here do it")
 def test_runs_as_an_ordinary_user() -> None:
     account = pwd.getpwnam("nobody")
-    # Our own interpreter may lie in root's home; the system's does as well, with our packages.
+    # Our own interpreter may be in root's home; the system's works as well, with our packages.
     python = shutil.which("python3.11", path="/usr/bin:/usr/local/bin")
     if python is None:
         pytest.skip("there is no Python 3.11 that the account nobody can run")

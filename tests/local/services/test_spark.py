@@ -16,7 +16,7 @@ def test_the_job_asks_the_servers_on_loopback_and_no_other(monkeypatch: pytest.M
         "AWS_ACCESS_KEY_ID": "local",
         "AWS_SECRET_ACCESS_KEY": "local",
         "AWS_EC2_METADATA_DISABLED": "true",
-        # Whatever the caller's locale is.
+        # Independent of the caller's locale.
         "LC_ALL": "C.UTF-8",
     }
     assert {name: environment.get(name) for name in wanted} == wanted

@@ -11,7 +11,7 @@ from local.tools.certificates import PACKAGE, ROOT, SOURCE, CertificateError, bu
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """The package's module, with one certificate of ours and one of an authority that isn't."""
+    """The package's module, with one RDS certificate and one of a foreign authority."""
     path = tmp_path / "defaults.js"
     pem = roots()["ap-southeast-2"].rstrip()
     lines = "\\n' +\n        '".join(pem.splitlines())

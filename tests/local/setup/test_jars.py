@@ -24,7 +24,7 @@ def entry(content: bytes) -> dict[str, str | int]:
 
 @pytest.fixture
 def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """A registry that serves `files`; what was asked of it is counted. Ivy itself is tried by `make setup`."""
+    """A registry that serves `files` and counts requests. Ivy itself is tested by `make setup`."""
     served: dict[str, Any] = {"files": dict(CONTENT), "downloads": 0, "errors": []}
 
     def download(_dependencies: Any, *, into: Path, work: Path, on_wait: Callable[[Path], None]) -> None:

@@ -1,4 +1,4 @@
-"""A Java 17 that is there is used; anything else isn't."""
+"""An existing Java 17 is used; any other version isn't."""
 
 import re
 import subprocess
@@ -59,7 +59,7 @@ def test_no_java_17_at_all_says_what_to_do(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.usefixtures("own_jars")
 @pytest.mark.parametrize("what", ["job", "service"])
 def test_compiled_code_has_the_room_that_java_gives_all_tiers(what: str) -> None:
-    # Kafka, Connect and S3Proxy are started by `java_command`, the job with `spark_flags`.
+    # `java_command` starts Kafka, Connect and S3Proxy, `spark_flags` the job.
     service = java_command(jars="kafka", main="none", arguments=[], heap_mb=64)
     flags = spark_flags() if what == "job" else service[1 : service.index("-cp")]
     default = reserved_code_cache_mb([])
@@ -81,7 +81,7 @@ def test_a_jvm_writes_in_utf_8_whatever_the_locale(what: str, monkeypatch: pytes
 
 
 def reserved_code_cache_mb(flags: list[str]) -> int:
-    """What this machine's Java reserves for compiled code when it is started with flags."""
+    """The address space that this machine's Java, started with these flags, reserves for compiled code."""
     command = [str(java.java_binary()), *flags, "-XX:+PrintFlagsFinal", "-version"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = re.search(r"ReservedCodeCacheSize\s*=\s*(\d+)", printed)

@@ -9,7 +9,7 @@ from local.setup import ports
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port that somebody listens on."""
+    """A port with a listening server."""
     with socket.socket() as listener:
         listener.bind((ports.HOST, 0))
         listener.listen()

@@ -1,4 +1,4 @@
-"""What is sent to both sinks, and what each makes of it: the rows of the table in docs/decisions/0040.
+"""Inputs for both sinks and each one's result: the rows of the table in docs/decisions/0040.
 
 The connector's side was measured with 11.7.2.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 STAND_IN, CONNECTOR = "stand-in", "connector"
-# A sink that has FAILED, or that is never started.
+# A sink that has FAILED, or that never starts.
 REFUSED = "refused"
 RUNS = "runs"
 # The stand-in refuses the second one.
@@ -18,7 +18,7 @@ LAYOUTS: dict[str, tuple[str, ...]] = {"an outage of S3 of 15 s": (), "the same 
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
-    """A record's value; what is landed of it (JSON values), or REFUSED, by sink."""
+    """A record's value; its landed JSON values, or REFUSED, by sink."""
 
     name: str
     value: bytes | None
@@ -27,7 +27,7 @@ class Value:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Changes to a configuration that is fine, or another statement; REFUSED or RUNS by sink."""
+    """Changes to a valid configuration, or another statement; REFUSED or RUNS by sink."""
 
     name: str
     changes: Mapping[str, str]

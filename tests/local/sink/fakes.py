@@ -1,4 +1,4 @@
-"""A topic, a group member and a bucket in memory, which can be made to die before or after any of their steps."""
+"""A topic, a group member and a bucket in memory, which can be made to die before or after any step."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,11 +27,11 @@ Value = bytes | None
 
 
 class CrashError(BaseException):
-    """The process is killed: nothing may catch this."""
+    """The process is killed: no code may catch this."""
 
 
 class Steps:
-    """Counts what is done to the outside world and crashes at a chosen point: 2n before, 2n + 1 after the n-th step."""
+    """Counts effects on the outside world and crashes at a chosen point: 2n before, 2n + 1 after the n-th step."""
 
     def __init__(self, crash_at: int | None = None) -> None:
         self.point = 0
@@ -50,7 +50,7 @@ class Steps:
 
 
 class Clock:
-    """Seconds that pass only when told."""
+    """Seconds that pass only on request."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -84,7 +84,7 @@ class FakeTopic:
 
 
 class FakeConsumer(GroupConsumer):
-    """`poll` passes the time of idle topics, so that intervals end. Partitions give their records in turns."""
+    """`poll` lets time pass for idle topics, so that intervals end. Partitions return their records in turns."""
 
     def __init__(
         self, topics: Mapping[Partition, FakeTopic], clock: Clock, steps: Steps, *, when_idle: Callable[[], None]
@@ -115,7 +115,7 @@ class FakeConsumer(GroupConsumer):
         if position < fake.low:
             return Message(*partition, error=KafkaError(KafkaError._AUTO_OFFSET_RESET))
         offset = min((number for number in fake.records if number >= position), default=None)
-        # Behind the others: it is their turn now.
+        # Moves to the end: the others' turn comes first.
         self._positions[partition] = position if offset is None else offset + 1
         return None if offset is None else record(partition, offset, fake.records[offset])
 
@@ -140,7 +140,7 @@ class FakeConsumer(GroupConsumer):
 
 
 class FakeS3:
-    """The calls of an S3 client that the sink makes, with S3's own error codes.
+    """The S3 client calls that the sink uses, with S3's own error codes.
 
     No object is ever replaced.
     """
@@ -194,7 +194,7 @@ def _error(code: str, status: int) -> ClientError:
 
 
 class World:
-    """Topics and a bucket, which outlive the sinks that are run on them.
+    """Topics and a bucket, which outlive the sinks that use them.
 
     `topic` is the one with `values`; `others` are further partitions with theirs.
     """
@@ -212,7 +212,7 @@ class World:
         self.settings = task_settings(**settings)
 
     def run(self, crash_at: int | None = None, **hooks: Any) -> "Run":
-        """Run a sink until everything is read; one that crashes says so in its result."""
+        """Run a sink until everything is read; its result tells whether it crashed."""
         run = Run(self, crash_at, **hooks)
         try:
             run.task.run()
@@ -276,7 +276,7 @@ def task_settings(**settings: Any) -> TaskSettings:
 
 
 def events(count: int, start: int = 0) -> list[bytes | None]:
-    """Events of three customers, with a tombstone now and then."""
+    """Events of three customers, with an occasional tombstone."""
     return [
         None if number % 7 == 6 else json.dumps({"customer_id": number % 3, "n": number}).encode()
         for number in range(start, start + count)

@@ -1,4 +1,4 @@
-"""A way to S3 that can be made to answer 503 to everything, as S3 does when it is overloaded or away."""
+"""A proxy to S3 that can answer 503 to everything, as S3 does when it is overloaded or down."""
 
 import contextlib
 import socket
@@ -15,7 +15,7 @@ TIMEOUT_S = 5.0
 
 
 class FaultyS3:
-    """Passes bytes on to `endpoint` while `away` isn't set. Everything is on loopback."""
+    """Forwards bytes to `endpoint` while `away` isn't set. Everything is on loopback."""
 
     def __init__(self, endpoint: str) -> None:
         parts = urlsplit(endpoint)
@@ -32,7 +32,7 @@ class FaultyS3:
 
     @contextlib.contextmanager
     def outage(self) -> Iterator[None]:
-        """Cut what is connected and answer 503 to what connects."""
+        """Cut open connections and answer 503 to new ones."""
         self.away.set()
         for connection in list(self._connections):
             _close(connection)
@@ -78,7 +78,7 @@ class FaultyS3:
                 received += client.recv(65_536)
             client.sendall(ANSWER)
             client.shutdown(socket.SHUT_WR)
-            # What is still on its way would make the kernel reset the connection before the answer is read.
+            # With unread data, the kernel would reset the connection before the answer is read.
             while client.recv(65_536):
                 pass
         _close(client)

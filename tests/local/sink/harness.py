@@ -1,4 +1,4 @@
-"""What the integration tests do with a real broker and a real S3 endpoint."""
+"""Helpers for the integration tests with a real broker and a real S3 endpoint."""
 
 import contextlib
 import itertools
@@ -38,7 +38,7 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
-    """The running broker, which others use, too, and S3 endpoint."""
+    """The running broker, shared with other tests, and S3 endpoint."""
 
     processes: Processes
     broker: RunningBroker
@@ -90,7 +90,7 @@ class Pipeline:
         return values
 
     def send(self, values: Sequence[bytes | None], *, partitions: int = 1, topic: str | None = None) -> None:
-        # Without idempotence a batch that is sent again, as on a busy machine, comes behind the one after it.
+        # Without idempotence, a batch that is sent again, as on a busy machine, arrives after the next one.
         producer = Producer({**self.services.kafka.client(), "enable.idempotence": True})
         for number, value in enumerate(values):
             producer.produce(topic or self.topic, value=value, key=b'{"k": 0}', partition=number % partitions)
@@ -102,9 +102,9 @@ class Pipeline:
             result.result(REQUEST_S)
 
     def objects(self) -> dict[str, bytes]:
-        """Everything that is landed, by key without the prefix.
+        """All landed objects, by key without the prefix.
 
-        While S3Proxy writes an object it lists another one, half done, with a suffix behind the name.
+        While S3Proxy writes an object it lists another, unfinished one, with a suffix after the name.
         """
         client, prefix = self.services.s3.client(), f"{self.sink.prefix}/"
         pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
@@ -117,7 +117,7 @@ class Pipeline:
         return [line for body in self.objects().values() for line in body.splitlines()]
 
     def landed_folders(self) -> dict[str, list[bytes]]:
-        """What is landed of each topic partition, by `<topic>/<partition>`."""
+        """The landed objects of each topic partition, by `<topic>/<partition>`."""
         folders: dict[str, list[bytes]] = {}
         for key, body in self.objects().items():
             folders.setdefault(key.rpartition("/")[0], []).extend(body.splitlines())
@@ -149,7 +149,7 @@ class Pipeline:
 
     @contextlib.contextmanager
     def running(self) -> Iterator["RunningTask"]:
-        """Run the sink in a thread; at the end it is stopped and must have ended well."""
+        """Run the sink in a thread; at the end it is stopped and must have ended without an error."""
         running = RunningTask(self.task())
         try:
             yield running
@@ -188,7 +188,7 @@ class RunningTask:
             self.error = error
 
     def wait(self) -> BaseException | None:
-        """Wait until it has ended by itself; returns what ended it."""
+        """Wait until it has ended without being stopped; returns the error that ended it."""
         self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
         return self.error

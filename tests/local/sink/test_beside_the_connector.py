@@ -1,4 +1,4 @@
-"""The same through the stand-in and, when LENSES_PLUGIN names its release, through the real connector.
+"""The same inputs through the stand-in and, when LENSES_PLUGIN names its release, through the real connector.
 
 `LENSES_PLUGIN=path/to/release .venv/bin/pytest tests/local/sink/test_beside_the_connector.py` repeats the table of
 docs/decisions/0040; without it, its rows for the stand-in.
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.integration
 RELEASE = "LENSES_PLUGIN"
 OUTAGE_S = 15
 WORKER_S = 300
-# How long a connector that takes a configuration is watched.
+# How long to watch a connector that accepts a configuration.
 WATCHED_S = 5
 
 
@@ -46,10 +46,10 @@ class Sink(Protocol):
         """Start it with the pipeline's configuration and these changes. SinkError: it refuses them."""
 
     def failure(self) -> str | None:
-        """Say why it has failed."""
+        """Return why it has failed."""
 
     def restart(self) -> None:
-        """Start it again after it has failed."""
+        """Restart it after a failure."""
 
     def stop(self) -> None:
         """End it."""

@@ -9,7 +9,7 @@ from local.sink.partition import Partition
 from local.sink.task import SinkTask
 from tests.local.sink.fakes import TOPIC, FakeTopic, World, events, lines, task_settings
 
-# Beside partition 0 of `orders`: two more of it, and two other topics.
+# In addition to partition 0 of `orders`: two more partitions of it, and two other topics.
 OTHERS = {Partition(TOPIC, 1): events(5), Partition("lines", 0): events(20), Partition("customers", 0): events(4)}
 
 

@@ -1,4 +1,4 @@
-"""The sink on a real broker and a real S3 endpoint, with what can go wrong between them."""
+"""The sink on a real broker and a real S3 endpoint, with failures between them."""
 
 import logging
 import signal
@@ -256,7 +256,7 @@ def test_a_malformed_value_goes_to_the_dead_letter_topic(services: Services) -> 
 
 @pytest.mark.parametrize("known", [False, True], ids=["no offset", "first offset"])
 def test_a_topic_without_a_record_is_no_obstacle_and_its_first_one_lands(services: Services, known: bool) -> None:
-    """Production before its first order: the topic is made, and the sink's group may have its first offset."""
+    """Production before its first order: the topic exists, and the sink's group may commit its first offset."""
     pipeline = Pipeline(services)
     if known:
         said: list[str] = []
@@ -288,7 +288,7 @@ def test_one_sink_lands_many_topics_a_busy_one_in_nobodys_way(services: Services
     names = [f"many-{number:02d}" for number in range(24)]
     pipeline = Pipeline(services, topics=tuple(names), flush_count=1_000)
     new = [NewTopic(name, 2 if name == names[1] else 1, 1) for name in names]
-    admin = services.admin  # its results are lost when it goes away first
+    admin = services.admin  # results are lost if the client is collected first
     for made in admin.create_topics(new).values():
         made.result(10)
     busy = [b'{"busy": %d}' % number for number in range(20_000)]

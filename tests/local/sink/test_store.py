@@ -41,7 +41,7 @@ def test_the_end_of_a_folder_is_behind_its_greatest_offset(s3: FakeS3, store: La
     assert store.end("p/t/0", known=known) == 0
     for name in ("t/0/000000000009_1_2.json", "t/0/000000000011_1_2.json", "t/1/000000000050_1_2.json"):
         s3.objects[f"p/{name}"] = b""
-    # Half done, as S3Proxy lists it, and other programs' names.
+    # Unfinished, as S3Proxy lists it, and other programs' names.
     for name in ("000000000099_2_3.json.tmp", "0_2_3.json", "topic(0_000000000055).json"):
         s3.objects[f"p/t/0/{name}"] = b""
     assert store.end("p/t/0", known=known) == 12

@@ -1,4 +1,4 @@
-"""The sink's loop against a topic and a bucket in memory, killed at every step that it makes."""
+"""The sink's loop on a topic and a bucket in memory, killed at every step."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def test_a_sink_that_is_killed_at_any_step_lands_everything_exactly_once(meanwhi
 def test_a_sink_that_is_killed_again_and_again_lands_everything_exactly_once() -> None:
     world = World(events(20))
     lives = 0
-    # A life gets past the note of the topic's id, its first commit, an object and a commit; what follows kills it.
+    # One life gets past the note of the topic's id, its first commit, an object and a commit; the next step kills it.
     while world.run(crash_at=7).crashed:
         lives += 1
         assert lives < 100

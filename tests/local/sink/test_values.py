@@ -1,4 +1,4 @@
-"""What the real connector makes of a value, and what of it the stand-in lets pass: docs/decisions/0040."""
+"""How the real connector treats a value, and which values the stand-in accepts: docs/decisions/0040."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""The committed snapshots are real templates: a test changes one and looks at what is said of it."""
+"""The committed snapshots are real templates: a test changes one and checks the report."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +13,14 @@ from settings.load import load
 
 @dataclass
 class Templates:
-    """An environment's templates before and after; `after` is the test's to change."""
+    """An environment's templates before and after; a test may change `after`."""
 
     environment: Environment
     before: dict[str, dict[str, Any]]
     after: dict[str, dict[str, Any]]
 
     def resource(self, stack: str, type_: str, name: str = "") -> dict[str, Any]:
-        """The first resource of a type in a stack, whose logical id begins so."""
+        """The first resource of a type in a stack whose logical id starts with this."""
         found = self.after[stack]["Resources"].items()
         return next(each for key, each in found if each["Type"] == type_ and key.startswith(name))
 
@@ -33,7 +33,7 @@ class Templates:
         return found
 
     def remove(self, stack: str, type_: str) -> str:
-        """Take the first resource of a type out; return its logical id."""
+        """Remove the first resource of a type; return its logical id."""
         resources = self.after[stack]["Resources"]
         name = next(key for key, each in resources.items() if each["Type"] == type_)
         del resources[name]
@@ -51,7 +51,7 @@ def templates(request: pytest.FixtureRequest) -> Templates:
 
 @pytest.fixture
 def of_prod() -> Templates:
-    """For what doesn't depend on the environment: each comparison starts Node.js."""
+    """For tests that don't depend on the environment: each comparison starts Node.js."""
     return of_environment("prod")
 
 
@@ -61,5 +61,5 @@ def of_environment(name: str) -> Templates:
 
 
 def lines(changes: Changes, title: str) -> list[str]:
-    """The lines of a section, none when it isn't there."""
+    """The lines of a section, none if it doesn't exist."""
     return [line for section in changes.sections if section.title == title for line in section.lines]

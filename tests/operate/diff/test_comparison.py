@@ -1,4 +1,4 @@
-"""Each kind of change in real templates of both environments, in the right words; CDK's comparison is the real one."""
+"""Each kind of change in real templates of both environments, in the right words, with CDK's real comparison."""
 
 import copy
 import json
@@ -164,7 +164,7 @@ def test_connectors_and_steps_are_told_as_what_our_handlers_do(of_prod: Template
 
 
 def test_cdks_comparison_sees_nothing_in_a_request(of_prod: Templates) -> None:
-    """Why the comparison of requests is ours."""
+    """The reason for our own comparison of requests."""
     of_prod.request("connectors", "Custom::Connector", "Source")["connectorConfiguration"]["slot.name"] = "x"
     impacts = cloudformation.compared(of_prod.before, of_prod.after)["connectors"]["impacts"]
     assert set(impacts.values()) <= {"NO_CHANGE"}

@@ -1,4 +1,4 @@
-"""What is deployed, by moto in CloudFormation's place."""
+"""Deployed templates, with moto as CloudFormation."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What widens and narrows rights in the cluster, and the ways to its API; the templates are in their normal form."""
+"""Wider and narrower rights in the cluster, and access to its API; the templates are in their normal form."""
 
 import copy
 import json

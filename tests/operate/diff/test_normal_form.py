@@ -1,4 +1,4 @@
-"""What two templates are compared by: no hashes of assets, no secrets, texts opened."""
+"""The normal form of templates for comparison: no asset hashes, no secrets, parsed texts."""
 
 import base64
 import json

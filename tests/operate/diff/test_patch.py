@@ -1,4 +1,4 @@
-"""A patch says what differs, and gives it back."""
+"""A patch contains the differences, and restores the template."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What changes in our custom resources' requests is told key by key, with what it means."""
+"""Changes in our custom resources' requests are listed key by key, with their meaning."""
 
 from operate.diff.requests import requests
 from tests.operate.diff.conftest import Templates

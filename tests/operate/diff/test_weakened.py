@@ -1,4 +1,4 @@
-"""What protects less than before is said, and what protects more isn't."""
+"""Weaker protection is reported, stronger isn't."""
 
 from collections.abc import Callable
 from typing import Any
@@ -86,7 +86,7 @@ def test_what_protects_less_is_said(case: str, templates: Templates) -> None:
     weaken(templates)
     [line] = said(templates)
     assert expected in line
-    # The other way round it protects more.
+    # The opposite change protects more.
     templates.before, templates.after = templates.after, templates.before
     assert said(templates) == []
 

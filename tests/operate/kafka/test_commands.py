@@ -1,4 +1,4 @@
-"""Topics and tail on a real broker, as the commands run on the local platform; the last test takes it away."""
+"""Topics and tail on a real broker, as the commands run on the local platform; the last test stops it."""
 
 import contextlib
 import json
@@ -42,7 +42,7 @@ WIDE = "wide"
 START_S = 180
 STOP_S = 10
 MESSAGES = 40
-# The command, but for where the platform is.
+# The command, except for the platform's location.
 TAIL = """
 import os
 from cli.__main__ import app
@@ -70,7 +70,7 @@ class Broker:
         return of_platform(self.kafka, {"datalake.cdc_events": EVENTS})
 
     def send(self, topic: str, *messages: tuple[object, object]) -> None:
-        """Send keys and values: bytes as they are, None as nothing, anything else as JSON."""
+        """Send keys and values: bytes unchanged, None as no value, anything else as JSON."""
         for key, value in messages:
             self.producer.produce(topic, key=encoded(key), value=encoded(value))
         assert self.producer.flush(10) == 0
@@ -117,7 +117,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 @contextlib.contextmanager
 def running(broker: Broker, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """The command in a process of its own, once it says on standard error that it follows."""
+    """The command in a separate process, once standard error shows that it follows."""
     process = subprocess.Popen(
         [sys.executable, "-c", TAIL, *arguments],
         cwd=ROOT,
@@ -160,7 +160,7 @@ def test_tail_shows_keys_values_deleted_rows_and_what_is_no_json(broker: Broker)
     assert [line.gone for line in lines] == ["", "deleted", "tombstone", ""]
     assert lines[0].value == '{"order_id":1,"ship_city":"Zürich","__deleted":"false"}'
     assert lines[2].value == ""
-    # One line, and nothing that a terminal takes for a command.
+    # One line, without terminal control sequences.
     assert lines[3].value == r'"\\xff\u001b[31mred\nno JSON"'
     assert lines[0].time.endswith("Z")
 
@@ -184,7 +184,7 @@ def test_tail_from_the_end_shows_what_comes_until_ctrl_c_and_leaves_no_trace(bro
         assert process.stdout
         assert process.stderr
         lines = iter(process.stdout.readline, "")
-        # Its end is where it is when the command asks; every message after that is shown.
+        # It starts at the end as of the command's request; every later message is shown.
         for number in range(MESSAGES):
             broker.send(EVENTS, ({"order_id": number}, {"order_id": number}))
             time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""How readers connect, without any broker: the login is signed here, and MSK alone could check it."""
+"""How readers connect, without a broker: the login is signed here, and only MSK could check it."""
 
 import base64
 import socket
@@ -106,7 +106,7 @@ def test_a_closed_port_is_one_line_that_names_the_vpn() -> None:
 def test_brokers_behind_a_vpn_that_is_off_are_given_up_in_less_than_ten_seconds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # A clock that only waiting moves: what a private address without a route does.
+    # Only waiting advances this clock: simulates a private address without a route.
     now = [0.0]
 
     def wait(_address: object, timeout: float) -> None:
@@ -149,7 +149,7 @@ def test_what_msk_denies_is_the_callers_role_and_not_a_user_of_ours() -> None:
 
 
 class Idle:
-    """A consumer to whom nothing comes."""
+    """A consumer that receives nothing."""
 
     def poll(self, _timeout_s: float) -> None:
         return None
@@ -160,7 +160,7 @@ def test_a_reader_that_waits_hears_of_brokers_that_are_gone_or_refuse(code: int)
     problems = Problems()
     reader = Reader(cast("Consumer", Idle()), problems)
     problems(KafkaError(KafkaError._TRANSPORT))
-    assert reader.poll(0) is None  # librdkafka connects again by itself
+    assert reader.poll(0) is None  # librdkafka reconnects automatically
     problems(KafkaError(code))
     with pytest.raises(KafkaException):
         reader.poll(0)

@@ -1,4 +1,4 @@
-"""The compose file by its keys, and starting it with a docker on PATH that only writes down how it was called."""
+"""The compose file by its keys, and starting it with a docker on PATH that records its arguments."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def service() -> dict[str, Any]:
 
 
 def fake_docker(folder: Path, *, status: int = 0) -> Path:
-    """Put a docker into a folder for PATH, and return the file that it writes down its call in."""
+    """Put a docker into a folder for PATH, and return the file in which it records its call."""
     record = folder / "call.json"
     (folder / "bin").mkdir()
     (folder / "home" / ".aws").mkdir(parents=True)

@@ -1,7 +1,7 @@
-"""An environment on AWS as a pause meets it: its stacks, connectors, EMR, Aurora, figures and alarms.
+"""A fake environment on AWS for a pause: its stacks, connectors, EMR, Aurora, metrics and alarms.
 
-It stands in the place of botocore's calls: requests and answers are held to botocore's models. CDK's command line is
-`deploy`, which does to the parts what CloudFormation would do with the template that it is given.
+It replaces botocore's calls: requests and answers are checked against botocore's models. `deploy` replaces CDK's
+command line: it changes the parts as CloudFormation would with the given template.
 """
 
 import json
@@ -25,7 +25,7 @@ STACKS = ("network", "vpn", "database", "streaming", "lake", "connectors", "proc
 CONNECTORS = ("Custom::Connector", "Custom::KubernetesConnector")
 EPOCH = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
-# How long after a minute its figures are there.
+# Delay of a minute's metrics.
 LATE = 2 * MINUTE
 
 
@@ -36,10 +36,10 @@ def error(code: str, operation: str, status: int = 400) -> ClientError:
 
 @dataclass
 class Cloud:
-    """What there is, and in `log` what was done to it, in order; `faults` are raised instead of answers.
+    """A fake AWS account; `log` records calls in order; `faults` are raised instead of answers.
 
-    Of an environment on EKS, `nodes` are instances and `follows` sources whose slot a re-snapshot has as the authority;
-    `silent` has those of which nothing is published. `endings`: what CloudFormation's events say of connectors.
+    With connectors on EKS, `nodes` are instances, `follows` sources whose re-snapshot uses the slot as authority,
+    `silent` those without published metrics. `endings`: CloudFormation's events of connectors.
     """
 
     environment: Environment
@@ -84,7 +84,7 @@ class Cloud:
         return [sink_settings(environment, pipeline).name for pipeline in environment.pipelines]
 
     def deploy(self, command: str, *arguments: str) -> int:
-        """In the place of CDK's command line."""
+        """Replaces CDK's command line."""
         assert command == "deploy"
         if "--all" in arguments:
             return self._deploy_all()
@@ -95,7 +95,7 @@ class Cloud:
         return self._deploy(name.removeprefix(f"{self.environment.prefix}-"), paused)
 
     def call(self, client: BaseClient, operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """In the place of botocore's calls."""
+        """Replaces botocore's calls."""
         model = client.meta.service_model.operation_model(operation)
         _held_to(parameters, model.input_shape)
         if self.faults.get(operation):
@@ -109,7 +109,7 @@ class Cloud:
         return answer
 
     def _sleep(self, seconds: float) -> None:
-        """Time passes, and what is under way gets on."""
+        """Time passes, and running operations progress."""
         assert seconds == LOOK_S
         self.now += timedelta(seconds=seconds)
         self.waiting = max(0.0, self.waiting - 1)
@@ -158,7 +158,7 @@ class Cloud:
                 self.configurations.setdefault(name, {"slot.name": "x"})
 
     def workers(self, name: str) -> list[str]:
-        """A connector's pods, as the cluster's API says them."""
+        """A connector's pods, as the cluster's API lists them."""
         return [f"{name}-0"] if name in self.connectors else []
 
     # AWS's answers.

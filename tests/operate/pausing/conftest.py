@@ -1,4 +1,4 @@
-"""dev as AWS would have it, with CDK's command line and all calls of AWS replaced; the templates are the real ones."""
+"""dev as AWS would have it, with CDK's command line and all AWS calls replaced; the templates are real."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def syntheses(tmp_path_factory: pytest.TempPathFactory) -> "Mapping[Paused, Synthesis]":
-    """dev's templates with nothing, the sources and all left out."""
+    """dev's templates: complete, without the sources, without all pausable parts."""
     folder = tmp_path_factory.mktemp("paused")
     return {paused: shared_synthesis(load("dev"), folder, paused=paused) for paused in Paused}
 
@@ -35,14 +35,14 @@ def dev_on_eks(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 @pytest.fixture(scope="session")
 def syntheses_on_eks(dev_on_eks: Environment, tmp_path_factory: pytest.TempPathFactory) -> "Mapping[Paused, Synthesis]":
-    """The same of dev on EKS."""
+    """The same for dev on EKS."""
     folder = tmp_path_factory.mktemp("paused")
     return {paused: shared_synthesis(dev_on_eks, folder, paused=paused) for paused in Paused}
 
 
 @pytest.fixture
 def cloud(syntheses: "Mapping[Paused, Synthesis]", monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cloud]:
-    """dev, which runs and has caught up."""
+    """dev, running and caught up."""
     with standing_in(load("dev"), syntheses, monkeypatch, tmp_path) as made:
         yield made
 
@@ -68,7 +68,7 @@ def standing_in(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> Iterator[Cloud]:
-    """Put a Cloud in the place of AWS."""
+    """Replace AWS with a Cloud."""
     from operate import deploy
     from operate.pausing import pause, resume
 

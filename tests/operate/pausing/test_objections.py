@@ -1,6 +1,6 @@
-"""What a database that isn't the environment's own keeps for its slot, as the command says it.
+"""WAL kept for a slot in an outside database, as the command reports it.
 
-The database is the tests' own here; which one a pipeline logs in to is tests/operate/resnapshot/test_outbox.py's.
+The tests use their own database; tests/operate/resnapshot/test_outbox.py covers which one a pipeline logs in to.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ SECRET = "arn:aws:secretsmanager:ap-southeast-2:111111111111:secret:shop-a1b2c3"
 
 @pytest.fixture
 def environment() -> Environment:
-    """dev, whose database is another's."""
+    """dev with an outside database."""
     dev = load("dev")
     outside = OutsideDatabase.model_validate({"host": "db.example", "secret": SECRET, "cidrs": ("10.1.0.0/24",)})
     return dev.model_copy(update={"pipelines": (dev.pipelines[0].model_copy(update={"database": outside}),)})
@@ -31,7 +31,7 @@ def environment() -> Environment:
 
 @pytest.fixture
 def row(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What the server answers; an error is raised."""
+    """The server's answer; an error is raised."""
     answers: list[Any] = []
 
     @contextlib.contextmanager
@@ -44,7 +44,7 @@ def row(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 class Connection:
-    """As much of a connection and its cursor as is used."""
+    """The used part of a connection and its cursor."""
 
     def __init__(self, answers: list[Any]) -> None:
         self._answers = answers

@@ -1,4 +1,4 @@
-"""A pause of an environment whose connectors run on EKS: what is the same, and what takes its nodes away."""
+"""A pause of an environment with connectors on EKS: what is the same, and what removes its nodes."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def test_it_stops_what_the_costs_count_as_stopped(on_eks: Cloud) -> None:
         return {resource["Type"] for template in templates for resource in template["Resources"].values()}
 
     run(on_eks)
-    # Not paid for themselves: a job's step on EMR, and an add-on's pods on nodes.
+    # Not billed themselves: a job's step on EMR, and an add-on's pods on nodes.
     unpaid = {"Custom::EmrStep", "AWS::EKS::PodIdentityAssociation", "AWS::EKS::Addon"}
     gone = types(Paused.NOTHING) - types(Paused.ALL) - unpaid
     assert gone | ({AURORA.type} if on_eks.database == "stopped" else set()) == {

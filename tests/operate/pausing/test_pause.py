@@ -1,6 +1,6 @@
-"""A pause: its order, what it refuses, what it does when it was broken off, and that it stops what it says it stops.
+"""A pause: its order, its refusals, resuming an interrupted one, and that it stops what it should.
 
-AWS and CDK's command line are stand-ins (cloud.py); the templates are those that CDK would be given.
+AWS and CDK's command line are stand-ins (cloud.py); the templates are those that CDK would get.
 """
 
 from datetime import timedelta
@@ -53,7 +53,7 @@ def test_it_stops_exactly_what_the_costs_count_as_stopped(cloud: Cloud) -> None:
         return {resource["Type"] for template in templates for resource in template["Resources"].values()}
 
     run(cloud)
-    # A job's step is no part of the bill: EMR's cluster is.
+    # The bill has no job steps, only EMR's cluster.
     gone = types(Paused.NOTHING) - types(cloud.paused["processing"]) - {"Custom::EmrStep"}
     assert gone | ({AURORA.type} if cloud.database == "stopped" else set()) == {
         each.type for each in WHAT_STOPS if each is not NODES

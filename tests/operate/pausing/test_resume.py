@@ -1,4 +1,4 @@
-"""A resume: the database first, then an ordinary deployment; and what other commands say of a paused environment."""
+"""A resume: the database first, then an ordinary deployment; and other commands' messages in a paused environment."""
 
 from datetime import timedelta
 from typing import Any
@@ -18,7 +18,6 @@ pytestmark = pytest.mark.synth
 
 @pytest.fixture
 def paused(cloud: Cloud) -> Cloud:
-    """dev, paused."""
     pause(cloud.environment, Options(), cloud.waiter)
     cloud.log.clear()
     cloud.said.clear()

@@ -1,4 +1,4 @@
-"""Waiting: what is said and when, what is asked for again, and when it is given up."""
+"""Waiting: progress messages, repeated calls, and the limit."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,7 +10,7 @@ from tests.operate.pausing.cloud import error
 
 
 class Time:
-    """Seconds that pass while somebody sleeps."""
+    """A clock that sleeping advances."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

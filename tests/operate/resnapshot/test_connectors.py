@@ -1,4 +1,4 @@
-"""Which source connector a re-snapshot tells what to do: where the environment's run."""
+"""Which source connector a re-snapshot controls: the environment's platform decides."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How a re-snapshot tells a source connector on EKS; with real workers: tests/stacks/connectors/test_workers.py."""
+"""How a re-snapshot controls a source connector on EKS; with real workers: tests/stacks/connectors/test_workers.py."""
 
 import copy
 from typing import Any
@@ -15,7 +15,7 @@ DEPLOYED = {"name": NAME, "slot.name": "cdc_orders"}
 
 
 class Rest:
-    """Connect's REST interface behind the API's proxy: its state, and what it was asked; `errors` come first."""
+    """Connect's REST API behind the API server's proxy: its state, and the requests; `errors` come first."""
 
     def __init__(self) -> None:
         self.configuration = dict(DEPLOYED)

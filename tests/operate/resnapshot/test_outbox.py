@@ -1,4 +1,4 @@
-"""A re-snapshot on AWS: what it is told of an environment, and how it tells MSK Connect."""
+"""A re-snapshot on AWS: its parameters from an environment, and how it controls MSK Connect."""
 
 import json
 import time
@@ -45,7 +45,7 @@ def connect() -> Iterator[KafkaConnect]:
 @pytest.fixture
 def connector(connect: KafkaConnect) -> MskConnector:
     request = connector_request(connect)
-    # Attributes of CloudFormation's resources are strings; the handler makes numbers of them.
+    # CloudFormation's attributes are strings; the handler converts them to numbers.
     request["plugins"][0]["customPlugin"]["revision"] = request["workerConfiguration"]["revision"] = 1
     arn = client("kafkaconnect").create_connector(**request)["connectorArn"]
     connect.tick()
@@ -132,7 +132,7 @@ def test_a_connector_that_runs_has_not_failed_and_one_that_failed_says_where_to_
 
 
 class Message:
-    """A message of the topic's tail."""
+    """A message at the topic's end."""
 
     def __init__(self, offset: int, value: dict[str, object] | None) -> None:
         self._offset = offset

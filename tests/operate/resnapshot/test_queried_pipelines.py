@@ -1,4 +1,4 @@
-"""What the commands say and count of pipelines that are queried."""
+"""Output and counts of the commands for query-based pipelines."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from operate.pausing.arrival import Arrival
 from operate.resnapshot.tables import resnapshot_tables
 from settings.environment import Environment
 from settings.load import load
-from tests.stacks.queried import mixed, only_queried
+from tests.stacks.pipelines.queried import mixed, only_queried
 from tests.stacks.settings import copied
 
 
@@ -38,7 +38,7 @@ def test_topics_are_those_of_the_pipelines_that_have_some(both: Environment, alo
     backwards = both.model_copy(update={"pipelines": both.pipelines[::-1]})
     assert find_pipeline(both, None).name == find_pipeline(backwards, None).name == "orders"
     assert find_pipeline(both, "replica").name == "replica"
-    # Nobody is logged in here: it is said before anything is asked for.
+    # No login here: the message comes before any request.
     for environment, name in ((both, "replica"), (alone, None)):
         with pytest.raises(OperateError, match="is queried: nothing of it is in Kafka, and no connector reads it"):
             of_environment(environment, name)
@@ -50,7 +50,7 @@ def test_there_is_no_snapshot_to_repeat(both: Environment) -> None:
 
 
 class NoFigures:
-    """Stands in for CloudWatch, which nobody asks of an environment without topics."""
+    """Stands in for CloudWatch, which isn't queried for an environment without topics."""
 
     def get_paginator(self, name: str) -> Any:
         raise AssertionError(name)
@@ -75,8 +75,8 @@ def test_it_costs_no_connector(both: Environment, alone: Environment) -> None:
     connectors = {what for what in amounts(dev) if what.startswith("MSK Connect units")}
     assert {what for what in amounts(both) if what.startswith("MSK Connect units")} == connectors
     assert not {what for what in amounts(alone) if what.startswith("MSK Connect units")}
-    # orders' one table has three alarms and a topic's; four tables and the two that are made of them have three each,
-    # and their database has one.
+    # orders' one table has three alarms and a topic's; four tables and the two derived ones have three each, and their
+    # database has one.
     assert amounts(alone)["alarms"] - amounts(dev)["alarms"] == (4 + 2) * 3 + 1 - (4 + 1 + 3)
-    # The replica's secret is somebody else's.
+    # The replica's secret belongs to another owner.
     assert amounts(both)["secrets"] - amounts(dev)["secrets"] == 1

@@ -1,4 +1,4 @@
-"""What a connector has stored of how far it is, read from its topic; test_local_kafka.py does it on a real broker."""
+"""A connector's stored offsets, read from its topic; test_local_kafka.py does it on a real broker."""
 
 import json
 from typing import Any
@@ -32,7 +32,7 @@ class Message:
 
 
 class Log:
-    """A reader of a topic's partitions, to which a test adds; `assigned` is where it was told to read."""
+    """A reader of a topic's partitions, to which a test adds; `assigned` is where it should read."""
 
     def __init__(self, partitions: int) -> None:
         self._messages: dict[int, list[Message]] = {number: [] for number in range(partitions)}

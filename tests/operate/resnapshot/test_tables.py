@@ -1,4 +1,4 @@
-"""Ordinary tables of a deployed pipeline, read again; PostgreSQL behind TLS is the source, moto answers for AWS."""
+"""Ordinary tables of a deployed pipeline, re-read; PostgreSQL behind TLS is the source, moto answers for AWS."""
 
 import contextlib
 import json
@@ -45,7 +45,7 @@ SIGNALS = "SELECT type || ' ' || data FROM cdc_crm.signal"
 
 
 def crm(folder: Path, *, port: int, certificate: str, database: str) -> Environment:
-    """dev with a pipeline of two tables on a server of one's own, in moto's account."""
+    """dev with a pipeline of two tables on an outside server, in moto's account."""
     environments, pipelines = copied(folder), copied_pipelines(folder)
     write_pipeline(pipelines, "crm", ["people", "notes"])
     file = environments / "dev.toml"
@@ -93,7 +93,7 @@ class Server:
 
 @contextlib.contextmanager
 def reading(database: ConnectionParameters, name: str) -> Iterator[None]:
-    """Read a slot by a publication of the same name, as a connector does."""
+    """Read a slot through a publication of the same name, as a connector does."""
     with contextlib.closing(
         psycopg2.connect(**database, connection_factory=LogicalReplicationConnection)
     ) as connection:
@@ -121,7 +121,7 @@ def server(database: ConnectionParameters, aws: boto3.Session, tmp_path: Path) -
         pipelines = (environment.pipelines[0], pipeline.model_copy(update={"database": found}))
         with reading(database, "cdc_crm"):
             yield Server(environment.model_copy(update={"pipelines": pipelines}), database)
-    # The session that read it may need a moment to let go.
+    # The session that read it may need a moment to release it.
     wait_until(lambda: drop_slot(database, "cdc_crm"))
     # Not the role: other databases of the server have it, too.
     execute(database, f"DROP OWNED BY {ROLE}")
@@ -129,7 +129,7 @@ def server(database: ConnectionParameters, aws: boto3.Session, tmp_path: Path) -
 
 @pytest.fixture
 def compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
-    """The comparison's arguments; what it does is tests/local/comparison's."""
+    """The comparison's arguments; tests/local/comparison covers the comparison itself."""
     calls: list[Any] = []
 
     def compare(_console: Console, sides: Sides, _limits: object, **others: object) -> bool:
@@ -143,7 +143,7 @@ def compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
 
 @pytest.fixture
 def deployed(aws: boto3.Session, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Log:
-    """The stacks' outputs, an empty lake, and a broker whose offsets are beyond a signal once it is given."""
+    """The stacks' outputs, an empty lake, and a broker with offsets past a signal once it is given."""
     deploy("dev-cdc-lake-connectors", CrmSourceConnectorArn=f"arn:aws:kafkaconnect:{REGION}:1:connector/x/y")
     deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
     deploy("dev-cdc-lake-streaming", BootstrapBrokers="b-1.example:9098")
@@ -194,7 +194,7 @@ def test_a_restored_servers_log_is_brought_past_what_was_read_of_its_predecessor
 
 
 class Silent:
-    """Stands in for MSK Connect's connector, which moto lacks: it neither stops nor says why it has failed."""
+    """Stands in for MSK Connect's connector, which moto lacks: it neither stops nor reports why it failed."""
 
     slot = "cdc_crm"
 

@@ -1,4 +1,4 @@
-"""What the page says of security groups and of a VPN user, from templates and settings."""
+"""The page's section on security groups and VPN users, from templates and settings."""
 
 from pathlib import Path
 from typing import Any

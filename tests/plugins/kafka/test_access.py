@@ -1,4 +1,4 @@
-"""What each connector may do in Kafka: no more than its part needs."""
+"""Each connector's rights in Kafka: no more than its part needs."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""Topics on a real broker: made, brought to the plan, widened; nothing of what they hold is lost."""
+"""Topics on a real broker: created, adjusted to the plan, widened; no data is lost."""
 
 import itertools
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def admin(kafka: Kafka) -> AdminClient:
 
 
 def planned(*, partitions: int = 1, replicas: int = 1, **config: Any) -> PlannedTopic:
-    """A topic under a name of its own; `retention_ms="5"` for `retention.ms=5`."""
+    """A topic under a unique name; `retention_ms="5"` for `retention.ms=5`."""
     given = {key.replace("_", "."): str(value) for key, value in config.items()}
     return PlannedTopic(name=f"t{next(_numbers)}", partitions=partitions, replicas=replicas, config=given)
 
@@ -47,7 +47,7 @@ def another(topic: PlannedTopic, *, partitions: int = 1, replicas: int = 1, **co
 
 
 def bring_all(kafka: Kafka, admin: AdminClient, *topics: PlannedTopic) -> list[str]:
-    """Bring topics to their plan, as often as it takes; what was said."""
+    """Adjust topics to their plan, repeatedly if necessary; return the messages."""
     said: list[str] = []
     for _ in range(100):
         try:
@@ -59,7 +59,7 @@ def bring_all(kafka: Kafka, admin: AdminClient, *topics: PlannedTopic) -> list[s
 
 
 def configuration(admin: AdminClient, name: str) -> Mapping[str, str]:
-    """What a topic has of its own, not from the broker."""
+    """A topic's own configuration, without the broker's."""
     [answer] = admin.describe_configs([ConfigResource(ResourceType.TOPIC, name)]).values()
     return {key: entry.value for key, entry in answer.result(REQUEST_S).items() if entry.source == OF_THE_TOPIC}
 
@@ -101,7 +101,7 @@ def test_an_existing_topic_keeps_its_records_and_gets_the_configuration(kafka: K
     send(kafka, topic.name, b"kept")
     said = bring_all(kafka, admin, topic)
     assert said == [f"topic {topic.name} gets retention.ms=3600000, min.insync.replicas=1"]
-    # What the plan doesn't name is whoever's who set it.
+    # The plan leaves settings alone that it doesn't name.
     assert configuration(admin, topic.name) == {
         "retention.ms": "3600000",
         "min.insync.replicas": "1",
@@ -148,7 +148,7 @@ def test_replicas_stay_as_they_are_and_it_is_said(kafka: Kafka, admin: AdminClie
 def test_a_call_whose_answer_was_lost_is_repeated_without_harm(
     kafka: Kafka, admin: AdminClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The topic is made between the look and the order to make it, by a call that timed out."""
+    """A call that timed out creates the topic between the check and the creation."""
     topic = planned(retention_ms="3600000")
 
     def made_meanwhile(wanted: list[NewTopic], **options: Any) -> Any:
@@ -161,7 +161,7 @@ def test_a_call_whose_answer_was_lost_is_repeated_without_harm(
 
 
 def test_too_few_brokers_are_waited_for(admin: AdminClient) -> None:
-    """While a broker is restarted, Kafka refuses to make a topic with a replica on it."""
+    """During a broker's restart, Kafka refuses to create a topic with a replica on it."""
     topic = planned(replicas=2)
     with pytest.raises(Unready, match=f"^topic {topic.name}: .*replication.factor"):
         apply_plan(admin, [topic], say=lambda _text: None)

@@ -1,4 +1,4 @@
-"""The plan of topics: which there are, how long they keep what, and what can't be planned."""
+"""The plan of topics: their names, their retention, and what can't be planned."""
 
 import dataclasses
 

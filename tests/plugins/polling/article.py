@@ -1,6 +1,6 @@
 """Gary A. Stafford's connectors for query-based capture, unchanged (docs/your-database/kafka-connect.md).
 
-Source #3 isn't JSON there, by a comma too many; here it is without it. Numbers are texts, as Connect takes them.
+Source #3 has an extra comma there, so it isn't JSON; it is removed here. Numbers are strings, as Connect takes them.
 """
 
 _DATABASE = {
@@ -51,4 +51,3 @@ SOURCE_3 = {
     "incrementing.column.name": "address_id",
     **_KEYS,
 }
-SINK_1_TOPICS = "pagila.public.(.*)"

@@ -1,4 +1,4 @@
-"""Each fault of Stafford's connectors is refused by the property that has it."""
+"""Each fault of Stafford's connectors is refused with the property that has it."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def test_the_properties_are_those_that_the_connector_documents() -> None:
     assert PROPERTIES == DOCUMENTED
 
 
-# Property → what its reason says, of all three sources, and of each.
+# Property → its reason, for all three sources, and for each.
 OF_ALL = {
     "mode": "916,500 of 1,000,603",
     "connection.password": "must be a config provider's reference",

@@ -134,7 +134,7 @@ FROM public.address a JOIN public.city c ON c.city_id = a.city_id
 
 def test_a_join_is_given_the_newest_of_its_stamps() -> None:
     query = stamped(PLACES, ["a.last_update", "c.last_update"], "last_update")
-    # The comma isn't of the comment.
+    # The comma is outside the comment.
     assert "AS year,\n  greatest(a.last_update, c.last_update) AS last_update\n-- FROM\nFROM public.address" in query
     assert not list(problems(query, "last_update"))
 

@@ -1,4 +1,4 @@
-"""What polls find in a real PostgreSQL, by the condition that the connectors append (their timestamp and key criteria).
+"""What polls find in a real PostgreSQL, with the connectors' condition (timestamp and key criteria).
 
 No connector runs here: none is on a package registry.
 """
@@ -46,7 +46,7 @@ def source(database: ConnectionParameters) -> Iterator[Connection]:
 
 
 def poll(source: Connection, query: str, stamp: Any, key: int, limit: int = 1_000) -> list[Row]:
-    """Return (key, stamp) of what one poll reads behind a stamp and a key, as timestamp+incrementing does."""
+    """Return (key, stamp) of what one poll reads after a stamp and a key, as timestamp+incrementing does."""
     condition = """ WHERE "last_update" < clock_timestamp() AND (("last_update" = %s AND "address_id" > %s)
         OR "last_update" > %s) ORDER BY "last_update", "address_id" ASC LIMIT %s"""
     with source.cursor() as cursor:
@@ -55,7 +55,7 @@ def poll(source: Connection, query: str, stamp: Any, key: int, limit: int = 1_00
 
 
 def after_a_rename(source: Connection, query: str) -> list[int]:
-    """Return the addresses that are read once a city has another name, after all had been read."""
+    """Return the addresses read after a city's rename, after all had been read."""
     last = poll(source, query, "-infinity", 0)[-1]
     with source.cursor() as cursor:
         cursor.execute("UPDATE city SET city = 'Roma', last_update = now() WHERE city_id = 2")

@@ -1,4 +1,4 @@
-"""A web server whose answers are scripted: what a release's host may do.
+"""A web server with scripted answers, for anything that a release's host may do.
 
 Python's own HTTP client talks to Python's own HTTP server, over a pair of Unix sockets in place of TCP.
 """
@@ -19,7 +19,7 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 @dataclass
 class Server:
-    """Answers per path, in order; the last one stays. `requested` are the paths that were asked for."""
+    """Answers per path, in order; the last one repeats. `requested` are the requested paths."""
 
     url: str
     answers: dict[str, list[Answer]] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Server:
 
 
 def body(content: bytes, *, announced: int | None = None) -> Answer:
-    """200 with a body; `announced` is another Content-Length than its own."""
+    """200 with a body; `announced` is a Content-Length that differs from its own."""
 
     def answer(request: BaseHTTPRequestHandler) -> None:
         request.send_response(200)
@@ -60,7 +60,7 @@ class _Pipe(socket.socket):
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    """Answer whatever this process asks the server for; every other host refuses connections."""
+    """Answer all requests of this process to the server; every other host refuses connections."""
     server = Server(url=f"http://{HOST}")
     threads: list[threading.Thread] = []
 

@@ -12,8 +12,8 @@ from plugins.releases import archive
 from plugins.releases.archive import repack
 from plugins.releases.download import ArchiveError, digest
 
-# Of a zip with b.jar (bb) and a.jar (aa, 99 times), made by Python 3.11. When it changes, FORMAT has to: a plugin's
-# name is made of its pins and FORMAT, and the old bytes would stay under it.
+# Of a zip with b.jar (bb) and a.jar (aa, 99 times), made by Python 3.11. When it changes, FORMAT must change, too: a
+# plugin's name consists of its pins and FORMAT, and the old bytes would stay under it.
 GOLDEN_FORMAT = 1
 GOLDEN = "2ec7ec3a27152e438817c1ea6309db7ef1bf2bb25b7087eca6d4f162975ef074"
 
@@ -26,7 +26,7 @@ def zip_of(path: Path, members: dict[str, bytes], *, compression: int = zipfile.
 
 
 def zip_with(path: Path, name: str) -> Path:
-    """A zip whose one entry has a name that zipfile wouldn't write."""
+    """A zip with an entry name that zipfile wouldn't write."""
     written = "N" * len(name)
     made = zip_of(path, {written: b"1"})
     made.write_bytes(made.read_bytes().replace(written.encode(), name.encode()))
@@ -34,7 +34,7 @@ def zip_with(path: Path, name: str) -> Path:
 
 
 def tar_with(path: Path, name: str) -> Path:
-    """A tar whose one entry has a name that only a header of its own can hold."""
+    """A tar with an entry name that fits only into a header of its own."""
     with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT) as packed:
         entry = tarfile.TarInfo("x")
         entry.size, entry.pax_headers = 1, {"path": name}
@@ -77,7 +77,7 @@ def test_the_same_jars_make_the_same_bytes(tmp_path: Path) -> None:
     time.sleep(0.01)
     two = zip_of(tmp_path / "two.zip", {"b.jar": b"bb", "y/a.jar": b"aa" * 99}, compression=zipfile.ZIP_STORED)
     assert repack([one], tmp_path / "1.zip") == repack([two], tmp_path / "2.zip")
-    # So it stays with another Python, too: the zip's bytes are pinned here.
+    # This must hold with another Python, too: the zip's bytes are pinned here.
     assert (archive.FORMAT, digest(tmp_path / "1.zip").sha256) == (GOLDEN_FORMAT, GOLDEN)
 
 
@@ -111,7 +111,7 @@ def test_a_name_of_more_than_one_line_or_with_a_nul_is_refused(
 
 @pytest.mark.parametrize("name", ["A.JAR", "lib/a.Jar", ".jar"])
 def test_whatever_connect_takes_for_a_jar_is_one(tmp_path: Path, name: str) -> None:
-    """Connect looks at the name in lower case (`PluginUtils.isArchive`)."""
+    """Connect checks the name in lower case (`PluginUtils.isArchive`)."""
     made = zip_of(tmp_path / "A.ZIP", {name: b"1"}), tar_of(tmp_path / "A.TAR.GZ", {name: b"1"})
     for packed in made:
         repack([packed], tmp_path / "plugin.zip")
@@ -139,7 +139,7 @@ def test_one_jar_under_two_spellings_is_there_once_and_always_the_same(tmp_path:
 def test_a_zip_that_names_a_place_outside_of_itself_is_damaged(tmp_path: Path) -> None:
     made = zip_of(tmp_path / "a.zip", {"a.jar": b"1"})
     content = bytearray(made.read_bytes())
-    # The directory's own offset, in the last record of the file: zipfile then takes all others for shifted.
+    # The directory's own offset, in the last record of the file: zipfile then considers all others shifted.
     content[-6:-2] = (2**31).to_bytes(4, "little")
     made.write_bytes(content)
     with pytest.raises(ArchiveError, match=r"^a.zip can't be read: it names a place that isn't in it$"):

@@ -19,7 +19,7 @@ FOUND = Digest(size=len(CONTENT), sha256=hashlib.sha256(CONTENT).hexdigest())
 
 @pytest.fixture
 def versions(tmp_path: Path) -> Path:
-    """A copy of our own file in which nothing is pinned."""
+    """A copy of our own file with nothing pinned."""
     file = tmp_path / "versions.toml"
     shutil.copyfile(VERSIONS_TOML, file)
     text = file.read_text()
@@ -31,7 +31,7 @@ def versions(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def loopback(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every release's path is asked for on our server; versions.toml takes https only."""
+    """Every release's path is requested from our server; versions.toml accepts only https."""
 
     def download(url: str, target: Path, **options: object) -> Digest:
         return module.download(server.url + url[url.index("/", len("https://")) :], target, **options)  # type: ignore[arg-type]

@@ -53,7 +53,7 @@ def test_a_coordinate_says_where_the_file_is() -> None:
 
 def test_an_empty_hash_means_not_pinned(tmp_path: Path) -> None:
     file = tmp_path / "versions.toml"
-    # A size that was left there when the hash was emptied says nothing.
+    # A size left over after the hash was emptied is ignored.
     file.write_text(PINNED.replace("size = 0", "size = 99"))
     versions = load_versions(file)
     assert versions.unpinned == ("lenses-s3",)
@@ -63,7 +63,7 @@ def test_an_empty_hash_means_not_pinned(tmp_path: Path) -> None:
         "size": 0,
         "sha256": "",
     }
-    # Nothing deploys it, so nothing waits for its hash.
+    # It isn't deployed, so its hash isn't required.
     assert not versions.jdbc.pinned
     assert versions.softether.pinned
     assert versions.softether.request()["sha256"] == SHA256

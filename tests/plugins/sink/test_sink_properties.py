@@ -1,4 +1,4 @@
-"""One list says what the sink's configuration may be: tests/local/sink/test_settings.py has the cases, one by one."""
+"""One list defines the sink's allowed configuration: tests/local/sink/test_settings.py has the cases, one by one."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A connector's stack trace, as it was captured from Debezium 3.7 on Connect 3.9, becomes one line with what to do."""
+"""A connector's stack trace, captured from Debezium 3.7 on Connect 3.9, becomes one line with what to do."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -85,7 +85,7 @@ def test_a_value_that_cant_be_converted_is_blamed_on_its_table_and_column() -> N
     )
 
 
-# What stands in place of the captured trace's last cause.
+# Replaces the captured trace's last cause.
 REFUSED = "org.postgresql.util.PSQLException: ERROR: division by zero"
 
 
@@ -135,14 +135,14 @@ def test_an_outage_is_blamed_on_no_table(cause: str, of_log: bool) -> None:
 
 
 def refused(cause: str, *, of_log: bool) -> str:
-    """The trace of a snapshot that failed, or of an event of the log, with that last cause."""
+    """The trace of a failed snapshot, or of an event of the log, with that last cause."""
     trace = (TRACES / "table-not-read.txt").read_text().replace(REFUSED, cause)
     event = "Error while processing event at offset {lsn_proc=1, lsn=21793480, txId=744}"
     return trace.replace("Snapshotting of table public.rules failed", event) if of_log else trace
 
 
 def table_at(position: int) -> str | None:
-    """Stands in for the source: whose change is at a position of its log."""
+    """Stands in for the source: the table of the change at a log position."""
     return "public.rules" if position == 21793480 else None
 
 

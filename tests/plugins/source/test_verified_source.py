@@ -1,6 +1,6 @@
-"""The source connector's plugin, packed as for MSK Connect, in a real worker: whose certificate Debezium takes.
+"""The source connector's plugin, packed as for MSK Connect, in a real worker: the certificates that Debezium accepts.
 
-The worker gets no path and no trust store: what it verifies by is in the plugin.
+The worker gets no path and no trust store: the plugin contains what it verifies with.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.integration
 PASSWORD = "Connector-1"
 SALT = "0123456789abcdefSALT"
 MAIL = "ä€😀@b"
-# As the certificate has it, and as it hasn't.
+# A name in the certificate, and one that isn't.
 HOST, OTHER_HOST = "localhost", "127.0.0.1"
 START_S = 300
 
@@ -75,7 +75,7 @@ def services(
     processes = Processes(folder / "processes", folder / "logs")
     try:
         with pytest.MonkeyPatch.context() as patch:
-            # In which Debezium would take the bytes that it hashes.
+            # The locale whose encoding Debezium would use for hashed values.
             patch.setenv("LC_ALL", "C")
             processes.run(connect, timeout_s=START_S)
         yield kafka, connect, folder / "logs"
@@ -121,7 +121,7 @@ def refusal(worker: Connect, database: ConnectionParameters, **changes: Any) -> 
 def test_debezium_streams_from_a_server_of_the_right_authority_and_name(
     worker: Connect, database: ConnectionParameters, authority: Authority, tmp_path: Path
 ) -> None:
-    # On one machine it is a file of several.
+    # On one machine it is a file with several certificates.
     (tmp_path / "roots.pem").write_text(f"# one\n{Authority('Another').root}# two\n{authority.root}")
     by_file = {"database_root_certificate": str(tmp_path / "roots.pem")}
     with encrypted(database["port"], Authority("A third").server(HOST, tmp_path)) as port:
@@ -178,7 +178,7 @@ def test_a_salt_is_taken_from_a_reference_and_shown_nowhere(
         database, "CREATE PUBLICATION people FOR TABLE public.people; GRANT SELECT ON public.people TO cdc_connector"
     )
     people = CapturedTable(schema="public", table="people", hashed=("mail",))
-    # The one folder that its config provider may read.
+    # The only folder that its config provider may read.
     secret = logs.parent / "connect" / "secrets" / "salt.properties"
     secret.write_text(f"salt={SALT}\n")
     of_people = {"tables": (people,), "publication_name": "people", "slot_name": "people", "heartbeat_query": None}
@@ -200,7 +200,7 @@ def test_a_salt_is_taken_from_a_reference_and_shown_nowhere(
 
 
 def _streaming(database: ConnectionParameters) -> bool:
-    """Tell whether the slot has a reader: the replication connection has been verified, too."""
+    """Whether the slot has a reader: the replication connection has been verified, too."""
     with contextlib.closing(psycopg2.connect(**database)) as connection, connection.cursor() as cursor:
         cursor.execute("SELECT coalesce(bool_or(active), false) FROM pg_replication_slots")
         row = cursor.fetchone()

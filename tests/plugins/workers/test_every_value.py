@@ -1,4 +1,4 @@
-"""What a real Debezium sends of each type's values, those that it can't convert by itself among them."""
+"""A real Debezium's output for each type's values, including those that it can't convert itself."""
 
 import json
 from dataclasses import replace
@@ -17,9 +17,9 @@ from plugins.source.source_connector import source_connector
 from plugins.workers.worker_classes import EVERY_VALUE
 from tests.broker import RunningBroker
 from tests.conftest import fresh_database
-from tests.events.record_types import TABLES, TARGET, record
+from tests.events.recorders.types import TABLES, TARGET, record
 
-# Of the moment that an event was recorded.
+# The time at which an event was recorded.
 PASSING = ("__db", "__lsn", "__source_ts_ms")
 
 

@@ -1,4 +1,4 @@
-"""How an EKS cluster's API is asked: the token that says who we are, and what an answer means."""
+"""Calls of an EKS cluster's API: the token that identifies us, and the meaning of an answer."""
 
 import base64
 from typing import Any
@@ -64,7 +64,7 @@ def test_no_connector_is_told_from_no_worker(monkeypatch: pytest.MonkeyPatch) ->
             "GET", "n", "x", "/connectors/x"
         )
     assert refused.value.reason == "Connector x not found"
-    # What a worker's server answers before its resources are there.
+    # A worker's server's answer before its resources exist.
     with pytest.raises(UnreachableError, match="no worker of x can be asked yet"):
         answering(monkeypatch, 404, b"<html>Not Found</html>").through_service("GET", "n", "x", "/connectors/x")
     with pytest.raises(UnreachableError, match="no worker of x can be asked yet"):

@@ -1,4 +1,4 @@
-"""How workers of ours are configured, and what their role needs for that."""
+"""The configuration of our own workers, and the rights that their role needs for it."""
 
 from plugins.connector_names import offset_topic, workers_group, workers_topics
 from plugins.connector_settings import SinkSettings

@@ -1,4 +1,4 @@
-"""What Connect's workers are given of ours is what its sources say."""
+"""The compiled classes of Connect's workers match their sources."""
 
 import base64
 from pathlib import Path

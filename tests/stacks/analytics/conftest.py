@@ -1,4 +1,4 @@
-"""dev with QuickSight: an environment that names a principal, by SPICE, with Lake Formation."""
+"""dev with QuickSight: an environment with a principal, with SPICE, with Lake Formation."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""QuickSight as code: who sees what, whom it asks as, and a definition whose references are there."""
+"""QuickSight as code: who sees what, the role that it queries with, and a definition with valid references."""
 
 import copy
 import dataclasses
@@ -28,7 +28,7 @@ def one(environment: Synthesized, kind: str) -> dict[str, Any]:
 
 
 def found_in(environment: Synthesized, change: Callable[[dict[str, Any]], Any] | None = None) -> list[Finding]:
-    """What the gate says of the templates, changed."""
+    """The gate's findings on changed templates."""
     from operate.review import facts
 
     templates = copy.deepcopy(environment.synthesis.templates)
@@ -186,7 +186,7 @@ def test_what_is_handed_over_has_the_shape_of_quicksights_api(with_quicksight: S
 
 
 def literal(value: Any) -> Any:
-    """Put text where CloudFormation puts it: of references, which are all text here."""
+    """Substitute CloudFormation's references with text, which all of them are here."""
     if isinstance(value, dict):
         if len(value) == 1 and next(iter(value)) in ("Fn::GetAtt", "Fn::Join", "Ref"):
             return "arn:aws:iam::111111111111:role/later"

@@ -1,4 +1,4 @@
-"""Athena for analysts: where results go, what a query may read, who may ask, and what is there to ask."""
+"""Athena for analysts: where results go, what a query may read, who may query, and which tables exist."""
 
 from typing import Any
 
@@ -7,13 +7,12 @@ import pytest
 from analytics import landed_table, quarantine_table
 from settings.load import load
 from tests.stacks.conftest import Synthesized
-from tests.stacks.many import WIDE
+from tests.stacks.pipelines.many import WIDE
 
 pytestmark = pytest.mark.synth
 
 
 def declared(environment: Synthesized, name: str) -> dict[str, Any]:
-    """A Glue table by its name."""
     [found] = [
         each for each in environment.properties("analytics", "AWS::Glue::Table") if each["TableInput"]["Name"] == name
     ]

@@ -13,7 +13,7 @@ ADMINISTRATOR = 'administrators = ["arn:aws:iam::111111111111:role/platform"]'
 
 @pytest.fixture(scope="session")
 def dev_settings(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """dev's, whose API some addresses reach and which somebody administers; a pipeline beside it is queried."""
+    """dev's settings, with allowed addresses and an administrator of the API; another pipeline is query-based."""
     addresses = 'endpoint_cidrs = ["203.0.113.0/24"]'
     environments = on_eks(tmp_path_factory.mktemp("dev"), "dev", addresses, ADMINISTRATOR)
     add_to(environments, "pagilaquery")

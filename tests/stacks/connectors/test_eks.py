@@ -1,4 +1,4 @@
-"""The connectors on EKS in both environments: every check says yes, rights are exact, and faults are refused."""
+"""The connectors on EKS in both environments: every check passes, rights are exact, and faults are refused."""
 
 import copy
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from stacks.gate import review
 from stacks.gate.manifests import problems
 from stacks.gate.template import plain_text
 from tests.stacks.conftest import Synthesized
-from tests.stacks.test_kafka_rights import arns, on_kafka, pairs
+from tests.stacks.connectors.test_kafka_rights import arns, on_kafka, pairs
 
 pytestmark = pytest.mark.synth
 
@@ -55,7 +55,7 @@ def test_the_connectors_are_configured_as_on_msk_connect(
     on_msk_connect: Synthesized = request.getfixturevalue(name)
     others = on_msk_connect.requests("connectors", "Custom::Connector").values()
     theirs = {each["connectorName"]: each["connectorConfiguration"] for each in others}
-    # Whose JVM nobody can set.
+    # Their JVM can't be set.
     checked = {each["connectorName"]: only_in_utf8(each["connectorConfiguration"]) for each in connectors(eks)}
     assert checked == theirs
 

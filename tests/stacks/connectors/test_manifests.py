@@ -1,4 +1,4 @@
-"""What runs a connector on Kubernetes, without a cluster: each object as its schema has it, all of them together."""
+"""A connector's Kubernetes objects, without a cluster: each valid by its schema, and consistent together."""
 
 import copy
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The connectors' stack: the shared configurations, one narrow role each, and in what order they come and go."""
+"""The connectors' stack: the shared configurations, one narrow role each, and the order of creation and deletion."""
 
 import hashlib
 import json
@@ -37,7 +37,7 @@ def connector(environment: Synthesized, role: str) -> dict[str, Any]:
 
 
 def test_a_changed_worker_configuration_is_another_one(environment: Synthesized) -> None:
-    """CloudFormation makes the new one first, so the names must differ; the connector takes it in place."""
+    """CloudFormation creates the new one first, so the names must differ; the connector takes it in place."""
     workers = environment.resources("connectors", "AWS::KafkaConnect::WorkerConfiguration")
     names = {logical_id: plain_text(worker["Properties"]["Name"]) for logical_id, worker in workers.items()}
     assert {re.sub("[0-9a-f]{16}", "", each) for each in names.values()} == {
@@ -112,7 +112,7 @@ def test_the_database_must_be_the_one_that_its_regions_authority_signed(environm
 
 
 def test_a_connector_comes_after_all_it_needs(environment: Synthesized) -> None:
-    """So that a failed creation leaves nothing behind, and a deletion goes the other way round."""
+    """So that a failed creation leaves nothing behind, and a deletion runs in reverse order."""
     resources = environment.resources("connectors", "Custom::Connector")
     sink = next(value for key, value in resources.items() if key.startswith("Sink"))
     source = next(value for key, value in resources.items() if key.startswith("Source"))
@@ -124,7 +124,7 @@ def test_a_connector_comes_after_all_it_needs(environment: Synthesized) -> None:
 
 
 def native(type_: str) -> dict[str, Any]:
-    """CloudFormation's schema of a type, as cfn-lint carries it."""
+    """CloudFormation's schema of a type, from cfn-lint."""
     schemas = Path(cfnlint.__file__).parent / "data" / "schemas"
     by_type = json.loads((schemas / "providers" / "ap-southeast-2.json").read_text())
     schema: dict[str, Any] = json.loads((schemas / "resources" / f"{by_type[type_]}.json").read_text())
@@ -132,14 +132,14 @@ def native(type_: str) -> dict[str, Any]:
 
 
 def in_place(schema: dict[str, Any]) -> set[str]:
-    """What a type changes without making it anew."""
+    """The properties that a type updates without replacement."""
     fixed = {path.removeprefix("/properties/") for path in schema["createOnlyProperties"]}
     shown = {path.removeprefix("/properties/") for path in schema["readOnlyProperties"]}
     return set(schema["properties"]) - fixed - shown
 
 
 def test_what_the_native_types_change_in_place_is_what_the_decision_says() -> None:
-    """docs/decisions/0050: when these differ, so does what the handlers are there for."""
+    """docs/decisions/0050: if these differ, so does the reason for the handlers."""
     connector_schema = native("AWS::KafkaConnect::Connector")
     assert in_place(connector_schema) == {"Capacity", "ConnectorConfiguration", "Tags"}
     assert connector_schema["replacementStrategy"] == "delete_then_create"

@@ -1,4 +1,4 @@
-"""Workers as pods run them, on this machine: one is killed and nothing is lost; failed tasks fail the deployment."""
+"""Workers as pods run them, on this machine: killing one loses nothing; failed tasks fail the deployment."""
 
 import json
 import time
@@ -43,9 +43,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.long]
 NAME, OFFSETS, USER = "k8s-source", "__cdc_lake_offsets_k8s-source-1", "worker"
 TABLE = CapturedTable(schema="public", table="items")
 ROWS, LATER = 200, 400
-# As the certificate has it.
+# As in the certificate.
 DATABASE_HOST = "localhost"
-WAIT_S = 120
 
 
 @pytest.fixture
@@ -61,7 +60,7 @@ def authority() -> Authority:
 
 @pytest.fixture
 def port(database: ConnectionParameters, authority: Authority, tmp_path: Path) -> Iterator[int]:
-    """The database behind TLS, as RDS is."""
+    """The database behind TLS, as on RDS."""
     with encrypted(int(database["port"]), authority.server(DATABASE_HOST, tmp_path)) as port:
         yield port
 
@@ -142,7 +141,7 @@ def rest(workers: Workers, world: FakeCluster) -> RealRest:
 
 @pytest.fixture
 def source(rest: RealRest, world: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> Stack:
-    """The connector's custom resource, whose cluster is in memory and whose workers are real."""
+    """The connector's custom resource, with an in-memory cluster and real workers."""
     clock, records = Clock(), MemoryStore()
     monkeypatch.setattr(framework, "now", clock)
     # The workers are real, and so is the time that they take: a second of the clock is one.
@@ -172,12 +171,12 @@ def request(settings: SourceSettings, **changed: str) -> dict[str, Any]:
 
 
 def ids_in(broker: RunningBroker) -> set[int]:
-    """Whatever has reached the topic."""
+    """All ids that have reached the topic."""
     return set(arrived(broker))
 
 
 def arrived(broker: RunningBroker) -> list[int]:
-    """The same, as often as it has."""
+    """The same, with repetitions."""
     consumer = Consumer({**broker.kafka.client(ADMIN), "group.id": "look", "enable.auto.commit": "false"})
     try:
         place = TopicPartition(TABLE.topic("k8s"), 0)
@@ -206,7 +205,7 @@ def test_a_killed_worker_loses_nothing_one_that_is_told_to_stop_repeats_nothing_
     database: ConnectionParameters,
 ) -> None:
     insert(database, 0, ROWS)
-    # By the rights of its role alone, the workers' own topics included.
+    # With the rights of its role alone, including the workers' own topics.
     assert source.create(request(settings)) == {"Name": NAME}
     wait_until(lambda: ids_in(broker) == set(range(ROWS)))
     first = workers.working()
@@ -227,7 +226,7 @@ def test_a_killed_worker_loses_nothing_one_that_is_told_to_stop_repeats_nothing_
     reason = failing(source.update, request(settings, **{"publication.name": "gone"}))
     assert f"{NAME}: 1 of its tasks keep failing: " in reason
     assert "the publication is gone, or was made again after the slot" in reason
-    # The rollback has brought the configuration back, and its task runs.
+    # The rollback has restored the configuration, and its task runs.
     assert workers.working() is not None
     insert(database, LATER, LATER + 10)
     wait_until(lambda: ids_in(broker) == set(range(LATER + 10)))
@@ -257,7 +256,7 @@ def test_a_killed_worker_loses_nothing_one_that_is_told_to_stop_repeats_nothing_
 
 
 def drained(workers: Workers) -> str:
-    """Tell the worker that has the task to stop, as a drain of its node does; return its name when another has it."""
+    """Stop the worker that has the task, as draining its node does; return its name once another has the task."""
     leaves = workers.working()
     assert leaves is not None
     [grace_s] = [
@@ -273,7 +272,7 @@ def drained(workers: Workers) -> str:
 
 
 def with_a_new_slot(rest: RealRest, database: ConnectionParameters) -> EksConnector:
-    """Give the connector a new slot and let it follow that one, as a re-snapshot does; settling is the caller's."""
+    """Give the connector a new slot and let it follow that one, as a re-snapshot does; the caller settles."""
     connector = EksConnector(rest, NAME, slot="k8s", newest=0)  # type: ignore[arg-type]
     connector.release()
     with psycopg2.connect(**database) as connection, connection.cursor() as cursor:

@@ -1,6 +1,6 @@
-"""Two workers of one connector on this machine, by the properties that pods have, with the rights of their role.
+"""Two workers of one connector on this machine, with the pods' properties and the rights of their role.
 
-What differs from pods: addresses, since both are one machine's, and the login, which is IAM's there.
+Differences from pods: addresses, because both are on one machine, and the login, which is IAM's there.
 """
 
 import json
@@ -33,9 +33,9 @@ PASSWORD = "DATABASE_PASSWORD"
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """The group of `connector`: `ports` are its workers' REST interfaces, by their names.
+    """The group of `connector`: `ports` are its workers' REST ports, by their names.
 
-    `files` stand beside their properties, as in the ConfigMap: on the class path.
+    `files` are next to their properties, as in the ConfigMap: on the class path.
     """
 
     folder: Path
@@ -49,7 +49,7 @@ class Workers:
     ports: Mapping[str, int]
 
     def prepare(self) -> None:
-        """Install the plugins, as the image has them."""
+        """Install the plugins, as in the image."""
         Connect(self.folder, port=0, bootstrap_servers="", lenses=None).install_plugins()
         (self.folder / "libs").mkdir()
         write_resources(resources(WORKER_HEALTH), self.folder / "libs" / "cdc-lake-worker.jar")
@@ -67,7 +67,7 @@ class Workers:
         for file_name, text in self.files.items():
             (own / file_name).write_text(text)
         file = own / "worker.properties"
-        # The login's JAAS has no backslash, and quotes stay as they are.
+        # The login's JAAS has no backslash, and quotes stay unchanged.
         file.write_text(properties_file(properties))
         argv = java_command(
             jars="kafka",
@@ -82,7 +82,7 @@ class Workers:
         self.processes.start(name, Command(argv=argv, folder=own, environment=variables))
 
     def kill(self, name: str) -> None:
-        """Let a worker end without a word."""
+        """Kill a worker without warning."""
         for process in self.processes.find()[name]:
             os.kill(process.pid, signal.SIGKILL)
         self.processes.stop(name, grace_s=5)
@@ -108,7 +108,7 @@ class Workers:
             return 0, None
 
     def working(self) -> str | None:
-        """Name the worker that has the connector's task, None when none runs it."""
+        """Name the worker that has the connector's task, None if none runs it."""
         for name in self.ports:
             status, found = self.ask(name, "GET", f"/connectors/{self.connector}/status")
             for task in found["tasks"] if status == 200 else ():
@@ -118,7 +118,7 @@ class Workers:
         return None
 
     def health(self) -> set[int]:
-        """What the workers answer probes."""
+        """The workers' answers to probes."""
         return {self.ask(name, "GET", PATH)[0] for name in self.ports}
 
     def clean_up(self) -> None:
@@ -128,7 +128,7 @@ class Workers:
 
 
 class RealRest(FakeKubernetes):
-    """A cluster in memory, whose proxy leads to workers that are real."""
+    """A cluster in memory, whose proxy leads to real workers."""
 
     workers: Workers
 
@@ -137,7 +137,7 @@ class RealRest(FakeKubernetes):
             status, answer = self.workers.ask(worker, method, path, body)
             if status:
                 break
-        # As kubernetes_api.py has it: a worker that is still starting answers 404, and not in Connect's form.
+        # As kubernetes_api.py handles it: a starting worker answers 404, and not in Connect's format.
         starting = status == 404 and "error_code" not in (answer or {})
         if status == 0 or status == 409 or status >= 500 or starting:
             raise UnreachableError(f"{name} answers {status}: {answer}")

@@ -1,4 +1,4 @@
-"""Production's templates, to be changed after their synthesis, and the ways in which they are changed."""
+"""Production's templates after synthesis, and ways to change them."""
 
 import copy
 from collections.abc import Callable
@@ -9,7 +9,7 @@ Mutation = Callable[["Changed"], None]
 
 
 class Changed:
-    """Production's templates, to be changed: resources are found by role of their stack and by type."""
+    """Production's templates, to be changed: resources are found by their stack's role and by type."""
 
     def __init__(self, templates: Templates) -> None:
         self.templates = copy.deepcopy(templates)
@@ -18,7 +18,7 @@ class Changed:
         return self.templates[f"prod-cdc-lake-{role}"]
 
     def find(self, role: str, type_: str, beginning: str = "") -> dict[str, Any]:
-        """The first resource of a type whose logical id begins so."""
+        """The first resource of a type whose logical id starts with this."""
         return next(
             resource
             for logical_id, resource in self.stack(role)["Resources"].items()
@@ -39,7 +39,7 @@ class Changed:
         policy["PolicyDocument"]["Statement"].append(statement)
 
     def let_in(self, role: str, type_: str, key: str, principal: object, action: str, **more: object) -> None:
-        """Let somebody in by a resource's policy."""
+        """Grant access with a resource's policy."""
         statement = {"Effect": "Allow", "Principal": principal, "Action": action, "Resource": "*"} | more
         self.properties(role, type_)[key]["Statement"].append(statement)
 
@@ -61,7 +61,7 @@ def imported(changed: Changed, beginning: str) -> dict[str, object]:
 
 
 def set_(role: str, type_: str, path: str, value: object, beginning: str = "") -> Mutation:
-    """A mutation that sets one property; None takes it out."""
+    """A mutation that sets one property; None removes it."""
 
     def mutate(changed: Changed) -> None:
         *way, last = path.split("/")
@@ -77,7 +77,7 @@ def set_(role: str, type_: str, path: str, value: object, beginning: str = "") -
 
 
 def take_out(role: str, type_: str) -> Mutation:
-    """A mutation that takes every resource of a type out of a stack."""
+    """A mutation that removes every resource of a type from a stack."""
 
     def mutate(changed: Changed) -> None:
         resources = changed.stack(role)["Resources"]

@@ -1,4 +1,4 @@
-"""What a careless or hostile change would do to the templates: each by its name, with the rule that refuses it."""
+"""Careless or hostile changes to the templates: each by name, with the rule that refuses it."""
 
 from tests.stacks.gate.changed import (
     Changed,
@@ -72,7 +72,7 @@ def expire_the_tables(changed: Changed) -> None:
     rules.append({"Id": "clean", "Status": "Enabled", "ExpirationInDays": 1})
 
 
-# What the rule that refuses it is called, and how it is done.
+# The name of the rule that refuses it, and the change.
 MUTATIONS: dict[str, tuple[str, Mutation]] = {
     # Those that an independent review had passed.
     "handler makes access keys": ("rights-accepted", allow("connectors", HANDLER, "iam:CreateAccessKey")),

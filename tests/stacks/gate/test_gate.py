@@ -1,7 +1,7 @@
-"""What a careless or hostile change would do to the templates: the review refuses each of them, one by one.
+"""Careless or hostile changes to the templates: the review refuses each of them.
 
-Templates are changed after synthesis, with everything that was accepted left as it is: so nothing passes because
-somebody has once said yes to something of the same role.
+Templates are changed after synthesis, with all acceptances unchanged: an earlier acceptance of the same role must not
+hide anything.
 """
 
 import dataclasses
@@ -78,7 +78,7 @@ def test_a_refusal_is_the_commands_exit_status(
     changed = Changed(prod.synthesis.templates)
     MUTATIONS["public database"][1](changed)
     mutated = dataclasses.replace(prod.synthesis, templates=changed.templates)
-    # It reads the folder, which has no mutations, and takes its time.
+    # It reads the folder, which has no mutations, and is slow.
     monkeypatch.setattr("operate.review.findings._cfn_lint", lambda *_: iter(()))
     monkeypatch.setattr(synth, "synthesize", lambda *_, **__: mutated)
     monkeypatch.setattr(aws, "PAGES", tmp_path / "build" / "review")

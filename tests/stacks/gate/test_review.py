@@ -1,4 +1,4 @@
-"""The rules of our own on templates: each sees what it is for, and lets the right thing pass."""
+"""Our own rules on templates: each detects its fault, and passes correct templates."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ from settings.addresses import too_many
 from stacks.gate import Facts, Finding, plain_text, request_of, review
 from stacks.gate.rights import is_wide
 
-# What these resources lack, since they are written down for one rule each, is the business of others.
+# These resources are written for one rule each: other rules judge what they lack.
 OTHERS = {"known-types", "data-closed", "rights-accepted", "private-network"}
 
 

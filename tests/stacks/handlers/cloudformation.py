@@ -1,8 +1,8 @@
-"""CloudFormation around custom resources: its requests, some of them given up for the next, and CDK's waiters.
+"""CloudFormation around custom resources: its requests, some of them abandoned for the next, and CDK's waiters.
 
-A request that is given up keeps its waiter: it goes on calling the handler, beside the next request's. CloudFormation
-deletes what a creation that it gave up may have made, under an id that it invents, because it never got one. CDK's
-part is provider_framework.py's.
+An abandoned request keeps its waiter: it continues to call the handler, in parallel with the next request's. After
+abandoning a creation, CloudFormation deletes what it may have created, under an invented id, because it never got one.
+provider_framework.py has CDK's part.
 """
 
 import itertools
@@ -27,7 +27,7 @@ _ids = itertools.count(1)
 
 
 class DeploymentError(Exception):
-    """CloudFormation reports a failed resource; the reason that it shows."""
+    """CloudFormation reports a failed resource, with the reason that it shows."""
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Clock:
 
 @dataclass(repr=False)
 class Waiter:
-    """One request, and CDK's waiter for it. `answer` is what CloudFormation was told; None while it waits."""
+    """One request, and CDK's waiter for it. `answer` is the response to CloudFormation; None while it waits."""
 
     handler: ModuleType
     event: Payload
@@ -79,7 +79,7 @@ class Waiter:
 
     @property
     def data(self) -> Payload:
-        """The attributes. Raises DeploymentError when CloudFormation was told of a failure."""
+        """The attributes. Raises DeploymentError if a failure was reported to CloudFormation."""
         assert self.answer is not None, "not answered"
         if not self.succeeded:
             raise DeploymentError(self.answer.reason)
@@ -87,7 +87,7 @@ class Waiter:
 
     @property
     def reason(self) -> str:
-        """Why it failed; empty when it didn't."""
+        """The reason of a failure; empty without one."""
         assert self.answer is not None, "not answered"
         return self.answer.reason
 
@@ -101,7 +101,7 @@ class Waiter:
 
 @dataclass
 class World:
-    """Time, what passes with it, and every waiter that still calls. `late_first`: those of old requests call first."""
+    """Time, everything that it advances, and every waiter that still calls. `late_first`: old waiters call first."""
 
     clock: Clock
     tick: Callable[[], None] = lambda: None
@@ -109,7 +109,7 @@ class World:
     waiters: list[Waiter] = field(default_factory=list)
 
     def send(self, handler: ModuleType, event: Payload) -> Waiter:
-        """A request of CloudFormation's, with the framework's first call."""
+        """Send a request of CloudFormation's, with the framework's first call."""
         waiter = Waiter(handler, event, self.clock)
         self.waiters.append(waiter)
         waiter.begin()
@@ -120,7 +120,6 @@ class World:
         return self.send(waiter.handler, waiter.event)
 
     def run(self, seconds: float) -> None:
-        """Let time pass."""
         for _ in range(int(seconds // POLL_SECONDS)):
             self._step()
 
@@ -131,7 +130,7 @@ class World:
         return waiter
 
     def drain(self) -> None:
-        """Let time pass until no waiter calls any more, and what is under way has ended."""
+        """Let time pass until no waiter calls any more, and running operations have ended."""
         while any(waiter.answer is None for waiter in self.waiters):
             self._step()
         self.run(600)
@@ -147,8 +146,8 @@ class World:
 class Stack:
     """A stack with one custom resource.
 
-    `physical_id`, `properties` and `data`, its attributes, are what CloudFormation knows of it; `deleted` are the ids
-    that it has asked the handler to delete.
+    CloudFormation knows its `physical_id`, `properties` and attributes (`data`); `deleted` are the ids that the handler
+    was asked to delete.
     """
 
     world: World
@@ -162,7 +161,7 @@ class Stack:
     deleted: list[str | None] = field(default_factory=list)
 
     def create(self, request: Payload) -> Payload:
-        """Deploy it for the first time; what failed is deleted. Raises DeploymentError."""
+        """Deploy it for the first time; a failed creation is deleted. Raises DeploymentError."""
         created = self.world.finish(self.begin_create(request))
         try:
             return self.take(created)
@@ -171,17 +170,17 @@ class Stack:
             raise
 
     def begin_create(self, request: Payload) -> Waiter:
-        """Send the Create; what becomes of it is up to the test."""
+        """Send the Create; the test decides its outcome."""
         self.properties = {"Request": json.dumps(request)}
         return self.send("Create")
 
     def give_up_creation(self) -> None:
-        """Another resource failed: delete what the creation may have made, by an id that nobody gave."""
+        """Another resource failed: delete what the creation may have created, by an invented id."""
         self.physical_id = f"{self.name}-{self.logical_id}-{next(_ids):012X}"
         self.delete()
 
     def update(self, request: Payload) -> Payload:
-        """Deploy a change, and delete what was replaced; one that fails is rolled back. Raises DeploymentError."""
+        """Deploy a change, and delete what was replaced; a failed one is rolled back. Raises DeploymentError."""
         before, old_id = self.properties, self.physical_id
         updated = self.world.finish(self.begin_update(request))
         try:
@@ -193,7 +192,7 @@ class Stack:
         return self.data
 
     def begin_update(self, request: Payload) -> Waiter:
-        """Send the Update; what becomes of it is up to the test."""
+        """Send the Update; the test decides its outcome."""
         before, self.properties = self.properties, {"Request": json.dumps(request)}
         return self.send("Update", OldResourceProperties=before)
 
@@ -217,7 +216,7 @@ class Stack:
         return self.world.finish(waiter).data
 
     def send(self, kind: str, **more: Any) -> Waiter:
-        """A request as CloudFormation sends it."""
+        """Send a request as CloudFormation does."""
         event: Payload = {
             "RequestType": kind,
             "RequestId": f"{next(_ids):08d}-aaaa-bbbb",
@@ -239,11 +238,11 @@ class Stack:
         return Stack(self.world, self.handler, self.logical_id, self.name)
 
     def renamed(self) -> "Stack":
-        """The same in the same template, by another logical id."""
+        """The same resource in the same template, by another logical id."""
         return Stack(self.world, self.handler, "Renamed", self.name, uuid=self.uuid)
 
     def take(self, answered: Waiter) -> Payload:
-        """Know what an answer says. Returns the attributes. Raises DeploymentError."""
+        """Store an answer's contents. Returns the attributes. Raises DeploymentError."""
         assert answered.answer is not None
         self.physical_id = answered.answer.physical_id
         self.data = answered.data
@@ -256,14 +255,14 @@ class Stack:
 
 
 def failing(deploy: Callable[[Payload], object], request: Payload) -> str:
-    """Deploy what can't succeed; return the reason."""
+    """Deploy with an expected failure; return the reason."""
     with pytest.raises(DeploymentError) as error:
         deploy(request)
     return str(error.value)
 
 
 def succeeds(deploy: Callable[[Payload], object], request: Payload) -> bool:
-    """Deploy what may fail."""
+    """Deploy; return whether it succeeded."""
     try:
         deploy(request)
     except DeploymentError:

@@ -1,4 +1,4 @@
-"""The services around the handlers, in memory, and the time that they share."""
+"""In-memory services for the handlers, and the time that they share."""
 
 import functools
 import time
@@ -31,7 +31,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def records(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
-    """What requests have written down; test_journal.py holds it to what S3 does."""
+    """The records of requests; test_journal.py checks them against S3's behavior."""
     kept = MemoryStore()
     monkeypatch.setattr(journal, "store", lambda: kept)
     return kept
@@ -39,13 +39,13 @@ def records(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
 
 @pytest.fixture
 def world(clock: Clock, records: MemoryStore) -> World:  # noqa: ARG001
-    """CloudFormation and CDK's waiters; fixtures of services let their time pass with it."""
+    """CloudFormation and CDK's waiters; service fixtures advance with its time."""
     return World(clock)
 
 
 @pytest.fixture
 def connect(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaConnect]:
-    """MSK Connect without anything in it."""
+    """An empty MSK Connect."""
     backend, service = KafkaConnect(world.clock), client("kafkaconnect")
     world.tick = backend.tick
     monkeypatch.setattr(resource, "client", lambda: service)
@@ -68,7 +68,7 @@ def moto_services() -> Iterator[MockAWS]:
 
 @pytest.fixture
 def aws(connect: KafkaConnect, moto_services: MockAWS, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
-    """moto's S3 and CloudWatch Logs without anything in them; its patches come after those of `connect`."""
+    """moto's empty S3 and CloudWatch Logs; their patches come after those of `connect`."""
     moto_services.reset()
     monkeypatch.setattr(archive, "s3", lambda: client("s3"))
     monkeypatch.setattr(log, "client", lambda: client("logs"))
@@ -88,7 +88,7 @@ def emr(world: World, moto_services: MockAWS, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def eks(world: World, monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
-    """A Kubernetes cluster without anything in it."""
+    """An empty Kubernetes cluster."""
     cluster = FakeCluster()
     world.tick = cluster.tick
     for module in (kubernetes_connector, kubernetes_objects):
@@ -98,7 +98,7 @@ def eks(world: World, monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
 
 @pytest.fixture
 def make(world: World) -> Callable[..., Stack]:
-    """Make a stack with a custom resource of a handler."""
+    """Create a stack with a custom resource of a handler."""
 
     def make(handler: ModuleType, **options: Any) -> Stack:
         return Stack(world, handler, **options)

@@ -1,4 +1,4 @@
-"""A journal in memory. test_journal.py holds it to what the real one does on S3."""
+"""A journal in memory. test_journal.py checks it against the real one's behavior on S3."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ BUSY = ClientError(
 
 @dataclass
 class MemoryStore:
-    """Entries by key. `busy` says whether S3 would answer nothing just now."""
+    """Entries by key. `busy`: whether S3 currently refuses to answer."""
 
     entries: dict[str, str] = field(default_factory=dict)
     busy: Callable[[], bool] = lambda: False

@@ -1,4 +1,4 @@
-"""Each kind of resource that has a life cycle: its requests, and what there is of it in its service."""
+"""Each kind of resource with a life cycle: its requests, and its contents in its service."""
 
 import hashlib
 from collections.abc import Callable
@@ -24,10 +24,10 @@ from tests.stacks.handlers.provider_framework import Payload
 class Kind:
     """A kind of resource.
 
-    `changes` are requests after `wanted`, by what they change. `there` says what there is of it, in its words for
-    `as_wanted`: one for each thing. `identity` tells two things of the same words apart. `busy_until` lets its service
-    answer nothing, `end_next` says how the next call that makes it ends. `owners` say whose each is; `leftovers` are
-    what else may be left of it.
+    `changes` are requests after `wanted`, by what they change. `there` lists the service's resources, in the words of
+    `as_wanted`. `identity` distinguishes two resources with the same words. `busy_until` makes its service refuse to
+    answer, `end_next` sets the outcome of the next creating call. `owners` lists each resource's owner; `leftovers` are
+    other remains.
     """
 
     world: World
@@ -46,23 +46,23 @@ class Kind:
         return Stack(self.world, self.handler, **options)
 
     def assert_as(self, request: Payload) -> None:
-        """There is what is wanted, once."""
+        """The wanted resource exists, once."""
         assert self.there() == self.as_wanted(request)
 
     def assert_gone(self) -> None:
-        """Nothing is there, and nothing comes any more."""
+        """Nothing exists, and nothing will."""
         self.world.drain()
         assert self.there() == []
         assert self.leftovers() == set()
 
 
 def _owner(tags: dict[str, str]) -> str:
-    """Whose something is, and from whom it came: CloudFormation may delete either."""
+    """A resource's owner, and its predecessor: CloudFormation may delete either."""
     return " from ".join(tags[key] for key in (OWNER, FORMER_OWNER) if key in tags)
 
 
 def connector_kind(world: World, connect: KafkaConnect, *, list_lag: float = 0) -> Kind:
-    """A connector of MSK Connect, which takes minutes for everything."""
+    """A connector of MSK Connect, where every operation takes minutes."""
     wanted = connector_request(connect)
     connect.ticks_needed, connect.list_lag = 4, list_lag
     shown = ("connectorName", "connectorConfiguration", "capacity", "kafkaConnectVersion")
@@ -93,7 +93,7 @@ def connector_kind(world: World, connect: KafkaConnect, *, list_lag: float = 0) 
 
 
 def plugin_kind(world: World, connect: KafkaConnect, server: Server, *, list_lag: float = 0) -> Kind:
-    """A plugin of MSK Connect and its zip; releases come from the server."""
+    """A plugin of MSK Connect and its zip; the server has its releases."""
     server.answers = {f"/{name}.zip": [body(content)] for name, content in RELEASES.items()}
     make_bucket()
     connect.ticks_needed, connect.list_lag = 3, list_lag
@@ -156,7 +156,7 @@ def _owners(digits: str) -> list[str]:
 
 
 def eks_kind(world: World, cluster: FakeCluster) -> Kind:
-    """A connector on workers of ours on EKS."""
+    """A connector on our own workers on EKS."""
 
     def deployments() -> list[Any]:
         return [each for each in cluster.objects.values() if each["kind"] == "Deployment"]

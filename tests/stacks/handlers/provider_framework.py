@@ -1,6 +1,6 @@
 """CDK's provider framework, as far as CloudFormation and a handler see it.
 
-Written after aws-cdk-lib's custom-resources/lib/provider-framework/runtime/framework.js and cfn-response.js;
+Modelled on aws-cdk-lib's custom-resources/lib/provider-framework/runtime/framework.js and cfn-response.js;
 test_provider_framework.py gives both the same calls and compares their answers.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from stacks.handlers.framework import ResourceError
 
 CREATE_FAILED = "AWSCDK::CustomResourceProviderFramework::CREATE_FAILED"
-# CloudFormation takes so many bytes; the framework adds a stack trace of its own, and the log's name, to a reason.
+# CloudFormation's limit in bytes; the framework adds a stack trace and the log's name to a reason.
 ANSWER_BYTES, FRAMEWORK_BYTES = 4_096, 900
 MISSING_ID = "AWSCDK::CustomResourceProviderFramework::MISSING_PHYSICAL_ID"
 
@@ -22,22 +22,21 @@ UserFunction = Callable[[Payload], Payload]
 
 
 class UserError(Exception):
-    """Lambda says that the user's function failed: it raised, or it is no more."""
+    """Lambda reports that the user's function failed: it raised, or it died."""
 
 
-# How a call of a service may end: it did what it was asked for, and its answer got lost; or Lambda died after that, or
-# before it was asked.
+# Outcomes of a service call: it took effect, and its answer got lost; or Lambda died after that, or before the call.
 LOST, DEATH, EARLY_DEATH = "lost", "death", "early death"
-# Or Lambda died while the service was at it, which takes a minute.
+# Or Lambda died during the service's operation, which takes a minute.
 SLOW = "slow"
 
 
 class LambdaDeathError(BaseException):
-    """The function that called is no more; no handler's `except` sees that."""
+    """The calling function has died; no handler's `except` sees that."""
 
 
 class Later:
-    """What a service is at when the function that called is no more: done at the second tick from then on."""
+    """A service's running operation whose caller has died: done at the second tick from then on."""
 
     def __init__(self) -> None:
         self._steps: list[tuple[int, Callable[[], object]]] = []
@@ -54,7 +53,7 @@ class Later:
 
 @dataclass(frozen=True)
 class Answer:
-    """What CloudFormation is told. `reason` is the handler's own words, when it failed."""
+    """The response to CloudFormation. `reason` is the handler's own words, if it failed."""
 
     status: str
     physical_id: str
@@ -63,7 +62,7 @@ class Answer:
 
 
 def on_event(user: UserFunction, event: Payload) -> Answer | Payload:
-    """The framework's first function: an answer, or the event that the waiter begins with."""
+    """The framework's first function: an answer, or the event that the waiter starts with."""
     if event["RequestType"] == "Delete" and event["PhysicalResourceId"] == CREATE_FAILED:
         return Answer("SUCCESS", CREATE_FAILED, {})
     try:
@@ -78,7 +77,7 @@ def on_event(user: UserFunction, event: Payload) -> Answer | Payload:
 
 
 def is_complete(user: UserFunction, waiting: Payload) -> Answer | None:
-    """One call of the waiter; None when it will call again."""
+    """One call of the waiter; None if it will call again."""
     try:
         result = user(waiting)
         if not result["IsComplete"]:
@@ -92,12 +91,12 @@ def is_complete(user: UserFunction, waiting: Payload) -> Answer | None:
 
 
 def on_timeout(waiting: Payload) -> Answer:
-    """What is said when the waiter has called for as long as it may."""
+    """The answer once the waiter has reached its time limit."""
     return Answer("FAILED", waiting["PhysicalResourceId"], {}, "Operation timed out")
 
 
 def user_function(handler: ModuleType, name: str) -> UserFunction:
-    """A handler's function behind Lambda: everything crosses as JSON, and what it raises is a failed call."""
+    """A handler's function behind Lambda: everything passes as JSON, and an exception is a failed call."""
 
     def call(payload: Payload) -> Payload:
         try:
@@ -114,7 +113,7 @@ def user_function(handler: ModuleType, name: str) -> UserFunction:
 
 
 def _check_size(error: BaseException) -> None:
-    """See that CloudFormation would show a handler's reason."""
+    """Check that CloudFormation would show a handler's reason."""
     if isinstance(error, ResourceError):
         assert len(json.dumps(str(error), ensure_ascii=False).encode()) + FRAMEWORK_BYTES < ANSWER_BYTES
 

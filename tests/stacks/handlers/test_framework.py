@@ -43,7 +43,7 @@ def client_error(code: str) -> ClientError:
 
 
 def test_it_gives_up_before_cloudformation_and_cdk_do(clock: Clock) -> None:
-    # An hour is CloudFormation's limit; a poll may come 30 s late and take five minutes.
+    # CloudFormation's limit is an hour; a poll may come 30 s late and take five minutes.
     assert framework.DEADLINE_SECONDS + 30 <= 3_600 - 4 * 60
     clock.seconds += framework.DEADLINE_SECONDS
     with pytest.raises(ResourceError, match="gave up waiting: rain"):
@@ -123,7 +123,7 @@ def test_the_request_before_is_read_as_far_as_it_is_known() -> None:
 
 
 def test_a_first_call_waits_as_long_as_it_may(clock: Clock) -> None:
-    """Nobody would repeat it: CloudFormation takes its failure for the request's."""
+    """It wouldn't be repeated: CloudFormation treats its failure as the request's."""
     began, until = clock.seconds, clock.seconds + 180
 
     def start(_event: object) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def test_a_first_call_waits_as_long_as_it_may(clock: Clock) -> None:
 
     patient = Handler(start=start, settle=never, remove=never)
     assert patient.on_event(event(), None)["PhysicalResourceId"] == "name"
-    # Less than the functions' five minutes, a call that begins at the last moment included.
+    # Less than the functions' five minutes, including a call that begins at the last moment.
     assert framework.PATIENCE_SECONDS + framework.LONGEST_PAUSE_SECONDS + framework.CALL_SECONDS / 2 < 300
     assert clock.seconds - began < 180 + framework.LONGEST_PAUSE_SECONDS
     until = clock.seconds + 10_000

@@ -30,7 +30,7 @@ def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 def request(clock: Clock, number: int, *, logical_id: str = "Source", stack_id: str = STACK_ID) -> dict[str, Any]:
-    """A request that has come, with its place in the order."""
+    """A received request, with its place in the order."""
     clock.seconds += 1
     event = {"StackId": stack_id, "LogicalResourceId": logical_id, "RequestId": f"r-{number}"}
     event["Order"] = f"{int(clock.seconds * 1_000):013d}-r-{number}"

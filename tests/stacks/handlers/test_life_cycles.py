@@ -1,6 +1,6 @@
-"""Whatever happens to a resource's requests: nothing of it is left over or doubled, and nothing of others touched.
+"""In any history of a resource's requests, nothing of it is left over or doubled, and nothing of others touched.
 
-Each history is told for every kind of resource; the kinds' own folders have what only one of them can meet.
+Each history runs for every kind of resource; the kinds' own folders have cases that only one of them can meet.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "step": ("arguments", "names"),
     "EKS connector": ("configuration", "image"),
 }
-# Seconds for which lists of MSK Connect don't show what was made, and show what is gone.
+# Seconds for which lists of MSK Connect omit new resources, and show deleted ones.
 LAGS = {"connector": (0, 3, 10, 90, 280), "plugin": (0, 90)}
 MODELS = [(kind, lag) for kind in KINDS for lag in LAGS.get(kind, (0,))]
 CHANGES = [(kind, change) for kind, changes in KINDS.items() for change in changes]
@@ -32,7 +32,7 @@ Choose = Callable[..., Kind]
 
 @pytest.fixture
 def choose(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Choose]:
-    """Choose a kind by its name; only its services are there then."""
+    """Choose a kind by name; only its services exist then."""
     monkeypatch.setattr("plugins.releases.download.WAITS_SECONDS", ())
     value = request.getfixturevalue
     with serving() as server:
@@ -102,7 +102,7 @@ def test_a_creation_that_is_cancelled_leaves_nothing(
     kind.assert_gone()
 
 
-# How long lists are waited for begins with the call: a slow one leaves a minute less.
+# The wait for lists begins with the call: a slow one leaves a minute less.
 @pytest.mark.parametrize(
     ("name", "lag", "fault"),
     [(*model, fault) for model in MODELS for fault in FAULTS if fault != SLOW or model[1] < 240],
@@ -112,7 +112,7 @@ def test_a_creation_whose_call_ends_unknown_leaves_nothing(choose: Choose, name:
     stack = kind.stack()
     kind.end_next(fault)
     created = succeeds(stack.create, kind.wanted)
-    # A dead function is a failed creation for CDK's framework; everything else is asked again.
+    # CDK's framework treats a dead function as a failed creation; everything else is retried.
     assert created is (fault == LOST)
     if created:
         kind.assert_as(kind.wanted)
@@ -153,7 +153,7 @@ def test_a_change_whose_call_ends_unknown_converges(choose: Choose, name: str, c
 def test_a_cancelled_update_ends_as_its_rollback_wants(
     choose: Choose, name: str, change: str, after: int, *, late_first: bool
 ) -> None:
-    """CloudFormation learns no new physical id of an update that it cancels, so it deletes nothing."""
+    """CloudFormation doesn't learn a cancelled update's new physical id, so it deletes nothing."""
     kind = choose(name)
     kind.world.late_first = late_first
     stack = kind.stack()
@@ -176,7 +176,7 @@ def test_a_cancelled_update_ends_as_its_rollback_wants(
 def test_a_cancelled_update_does_nothing_once_its_rollback_has_come(
     choose: Choose, name: str, change: str, polls: int
 ) -> None:
-    """Also when it is polled first: the rollback hasn't looked at anything yet."""
+    """Also when it is polled first: the rollback hasn't checked anything yet."""
     kind = choose(name)
     stack = kind.stack()
     stack.create(kind.wanted)
@@ -213,7 +213,7 @@ def test_a_delivery_that_comes_twice_makes_one(choose: Choose, name: str) -> Non
 @every_kind
 @both_orders
 def test_what_comes_when_the_stack_is_gone_makes_nothing(choose: Choose, name: str, *, late_first: bool) -> None:
-    """A waiter that slept from before its first look, and a second delivery of the first call."""
+    """A waiter that slept from before its first check, and a second delivery of the first call."""
     kind = choose(name)
     kind.world.late_first = late_first
     stack = kind.stack()
@@ -250,7 +250,7 @@ def test_an_update_that_slept_through_its_rollback_and_the_stacks_end_makes_noth
 
 @every_kind
 def test_a_renamed_construct_keeps_it(choose: Choose, name: str) -> None:
-    """CloudFormation makes the new one first, then deletes the old one."""
+    """CloudFormation creates the new one first, then deletes the old one."""
     kind = choose(name)
     stack = kind.stack()
     made = stack.create(kind.wanted)
@@ -290,7 +290,7 @@ def test_a_rename_that_is_rolled_back_gives_it_back(choose: Choose, name: str, a
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name != "step"])
 def test_a_strangers_is_left_alone(choose: Choose, name: str) -> None:
-    """EMR's steps have no owner that could be asked; what a user adds by hand has another name."""
+    """EMR's steps have no owner to check; a user's manual step has another name."""
     kind = choose(name)
     kind.stack(name="another").create(kind.wanted)
     before = kind.identity()

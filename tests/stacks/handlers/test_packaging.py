@@ -1,4 +1,4 @@
-"""What Lambda gets: the handlers import there, and speak the API model that these tests speak."""
+"""Lambda's packages: the handlers import there, and use the same API model as these tests."""
 
 import os
 import subprocess

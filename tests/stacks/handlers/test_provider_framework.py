@@ -1,4 +1,4 @@
-"""Our model of CDK's provider framework answers as CDK's own does, which runs under Node.js."""
+"""Our model of CDK's provider framework answers as CDK's own does, which runs in Node.js."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ from tests.stacks.handlers.provider_framework import CREATE_FAILED, Answer, Payl
 pytestmark = pytest.mark.synth
 
 RUNTIME = "package/custom-resources/lib/provider-framework/runtime/"
-# Calls framework.js for each case, with Lambda, Step Functions and CloudFormation replaced by what it is given.
+# Calls framework.js for each case, with Lambda, Step Functions and CloudFormation replaced by the given answers.
 DRIVER = r"""
 const Module = require('module'), path = require('path');
 const load = Module._load;
@@ -80,7 +80,7 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What CDK's own code did in each case."""
+    """The results of CDK's own code for each case."""
     folder = tmp_path_factory.mktemp("framework")
     (library,) = (Path(aws_cdk.__file__).parent / "_jsii").glob("aws-cdk-lib@*.tgz")
     with tarfile.open(library, "r|gz") as packed:

@@ -43,7 +43,7 @@ SECRET = "hunter2"
 def test_a_secret_is_hidden(text: str) -> None:
     shown = hidden(text)
     assert HIDDEN in shown
-    # What stands under a name that isn't a secret's is its own doing.
+    # Values under non-secret names are the sender's responsibility.
     assert SECRET not in shown.replace('"user":"hunter2 hunter2"', "")
 
 

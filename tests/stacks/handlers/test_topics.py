@@ -1,7 +1,7 @@
 """The topics' custom resource on a real broker: first deployment, update, rollback, retry, deletion.
 
-It runs as a user that may do what its role may on AWS, by the very statements. The login itself is IAM's there;
-tests/operate/kafka/test_reader.py has it signed.
+It runs as a user with the rights of its role on AWS, from the same statements. The login itself is IAM's there;
+tests/operate/kafka/test_reader.py signs it.
 """
 
 import contextlib
@@ -67,7 +67,7 @@ def plan(prefix: str, *, hours: int = 168, partitions: int = 1) -> list[PlannedT
 
 
 def request(kafka: Kafka, planned: list[PlannedTopic], **changes: Any) -> dict[str, Any]:
-    """A request for these topics, and the rights that go with it."""
+    """A request for these topics, and its rights."""
     sink = SinkSettings(name=planned[0].name, topics=(planned[0].name,), bucket="landing", region="us-east-1")
     kafka.sync_acls(acls(ROLE, topics_access(planned, sink)))
     return {
@@ -104,7 +104,7 @@ def test_the_first_deployment_makes_the_topics(kafka: Kafka, deployed: Stack) ->
 def test_without_its_rights_it_waits_and_says_which_topic_is_refused(
     kafka: Kafka, deployed: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """IAM needs some seconds to spread a role's new policy."""
+    """IAM needs some seconds to propagate a role's new policy."""
     monkeypatch.setenv("DEADLINE_SECONDS", "60")
     wanted = request(kafka, plan("refused"))
     kafka.sync_acls([])
@@ -134,7 +134,7 @@ def test_an_update_that_is_rolled_back_leaves_the_former_configuration(kafka: Ka
 
 @pytest.mark.integration
 def test_an_update_that_was_cancelled_does_nothing_after_its_rollback(kafka: Kafka, deployed: Stack) -> None:
-    """Its waiter lives on: a shorter retention that it brought back would delete events."""
+    """Its waiter lives on: a shorter retention that it restored would delete events."""
     deployed.create(request(kafka, plan("cancelled")))
     former = deployed.properties
     cancelled = deployed.begin_update(request(kafka, plan("cancelled", hours=1)))
@@ -220,13 +220,13 @@ def test_an_offset_that_a_group_has_stays(kafka: Kafka, deployed: Stack) -> None
 
 @pytest.mark.integration
 def test_the_end_of_a_pause_gives_a_forgotten_group_its_first_offset_again(kafka: Kafka, deployed: Stack) -> None:
-    """Kafka forgets the offsets of a group that nobody was in for a week, and the lag would be unknown again."""
+    """Kafka forgets the offsets of a group without members for a week, and the lag would be unknown again."""
     wanted = request(kafka, plan("forgotten"))
     deployed.create(wanted)
     admin = AdminClient(administrator(kafka))
     admin.delete_consumer_groups([wanted["group"]])[wanted["group"]].result(REQUEST_S)
     assert kafka.committed_offset(wanted["group"], "forgotten.events") is None
-    # The property beside the request is what makes it an update; the handler reads the request alone.
+    # The property next to the request makes it an update; the handler reads only the request.
     deployed.properties = deployed.properties | {"Paused": "all"}
     deployed.update(wanted)
     assert kafka.committed_offset(wanted["group"], "forgotten.events") == 0
@@ -234,7 +234,7 @@ def test_the_end_of_a_pause_gives_a_forgotten_group_its_first_offset_again(kafka
 
 @pytest.mark.integration
 def test_a_group_with_members_is_left_alone(kafka: Kafka, deployed: Stack) -> None:
-    """A sink that has waited for its first record since before there was this resource."""
+    """A sink that has waited for its first record since before this resource existed."""
     wanted = request(kafka, plan("members"))
     kafka.create_topics(plan("members"))
     member = Consumer({**administrator(kafka), "group.id": wanted["group"], "auto.offset.reset": "earliest"})

@@ -1,4 +1,4 @@
-"""What the monitoring stack's template has, for tests."""
+"""Contents of the monitoring stack's template, for tests."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from tests.stacks.conftest import Synthesized
 
 
 def alarms(environment: Synthesized, name: str = "dev") -> dict[str, dict[str, Any]]:
-    """The alarms' properties by their names, without the environment's prefix."""
+    """The alarms' properties by name, without the environment's prefix."""
     found = environment.resources("monitoring", "AWS::CloudWatch::Alarm").values()
     return {alarm["Properties"]["AlarmName"].removeprefix(f"{name}-cdc-lake-"): alarm["Properties"] for alarm in found}
 
@@ -19,7 +19,7 @@ def events(environment: Synthesized) -> list[dict[str, Any]]:
 
 
 def dashboard(environment: Synthesized) -> str:
-    """The dashboard's body as text; what is known only later by the logical id that stands for it."""
+    """The dashboard's body as text; values known only later as their logical ids."""
     return _body(environment.resources("monitoring", "AWS::CloudWatch::Dashboard"))
 
 
@@ -30,7 +30,7 @@ def widgets(environment: Synthesized) -> list[dict[str, Any]]:
 
 
 def widgets_of(stack: Any) -> list[dict[str, Any]]:
-    """The widgets of the dashboard in a stack of CDK's."""
+    """The widgets of the dashboard in a CDK stack."""
     from aws_cdk.assertions import Template
 
     resources = Template.from_stack(stack).find_resources("AWS::CloudWatch::Dashboard")

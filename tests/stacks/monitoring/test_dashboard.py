@@ -1,4 +1,4 @@
-"""The dashboard as a reader of the live page sees it: the words, the worst first, then the stages in their order."""
+"""The dashboard for a reader of the live page: the words, the worst first, then the stages in order."""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def environment(request: pytest.FixtureRequest) -> Synthesized:
 
 
 def titles(found: Sequence[dict[str, Any]], type_: str) -> list[str]:
-    """The titles of the widgets of a type, as one reads: from the top, and in a line from the left."""
+    """The titles of the widgets of a type in reading order: from the top, and in a line from the left."""
     chosen = sorted((one for one in found if one["type"] == type_), key=lambda one: (one["y"], one["x"]))
     return [one["properties"]["title"] for one in chosen]
 
@@ -83,7 +83,7 @@ def test_below_are_the_stages_in_the_order_in_which_an_event_passes_them(environ
     assert {name for names in found for name in names} == {*STAGES} - {CATALOGUE}
     for names in found:
         rows = [name for number, name in enumerate(names) if names[number - 1] != name or not number]
-        # The tables of a pipeline have a row each, of the same stages.
+        # The tables of a pipeline have a row each, with the same stages.
         first = [STAGES.index(name) for name in dict.fromkeys(rows)]
         assert first == sorted(first)
 
@@ -130,7 +130,7 @@ def keeps_to_the_limits(found: list[dict[str, Any]]) -> None:
 
 @pytest.fixture
 def crowded() -> list[dict[str, Any]]:
-    """The widgets of thirteen pipelines of nine tables each, with all that an environment alarms about."""
+    """The widgets of thirteen pipelines of nine tables each, with all of an environment's alarms."""
     from aws_cdk import App, Stack
     from aws_cdk import aws_sns as sns
 

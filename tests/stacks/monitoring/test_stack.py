@@ -1,4 +1,4 @@
-"""Alarms, events and dashboard: what is watched from which value on, who is told, and what to do then."""
+"""Alarms, events and dashboard: what is watched, the thresholds, who is notified, and what to do then."""
 
 import dataclasses
 import re
@@ -19,7 +19,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "aws" / "alarms.md"
 
 
 def expression(alarm: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """An alarm's expression, and the metrics in it by their ids."""
+    """An alarm's expression, and its metrics by their ids."""
     [wanted] = [query["Expression"] for query in alarm["Metrics"] if query["ReturnData"]]
     parts = {query["Id"]: query["MetricStat"]["Metric"] for query in alarm["Metrics"] if "MetricStat" in query}
     return wanted, parts
@@ -34,7 +34,7 @@ def test_each_alarm_links_its_section_and_each_section_has_an_alarm(
 ) -> None:
     descriptions = [alarm["AlarmDescription"] for alarm in alarms(dev).values()]
     descriptions += [rule["Description"] for rule in events(dev)]
-    # Pipelines of ordinary tables have further ones, and so has what is queried.
+    # Pipelines of ordinary tables have further ones, and so do query-based ones.
     descriptions += [alarm["AlarmDescription"] for found in (many, queried) for alarm in alarms(found).values()]
     named = {found[1] for text in descriptions if (found := re.search(r"Runbook: docs/aws/alarms\.md#([\w-]+)$", text))}
     assert all("Runbook: " in text for text in descriptions)
@@ -65,9 +65,9 @@ def test_silence_in_the_landing_is_an_alarm_only_while_events_wait(dev: Synthesi
 def rings(alarm: dict[str, Any], *points: tuple[int | None, int | None]) -> bool:
     """Whether the alarm rings after these periods, each with the events waiting and the objects landed, None: no data.
 
-    Only what its expression uses of CloudWatch's user guide ("Using math expressions with CloudWatch metrics", "Missing
-    data points"): FILL(metric, value) puts the value where the metric has none, IF(condition, a, b) chooses, and the
-    alarm rings when all of the last EvaluationPeriods breach, those without a value included (`breaching`).
+    Only the parts of CloudWatch's user guide that its expression uses ("Using math expressions with CloudWatch
+    metrics", "Missing data points"): FILL(metric, value) replaces missing values, IF(condition, a, b) chooses, and the
+    alarm rings if all of the last EvaluationPeriods breach, including those without a value (`breaching`).
     """
     wanted, _ = expression(alarm)
     assert re.fullmatch(r"[\w\s(),>=]+", wanted)
@@ -95,7 +95,7 @@ QUIET, BUSY, STUCK, UNKNOWN = (0, None), (40, 3), (40, None), (None, None)
 @pytest.mark.parametrize(
     ("points", "expected"),
     [
-        # The group has its offset (stacks/handlers/topics.py), the topic no record, and S3's metric has never been.
+        # The group has its offset (stacks/handlers/topics.py), the topic no record, and S3's metric has never existed.
         pytest.param([QUIET] * HOUR, False, id="before the first order"),
         pytest.param([QUIET] * HOUR + [STUCK] * HOUR, True, id="the first order comes, and the sink never lands it"),
         pytest.param([BUSY] * HOUR + [QUIET] * HOUR, False, id="a quiet night"),
@@ -124,7 +124,7 @@ def test_the_jobs_figures_are_those_that_it_publishes(dev: Synthesized) -> None:
 
 
 def test_the_review_refuses_a_budget_below_the_costs(dev: Synthesized, monkeypatch: pytest.MonkeyPatch) -> None:
-    # It reads what is in the templates, which have no budget to judge, and takes its time.
+    # It reads the templates' contents, which have no budget to judge, and is slow.
     monkeypatch.setattr("operate.review.findings._cfn_lint", lambda *_: iter(()))
     environment = load("dev")
     poor = environment.model_copy(update={"budget": environment.budget.model_copy(update={"monthly_usd": 100})})

@@ -1,4 +1,4 @@
-"""The word that each alarm and event stands for, and its section in the documents."""
+"""The state word of each alarm and event, and its section in the documents."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What an environment's steps are told of a pipeline's table, in the command of a table's own step or in a file."""
+"""Properties of a pipeline's table for its step, in the command of a table's own step or in a file."""
 
 from pathlib import Path
 from typing import cast
@@ -18,7 +18,7 @@ from tests.stacks.settings import copied
 
 
 class Files:
-    """Stands in for JobAssets: remembers what is written."""
+    """Stands in for JobAssets: keeps what is written."""
 
     archive = "s3://assets/archive.zip"
 
@@ -50,7 +50,7 @@ def environment(folder: Path, entry: str, *, one_step: bool = True) -> Environme
 
 
 def told(found: Environment, *, one_step: bool) -> set[str]:
-    """The properties that the job of shop's table has."""
+    """The properties for the job of shop's table."""
     files = Files()
     steps = Jobs(found, cast(JobAssets, files)).steps()
     if one_step:

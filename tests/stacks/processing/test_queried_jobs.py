@@ -1,4 +1,4 @@
-"""Steps that query: what the job makes of their commands, and the driver that they bring."""
+"""Query-based steps: how the job parses their commands, and their driver."""
 
 import hashlib
 import json
@@ -18,8 +18,8 @@ from spark_jobs.options.properties import parse_overrides
 from stacks.processing import jdbc_driver
 from stacks.processing.job_assets import JobAssets
 from stacks.processing.jobs import Jobs, Step
+from tests.stacks.pipelines.queried import mixed
 from tests.stacks.processing.test_jobs import Files
-from tests.stacks.queried import mixed
 
 TABLES = ("address", "city", "country", "address_place")
 MADE_OF_THESE = ["country_addresses", "city_history"]
@@ -50,13 +50,13 @@ def steps(environment: Environment, files: Files) -> list[Step]:
 
 
 def of_program(step: Step) -> list[str]:
-    """The job's own options: what stands behind its program."""
+    """The job's own options: those after its program."""
     program = next(n for n, argument in enumerate(step.arguments) if argument.endswith("streamer.py"))
     return step.arguments[program + 1 :]
 
 
 def read(files: Files, address: str) -> dict[str, str]:
-    """A properties file without what it includes, which the test's has not."""
+    """Read a properties file without its includes, which the test's lacks."""
     text = files.texts[address.removeprefix("s3://assets/")]
     return {key: value for key, value in pairs_of(text) if key != "include"}
 

@@ -1,4 +1,4 @@
-"""The EMR cluster and its steps: who reaches it, what it may do, what is encrypted, what a change does."""
+"""The EMR cluster and its steps: who reaches it, its rights, its encryption, and the effects of changes."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def _ways_in(templates: dict[str, Any]) -> set[tuple[tuple[str, str], int | None
 
 
 def _group(reference: Any) -> str:
-    """The role of a security group from a reference to it."""
+    """The role of a security group, from a reference to it."""
     text = json.dumps(reference)
     return next(
         name for name in ("VpnAccess", "VpnToPrimary", "VpnToCore", "Primary", "Core", "Service") if name in text
@@ -72,12 +72,12 @@ def test_one_step_keeps_all_tables_as_its_job_understands_it(environment: Synthe
 
 
 def _text(environment: Synthesized) -> Callable[[str], str]:
-    """Read an asset by the address that it will have."""
+    """Read an asset at its future address."""
     return lambda url: (environment.synthesis.folder / f"asset.{url.rpartition('/')[2]}").read_text()
 
 
 def _tables(environment: Synthesized, arguments: list[str]) -> tuple[TableList, dict[str, settings.Settings]]:
-    """What the job of many tables makes of a step's command."""
+    """How the job of many tables parses a step's command."""
     [application] = [number for number, argument in enumerate(arguments) if argument.endswith(".py")]
     listed = TableList(command_line.parse_many(arguments[application + 1 :]), _text(environment))
     warnings: list[str] = []

@@ -1,7 +1,7 @@
-"""The bastion's disk, as a folder in which bash runs its user data script; what the script calls is stubbed.
+"""The bastion's disk, as a folder in which bash runs its user data script; the script's commands are stubbed.
 
-The server's stub keeps the real one's manners (seen on SoftEther 5.01): commands repeated on the screen, lines of the
-saved configuration that end as on Windows, nothing without a password once one is set.
+The server's stub imitates the real one (SoftEther 5.01): commands echoed on the screen, lines of the saved
+configuration with Windows line ends, nothing without a password once one is set.
 """
 
 import hashlib
@@ -12,12 +12,12 @@ from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[3] / "stacks" / "userdata" / "softether.sh"
 SECRETS = {"psk-arn": "PreSharedKey123", "vpn/alice": "AlicesPassword456", "vpn/bob": "BobsPassword789"}
-# Each stub notes its arguments, which is what anybody sees in the process list.
+# Each stub records its arguments, which the process list would show.
 NOTE = """#!/bin/bash
 printf '%s\\n' "${0##*/} $*" >>"$ROOT/arguments"
 """
 STUBS = {
-    # Both look for a name in the same place, `--secret-id` or `--name`.
+    # Both search for a name in the same place, `--secret-id` or `--name`.
     "aws": """exec cat "$ROOT/secrets/$4" """,
     "curl": """for last; do :; done; while [[ $1 != --output ]]; do shift; done; cp "$ROOT/release" "$2" """,
     "systemctl": """case $1 in
@@ -67,7 +67,7 @@ MAKEFILE = """i_read_and_agree_the_license_agreement:
 
 @dataclass
 class Machine:
-    """A folder that takes the place of the bastion's disk."""
+    """A folder that replaces the bastion's disk."""
 
     root: Path
     status: int = 0
@@ -80,7 +80,7 @@ class Machine:
         open_: bool = False,
         metadata: bool = False,
     ) -> str:
-        """Run the script; return what it printed. Its status is in `signal`, as CloudFormation would get it.
+        """Run the script; return its output. Its status is in `signal`, as CloudFormation would get it.
 
         `open_`: the server takes commands without a password; `metadata`: users would reach the instance's credentials.
         """
@@ -89,7 +89,7 @@ class Machine:
         return self._run(script, REFUSED=refused, OPEN="yes" if open_ else "", METADATA="yes" if metadata else "")
 
     def sync(self, *, refused: str = "no such command") -> str:
-        """Do what the timer does; return what it printed."""
+        """Do what the timer does; return its output."""
         return self._run(self.root / "usr/local/sbin/softether-setup", "people", REFUSED=refused)
 
     def _run(self, script: Path, *arguments: str, **variables: str) -> str:
@@ -117,7 +117,7 @@ class Machine:
 
     @property
     def signal(self) -> str:
-        """What CloudFormation is told last."""
+        """The last signal to CloudFormation."""
         return [line for line in self.lines("arguments") if line.startswith("cfn-signal ")][-1]
 
     def lines(self, name: str) -> list[str]:
@@ -126,12 +126,12 @@ class Machine:
 
     @property
     def users(self) -> list[str]:
-        """Whom the server knows."""
+        """The server's users."""
         lines = self.lines("opt/vpnserver/vpn_server.config")
         return [line.removeprefix("user ") for line in lines if line.startswith("user ")]
 
     def forget(self) -> None:
-        """Note from now on."""
+        """Clear the records."""
         (self.root / "commands").unlink()
 
     def called(self, program: str) -> bool:

@@ -1,4 +1,4 @@
-"""The bastion's timer: who may connect, with which password, follows the list and the secrets of now."""
+"""The bastion's timer: access and passwords follow the current list and secrets."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The bastion's boot: the VPN server is set up, no secret is seen, and CloudFormation is told how it went."""
+"""The bastion's boot: the VPN server is set up, no secret is exposed, and CloudFormation gets the result."""
 
 import re
 from ipaddress import IPv4Address
@@ -15,7 +15,7 @@ def test_a_boot_sets_the_server_up_and_tells_cloudformation(machine: Machine) ->
     commands = [line.split()[0] for line in machine.lines("commands")]
     assert commands[0] == "About"
     assert {"HubCreate", "SecureNatEnable", "UserCreate", "UserPasswordSet", "IPsecEnable"} <= set(commands)
-    # Nobody is let in before the server wants a password for its own commands.
+    # Users are admitted only once the server requires a password for its own commands.
     assert commands.index("ServerPasswordSet") < commands.index("UserCreate") < commands.index("IPsecEnable")
     assert machine.users == ["alice", "bob"]
     assert "systemctl enable --now softether-people.timer" in machine.lines("arguments")

@@ -1,4 +1,4 @@
-"""Grants as Kafka's ACLs: each action as AWS documents it, each name as Kafka can have it."""
+"""Grants as Kafka's ACLs: each action as AWS documents it, each name as Kafka allows it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The real broker with its authorizer: who gets in, and who may do what, as the roles' statements say."""
+"""The real broker with its authorizer: who may log in, and what each may do, as the roles' statements say."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -57,7 +57,7 @@ class Broker:
     log: Path
 
     def create(self, topic: str) -> None:
-        admin = AdminClient({**self.kafka.client()})  # its results are lost when it goes away first
+        admin = AdminClient({**self.kafka.client()})  # results are lost if the client is collected first
         admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(ANSWER_S)
 
 
@@ -70,7 +70,7 @@ def new_pipeline() -> Pipeline:
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """A broker that makes topics for whoever asks for one, as MSK did: the worst case for a role that may not."""
+    """A broker that creates any requested topic, as MSK did: the worst case for a role without that right."""
     folder = tmp_path_factory.mktemp("authorizer")
     kafka = kafka_in(folder, settings={"auto.create.topics.enable": "true"})
     processes = Processes(folder, folder / "logs")
@@ -101,7 +101,7 @@ def java() -> Iterator[Any]:
 
 
 def first_record(java: Any, broker: Broker, pipeline: Pipeline, *, auto_create: bool) -> str | None:
-    """The first record that the sink's consumer gets of its topic, or the error that ends its task; None without."""
+    """The first record that the sink's consumer gets from its topic, or the error that ends its task; None without."""
     text = "org.apache.kafka.common.serialization.StringDeserializer"
     settings = java.java.util.HashMap()
     for name, value in {
@@ -129,7 +129,7 @@ def first_record(java: Any, broker: Broker, pipeline: Pipeline, *, auto_create: 
 
 
 def make_topics(broker: Broker, pipeline: Pipeline) -> None:
-    """What AWS's custom resource does before the connectors, with its rights."""
+    """The topics that AWS's custom resource creates before the connectors, with its rights."""
     broker.kafka.create_topics(pipeline.planned, user=TOPICS)
     group, topic = sink_group(pipeline.sink.name), pipeline.sink.topic
     set_first_offsets(broker.kafka.client(TOPICS), group=group, topic=topic, say=lambda _text: None)
@@ -137,7 +137,7 @@ def make_topics(broker: Broker, pipeline: Pipeline) -> None:
 
 
 def sent(broker: Broker, user: str, topic: str, value: bytes = b"{}", *, idempotent: bool = False) -> int | None:
-    """Send one record; the code of the error that it ended with, None when it is there."""
+    """Send one record; return the error's code, None on success."""
     codes: list[int | None] = []
     settings = {**broker.kafka.client(user), "log_level": 0}
     producer = Producer({**settings, "message.timeout.ms": int(ANSWER_S * 1000), "enable.idempotence": idempotent})
@@ -149,7 +149,7 @@ def sent(broker: Broker, user: str, topic: str, value: bytes = b"{}", *, idempot
 def test_a_sink_whose_topic_is_absent_dies_where_consumers_make_topics_and_its_role_may_not(
     java: Any, broker: Broker
 ) -> None:
-    """Production's first start: no sample data, so no topic. It is to be made in advance, and not by the sink."""
+    """Production's first start: no sample data, so no topic. It must be created in advance, not by the sink."""
     pipeline = new_pipeline()
     broker.kafka.sync_acls(pipeline.acls)
     refused = f"org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [{TOPIC}]"
@@ -161,7 +161,7 @@ def test_a_sink_whose_topic_is_absent_dies_where_consumers_make_topics_and_its_r
 
 
 def test_a_new_broker_has_all_features_of_its_release(java: Any, broker: Broker) -> None:
-    """As one has whose folder `kafka-storage format` made."""
+    """Like one whose folder `kafka-storage format` created."""
     settings = java.java.util.HashMap()
     for name, value in broker.kafka.users.java_login(ADMIN).items():
         settings.put(name, value)
@@ -179,7 +179,7 @@ def test_each_role_does_its_part_and_no_more(broker: Broker) -> None:
     pipeline, since = new_pipeline(), datetime.now(UTC)
     broker.kafka.sync_acls(pipeline.acls)
     broker.create(pipeline.source.topic)
-    # Idempotently, which takes a right of its own on a cluster.
+    # Idempotently, which requires its own right on a cluster.
     assert sent(broker, SOURCE, pipeline.source.topic, idempotent=True) is None
     assert sent(broker, SINK, pipeline.source.topic) == KafkaError.TOPIC_AUTHORIZATION_FAILED
     names = {(denial.role, denial.operation, denial.name) for denial in denials(broker.log, since=since)}
@@ -244,7 +244,7 @@ def answers(client: Mapping[str, str | int]) -> bool:
         return False
 
 
-# A broker as it was before it had users: both listeners open, no authorizer.
+# A broker from before users existed: both listeners open, no authorizer.
 FORMER = {
     "listener.security.protocol.map": "CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT",
     "authorizer.class.name": "",

@@ -1,4 +1,4 @@
-"""What the broker has denied, read from its log: role, operation and resource, each once."""
+"""The broker's denials, read from its log: role, operation and resource, each once."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -52,7 +52,7 @@ def test_what_was_denied_before_the_rights_were_brought_up_to_date_no_longer_cou
     rights.touch()
     os.utime(rights, (brought.timestamp(), brought.timestamp()))
     assert abs(recently(rights) - brought) < timedelta(milliseconds=1)
-    # What runs with rights that it no longer needs is started again behind them: that isn't what a start fails from.
+    # Services with obsolete rights are restarted after the update: their denials are no cause of a failed start.
     assert recently(rights, brought - timedelta(seconds=5)) == recently(rights)
     assert recently(rights, brought + timedelta(seconds=5)) == brought + timedelta(seconds=5)
 

@@ -1,4 +1,4 @@
-"""Who may do what on the local broker: what the roles may on AWS, under this machine's names."""
+"""Rights on the local broker: the roles' rights on AWS, under this machine's names."""
 
 import dataclasses
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_each_connector_reads_and_writes_what_its_role_may() -> None:
 def test_what_msk_connect_keeps_under_its_own_names_is_the_workers_here() -> None:
     own = {"connect-configs", "connect-offsets", "connect-status"}
     assert may(WORKER, "READ") == may(WORKER, "WRITE") == own
-    # The offsets' topic is made beforehand, but Connect asks for it nevertheless.
+    # The offsets' topic is created beforehand, but Connect requests it nevertheless.
     assert may(WORKER, "CREATE") == own
     assert may(WORKER, "READ", "group") == {"connect-cluster"}
     assert not {acl for acl in FOUND if acl.user in (SOURCE, SINK) and acl.name in {*own, "connect-cluster"}}

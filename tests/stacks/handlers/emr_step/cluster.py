@@ -1,6 +1,6 @@
 """An EMR cluster on moto's EMR and S3.
 
-moto has no CancelSteps, its steps neither start nor end, and never say why they failed: `Cluster` adds all three.
+moto has no CancelSteps, its steps neither start nor end, and never report a failure's reason: `Cluster` adds all three.
 botocore checks requests and answers against its model.
 """
 
@@ -30,7 +30,7 @@ THROTTLED = ClientError({"Error": {"Code": "ThrottlingException"}}, "Any")
 
 @dataclass
 class Cluster:
-    """An EMR cluster whose steps start, look for their stop file when they are `obedient`, and can be cancelled."""
+    """An EMR cluster whose steps start, check for their stop file if `obedient`, and can be cancelled."""
 
     clock: Clock
     obedient: bool = True
@@ -40,7 +40,7 @@ class Cluster:
     failing: str | None = None
     cancelled: list[tuple[str, str]] = field(default_factory=list)
     throttled_until: float = 0.0
-    # How the next addition of a step ends.
+    # The outcome of the next AddJobFlowSteps.
     fault: str = ""
     later: Later = field(default_factory=Later)
     id: str = ""
@@ -64,7 +64,7 @@ class Cluster:
         return [step.state for step in self.steps]
 
     def tick(self) -> None:
-        """Let the steps get on."""
+        """Let the steps progress."""
         self.later.tick()
         told = keys("stop/")
         for step in self.steps:
@@ -84,7 +84,7 @@ class Cluster:
         return {"clusterId": self.id, "name": name, "arguments": command, **place}
 
     def cancel(self, params: dict[str, Any], model: Any, **_: Any) -> tuple[Any, dict[str, Any]]:
-        """What CancelSteps does and answers."""
+        """CancelSteps: its effect and answer."""
         wanted: dict[str, Any] = json.loads(params["body"])
         for step in self.steps:
             if step.id in wanted["StepIds"]:
@@ -96,7 +96,7 @@ class Cluster:
         return type("Response", (), {"status_code": 200}), answer
 
     def explain(self, parsed: dict[str, Any], model: Any, **_: Any) -> None:
-        """Add to what ListSteps answers why steps failed."""
+        """Add failed steps' reasons to ListSteps' answers."""
         for step in parsed["Steps"]:
             if step["Status"]["State"] == "FAILED":
                 step["Status"]["FailureDetails"] = FAILED
@@ -129,7 +129,7 @@ def _check(value: Any, shape: Any) -> None:
 
 @contextlib.contextmanager
 def running_cluster(clock: Clock) -> Iterator[Cluster]:
-    """A cluster, and the bucket of its stop files; moto is there."""
+    """A cluster, and the bucket of its stop files; moto is running."""
     location = {"LocationConstraint": CREDENTIALS["region_name"]}
     client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration=location)
     cluster, events = Cluster(clock), client("emr").meta.events
@@ -148,7 +148,7 @@ def running_cluster(clock: Clock) -> Iterator[Cluster]:
 
 
 def keys(prefix: str) -> set[str]:
-    """The objects in the bucket that begin like this."""
+    """Keys of the bucket's objects with this prefix."""
     listed = client("s3").list_objects_v2(Bucket=BUCKET, Prefix=prefix)
     return {entry["Key"] for entry in listed.get("Contents", [])}
 

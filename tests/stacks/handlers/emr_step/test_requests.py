@@ -56,7 +56,7 @@ def test_a_rename_with_its_cluster_gone_holds_nothing_up(cluster: Cluster, resou
 
 
 def several(cluster: Cluster, *jobs: tuple[str, tuple[str, ...]]) -> dict[str, Any]:
-    """A request of several steps, each by its name and arguments."""
+    """A request of several steps, each with its name and arguments."""
     (name, arguments), *further = jobs
     others = [cluster.wanted(*options, name=other) for other, options in further]
     steps = [{"name": other["name"], "arguments": other["arguments"]} for other in others]

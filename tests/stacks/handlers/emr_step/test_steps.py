@@ -1,4 +1,4 @@
-"""How a step is added, stopped and replaced, and what is said of one that fails."""
+"""How a step is added, stopped and replaced, and the message when one fails."""
 
 import json
 import time
@@ -60,7 +60,7 @@ def test_a_step_that_was_added_twice_is_done_when_one_is_left(cluster: Cluster, 
         assert waiting.poll() is None
         cluster.tick()
         resource.world.clock.seconds += emr_step.SETTLED_SECONDS
-    # The table takes one job, and the other one ends for it.
+    # The table takes one job, so the other one ends first.
     cluster.failing = "twin"
     data = resource.finish(waiting)
     assert cluster.states() == ["RUNNING", "FAILED"]
@@ -149,7 +149,7 @@ def test_a_job_that_does_not_look_is_interrupted_and_killed_in_the_end(
     monkeypatch.setattr(emr_steps, "KILL_SECONDS", 180)
     old = resource.create(cluster.wanted("--op", "UPSERT"))["StepId"]
     cluster.obedient = cluster.interruptible = False
-    # From here on moto's time, which the stop file has, and the handler's run together.
+    # From here on, moto's time (the stop file's) and the handler's advance together.
     began = resource.world.clock.seconds = time.time()
     resource.update(cluster.wanted("--op", "INSERT"))
     options = [option for _, option in cluster.cancelled]
@@ -202,7 +202,7 @@ def test_what_another_user_runs_there_is_left_alone(cluster: Cluster, resource: 
 def test_the_job_ends_itself_and_the_next_cluster_runs_the_same(cluster: Cluster, resource: Stack) -> None:
     first = resource.create(cluster.wanted("--op", "UPSERT"))
     resource.delete()
-    # Not cancelled, not killed: ended after its commit.
+    # Neither cancelled nor killed: it ended after its commit.
     assert (cluster.states(), cluster.cancelled) == (["COMPLETED"], [])
     cluster.end()
     after = Cluster(resource.world.clock)
@@ -210,7 +210,7 @@ def test_the_job_ends_itself_and_the_next_cluster_runs_the_same(cluster: Cluster
     second = resource.create(after.wanted("--op", "UPSERT"))
     assert after.states() == ["RUNNING"]
     [step] = after.steps
-    # The stop file of before is another step's.
+    # The earlier stop file belongs to another step.
     assert second["StepName"] == step.name != first["StepName"]
     assert step.args[:-1] == cluster.steps[0].args[:-1]
 

@@ -1,7 +1,7 @@
 """A Kubernetes cluster and its Kafka Connect in memory, as far as the handlers see them.
 
-It stands where the real ones can't run: pods need nodes. `./lake dev test kubernetes` holds objects and rights to a
-real API server, tests/plugins/workers/test_own_workers.py the rest to real workers.
+It stands in where the real ones can't run: pods need nodes. `./lake dev test kubernetes` checks objects and rights on a
+real API server, tests/plugins/workers/test_own_workers.py the rest on real workers.
 """
 
 import copy
@@ -19,11 +19,7 @@ TRACE = "org.apache.kafka.connect.errors.ConnectException: wrong\nCaused by: jav
 
 @dataclass
 class FakeCluster:
-    """Tasks of a configuration with the key `fail` end with what it says; an image with `missing` in it never comes.
-
-    `said`: what the REST interface was asked. `away_until`: when the API answers again. `state`: the connector's.
-    `workers` are pods: their image, and when they were made. `fault`: how the next change of an object ends.
-    """
+    """Tasks of a configuration with the key `fail` fail with its value; an image with `missing` in it never starts."""
 
     objects: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
     connectors: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -37,7 +33,7 @@ class FakeCluster:
     workers: list[tuple[str, float]] = field(default_factory=list)
 
     def tick(self) -> None:
-        """Let the controllers work: pods of the newest kind come, others go."""
+        """Run the controllers: pods of the newest kind start, others stop."""
         self.later.tick()
         deployments = [each for each in self.objects.values() if each["kind"] == "Deployment"]
         if not deployments:
@@ -64,12 +60,12 @@ class FakeCluster:
 
 
 def image_of(deployment: Mapping[str, Any]) -> str:
-    """What a Deployment's pods run."""
+    """The image of a Deployment's pods."""
     return str(deployment["spec"]["template"]["spec"]["containers"][0]["image"])
 
 
 class FakeKubernetes:
-    """What stands in the handlers for Kubernetes."""
+    """Replaces Kubernetes in the handlers."""
 
     def __init__(self, world: FakeCluster, _cluster: Cluster) -> None:
         self._world = world

@@ -11,7 +11,7 @@ CONFIGURATION = {"connector.class": "io.debezium", "database.hostname": "db.exam
 
 
 def eks_request(*, image: str | None = None, offsets: str | None = None, **changes: str) -> dict[str, Any]:
-    """A connector on EKS, of another image, topic of offsets or configuration."""
+    """A connector on EKS, with another image, topic of offsets or configuration."""
     text = json.dumps(objects(group(NAME)))
     if image:
         text = text.replace(group(NAME).image, image)

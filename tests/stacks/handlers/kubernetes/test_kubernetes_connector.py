@@ -1,4 +1,4 @@
-"""A connector on EKS: its workers, its tasks, and what it says of failures."""
+"""A connector on EKS: its workers, its tasks, and its failure messages."""
 
 import json
 
@@ -88,7 +88,7 @@ def test_offsets_are_not_given_up_by_a_change_of_the_workers(source: Stack, clus
     said = failing(source.update, eks_request(offsets="elsewhere"))
     assert f"would lose the offsets of {NAME}, which are in __cdc_lake_offsets_{NAME}-1" in said
     assert "elsewhere" not in json.dumps(cluster.deployment())
-    # Another server's offsets are worth nothing.
+    # Another server's offsets are worthless.
     source.update(eks_request(offsets="elsewhere", **{"database.hostname": "restored.example"}))
     assert "elsewhere" in json.dumps(cluster.deployment())
 

@@ -1,4 +1,4 @@
-"""What all connectors on EKS share, through its life; and how an API that isn't there, or says no, is answered."""
+"""The life cycle of the objects that all connectors on EKS share, with an absent or refusing API."""
 
 from typing import Any
 

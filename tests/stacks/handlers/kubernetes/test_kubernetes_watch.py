@@ -1,4 +1,4 @@
-"""What is published of connectors on EKS, and when their failed tasks are started again."""
+"""Published metrics of connectors on EKS, and restarts of their failed tasks."""
 
 import functools
 import json
@@ -17,7 +17,7 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 class Watched:
-    """Connectors' states by name, and what was asked; a pod of each answers with a rate of 2.5."""
+    """Connectors' states by name, and the requests; a pod of each answers with a rate of 2.5."""
 
     def __init__(self, states: Mapping[str, list[str]]) -> None:
         self.states = states
@@ -49,7 +49,7 @@ class Watched:
 
 
 class Metrics:
-    """CloudWatch: what was published, and when there were restarts."""
+    """CloudWatch: the published metrics, and the times of restarts."""
 
     def __init__(self, restarts: list[datetime]) -> None:
         self.restarts = restarts

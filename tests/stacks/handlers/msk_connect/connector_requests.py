@@ -1,4 +1,4 @@
-"""A connector's request, what it refers to, and how to look at what became of it."""
+"""A connector's request, everything that it refers to, and checks of the result."""
 
 import base64
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def configuration(wanted: dict[str, Any], **changes: str) -> dict[str, Any]:
 
 
 def connector_request(connect: KafkaConnect) -> dict[str, Any]:
-    """A whole request, with the plugin and the worker configuration that it names."""
+    """A complete request, with the plugin and the worker configuration that it names."""
     return {
         "connectorName": NAME,
         "kafkaConnectVersion": "3.7.x",
@@ -76,7 +76,7 @@ def updates(connect: KafkaConnect) -> list[dict[str, Any]]:
 
 
 def assert_as(connect: KafkaConnect, wanted: dict[str, Any]) -> None:
-    """The one connector that there is runs as wanted."""
+    """The only connector runs as wanted."""
     found = connect.connector(NAME)
     assert len(connect.connectors) == 1
     assert found["connectorState"] == "RUNNING"

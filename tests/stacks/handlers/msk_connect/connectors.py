@@ -11,9 +11,9 @@ TRANSITIONAL = ("CREATING", "UPDATING", "PAUSING", "RESUMING", "RESTARTING")
 
 
 class Connectors(State):
-    """What the service does with connectors.
+    """The service's operations on connectors.
 
-    `creations` and `updates` script how the next ones end: the last state of a connector, or of an update's operation;
+    `creations` and `updates` script the next outcomes: the last state of a connector, or of an update's operation;
     `additions` are fields that DescribeConnector shows in the service's own words.
     """
 
@@ -24,7 +24,7 @@ class Connectors(State):
         self.additions: dict[str, Any] = {}
 
     def connector(self, name: str) -> dict[str, Any]:
-        """The one connector of a name."""
+        """The connector of a name."""
         (found,) = [each for each in self.connectors.values() if each["connectorName"] == name]
         return found
 
@@ -97,7 +97,7 @@ class Connectors(State):
 
     def _describe_connector(self, wanted: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = copy.deepcopy(self._get(self.connectors, wanted["connectorArn"]))
-        # The service adds what wasn't asked for.
+        # The service adds unrequested fields.
         found.update(copy.deepcopy(self.additions))
         found["logDelivery"].get("workerLogDelivery", {}).setdefault("s3", {"enabled": False})
         return found

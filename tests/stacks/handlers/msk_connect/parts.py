@@ -1,4 +1,4 @@
-"""What MSK Connect's connectors are made of, in memory: custom plugins and worker configurations."""
+"""Parts of MSK Connect's connectors, in memory: custom plugins and worker configurations."""
 
 import copy
 import json
@@ -9,9 +9,9 @@ from tests.stacks.handlers.msk_connect.state import RefusalError, State
 
 
 class Parts(State):
-    """What the service does with plugins and worker configurations.
+    """The service's operations on plugins and worker configurations.
 
-    `plugin_creations` script how the next plugins' creations end: their last state.
+    `plugin_creations` script the last states of the next plugins' creations.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:

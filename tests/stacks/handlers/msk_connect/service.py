@@ -1,9 +1,9 @@
-"""MSK Connect in memory, in moto's way: botocore sends to it what it would send to AWS.
+"""MSK Connect in memory, in moto's way: botocore sends it AWS's requests.
 
 moto has no kafkaconnect. Requests and answers are checked against botocore's model of the service (fields, types,
-enumerations), so what a handler asks for and gets has the real API's shape; the rules that the model's documentation
-states are here too (one kind of change per update, the current version, health checks and paused connectors). That a
-thing in use, or a connector in a transitional state, can't be deleted is our assumption. Time passes by `tick`.
+enumerations), so a handler's requests and answers have the real API's shape; the rules in the model's documentation are
+here too (one kind of change per update, the current version, health checks and paused connectors). It is our assumption
+that neither a part in use nor a connector in a transitional state can be deleted. `tick` advances time.
 """
 
 import re
@@ -25,10 +25,10 @@ MODEL = botocore.session.get_session().get_service_model("kafkaconnect")
 
 
 class KafkaConnect(Connectors, Parts):
-    """The service: what it has, what was called, and what will go wrong.
+    """The service: its resources, the calls, and scripted faults.
 
-    `faults` are how the next calls of an operation end, or errors that they get; `throttled_until` is when an
-    operation ("*": any) is answered again, in seconds.
+    `faults` are the outcomes or errors of the next calls of an operation; `throttled_until` is when an operation ("*":
+    any) is answered again, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -72,7 +72,7 @@ class KafkaConnect(Connectors, Parts):
         return self.faults[operation].pop(0) if self.faults.get(operation) else None
 
     def tick(self) -> None:
-        """Let what is under way come to its end."""
+        """Complete running operations that are due."""
         self.later.tick()
         self._end_connectors()
         self._end_operations()

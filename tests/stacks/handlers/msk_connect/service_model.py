@@ -35,7 +35,7 @@ def _pattern(uri: str) -> re.Pattern[str]:
 
 
 def parsed(model: ServiceModel, request: AWSPreparedRequest) -> tuple[OperationModel, dict[str, Any]]:
-    """Find the operation that a request asks for, and its parameters in path, query and body."""
+    """Find a request's operation, and its parameters in path, query and body."""
     url = urlsplit(request.url)
     for method, pattern, operation in _routes(model):
         match = pattern.fullmatch(url.path)
@@ -60,7 +60,7 @@ def _from_query(shape: Shape, values: list[str]) -> Any:
 
 
 def check(shape: Shape | None, value: Any, path: str) -> None:
-    """Raise AssertionError when a value isn't of a shape: types, unknown and missing fields, enumerations."""
+    """Raise AssertionError if a value doesn't match a shape: types, unknown and missing fields, enumerations."""
     assert shape is not None, path
     right_type: bool = isinstance(value, _TYPES[shape.type_name])
     assert right_type, f"{path}: {value!r} is not a {shape.type_name}"
@@ -80,7 +80,7 @@ def check(shape: Shape | None, value: Any, path: str) -> None:
 
 
 def answer(url: str, content: Mapping[str, Any]) -> AWSResponse:
-    """What the service sends when all is well."""
+    """The service's normal answer."""
     return _response(url, 200, content)
 
 
@@ -99,7 +99,7 @@ def _response(url: str, status: int, content: Mapping[str, Any], *, code: str = 
 
 
 class _Body:
-    """As much of a urllib3 response as botocore reads."""
+    """The part of a urllib3 response that botocore reads."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content

@@ -1,4 +1,4 @@
-"""What MSK Connect has, as its operations share it: resources by ARN, and their time."""
+"""The state that MSK Connect's operations share: resources by ARN, and their time."""
 
 import itertools
 from collections.abc import Callable
@@ -17,10 +17,10 @@ class RefusalError(Exception):
 
 
 class State:
-    """Resources by ARN, and when anything happens to them.
+    """Resources by ARN, and the time of their next events.
 
-    `list_lag` is for how long lists don't show what was made, and show what is gone, in seconds; `ticks_needed` how
-    many ticks anything takes, and `creation_ticks` how many more a connector's creation does.
+    `list_lag` is how long lists omit new resources and show deleted ones, in seconds; `ticks_needed` how many ticks an
+    operation takes, and `creation_ticks` how many more a connector's creation does.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -52,7 +52,7 @@ class State:
         del self.tags[arn]
 
     def _listed(self, kind: dict[str, dict[str, Any]], what: str) -> list[dict[str, Any]]:
-        """What a list shows: late, in both directions."""
+        """A list's contents: late, in both directions."""
         known_since = self.clock() - self.list_lag
         there = [each for arn, each in kind.items() if self.born.get(arn, 0.0) <= known_since]
         gone = [each for arn, (at, each) in self._gone.items() if f":{what}/" in arn and at > known_since]
@@ -70,6 +70,6 @@ class State:
         return arn
 
     def _now(self) -> str:
-        """The time, another one at each call."""
+        """The time, different at each call."""
         self._latest = max(self.clock(), self._latest + 0.001)
         return datetime.fromtimestamp(self._latest, tz=UTC).isoformat()

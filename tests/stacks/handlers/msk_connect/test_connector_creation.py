@@ -50,7 +50,7 @@ def test_a_stranger_who_is_quicker_keeps_the_name(connect: KafkaConnect, make: M
     make(connector, name="another").create(wanted)
     before = json.dumps(connect.connectors)
     source = make(connector)
-    # The look before the creation doesn't see it yet.
+    # The check before the creation doesn't see it yet.
     connect.clock, connect.list_lag = source.world.clock, 60
     for arn in connect.connectors:
         connect.born[arn] = source.world.clock.seconds
@@ -87,7 +87,8 @@ def test_one_that_never_runs_is_given_up_before_the_framework_does(
     source.world.clock.seconds += 1
     with pytest.raises(DeploymentError, match=f"gave up waiting: the connector {NAME} is CREATING"):
         waiting.poll()
-    # CloudFormation gave it up without ever getting an id. It can't be deleted while it is created: that is waited for.
+    # CloudFormation abandoned it without ever getting an id. It can't be deleted during its creation, so the handler
+    # waits.
     source.give_up_creation()
     assert connect.connectors == {}
 

@@ -1,4 +1,4 @@
-"""Histories that only a connector can have: its calls' answers lost, its lists late, its name in use, its pauses."""
+"""Histories that only a connector can have: lost answers, late lists, a name in use, and pauses."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ READING = ("List", "Describe", "Get")
 
 
 def assert_gone(stack: Stack, connect: KafkaConnect) -> None:
-    """Nothing is there, and nothing comes any more."""
+    """Nothing exists, and nothing will."""
     stack.world.drain()
     assert connect.connectors == {}
 
@@ -192,7 +192,7 @@ def test_what_was_changed_before_the_pause_is_what_comes_back(
 def test_a_connector_that_could_not_be_deleted_is_taken_over_as_it_is(
     stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
 ) -> None:
-    """CloudFormation gives a deletion up after three attempts, and the update of the pause counts as complete."""
+    """CloudFormation abandons a deletion after three attempts, and the update of the pause counts as complete."""
     stack.create(wanted)
     connect.faults["DeleteConnector"] = ["BadRequestException"] * 1_000
     for _ in range(3):
@@ -219,7 +219,7 @@ def test_a_resume_whose_call_ends_unknown_makes_one_connector(
 def test_a_pause_that_is_rolled_back_never_touched_it(
     stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
 ) -> None:
-    """CloudFormation deletes what a template leaves out when all else of the update is done, so never before."""
+    """CloudFormation deletes resources that a template drops only after the rest of the update has succeeded."""
     stack.create(wanted)
     connect.calls.clear()
     stack.roll_back(stack.properties)

@@ -37,7 +37,7 @@ def test_the_old_one_is_gone_before_the_new_one_of_its_name_comes(
         "DeleteConnector",
         "CreateConnector",
     ]
-    # For CloudFormation it is the same resource: nothing is cleaned up, and nothing runs beside it.
+    # For CloudFormation it is the same resource: nothing is cleaned up, and nothing runs in parallel.
     assert (source.physical_id, source.deleted, len(connect.connectors)) == (NAME, [], 1)
 
 

@@ -1,4 +1,4 @@
-"""A failed task is restarted with growing pauses, and a connector that runs is left alone."""
+"""A failed task is restarted after growing pauses, and a running connector is left alone."""
 
 import itertools
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def look(
     wanted: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Look:
-    """The handler's look at a connector that runs."""
+    """The handler's check of a running connector."""
     assert source.handler is connector
     source.create(wanted)
     monkeypatch.setenv("CONNECTORS", NAME)
@@ -37,7 +37,7 @@ def look(
 
 
 def report(clock: Clock, failed: int, *, name: str = NAME) -> None:
-    """What MSK Connect says each minute."""
+    """MSK Connect's status each minute."""
     client("cloudwatch").put_metric_data(
         Namespace="AWS/KafkaConnect",
         MetricData=[

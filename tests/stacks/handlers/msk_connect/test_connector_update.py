@@ -55,7 +55,7 @@ def test_changes_of_both_kinds_are_one_operation_after_the_other(
     source.update({**configuration(wanted, a="b"), **both})
     first, second = updates(connect)
     assert first.keys() - {"connectorArn", "currentVersion"} == {"capacity", "plugins", "skipHealthValidation"}
-    # What is between the two may not run, what comes out must.
+    # The intermediate configuration may fail to run, the final one must not.
     assert second.keys() - {"connectorArn", "currentVersion"} == {"connectorConfiguration"}
     assert connect.connector(NAME)["capacity"] == provisioned(3)
 
@@ -100,7 +100,7 @@ def test_an_update_while_another_is_under_way_waits_for_it(
     client("kafkaconnect").update_connector(
         connectorArn=made["connectorArn"], currentVersion=made["currentVersion"], capacity=provisioned(5)
     )
-    # By hand, and it fails: that isn't this update's failure.
+    # A manual change that fails: that isn't this update's failure.
     connect.updates = ["ROLLBACK_COMPLETE"]
     source.update(configuration(wanted, a="b"))
     assert_as(connect, configuration(wanted, a="b"))
@@ -114,7 +114,7 @@ def test_the_operation_counts_and_not_the_state(
     source.create(wanted)
     waiting = source.begin_update(configuration(wanted, a="b"))
     waiting.poll()
-    # The connector says that it runs, as it is or as it is wanted; its operation isn't through.
+    # The connector is running, with the old or the wanted configuration; its operation isn't finished.
     found = connect.connector(NAME)
     found["connectorState"] = "RUNNING"
     found["connectorConfiguration"] = configuration(wanted, a="b" if same else "c")["connectorConfiguration"]

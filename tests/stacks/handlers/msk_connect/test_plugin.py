@@ -1,4 +1,4 @@
-"""A plugin of pinned releases: its zip, its name, what refuses it, and who still uses it."""
+"""A plugin of pinned releases: its zip, its name, refusals, and its remaining users."""
 
 import hashlib
 import io
@@ -42,7 +42,7 @@ def server() -> Iterator[Server]:
 def plugin(world: World, aws: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:  # noqa: ARG001
     make_bucket()
     client("s3").put_object(Bucket=BUCKET, Key=f"plugins/{PLUGIN}-other.zip", Body=b"another's")
-    # What a handler leaves behind on disk would fill Lambda's.
+    # Files left on disk by a handler would fill Lambda's.
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("plugins.releases.download.WAITS_SECONDS", ())
     return Stack(world, connector_plugin)
@@ -52,7 +52,7 @@ OTHERS = f"plugins/{PLUGIN}-other.zip"
 
 
 def assert_gone(plugin: Stack, connect: KafkaConnect) -> None:
-    """Neither plugin nor zip is there, and nothing comes any more."""
+    """Neither plugin nor zip exists, and nothing will."""
     plugin.world.drain()
     assert connect.plugins == {}
     assert stored() == {OTHERS}
@@ -258,7 +258,7 @@ def test_content_that_is_still_being_deleted_is_waited_for(
 
 
 def test_a_plugin_that_is_there_needs_no_download(plugin: Stack, server: Server) -> None:
-    """A rollback, or a change of tags alone, must not depend on somebody else's server."""
+    """A rollback, or a change of tags alone, must not depend on an external server."""
     old = plugin.create(plugin_request(server, "one"))
     server.answers.clear()
     asked = len(server.requested)
@@ -287,7 +287,7 @@ def test_a_plugin_of_another_format_is_another_plugin(
     old = plugin.create(plugin_request(server, "one"))
     monkeypatch.setattr(connector_plugin, "FORMAT", 2)
     new = plugin.update(plugin_request(server, "one"))
-    # The old one's Delete says the same request, which means another name by now.
+    # The old one's Delete has the same request, which means another name by now.
     assert plugin.deleted == [old["Name"]]
     assert list(connect.plugins) == [new["Arn"]]
     assert stored() == {OTHERS, new["Key"]}

@@ -1,4 +1,4 @@
-"""What RDS knows of the source's cluster, by moto."""
+"""RDS's data on the source's cluster, in moto."""
 
 from moto.rds.models import rds_backends
 
@@ -8,7 +8,7 @@ CLUSTER = "dev-cdc-lake"
 
 
 class Cluster:
-    """What RDS knows of the source's cluster."""
+    """RDS's data on the source's cluster."""
 
     def __init__(self) -> None:
         self._rds = client("rds")

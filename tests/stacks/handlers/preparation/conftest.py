@@ -1,4 +1,4 @@
-"""PostgreSQL stands in for Aurora and for others' servers, moto for AWS."""
+"""PostgreSQL stands in for Aurora and for outside servers, moto for AWS."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from tests.tls import Authority
 
 @pytest.fixture
 def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Secrets Manager without a secret; the handler's other services are moto's, too."""
+    """Secrets Manager without a secret; moto also provides the handler's other services."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name.upper().replace("REGION_NAME", "AWS_DEFAULT_REGION"), value)
     monkeypatch.setattr(preparation_record, "client", client)
@@ -28,7 +28,7 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture
 def secrets(manager: Any, database: ConnectionParameters) -> Any:
-    """Secrets Manager with the master's secret, as RDS writes it, and the connector's."""
+    """Secrets Manager with the master's secret, in RDS's format, and the connector's."""
     master = {**database, "username": database["user"], "engine": "postgres"}
     manager.create_secret(Name="master", SecretString=json.dumps(master))
     connector = {"username": "cdc_connector", "password": "first-Password"}

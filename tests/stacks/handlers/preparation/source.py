@@ -1,4 +1,4 @@
-"""The request for a prepared source, and what a test does to its database and to its master's secret."""
+"""The request for a prepared source, and a test's changes to its database and its master's secret."""
 
 import contextlib
 import json
@@ -31,13 +31,13 @@ def request(database: ConnectionParameters, **changes: Any) -> dict[str, Any]:
 
 
 def log_in(database: ConnectionParameters, password: str) -> None:
-    """As the connector does, by TCP and with its password."""
+    """Log in as the connector does, over TCP and with its password."""
     settings: dict[str, Any] = {**database, "user": "cdc_connector", "password": password}
     psycopg2.connect(**settings).close()
 
 
 def log_in_as(secrets: Any, database: ConnectionParameters, **changes: Any) -> None:
-    """What the master's secret says from now on."""
+    """Put this login into the master's secret."""
     values = {**database, "username": database["user"], "engine": "postgres", **changes}
     secrets.put_secret_value(SecretId="master", SecretString=json.dumps(values))
 
@@ -52,7 +52,7 @@ def make_slot(database: ConnectionParameters, name: str = SLOT) -> None:
 
 @contextlib.contextmanager
 def others_server(database: ConnectionParameters, authority: Authority, folder: Path, role: str) -> Iterator[int]:
-    """The port at which somebody's server answers with a certificate; the pipeline's role goes afterwards."""
+    """The port of an outside server with a certificate; the pipeline's role is dropped afterwards."""
     with encrypted(int(database["port"]), authority.server("localhost", folder)) as port:
         yield port
     drop_role(database, role)
@@ -66,6 +66,6 @@ def others_secrets(manager: Any, database: ConnectionParameters, **users: tuple[
 
 
 def drop_role(database: ConnectionParameters, role: str) -> None:
-    """Drop a role, which belongs to the whole server, if it is there."""
+    """Drop a role, which belongs to the whole server, if it exists."""
     if ask(database, f"SELECT count(*) FROM pg_roles WHERE rolname = '{role}'"):
         execute(database, f"DROP OWNED BY {role}; DROP ROLE {role}")

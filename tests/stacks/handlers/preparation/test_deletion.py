@@ -33,7 +33,7 @@ def test_deleting_ends_the_reader_drops_the_slot_and_leaves_the_data(
     source: Stack, database: ConnectionParameters
 ) -> None:
     source.create(request(database))
-    # The session that is ended may need a moment to let go: `delete` asks again.
+    # The terminated session may need a moment to release it: `delete` retries.
     with streaming(database):
         source.delete()
     assert not slot_exists(database)

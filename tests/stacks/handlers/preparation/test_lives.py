@@ -1,4 +1,4 @@
-"""A source's next life, after a deletion or from a snapshot, may have missed changes, and says so."""
+"""A source's next life, after a deletion or from a snapshot, may have missed changes, and reports so."""
 
 import json
 
@@ -31,7 +31,7 @@ def test_a_first_load_misses_nothing_and_a_second_life_may_have(
 def test_a_cancelled_creation_that_goes_on_is_deleted_by_the_next_attempt(
     source: Stack, cluster: Cluster, database: ConnectionParameters
 ) -> None:
-    """Its waiter finishes behind its deletion."""
+    """Its waiter finishes after its deletion."""
     begun = source.begin_create(request(database))
     source.world.waiters.clear()
     source.give_up_creation()

@@ -1,4 +1,4 @@
-"""What the handler does to a database that the stacks didn't make; PostgreSQL behind TLS stands in for it.
+"""The handler's effect on a database outside the stacks; PostgreSQL behind TLS stands in for it.
 
 moto is Secrets Manager and Systems Manager.
 """

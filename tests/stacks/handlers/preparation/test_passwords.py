@@ -1,4 +1,4 @@
-"""The connector's password and its master's: given, rotated, wrong or out of reach."""
+"""The connector's password and its master's: given, rotated, wrong or unavailable."""
 
 import json
 import re
@@ -56,7 +56,7 @@ def test_a_newer_outbox_stays_as_it_is_and_the_connector_gets_its_password(
 def test_a_password_that_is_being_rotated_is_read_again(
     source: Stack, secrets: Any, database: ConnectionParameters
 ) -> None:
-    """The database has the new password before the secret says it."""
+    """The database has the new password before the secret does."""
     execute(database, "CREATE ROLE owner SUPERUSER LOGIN PASSWORD 'rotated'")
     try:
         log_in_as(secrets, database, username="owner", password="first")
@@ -82,7 +82,7 @@ def test_a_password_that_stays_wrong_ends_with_one_line_and_nothing_to_delete(
         " secret says another password than the database has, or is being rotated",
         reason,
     )
-    # `create` has deleted it by now: it was never in.
+    # `create` has deleted it by now: it never logged in.
     assert source.deleted == [source.physical_id]
     assert slot_exists(database)
 
@@ -107,7 +107,7 @@ def test_a_secret_that_cant_be_read_is_the_reason(source: Stack, database: Conne
 
 @pytest.fixture
 def passwords(cluster: Cluster) -> Iterator[list[str]]:  # noqa: ARG001  whose they are
-    """What RDS is told to make the master's password."""
+    """Passwords that RDS is to give the master."""
     told: list[str] = []
     events = client("rds").meta.events
     events.register("provide-client-params.rds.ModifyDBCluster", tell := lambda params, **_: _note(told, params))
@@ -123,7 +123,7 @@ def _note(told: list[str], params: dict[str, Any]) -> None:
 def test_a_restored_clusters_master_gets_the_secrets_password(
     source: Stack, secrets: Any, passwords: list[str], database: ConnectionParameters
 ) -> None:
-    """The server is told what RDS would tell it."""
+    """The server gets the change that RDS would make."""
     execute(database, "CREATE ROLE restored SUPERUSER LOGIN PASSWORD 'of the snapshot'")
     log_in_as(secrets, database, username="restored", password="of-the-secret")
     try:

@@ -1,4 +1,4 @@
-"""What a pipeline of ordinary tables gets in its database; PostgreSQL stands in for Aurora, moto for RDS."""
+"""The objects of a pipeline of ordinary tables in its database; PostgreSQL stands in for Aurora, moto for RDS."""
 
 import contextlib
 import json

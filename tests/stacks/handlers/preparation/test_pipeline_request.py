@@ -1,4 +1,4 @@
-"""What the handler that prepares a pipeline's database reads in the stack's request."""
+"""How the handler that prepares a pipeline's database reads the stack's request."""
 
 import json
 from pathlib import Path

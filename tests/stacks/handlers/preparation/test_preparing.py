@@ -1,4 +1,4 @@
-"""A database gets what its connector needs; what is there already is kept, migrated or refused."""
+"""A database gets what its connector needs; existing objects are kept, migrated or refused."""
 
 import contextlib
 import functools

@@ -1,4 +1,4 @@
-"""What the handler makes of a role that reads what is queried; PostgreSQL behind TLS stands in for RDS."""
+"""How the handler prepares a role for query-based pipelines; PostgreSQL behind TLS stands in for RDS."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,10 +88,10 @@ def test_the_role_reads_the_tables_and_of_others_what_the_queries_name(
     assert readable(database) == {
         *("address.id", "address.street", "address.city_id"),
         *("city.id", "city.city"),
-        # A view reads with its owner's rights; the table behind it is none of the role's.
+        # A view reads with its owner's rights; the role has none on the table behind it.
         *("region.id", "region.name"),
     }
-    # What finds changed rows, as the job asks it.
+    # The job's query for changed rows.
     changed = written_since(3, new_members=[1])
     assert ask(as_role(database), f"SELECT count(*) FILTER (WHERE {changed}) FROM public.address AS t") == 0
     attributes = "rolcanlogin, rolsuper, rolreplication, rolcreaterole, rolbypassrls"
@@ -103,7 +103,7 @@ def test_the_role_reads_the_tables_and_of_others_what_the_queries_name(
         f"OR has_table_privilege('{ROLE}', c.oid, 'DELETE'))"
     )
     assert ask(database, writable) == 0
-    # Once more, as a deployment does whose SQL is newer, and with a column left out that was read.
+    # Once more, as a deployment with newer SQL does, and excluding a column that was read.
     fewer = {"schema": "public", "name": "city", "key": ["id"], "leaveOut": ["mayor"], "hash": []}
     source.update(request(database, server, authority, sqlHash="1", tables=[fewer], queries={}))
 

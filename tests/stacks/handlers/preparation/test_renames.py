@@ -12,7 +12,7 @@ pytestmark = pytest.mark.integration
 
 
 def test_a_renamed_resource_keeps_slot_and_generation(source: Stack, database: ConnectionParameters) -> None:
-    """CloudFormation makes the new one first, then deletes the old one."""
+    """CloudFormation creates the new one first, then deletes the old one."""
     generation = source.create(request(database))["Generation"]
     make_slot(database)
     after = source.renamed()

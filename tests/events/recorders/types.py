@@ -1,7 +1,7 @@
-"""Records what Debezium sends for each type: `./lake dev generate typed-events`, for tests/events/every_type.jsonl.
+"""Records Debezium's output for each type: `./lake dev generate typed-events`, for tests/events/every_type.jsonl.
 
-The database is that of tests/events/every_type.sql: what stands above the line `-- changes` is there when the snapshot
-begins, the rest comes after it. It takes about 30 s.
+The database is that of tests/events/every_type.sql: the part above the line `-- changes` exists when the snapshot
+begins, the rest follows it. It takes about 30 s.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from plugins.kafka.topics import PlannedTopic
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import source_connector
 
-EVENTS = Path(__file__).resolve().parents[2] / "tests" / "events"
+EVENTS = Path(__file__).resolve().parents[3] / "tests" / "events"
 SCRIPT, TARGET = EVENTS / "every_type.sql", EVENTS / "every_type.jsonl"
 TABLES = tuple(CapturedTable(schema="types", table=table) for table in ("every_type", "large"))
 PREFIX = "types"
@@ -85,7 +85,7 @@ def _configuration(database: ConnectionParameters, connect: Connect) -> dict[str
 
 
 def _wait_until_quiet(topics: list[Topic], connect: Connect) -> None:
-    """Wait until events have come to all topics, and no more come."""
+    """Wait until all topics have events, and no more arrive."""
     deadline, before, since = time.monotonic() + TIMEOUT_S, [0], time.monotonic()
     while time.monotonic() < deadline:
         if failure := connect.api.failure("types"):

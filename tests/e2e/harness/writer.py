@@ -1,4 +1,4 @@
-"""A business that goes on while things break: random orders, changes and deletions, always the same."""
+"""A business that continues during faults: random but repeatable orders, changes and deletions."""
 
 import contextlib
 import random
@@ -17,8 +17,8 @@ RECONNECT_S = 0.2
 class Writer:
     """Makes `transactions` changes in a thread, about `rate` a second; leaving the context waits for the last one.
 
-    A `patient` one connects again, up to MAX_WAIT_S, when the database goes away; it can't know whether the
-    transaction that was under way then was committed, and makes another one.
+    A `patient` one reconnects for up to MAX_WAIT_S when the database disappears; it can't know whether the transaction
+    then running was committed, and makes another one.
     """
 
     def __init__(
@@ -51,14 +51,14 @@ class Writer:
         self._thread.join()
 
     def wait_for(self, transactions: int) -> None:
-        """Wait until so many have been made."""
+        """Wait for this many transactions."""
         while self.made < transactions and self._thread.is_alive():
             time.sleep(0.05)
         if self.error:
             raise self.error
 
     def hurry(self) -> None:
-        """Make what is left without pauses, once no more is to happen meanwhile: each commit of the job costs CPU."""
+        """Make the rest without pauses, once nothing else is to happen meanwhile: each commit of the job costs CPU."""
         self._pause_s = 0.0
 
     def _run(self) -> None:
@@ -79,7 +79,7 @@ class Writer:
                 return
 
     def _write(self) -> None:
-        """Make transactions on one connection until all are made."""
+        """Make transactions on one connection until all are done."""
         with contextlib.closing(psycopg2.connect(**self._parameters)) as connection:
             while self.made < self._transactions:
                 with connection, connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""A shop of Pagila's that goes on while its tables are added, read again and repaired."""
+"""A Pagila shop that stays open while its tables are added, re-read and repaired."""
 
 import contextlib
 import random
@@ -10,15 +10,15 @@ from typing import Any, Self
 
 import psycopg2
 
-# Customers in a transaction. More in fewer ones: each that comes by itself makes the job commit three tables.
+# Customers per transaction. Few large ones: each separate transaction makes the job commit three tables.
 SERVED = 5
 CUSTOMERS, ITEMS, RENTALS, PAYMENTS = (20, 599), (1, 4_000), (1, 16_000), (16_050, 32_098)
 
 
 class Clerk:
-    """Rents films, takes them back and corrects what was written, about `rate` times a second, until the context ends.
+    """Rents films, takes them back and corrects records, about `rate` times a second, until the context ends.
 
-    What a transaction does is random and always the same. Customers below 20 are left alone.
+    Transactions are random but repeatable. Customers below 20 are left alone.
     """
 
     def __init__(self, parameters: Mapping[str, Any], *, rate: float, seed: int) -> None:
@@ -43,7 +43,7 @@ class Clerk:
             raise self._error
 
     def wait_for_more(self, transactions: int) -> None:
-        """Wait until so many more have been made."""
+        """Wait for this many more transactions."""
         wanted = self.made + transactions
         while self.made < wanted and self._thread.is_alive():
             time.sleep(0.05)
@@ -78,7 +78,7 @@ class Clerk:
         cursor.execute(
             "UPDATE rental SET return_date = clock_timestamp() WHERE rental_id = %s", (self._one_of(RENTALS),)
         )
-        # A part of its key, and its partition.
+        # Part of its key, and its partition.
         cursor.execute(
             "UPDATE payment SET payment_date = payment_date + interval '31 days'"
             " WHERE payment_date < '2022-06-01Z' AND payment_id = %s",

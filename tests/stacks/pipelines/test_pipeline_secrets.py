@@ -1,4 +1,4 @@
-"""The salt of hashed columns on AWS: made by Secrets Manager, in no template and no connector's configuration."""
+"""The salt of hashed columns on AWS: created by Secrets Manager, in no template or connector configuration."""
 
 import json
 
@@ -20,7 +20,7 @@ def test_a_pipeline_that_hashes_has_a_generated_salt_and_no_other_has(many: Synt
     assert name.startswith("ErpHashSalt")
     generated = salt["Properties"]["GenerateSecretString"]
     assert generated["GenerateStringKey"] == SALT_KEY
-    # What SaltedTask.java takes: 16 to 128 letters and digits.
+    # The format that SaltedTask.java accepts: 16 to 128 letters and digits.
     assert 16 <= generated["PasswordLength"] <= 128
     assert generated["ExcludePunctuation"] is True
     assert "SecretString" not in salt["Properties"]
@@ -39,7 +39,7 @@ def test_its_connector_takes_it_by_reference_in_place_of_the_token(many: Synthes
 
 
 def test_the_classes_are_in_each_plugin_of_ordinary_tables(many: Synthesized) -> None:
-    """Also where nothing is hashed yet: a plugin is taken before the configuration that names its class."""
+    """Also where nothing is hashed yet: a plugin is updated before the configuration that names its class."""
     ours = resources(EVERY_VALUE, SALTED_TASK, SALTED_CONNECTOR).items()
     plugins = many.requests("connectors", "Custom::Plugin")
     found = {name.partition("Plugin")[0]: request.get("resources", {}) for name, request in plugins.items()}

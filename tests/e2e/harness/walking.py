@@ -1,4 +1,4 @@
-"""Runs a walk-through as a newcomer does, and says what of its output stays the same from run to run."""
+"""Runs a walk-through as a newcomer does, and extracts the output that is the same in every run."""
 
 import json
 import os
@@ -13,16 +13,16 @@ import psutil
 
 from tests.transcripts import first_difference, transcript
 
-ROOT = Path(__file__).resolve().parents[2]
-# Less than the pytest marker, which has what comes after it, too.
+ROOT = Path(__file__).resolve().parents[3]
+# Less than the pytest marker, which includes the time after it.
 COMMAND_S = 600
 
 
 @dataclass(frozen=True)
 class Walked:
-    """Where a run was, what it has printed, and its summary.
+    """A run's folder, output and summary.
 
-    `crowd` is how much longer it may have taken than by itself.
+    `crowd` is the slowdown allowed compared with running alone.
     """
 
     folder: Path
@@ -37,8 +37,8 @@ class Walked:
 
 
 def walk(command: str, folder: Path, *options: str) -> Walked:
-    """Run `./lake` with that command; it must succeed, and leave nothing behind that runs."""
-    # As wide as the README's lines are, and without a connector that only some have.
+    """Run `./lake` with that command; it must succeed, and leave no process running."""
+    # As wide as the README's lines, and without a connector that only some have.
     environment = {name: value for name, value in os.environ.items() if name != "JDBC_PLUGIN"} | {"COLUMNS": "120"}
     done = subprocess.run(
         [sys.executable, "-m", "cli", *command.split(), "--folder", str(folder), *options],
@@ -55,15 +55,15 @@ def walk(command: str, folder: Path, *options: str) -> Walked:
 
 
 def crowd() -> float:
-    """How much longer things may take: bounds hold where no more than two processes want each processor.
+    """The slowdown to allow: limits hold up to two processes per core.
 
-    A platform by itself is no more than that; the suite runs several at a time.
+    A platform alone doesn't exceed that; the suite runs several at a time.
     """
     return max(1.0, os.getloadavg()[0] / (2 * (os.cpu_count() or 1)))
 
 
 def unlike_the_page(page: str, command: str, printed: str) -> str:
-    """Return the first lines that the page shows and the command didn't print; positions and times may differ."""
+    """Return the first lines of the page that the command didn't print; positions and times may differ."""
     return first_difference(_masked(transcript(ROOT / page, command)), _masked(printed))
 
 

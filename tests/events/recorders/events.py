@@ -1,4 +1,4 @@
-"""Records what Debezium really sends, for tests/events/: `./lake dev generate events`, on own platforms.
+"""Records Debezium's real output for tests/events/: `./lake dev generate events`, on separate platforms.
 
 Each case becomes two files in tests/events/ with a line per event: `<case>.jsonl` holds the values as the sink lands
 them, byte by byte, and `<case>.keys.jsonl` the keys.
@@ -21,11 +21,11 @@ from local.look.topic import RawEvent, Topic
 from local.platform.platform import Platform
 from local.platform.services import PlatformOptions
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 EVENTS = ROOT / "tests" / "events"
 PLATFORM = ROOT / "build" / "capture"
 TIMEOUT_S = 30
-# With all its items, with a few, and unshipped: what a null looks like.
+# With all its items, with a few, and unshipped, to show a null.
 SNAPSHOT_ORDERS = (10248, 10249, 11077)
 
 INSERT_11075 = (
@@ -39,7 +39,7 @@ INSERT_11075 = (
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One transaction on the source and the operations of the events that it makes (`c`, `u`, `d`)."""
+    """One transaction on the source and the operations of the events that it causes (`c`, `u`, `d`)."""
 
     name: str
     statements: tuple[str, ...]
@@ -62,10 +62,10 @@ CASES = (
         operations="u",
     ),
     Case(name="delete", statements=delete_order(11075), operations="d"),
-    # The triggers that wait for the commit fire after each statement: what a row's growth looks like.
+    # The triggers deferred to the commit fire after each statement, to show a row's growth.
     Case(name="insert_by_statement", statements=("SET CONSTRAINTS ALL IMMEDIATE", *INSERT_11075), operations="cuuu"),
-    # From here on no old row is logged (default replica identity). 11077 has the most lines; stored uncompressed,
-    # its products are out of line.
+    # From here on no old row is logged (default replica identity). 11077 has the most lines; stored uncompressed, its
+    # products are out of line.
     Case(
         name="unavailable_value",
         statements=(
@@ -90,7 +90,6 @@ CASES = (
 
 
 def main() -> None:
-    """Capture all cases into tests/events/."""
     with one_line_errors("capture"):
         platform = Platform(PLATFORM, PlatformOptions(job=False))
         platform.remove()
@@ -110,7 +109,7 @@ def capture_snapshot(topic: Topic) -> None:
 
 
 def capture(case: Case, platform: Platform) -> None:
-    """Commit a case, wait for its events and write them. Raises PlatformError when others come."""
+    """Commit a case, wait for its events and write them. Raises PlatformError if others arrive."""
     _, before = platform.topic.bounds()
     with (
         contextlib.closing(psycopg2.connect(**platform.source)) as connection,

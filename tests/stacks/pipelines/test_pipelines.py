@@ -1,4 +1,4 @@
-"""Pipelines in one environment: what each has, that none has anything of another's, and that the gate passes."""
+"""Pipelines in one environment: their resources are separate, and the gate passes."""
 
 import json
 from itertools import pairwise
@@ -13,7 +13,7 @@ from settings.environment import Environment
 from stacks.gate import request_of
 from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized
-from tests.stacks.many import SHOP, WIDE, many_pipelines
+from tests.stacks.pipelines.many import SHOP, WIDE, many_pipelines
 
 pytestmark = pytest.mark.synth
 # IAM user guide, "IAM and AWS STS quotas": a role's inline policies together, and a managed policy.
@@ -26,7 +26,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 
 def topics_of(many: Synthesized, beginning: str, action: str) -> set[str]:
-    """The topics that a role may do something with."""
+    """The topics that a role has rights on."""
     return {
         resource.partition(":topic/")[2].split("/", 2)[2]
         for actions, resources in many.rights("connectors", beginning)
@@ -159,7 +159,7 @@ def test_few_tables_have_an_alarm_each_and_many_go_by_nines(many: Synthesized) -
     metrics = [query for query in alarms["commit-age-wide-1"]["Metrics"] if "MetricStat" in query]
     assert len(metrics) == 9
     [expression] = [query["Expression"] for query in alarms["commit-age-wide-1"]["Metrics"] if query["ReturnData"]]
-    # A table whose job is gone is the worst of all.
+    # A table without its job is the worst state of all.
     assert expression.count("FILL(") == 9
     assert alarms["connector-not-running-sink-shop"]["Threshold"] == 2
     assert {"nothing-landed", "nothing-landed-shop", "nothing-landed-wide-1", "nothing-landed-wide-2"} <= set(alarms)
@@ -173,7 +173,7 @@ def test_a_truncate_is_ignored_with_an_alarm_where_a_pipeline_says_so(many: Synt
     ]
     found = sorted(name for name in names if name.startswith("ignored-truncate"))
     assert found == ["ignored-truncate-shop_items", "ignored-truncate-shop_orders"]
-    # Its event passes the connector by a class of ours, which the outbox's plugin doesn't have.
+    # One of our classes handles its event in the connector; the outbox's plugin lacks that class.
     plugins = many.requests("connectors", "Custom::Plugin").values()
     ours = resources(IS_TRUNCATE).items()
     given = [plugin["name"] for plugin in plugins if ours <= plugin.get("resources", {}).items()]
@@ -212,7 +212,7 @@ def test_the_gate_passes(many: Synthesized, environment: Environment) -> None:
     from operate.review import find
 
     errors = [finding for finding in find(environment, many.synthesis) if finding.level == "error"]
-    # The releases of connectors are pinned by whoever deploys them, in any environment.
+    # The deployer pins the connectors' releases, in any environment.
     assert [str(finding) for finding in errors] == []
 
 

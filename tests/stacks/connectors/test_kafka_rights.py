@@ -1,4 +1,4 @@
-"""The rights on Kafka in the templates are those that the local broker's ACLs are made of: no more, no fewer."""
+"""The Kafka rights in the templates equal those behind the local broker's ACLs: no more, no fewer."""
 
 import fnmatch
 import json
@@ -19,12 +19,12 @@ from tests.stacks.conftest import Synthesized
 pytestmark = pytest.mark.synth
 
 CLUSTER = "the cluster"
-# AWS's own policies that hold rights on clusters, or on everything.
+# AWS's own policies with rights on clusters, or on everything.
 WITH_KAFKA = re.compile("Administrator|PowerUser|MSK|Kafka")
 
 
 def expected(environment: Environment) -> dict[str, tuple[Grant, ...]]:
-    """What each role may do in Kafka, by the stack and the beginning of its logical id."""
+    """Each role's rights in Kafka, by the stack and the start of its logical id."""
     [orders] = environment.pipelines
     making_topics = topics_access(of_generation(topics(environment, orders), "*"), sink_settings(environment, orders))
     return {
@@ -36,7 +36,7 @@ def expected(environment: Environment) -> dict[str, tuple[Grant, ...]]:
 
 
 def documents(synthesized: Synthesized) -> Iterator[tuple[str, Any]]:
-    """Every policy document of all stacks, wherever it is, with the logical ids of the roles that it is for."""
+    """Every policy document of all stacks, with the logical ids of its roles."""
     for stack, template in synthesized.by_role.items():
         for logical_id, resource in template.to_json()["Resources"].items():
             owners = [role["Ref"] for role in resource.get("Properties", {}).get("Roles", [])] or [logical_id]
@@ -75,7 +75,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _text(resource: Any) -> str:
-    """Write an ARN; that of the cluster itself comes from its stack."""
+    """Write an ARN; the cluster's own comes from its stack."""
     match resource:
         case {"Fn::ImportValue": str(name)} if "Cluster" in name:
             return CLUSTER
@@ -86,7 +86,7 @@ def _text(resource: Any) -> str:
 
 
 def pairs(written: Iterable[dict[str, Any] | Statement]) -> set[tuple[str, str]]:
-    """Actions and ARNs as pairs: CDK puts together statements that share the one or the other."""
+    """Actions and ARNs as pairs: CDK merges statements that share the one or the other."""
     return {(action, arn) for one in written for action in _list(one["Action"]) for arn in _list(one["Resource"])}
 
 

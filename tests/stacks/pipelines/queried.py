@@ -1,4 +1,4 @@
-"""Environments with pipelines that are queried: beside the outbox, and nothing else."""
+"""Environments with query-based pipelines: with the outbox, and alone."""
 
 import shutil
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.settings.pipelines import add_to, copied_pipelines
 from tests.stacks.settings import change, copied
 
 SECRETS = "arn:aws:secretsmanager:ap-southeast-2:111111111111:secret:"
-# A read replica that somebody else has made; the same tables, with an application for each.
+# An existing read replica; the same tables, with an application for each.
 REPLICA = (
     'role = "reader"',
     "[pipelines.database]",
@@ -27,7 +27,7 @@ REPLICA = (
 
 
 def only_queried(environments: Path) -> None:
-    """Take orders out of dev, and put a pipeline that is queried in its place."""
+    """Replace orders in dev with a query-based pipeline."""
     path = environments / "dev.toml"
     text = path.read_text()
     start = text.index("\n[[pipelines]]\n")
@@ -36,7 +36,7 @@ def only_queried(environments: Path) -> None:
 
 
 def mixed(folder: Path) -> Environment:
-    """Load dev with orders by the outbox, pagilaquery of its own cluster, and `replica`, of another server."""
+    """Load dev with orders through the outbox, pagilaquery on its own cluster, and `replica`, on another server."""
     environments, pipelines = copied(folder), copied_pipelines(folder)
     source = (pipelines / "pagilaquery.toml").read_text().replace("pagilaquery_", "replica_")
     (pipelines / "replica.toml").write_text(source)

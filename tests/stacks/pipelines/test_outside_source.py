@@ -1,4 +1,4 @@
-"""Pipelines of servers that the stacks don't make: what the templates open to them, and whose secrets they read."""
+"""Pipelines on servers outside the stacks: the access that templates open to them, and the secrets that they read."""
 
 from typing import Any
 
@@ -8,27 +8,27 @@ from contract import rds_ca
 from stacks.gate.template import LATER
 from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized
-from tests.stacks.many import SECRETS
+from tests.stacks.pipelines.many import SECRETS
 
 pytestmark = pytest.mark.synth
 CRM_ADDRESSES, ERP_GROUP = {"10.1.2.3/32", "10.1.3.0/28"}, "sg-0123456789abcdef0"
-# Other groups of the stack, by HTTPS.
+# Other groups of the stack, over HTTPS.
 AWS_ALONE = {"0.0.0.0/0": {443}}
 
 
 def rules(many: Synthesized, stack: str) -> list[dict[str, Any]]:
-    """Ways out of a stack's groups, those of its own and those that it adds to another's."""
+    """Egress rules of a stack's groups, including those that it adds to other stacks' groups."""
     added = many.properties(stack, "AWS::EC2::SecurityGroupEgress")
     groups = many.resources(stack, "AWS::EC2::SecurityGroup").values()
     return added + [rule for group in groups for rule in group["Properties"].get("SecurityGroupEgress", [])]
 
 
 def ways_to(found: list[dict[str, Any]]) -> dict[str, set[int]]:
-    """The ports that are open, by where to."""
+    """The open ports, by destination."""
     ways: dict[str, set[int]] = {}
     for rule in found:
         place = rule.get("CidrIp") or rule.get("DestinationSecurityGroupId")
-        # What CDK writes for a group that lets nothing out isn't anybody's address.
+        # CDK's rule for a group without egress has no real address.
         if isinstance(place, str) and place != "255.255.255.255/32":
             ways.setdefault(place, set()).update({rule["FromPort"], rule["ToPort"]})
     return ways
@@ -54,7 +54,7 @@ def test_a_connector_reads_exactly_its_secret(many: Synthesized, name: str, secr
         if "secretsmanager:GetSecretValue" in actions
         for resource in resources
     }
-    # Beside it the salt, where columns are hashed: another stack's, whose ARN is known later.
+    # Also the salt, if columns are hashed: another stack's, whose ARN is known later.
     assert read - {LATER} == {f"{SECRETS}{secret}"}
     assert (LATER in read) == (name == "Erp")
 

@@ -1,4 +1,4 @@
-"""Pipelines that are queried: what an environment has for them, what it hasn't, and that the gate passes."""
+"""Query-based pipelines: their resources in an environment, what they lack, and that the gate passes."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from settings.load_pipeline import load_pipeline
 from stacks.gate.template import LATER
 from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized, synthesized
-from tests.stacks.queried import SECRETS, mixed, only_queried
+from tests.stacks.pipelines.queried import SECRETS, mixed, only_queried
 from tests.stacks.settings import change, copied
 
 pytestmark = pytest.mark.synth
@@ -40,7 +40,7 @@ def alone_settings(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 @pytest.fixture(scope="module")
 def alone(alone_settings: Environment, tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    """dev with nothing but a queried pipeline."""
+    """dev with only a query-based pipeline."""
     return synthesized("dev", tmp_path_factory.mktemp("alone"), environment=alone_settings)
 
 
@@ -103,7 +103,7 @@ def test_the_jobs_read_exactly_their_secrets(queried: Synthesized, dev: Synthesi
 
 
 def doors(found: Synthesized) -> dict[str, dict[str, Any]]:
-    """What the processing stack opens of the database's group."""
+    """The processing stack's openings in the database's group."""
     rules = found.resources("processing", "AWS::EC2::SecurityGroupIngress")
     return {
         name: rule["Properties"]

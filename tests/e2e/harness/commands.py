@@ -1,4 +1,4 @@
-"""The project's commands as a user runs them, in a copy of the checkout: they write into it."""
+"""The project's commands as a user runs them, in a copy of the checkout, because they write into it."""
 
 import os
 import re
@@ -12,15 +12,15 @@ from local.platform.platform import Platform
 from local.services.postgres import ConnectionParameters
 from tests.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parents[2]
-# What git hasn't, and what no command needs; the jars are shared.
+ROOT = Path(__file__).resolve().parents[3]
+# Ignored by git, or not needed by any command; the jars are shared.
 LEFT_OUT = (".git", ".venv", ".cache", "node_modules", "build", "cdk.out", "docs", "tests", "__pycache__")
 CONNECTOR_PASSWORD = "Films/1"
 COMMAND_S = 500
 
 
 class Commands:
-    """The commands of one pipeline, which somebody else's database is captured by."""
+    """The commands of one pipeline, which captures an existing database."""
 
     def __init__(self, folder: Path, name: str, database: ConnectionParameters) -> None:
         shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
@@ -60,15 +60,14 @@ class Commands:
         return self._run("resnapshot", "--pipeline", self._name, *options, status=status)
 
     def status(self, *, status: int | None = 0) -> str:
-        """`./lake status -p …`."""
         return self._run("status", "--pipeline", self._name, status=status)
 
     def wait_until_status_is_well(self) -> None:
-        """Wait until `./lake status` ends with 0: what has just been mended may be told a little longer."""
+        """Wait until `./lake status` ends with 0: it may report a repaired fault a little longer."""
         wait_until(lambda: self._done("status", "--pipeline", self._name).returncode == 0)
 
     def take_out(self, table: str) -> None:
-        """Take a table's entry out of the file."""
+        """Remove a table's entry from the file."""
         entries = self.file.read_text(encoding="utf-8").split("\n\n")
         kept = [entry for entry in entries if f'source = "{table}"' not in entry]
         assert len(kept) == len(entries) - 1
@@ -76,17 +75,17 @@ class Commands:
 
     @property
     def platform(self) -> Path:
-        """Where the platform keeps everything."""
+        """The platform's folder."""
         return self._folder / BUILD.name / f"platform-{self._name}"
 
     def remove(self) -> None:
-        """Stop what runs, whatever the commands have left of it, and delete it."""
+        """Stop all processes that the commands left running, and delete the folder."""
         Platform(self.platform).remove()
 
     def _run(self, *arguments: str, status: int | None = 0) -> str:
-        """Return what `./lake …` says, which must end with that exit status, None is any.
+        """Return the output of `./lake …`; it must end with that exit status, None is any.
 
-        A failure's line is of what it says.
+        A failure's line comes from the output.
         """
         done = self._done(*arguments)
         assert status in (None, done.returncode), f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
@@ -97,7 +96,7 @@ class Commands:
         return subprocess.run(
             [sys.executable, "-m", "cli", *arguments],
             cwd=self._folder,
-            # Wide enough for a step's note to stay in its line.
+            # Wide enough to keep a step's note on its line.
             env={**os.environ, **self._secrets, "COLUMNS": "200"},
             capture_output=True,
             text=True,
@@ -107,6 +106,6 @@ class Commands:
 
 
 def equal_tables(said: str) -> dict[str, int]:
-    """Return the tables that a comparison has called equal, with their rows."""
+    """Return the tables that a comparison reports as equal, with their rows."""
     found = re.findall(r"^(\S+)  equal  ([\d,]+) rows", said, re.MULTILINE)
     return {table: int(rows.replace(",", "")) for table, rows in found}

@@ -1,4 +1,4 @@
-"""An environment of several pipelines, two of them of other servers, as an account of one's own might have."""
+"""An environment of several pipelines, two of them on outside servers, as a user's account might have."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.stacks.settings import change, copied
 WIDE = tuple(f"table{number:02}" for number in range(12))
 SHOP = ("orders", "items")
 SECRETS = "arn:aws:secretsmanager:ap-southeast-2:111111111111:secret:"
-# A server of one's own, which a DBA prepares, and one on RDS, which the deployment does.
+# A server prepared by a DBA, and one on RDS, which the deployment prepares.
 CRM = (
     "[pipelines.database]",
     'host = "crm.example.internal"',
@@ -31,9 +31,9 @@ ERP = (
 
 
 def many_pipelines(folder: Path) -> Environment:
-    """Write and load it: orders, `wide` of twelve tables, `shop`, whose two tables have steps of their own.
+    """Write and load it: orders, `wide` of twelve tables, `shop`, whose two tables have separate steps.
 
-    And `crm` and `erp`, of one table each, which are of other servers; erp's has a hashed column.
+    And `crm` and `erp`, of one table each, on outside servers; erp's has a hashed column.
     """
     environments, pipelines = copied(folder), copied_pipelines(folder)
     write_pipeline(pipelines, "wide", WIDE)

@@ -1,0 +1,1 @@
+"""Platforms, commands and writers for end-to-end tests."""

@@ -1,0 +1,1 @@
+"""Environments with several pipelines, queried ones and outside databases."""
