@@ -42,7 +42,7 @@ class Loop:
     def run(self, *, continuous: bool, poll_seconds: float) -> None:
         """Run until told to stop; without `continuous` until nothing is left to read.
 
-        Raises JobError when the job can't go on, or when all attempts have failed.
+        Raises JobError when the job can't continue, or when all attempts have failed.
         """
         while not self.stop.is_set():
             began = self.clock()

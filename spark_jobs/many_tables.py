@@ -58,7 +58,7 @@ class ManyTables:
         return InheritableThread(target=self._keep, args=(table,), name=table.full_name)
 
     def _keep(self, table: ListedTable) -> None:
-        """Run a table's job, in continuous mode again after any failure, until told to stop."""
+        """Run a table's job, in continuous mode again after any failure, until the job must stop."""
 
         def log(message: str) -> None:
             self._log(f"{table.full_name}: {message}")

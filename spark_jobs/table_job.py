@@ -97,7 +97,7 @@ def columns_of(decided: Settings, spark: SparkSession) -> Sequence[Column]:
 
 
 def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], shared: SharedParts) -> None:
-    """Bring the source's events into the table, and the table into the catalog, until all is read or told to stop.
+    """Bring the source's events into the table and the catalog, until all is read or a stop is requested.
 
     Raises JobError when the job can't continue.
     """

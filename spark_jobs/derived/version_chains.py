@@ -36,7 +36,7 @@ def chained(
     ordering: str,
     ignored: Collection[str],
 ) -> DataFrame:
-    """Return the versions of the keys that have events in `between` (`events_between`), without repeats in a row.
+    """Return the versions of the keys that have events in `between` (`events_between`), none equal to the one before.
 
     `rows`: the table's after the last commit; `newest`: the history's newest versions before that, None for none. The
     result has the columns of `rows`, ENDED and VERSION; a version that ended has a delete's own values. Versions that

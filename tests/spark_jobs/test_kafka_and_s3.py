@@ -85,7 +85,7 @@ def test_a_topic_is_read_from_where_the_table_is(lake: Lake, services: Services)
         "auto.offset.reset": "earliest",
     }
     job = lake.job()
-    assert [job.run_batch(), job.run_batch()] == [None, None]  # the topic isn't there yet
+    assert [job.run_batch(), job.run_batch()] == [None, None]  # the topic doesn't exist yet
     missing = f"hoodie.streamer.source.kafka.topic={topic}: no such topic on {services.kafka.bootstrap_servers}"
     assert lake.log.count(f"{missing} yet; the job waits for it") == 1
     lake.arguments = one_run

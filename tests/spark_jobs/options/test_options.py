@@ -1,6 +1,6 @@
 """The command line and properties files: HoodieStreamer's names, each supported or refused; the page lists them.
 
-`python -m tests.spark_jobs.options.test_options` writes the page's defaults anew.
+`python -m tests.spark_jobs.options.test_options` rewrites the page's defaults.
 """
 
 import re
