@@ -55,8 +55,7 @@ class BatchDecoder:
         types: SourceTypes,
         log: Log,
     ) -> None:
-        """`given`: the schema file's columns; `encoded`: whether partition values are encoded; `types`: types of new
-        columns.
+        """`given`: the schema file's columns; `encoded`: whether partition values are; `types`: new columns' types.
 
         Raises SettingsError when the schema file lacks a field that the settings name.
         """
@@ -73,8 +72,7 @@ class BatchDecoder:
         # The batch whose failing lines were searched without success: one search per batch is enough.
         self._searched: str | None = None
         self._check_fields()
-        # Created with the first batch: an idle table needs none, and a stored table's columns may differ from the
-        # declared.
+        # Created with the first batch: an idle table needs none, and a stored table's columns may differ.
         self._decoder: Decoder | None = None
         self._use(self._declared, encoded=encoded)
 

@@ -34,8 +34,7 @@ class CommitEvents:
     def put(self, events: DataFrame, *, ordering: str, after: str | None, progress: str) -> None:
         """Store a batch's settled events.
 
-        `after`: the instant that the batch's commit follows, None for the table's first one; `progress`: the batch's
-        own.
+        `after`: the instant before the batch's commit, None for the table's first; `progress`: the batch's own.
         """
         numbered = changes.numbered(events, ordering=ordering, newer=NEWER).select(ROW, DELETED, NEWER)
         folder = f"{self._path}/{after or _NONE}-{_digest(progress)}"

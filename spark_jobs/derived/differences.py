@@ -108,8 +108,8 @@ def compare(
 ) -> Difference:
     """Compare `rows` (`writable`) with the table's `stored` ones, None for a table without a commit.
 
-    Rows that differ only in `ignored` columns are equal. Raises JobError for null or repeated keys, with nothing left
-    cached.
+    Rows that differ only in `ignored` columns are equal. Raises JobError for null or repeated keys, and then caches
+    nothing.
     """
     lacks = reduce(lambda one, other: one | other, (F.col(name).isNull() for name in key_fields))
     keyed = rows.select(key_of(key_fields).alias(KEY), F.struct(*rows.columns).alias(_NOW), lacks.alias(_LACKS))

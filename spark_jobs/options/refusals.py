@@ -1,7 +1,6 @@
 """Refuses properties that are unknown, that this job lacks, or that contradict an option.
 
-Hudi silently ignores a misspelt key and misreads some values (every text but `true` is false); others fail at each
-commit.
+Hudi silently ignores a misspelt key and misreads some values (any text but `true` is false); others fail each commit.
 """
 
 import difflib

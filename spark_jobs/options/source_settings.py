@@ -73,8 +73,7 @@ SourceSettings = FileSettings | KafkaSettings | JdbcSettings | SqlSettings | His
 def source_settings(options: Options, properties: Mapping[str, str], warn: Log) -> SourceSettings:
     """Return the settings of the source that the options name; `warn` gets a line per key of another source.
 
-    A query makes the table a derived one, another table's path makes it a history, regardless of the application's
-    source.
+    A query makes the table a derived one, another table's path a history, regardless of the application's source.
     """
     if keys.HISTORY_OF in properties:
         return _history_settings(options, properties)

@@ -42,8 +42,7 @@ class BatchTruncates:
         return self.after.applied if self.after.applied != self.known.applied else None
 
     def places(self, events: DataFrame) -> tuple[DataFrame, Expression, Expression]:
-        """Return the events that belong to rows, the first place that a snapshot's row among them may have, and if it
-        goes.
+        """Return the events that belong to rows, the first place that a snapshot's row may have, and if it goes.
 
         That place is behind the TRUNCATE that precedes the row in the source, or a known one; null is anywhere. A row
         before a known TRUNCATE goes: it is a repeated one. In a batch with a TRUNCATE all events go through one task
@@ -63,8 +62,7 @@ class BatchTruncates:
         return events, F.greatest(known, F.col(_BEHIND)), again | repeated
 
     def remaining(self, events: DataFrame) -> DataFrame:
-        """Return the keyed events without TRUNCATEs and the events that a TRUNCATE, of this batch or known, has
-        removed.
+        """Return the keyed events without TRUNCATEs and the events that one, of this batch or known, removed.
 
         Usually all events are newer than any known TRUNCATE, and nothing is checked.
         """

@@ -121,8 +121,7 @@ class QueriedRows(Orderer):
     def _are_new(self, events: DataFrame) -> bool:
         """Check whether each event has its own key that the table lacks, as in a first load, from the keys alone.
 
-        The keys are compared by hash: equal hashes only mean a full comparison. Rows that a query computes from these
-        differ.
+        The keys are compared by hash: equal hashes only mean a full comparison. Rows that a query computes differ.
         """
         if self._stored_rows.passed_on is not None:
             return False

@@ -9,8 +9,7 @@ looks for a bootstrap index. No setting of Hudi or Hadoop prevents that, so the 
 - Spark checks a landing object's status four times before it reads it: once is enough.
 
 A write, rename or delete clears the memory of a file. Executors with a JVM of their own have no layer. The layer is
-Java (RememberingFileSystem.java), since Python can't extend a class of the JVM, and compiled by Janino, which Spark
-ships.
+Java (RememberingFileSystem.java), since Python can't extend a class of the JVM, and compiled by Spark's Janino.
 """
 
 import threading

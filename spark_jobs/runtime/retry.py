@@ -36,8 +36,7 @@ _PASSING = (
     "builtins.TimeoutError",
     "socket.gaierror",
 )
-# Java's exceptions for a value: division by zero, too large, no number, nested too deep. Files and networks raise
-# IOException.
+# Java's exceptions for a value: division by zero, too large, no number, nested too deep. I/O raises IOException.
 _OF_VALUES = ("java.lang.RuntimeException", "java.lang.StackOverflowError")
 # Kafka's client raises it for an unreachable name server; for a misspelt host, too.
 _UNRESOLVED = "No resolvable bootstrap urls"

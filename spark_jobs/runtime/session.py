@@ -60,7 +60,7 @@ _USED_OFTEN = (
 )
 
 
-# Spark generates, compiles and loads a class for most steps of each query. For a few rows that takes longer than the
+# Spark generates, compiles and loads a class for most steps of each query. For few rows that takes longer than the
 # rows.
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 

@@ -119,8 +119,7 @@ class FileBatch(Batch):
     def _cutting(self) -> Mapping[str, str]:
         """Options that make Hadoop's reader skip too long lines, without keeping them in memory.
 
-        Its length includes the line's end, of two characters at most, and it skips lines that reach the given number of
-        bytes.
+        Its length includes the line's end, of two characters at most, and it skips lines that reach the given size.
         """
         return {"mapreduce.input.linerecordreader.line.maxlength": str(self.line_bytes + 3)}
 

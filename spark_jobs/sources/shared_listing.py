@@ -34,8 +34,8 @@ class SharedListing:
     def lister(self, root: str, client: Any) -> "SharedLister":
         """Return the lister of `scheme://bucket/prefix`; it walks with the others of its parent folder.
 
-        A single table, and a folder in the bucket's root, walk within their own folder: the job's role may list no
-        more.
+        A single table, and a folder in the bucket's root, walk within their own folder: the job's role may list only
+        that.
         """
         scheme, _, rest = root.partition("://")
         bucket, _, prefix = rest.partition("/")

@@ -54,9 +54,7 @@ class KeptTable(ABC):
 
     @property
     def looked_ms(self) -> int | None:
-        """Start of the last look at all rows whose result the table has completely; None unless the source is a
-        database.
-        """
+        """Start of the last look at all rows that the table has completely; None unless the source is a database."""
         return None
 
     def load(self) -> None:

@@ -94,8 +94,7 @@ class JdbcBatch(Batch):
         return typed.of(found, relation.settings.name)
 
     def keys_of(self, columns: Mapping[str, Column]) -> DataFrame | None:
-        """Return the source's keys with the lake's names and types; None for few keys, or where only lines can be
-        decoded.
+        """Return the source's keys with the lake's names and types; None for few keys, or if only lines will do.
 
         `columns` are the lake's, by the source's names.
         """
