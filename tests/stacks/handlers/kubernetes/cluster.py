@@ -29,6 +29,7 @@ class FakeCluster:
     fault: str = ""
     later: Later = field(default_factory=Later)
     ready: bool = True
+    stuck: str = ""
     state: str = "RUNNING"
     workers: list[tuple[str, float]] = field(default_factory=list)
 
@@ -48,6 +49,7 @@ class FakeCluster:
                 "updatedReplicas": new,
                 "replicas": new,
                 "availableReplicas": wanted if pulled and self.ready else 0,
+                "conditions": [{"type": "Progressing", "status": str(not self.stuck), "message": self.stuck}],
             }
 
     @property

@@ -43,9 +43,18 @@ def test_an_image_that_cannot_be_pulled_says_so(source: Stack, cluster: FakeClus
     assert cluster.objects == {}
 
 
-def test_workers_that_never_become_ready_are_told_of_by_the_deadline(source: Stack, cluster: FakeCluster) -> None:
-    cluster.ready = False
-    assert "2 of 2 workers are of the newest kind, 0 ready" in failing(source.create, eks_request())
+@pytest.mark.parametrize(
+    ("stuck", "reason"),
+    [
+        ("", "2 of 2 workers are of the newest kind, 0 ready"),
+        ("exceeded its deadline", "its workers don't become ready: exceeded its deadline"),
+    ],
+)
+def test_workers_that_never_become_ready_are_told_of_by_the_deadline(
+    source: Stack, cluster: FakeCluster, stuck: str, reason: str
+) -> None:
+    cluster.ready, cluster.stuck = False, stuck
+    assert reason in failing(source.create, eks_request())
 
 
 def test_a_change_reaches_workers_and_configuration_and_an_old_file_goes(source: Stack, cluster: FakeCluster) -> None:
