@@ -18,8 +18,8 @@ from stacks.connectors.namespace import shared_objects
 from stacks.gate.manifests import problems
 from tests.kubernetes.binaries import binaries
 from tests.kubernetes.server import Server, running_server
-from tests.stacks.connectors.groups import group
 from tests.stacks.connectors.test_manifests import POD, WORKER, of_kind, set_to
+from tests.stacks.environments import group
 
 pytestmark = pytest.mark.integration
 

@@ -8,7 +8,7 @@ import pytest
 from operate.errors import OperateError
 from operate.manifests import manifests
 from settings.load import load
-from tests.stacks.connectors.environments import environment_on_eks
+from tests.stacks.environments import environment_on_eks
 
 
 def test_manifests_are_a_list_that_kubectl_reads(tmp_path: Path) -> None:

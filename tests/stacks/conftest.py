@@ -14,8 +14,7 @@ import pytest
 from settings.load import load
 from stacks.gate import plain_text, request_of
 from stacks.gate.template import as_list
-from tests.stacks.pipelines.many import many_pipelines
-from tests.stacks.pipelines.queried import mixed
+from tests.stacks.environments import many_pipelines, mixed
 from tests.synthesis import shared_synthesis
 
 if TYPE_CHECKING:

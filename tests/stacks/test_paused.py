@@ -15,7 +15,7 @@ from operate.pausing.what_stops import CONNECTORS, EMR
 from settings.load import load
 from stacks.paused import OUTPUT, Paused
 from tests.cases import long
-from tests.stacks.pipelines.many import many_pipelines
+from tests.stacks.environments import many_pipelines
 from tests.synthesis import shared_synthesis
 
 pytestmark = pytest.mark.synth

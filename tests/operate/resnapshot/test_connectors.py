@@ -15,7 +15,7 @@ from operate.resnapshot.msk_connector import MskConnector
 from settings.environment import Environment
 from stacks.paused import OUTPUT, Paused
 from tests.operate.test_outputs import MOTOS_ACCOUNT, deploy, environment, without_credentials  # noqa: F401
-from tests.stacks.connectors.environments import environment_on_eks
+from tests.stacks.environments import environment_on_eks
 from tests.stacks.handlers.clients import CREDENTIALS
 
 REGION = "ap-southeast-2"

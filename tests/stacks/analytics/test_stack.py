@@ -7,7 +7,7 @@ import pytest
 from analytics import landed_table, quarantine_table
 from settings.load import load
 from tests.stacks.conftest import Synthesized
-from tests.stacks.pipelines.many import WIDE
+from tests.stacks.environments import WIDE
 
 pytestmark = pytest.mark.synth
 

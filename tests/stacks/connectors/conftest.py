@@ -6,7 +6,7 @@ from settings.environment import Environment
 from settings.load import load
 from tests.settings.pipelines import add_to
 from tests.stacks.conftest import Synthesized, synthesized
-from tests.stacks.connectors.environments import environment_on_eks, on_eks
+from tests.stacks.environments import environment_on_eks, on_eks
 
 ADMINISTRATOR = 'administrators = ["arn:aws:iam::111111111111:role/platform"]'
 

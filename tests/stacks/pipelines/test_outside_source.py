@@ -8,7 +8,7 @@ from contract import rds_ca
 from stacks.gate.template import LATER
 from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized
-from tests.stacks.pipelines.many import SECRETS
+from tests.stacks.environments import SECRETS
 
 pytestmark = pytest.mark.synth
 CRM_ADDRESSES, ERP_GROUP = {"10.1.2.3/32", "10.1.3.0/28"}, "sg-0123456789abcdef0"

@@ -13,7 +13,7 @@ from settings.environment import Environment
 from stacks.gate import request_of
 from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized
-from tests.stacks.pipelines.many import SHOP, WIDE, many_pipelines
+from tests.stacks.environments import SHOP, WIDE, many_pipelines
 
 pytestmark = pytest.mark.synth
 # IAM user guide, "IAM and AWS STS quotas": a role's inline policies together, and a managed policy.

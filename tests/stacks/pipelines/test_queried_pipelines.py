@@ -11,7 +11,7 @@ from settings.load_pipeline import load_pipeline
 from stacks.gate.template import LATER
 from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized, synthesized
-from tests.stacks.pipelines.queried import SECRETS, mixed, only_queried
+from tests.stacks.environments import SECRETS, mixed, only_queried
 from tests.stacks.settings import change, copied
 
 pytestmark = pytest.mark.synth

@@ -18,7 +18,7 @@ from spark_jobs.options.properties import parse_overrides
 from stacks.processing import jdbc_driver
 from stacks.processing.job_assets import JobAssets
 from stacks.processing.jobs import Jobs, Step
-from tests.stacks.pipelines.queried import mixed
+from tests.stacks.environments import mixed
 from tests.stacks.processing.test_jobs import Files
 
 TABLES = ("address", "city", "country", "address_place")

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from stacks.connectors.manifests import objects
-from tests.stacks.connectors.groups import group
+from tests.stacks.environments import group
 
 NAME = "dev-cdc-lake-orders-source"
 CONFIGURATION = {"connector.class": "io.debezium", "database.hostname": "db.example"}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from stacks.handlers import kubernetes_connector
-from tests.stacks.connectors.groups import group
+from tests.stacks.environments import group
 from tests.stacks.handlers.cloudformation import Stack, World, failing
 from tests.stacks.handlers.kubernetes.cluster import FakeCluster
 from tests.stacks.handlers.kubernetes.requests import CONFIGURATION, NAME, eks_request
