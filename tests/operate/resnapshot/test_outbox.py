@@ -19,7 +19,7 @@ from operate.resnapshot.outbox import newest_position
 from settings.environment import Environment
 from tests.operate.test_outputs import deploy, environment, without_credentials  # noqa: F401
 from tests.stacks.handlers.clients import client
-from tests.stacks.handlers.msk_connect.connector_requests import connector_request
+from tests.stacks.handlers.msk_connect.requests import connector_request
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
 
 REGION = "ap-southeast-2"
@@ -36,10 +36,8 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[boto3.Session]:
 
 @pytest.fixture
 def connect() -> Iterator[KafkaConnect]:
-    backend, service = KafkaConnect(time.time), client("kafkaconnect")
-    service.meta.events.register_first("before-send.kafkaconnect", backend.handle)
-    yield backend
-    service.meta.events.unregister("before-send.kafkaconnect", backend.handle)
+    with KafkaConnect(time.time).answering() as backend:
+        yield backend
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tests.stacks.handlers.cloudformation import Clock, Stack, World
 from tests.stacks.handlers.emr_step.cluster import Cluster, running_cluster
 from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kubernetes.cluster import FakeCluster, FakeKubernetes
-from tests.stacks.handlers.msk_connect.connector_requests import connector_request
+from tests.stacks.handlers.msk_connect.requests import connector_request
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
 
 
@@ -46,13 +46,12 @@ def world(clock: Clock, records: MemoryStore) -> World:  # noqa: ARG001
 @pytest.fixture
 def connect(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaConnect]:
     """An empty MSK Connect."""
-    backend, service = KafkaConnect(world.clock), client("kafkaconnect")
+    backend = KafkaConnect(world.clock)
     world.tick = backend.tick
-    monkeypatch.setattr(resource, "client", lambda: service)
+    monkeypatch.setattr(resource, "client", lambda: client("kafkaconnect"))
     monkeypatch.setattr(log, "client", _no_log)
-    service.meta.events.register_first("before-send.kafkaconnect", backend.handle)
-    yield backend
-    service.meta.events.unregister("before-send.kafkaconnect", backend.handle)
+    with backend.answering():
+        yield backend
 
 
 def _no_log() -> None:

@@ -12,10 +12,17 @@ from stacks.handlers import connector, connector_plugin, emr_step, kubernetes_co
 from tests.plugins.releases.server import Server, body
 from tests.stacks.handlers.cloudformation import Stack, World
 from tests.stacks.handlers.emr_step.cluster import Cluster, keys
-from tests.stacks.handlers.kubernetes.cluster import FakeCluster, image_of
-from tests.stacks.handlers.kubernetes.requests import eks_request
-from tests.stacks.handlers.msk_connect.connector_requests import NAME, configuration, connector_request, provisioned
-from tests.stacks.handlers.msk_connect.plugin_requests import RELEASES, make_bucket, plugin_request, stored
+from tests.stacks.handlers.kubernetes.cluster import FakeCluster, eks_request, image_of
+from tests.stacks.handlers.msk_connect.requests import (
+    NAME,
+    RELEASES,
+    configuration,
+    connector_request,
+    make_bucket,
+    plugin_request,
+    provisioned,
+    stored,
+)
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
 from tests.stacks.handlers.provider_framework import Payload
 

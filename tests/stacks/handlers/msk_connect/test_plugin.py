@@ -17,7 +17,7 @@ from stacks.handlers.msk_connect import archive
 from tests.plugins.releases.server import Server, body, serving, status
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, World, failing
-from tests.stacks.handlers.msk_connect.plugin_requests import (
+from tests.stacks.handlers.msk_connect.requests import (
     BUCKET,
     PLUGIN,
     RELEASES,

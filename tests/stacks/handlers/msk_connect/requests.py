@@ -1,10 +1,14 @@
-"""A connector's request, everything that it refers to, and checks of the result."""
+"""Requests for a connector and a plugin, everything that they refer to, and checks of the result."""
 
 import base64
+import hashlib
+import io
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
-from tests.stacks.handlers.clients import client
+from tests.plugins.releases.server import Server
+from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.cloudformation import Stack
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
 
@@ -83,3 +87,46 @@ def assert_as(connect: KafkaConnect, wanted: dict[str, Any]) -> None:
     assert found["connectorConfiguration"] == wanted["connectorConfiguration"]
     assert found["capacity"] == wanted["capacity"]
     assert found["kafkaConnectVersion"] == wanted["kafkaConnectVersion"]
+
+
+BUCKET = "artefacts"
+PLUGIN = "dev-cdc-lake-orders-source"
+
+
+def archive(*names: str) -> bytes:
+    """A release's zip."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as packed:
+        packed.writestr("plugin/LICENSE.txt", "text")
+        for name in names:
+            packed.writestr(f"plugin/lib/{name}.jar", name * 300)
+    return content.getvalue()
+
+
+RELEASES = {name: archive(name) for name in ("one", "two", "provider")}
+
+
+def plugin_request(server: Server, *names: str, **changes: Any) -> dict[str, Any]:
+    """A plugin of releases that the server has."""
+    releases = [
+        {
+            "url": f"{server.url}/{name}.zip",
+            "file": f"{name}.zip",
+            "size": len(RELEASES[name]),
+            "sha256": hashlib.sha256(RELEASES[name]).hexdigest(),
+        }
+        for name in names
+    ]
+    return {"name": PLUGIN, "bucket": BUCKET, "prefix": "plugins/", "releases": releases, "tags": {"a": "b"}, **changes}
+
+
+def make_bucket() -> None:
+    s3 = client("s3")
+    s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": CREDENTIALS["region_name"]})
+    s3.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+
+
+def stored() -> set[str]:
+    """All keys in the bucket with any version."""
+    pages = client("s3").list_object_versions(Bucket=BUCKET)
+    return {each["Key"] for each in [*pages.get("Versions", []), *pages.get("DeleteMarkers", [])]}
