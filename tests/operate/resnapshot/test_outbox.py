@@ -36,7 +36,8 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[boto3.Session]:
 
 @pytest.fixture
 def connect() -> Iterator[KafkaConnect]:
-    with KafkaConnect(time.time).answering() as backend:
+    backend = KafkaConnect(time.time)
+    with backend.answering():
         yield backend
 
 

@@ -1,7 +1,6 @@
 """In-memory services for the handlers, and the time that they share."""
 
 import functools
-import time
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -14,7 +13,7 @@ from stacks.handlers import connector, emr_steps, framework, journal, kubernetes
 from stacks.handlers.msk_connect import archive, log, resource
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Clock, Stack, World
-from tests.stacks.handlers.emr_step.cluster import Cluster, running_cluster
+from tests.stacks.handlers.emr_step.cluster import Cluster, Emr
 from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kubernetes.cluster import FakeCluster, FakeKubernetes
 from tests.stacks.handlers.msk_connect.requests import connector_request
@@ -74,14 +73,12 @@ def aws(connect: KafkaConnect, moto_services: MockAWS, monkeypatch: pytest.Monke
 
 
 @pytest.fixture
-def emr(world: World, moto_services: MockAWS, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+def emr(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     """An EMR cluster without a step."""
-    moto_services.reset()
     monkeypatch.setattr(emr_steps, "client", lambda service, _config=None: client(service))
-    # moto's S3 has the real time.
-    world.clock.seconds = time.time()
-    with running_cluster(world.clock) as cluster:
-        world.tick = cluster.tick
+    cluster = Cluster(Emr(world.clock))
+    world.tick = cluster.tick
+    with cluster.account.answering():
         yield cluster
 
 

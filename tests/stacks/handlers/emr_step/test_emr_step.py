@@ -1,7 +1,6 @@
 """How steps are added, stopped, replaced and renamed, and the message when one fails."""
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from stacks.handlers import emr_step, emr_steps
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, Waiter, World, failing
-from tests.stacks.handlers.emr_step.cluster import BUCKET, NAME, Cluster, stop_files
+from tests.stacks.handlers.emr_step.cluster import BUCKET, NAME, Cluster
 
 
 @pytest.fixture
@@ -34,7 +33,7 @@ def test_create_adds_a_step_and_waits_until_it_has_run_for_a_while(cluster: Clus
     stop_file = f"stop.file=s3://{BUCKET}/stop/{step.name}"
     assert step.args == ["spark-submit", "streamer.py", "--continuous", "--hoodie-conf", stop_file]
     assert resource.world.clock() - began >= emr_step.SETTLED_SECONDS
-    assert stop_files() == set()
+    assert cluster.stop_files() == set()
 
 
 def test_a_failed_creation_leaves_nothing(cluster: Cluster, resource: Stack) -> None:
@@ -92,7 +91,7 @@ def test_a_change_stops_the_running_step_before_it_adds_one(cluster: Cluster, re
         assert waiting.poll() is None
         cluster.tick()
     assert len(cluster.steps) == 1
-    assert stop_files() == {f"stop/{old['StepName']}"}
+    assert cluster.stop_files() == {f"stop/{old['StepName']}"}
     cluster.obedient = True
     new = resource.finish(waiting)
     assert cluster.states() == ["COMPLETED", "RUNNING"]
@@ -129,7 +128,7 @@ def test_a_step_that_was_told_to_stop_is_never_taken_for_the_wanted_one(cluster:
 
 def test_a_new_cluster_gets_the_step_once_the_old_one_has_lost_it(cluster: Cluster, resource: Stack) -> None:
     resource.create(cluster.wanted())
-    new = Cluster(resource.world.clock)
+    new = cluster.another()
     cluster.obedient = False
     waiting = resource.begin_update(new.wanted())
     assert waiting.poll() is None
@@ -145,7 +144,7 @@ def test_a_new_cluster_gets_the_step_once_the_old_one_has_lost_it(cluster: Clust
 @pytest.mark.parametrize("state", ["TERMINATED", "TERMINATED_WITH_ERRORS"])
 def test_a_cluster_that_is_gone_holds_nothing_up(cluster: Cluster, resource: Stack, state: str) -> None:
     resource.create(cluster.wanted())
-    new = Cluster(resource.world.clock)
+    new = cluster.another()
     cluster.end(state)
     resource.world.tick = new.tick
     resource.update(new.wanted())
@@ -160,8 +159,7 @@ def test_a_job_that_does_not_look_is_interrupted_and_killed_in_the_end(
     monkeypatch.setattr(emr_steps, "KILL_SECONDS", 180)
     old = resource.create(cluster.wanted("--op", "UPSERT"))["StepId"]
     cluster.obedient = cluster.interruptible = False
-    # From here on, moto's time (the stop file's) and the handler's advance together.
-    began = resource.world.clock.seconds = time.time()
+    began = resource.world.clock()
     resource.update(cluster.wanted("--op", "INSERT"))
     options = [option for _, option in cluster.cancelled]
     assert set(cluster.cancelled) == {(old, "SEND_INTERRUPT"), (old, "TERMINATE_PROCESS")}
@@ -216,7 +214,7 @@ def test_the_job_ends_itself_and_the_next_cluster_runs_the_same(cluster: Cluster
     # Neither cancelled nor killed: it ended after its commit.
     assert (cluster.states(), cluster.cancelled) == (["COMPLETED"], [])
     cluster.end()
-    after = Cluster(resource.world.clock)
+    after = cluster.another()
     resource.world.tick = after.tick
     second = resource.create(after.wanted("--op", "UPSERT"))
     assert after.states() == ["RUNNING"]
@@ -230,7 +228,7 @@ def test_a_job_whose_cluster_somebody_has_terminated_pauses_and_comes_back(clust
     resource.create(cluster.wanted())
     cluster.end("TERMINATED_WITH_ERRORS")
     resource.delete()
-    after = Cluster(resource.world.clock)
+    after = cluster.another()
     resource.world.tick = after.tick
     resource.create(after.wanted())
     assert after.states() == ["RUNNING"]
@@ -335,8 +333,7 @@ def test_a_step_that_a_rollback_brings_back_runs_again(cluster: Cluster, resourc
 def test_what_the_request_before_owned_is_nobodys_afterwards(cluster: Cluster, resource: Stack) -> None:
     resource.create(several(cluster, (ORDERS, ()), (ITEMS, ())))
     resource.update(cluster.wanted(name=SHARED))
-    owned = client("s3").list_objects_v2(Bucket=BUCKET, Prefix="stop/owners/")["Contents"]
-    assert {entry["Key"].split("/")[2] for entry in owned} == {SHARED}
+    assert {key.split("/")[2] for key in cluster.account.keys("stop/owners/")} == {SHARED}
 
 
 def test_a_name_that_is_there_twice_is_refused(cluster: Cluster, resource: Stack) -> None:

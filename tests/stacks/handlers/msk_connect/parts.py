@@ -7,18 +7,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from tests.stacks.handlers.stand_in import RefusalError, StandIn
+
 ACCOUNT = "123456789012"
 
 
-class RefusalError(Exception):
-    """One of the service's errors."""
-
-    def __init__(self, code: str, message: str = "") -> None:
-        super().__init__(message or code)
-        self.code = code
-
-
-class State:
+class State(StandIn):
     """Resources by ARN, and the time of their next events.
 
     `list_lag` is how long lists omit new resources and show deleted ones, in seconds; `ticks_needed` how many ticks an
@@ -26,7 +20,7 @@ class State:
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self.clock = clock
+        super().__init__(clock)
         self.connectors: dict[str, dict[str, Any]] = {}
         self.plugins: dict[str, dict[str, Any]] = {}
         self.worker_configurations: dict[str, dict[str, Any]] = {}
