@@ -18,17 +18,15 @@ from pyspark.sql import functions as F
 from contract.events import ADDED_TYPES, DELETED, QUERIED_TYPES, READ_MS, SOURCE_TIME_MS
 from contract.history import COLUMNS, COMMIT, ENDED, VALID_FROM, VERSION, column
 from spark_jobs.derived import commit_events, differences
-from spark_jobs.derived.commit_events import CommitEvents
-from spark_jobs.derived.made_table import META_PREFIX, MadeTable, as_of, report
-from spark_jobs.derived.version_chains import chained, events_between
+from spark_jobs.derived.commit_events import CommitEvents, chained, events_between
 from spark_jobs.errors import JobError
-from spark_jobs.options.settings import Settings
-from spark_jobs.options.source_settings import HistorySettings
+from spark_jobs.options.settings import HistorySettings, Settings
 from spark_jobs.ordering.changes import KEY, key_of
-from spark_jobs.report import CommitReport
 from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.runtime.metrics import CommitReport
+from spark_jobs.table.commits import Timeline
 from spark_jobs.table.hudi_table import Commit
-from spark_jobs.table.timeline import Timeline
+from spark_jobs.table.kept_table import META_PREFIX, MadeTable, as_of, report
 
 # Fewer commits than Hudi's cleaner keeps whole (hoodie.cleaner.commits.retained, 10 by default).
 _READABLE_COMMITS = 8

@@ -16,8 +16,8 @@ from pyspark.sql import types as T
 
 from contract.events import LSN, OPERATION, READ
 from spark_jobs.decoding.schema import Column
-from spark_jobs.decoding.topic_place import LATE, isnt_behind
 from spark_jobs.ordering.changes import KEY, STORED_AT
+from spark_jobs.ordering.memory import LATE, isnt_behind
 
 # Before every change: the place of a snapshot's row without an earlier change.
 FIRST = 0

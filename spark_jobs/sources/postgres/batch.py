@@ -13,7 +13,7 @@ from spark_jobs.decoding.schema import Column
 from spark_jobs.options.jdbc_settings import DRIVER
 from spark_jobs.sources.batches import SMALL_BYTES, SMALL_EVENTS, Batch
 from spark_jobs.sources.postgres.access import Database, Look
-from spark_jobs.sources.postgres.progress import Progress
+from spark_jobs.sources.postgres.detection import Progress
 from spark_jobs.sources.postgres.relation import ALL, Key, Relation
 from spark_jobs.sources.postgres.typed_rows import typed_keys, typed_rows
 

@@ -15,7 +15,7 @@ from spark_jobs.derived import commit_events, differences, history_table
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import keys
 from spark_jobs.runtime.hadoop import Hadoop
-from spark_jobs.table.timeline import Carried, Timeline
+from spark_jobs.table.commits import Carried, Timeline
 from tests import cases
 from tests.cases import long
 from tests.spark_jobs.derived.made_tables import Failing, History
