@@ -16,7 +16,7 @@ from spark_jobs.decoding.batch_decoder import BatchDecoder, DecodedBatch
 from spark_jobs.decoding.new_columns import SourceTypes
 from spark_jobs.decoding.schema import Column
 from spark_jobs.decoding.summary import Summary
-from spark_jobs.derived.commit_events import CommitEvents
+from spark_jobs.derived.history import CommitEvents
 from spark_jobs.errors import QuarantineLimitError
 from spark_jobs.options import keys
 from spark_jobs.options.settings import KafkaSettings, Settings

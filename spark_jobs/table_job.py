@@ -9,9 +9,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.decoding import schema
 from spark_jobs.decoding.schema import Column, with_decimal_ordering
-from spark_jobs.derived.commit_events import CommitEvents
 from spark_jobs.derived.derived_table import DerivedTable
-from spark_jobs.derived.history_table import HistoryTable
+from spark_jobs.derived.history import CommitEvents, HistoryTable
 from spark_jobs.errors import Log
 from spark_jobs.ingest import Ingest
 from spark_jobs.loop import Listeners, Loop, SweepTimeFile, TableStatus

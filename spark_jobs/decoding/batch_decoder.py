@@ -21,7 +21,7 @@ from spark_jobs.decoding.summary import Summary, summarise
 from spark_jobs.errors import JobError, Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.settings import Settings
-from spark_jobs.ordering.snapshot_rows import have_places
+from spark_jobs.ordering.changes import have_places
 from spark_jobs.runtime.query_plans import CachedFrame, cached
 from spark_jobs.runtime.retry import may_be_a_value
 from spark_jobs.sources.batches import Batch

@@ -18,8 +18,8 @@ from spark_jobs.decoding import misfits, values, wire
 from spark_jobs.decoding.misfits import CORRUPT
 from spark_jobs.decoding.schema import Column, Encoding
 from spark_jobs.errors import first_line
+from spark_jobs.ordering.changes import is_snapshot_row
 from spark_jobs.ordering.memory import is_mark
-from spark_jobs.ordering.snapshot_rows import is_snapshot_row
 from spark_jobs.runtime.query_plans import ReusedPlan
 from spark_jobs.runtime.retry import may_be_a_value
 

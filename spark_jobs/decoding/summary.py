@@ -8,8 +8,8 @@ from pyspark.sql import functions as F
 
 from contract.events import LSN, OPERATION, SETTLED, SOURCE_TIME_MS, TRUNCATE
 from spark_jobs.ordering import memory
+from spark_jobs.ordering.changes import is_snapshot_row
 from spark_jobs.ordering.memory import TopicPlace, rank
-from spark_jobs.ordering.snapshot_rows import is_snapshot_row
 from spark_jobs.table.quarantine import OriginLines
 
 _COUNTED = ("origin", "block", "number", "blank", "reason", "deleted", "unknown", "placeholders")

@@ -15,7 +15,7 @@ from spark_jobs.decoding.summary import Summary
 from spark_jobs.decoding.values import has_placeholder
 from spark_jobs.options.keys import TRUNCATE_APPLY
 from spark_jobs.options.table_settings import TableSettings
-from spark_jobs.ordering import changes, memory, snapshot_rows
+from spark_jobs.ordering import changes, memory
 from spark_jobs.ordering.changes import KEY, STORED_AT, key_of
 from spark_jobs.ordering.memory import LATE, Truncates, is_mark, isnt_behind, rank
 from spark_jobs.ordering.orderer import OrderedChanges, Orderer
@@ -185,7 +185,7 @@ class LoggedEvents(Orderer):
         """Return the events, with snapshot rows in the places of the changes before them."""
         deleted = progress.deleted
         events, behind, emptied = truncates.places(events)
-        return snapshot_rows.placed(
+        return changes.placed(
             events,
             self._stored_rows({}),
             memory.as_frame(self._spark, deleted) if deleted else None,

@@ -3,8 +3,8 @@
 It queries the catalog for the columns' types (`catalogue_sql`, `read_columns`) and writes an expression of type text
 from them (`row_sql`), valid in a session with `SESSION_SETTINGS`: values are spelled accordingly. `wire_sql` has
 each type's encoding (docs/reference/types.md, "In events"), contract/column_types/ the types. Where Debezium is wrong
-and the lake's type can hold the right value, this is right: a date BC keeps its era; a timetz with seconds in its offset
-and an interval of any length are accepted. A timetz is in UTC, like the lake's column.
+and the lake's type can hold the right value, this is right: a date BC keeps its era; a timetz with seconds in its
+offset and an interval of any length are accepted. A timetz is in UTC, like the lake's column.
 """
 
 # ruff: noqa: S608  # put together from quoted texts, and from expressions that stand here and in contract/
