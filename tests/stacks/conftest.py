@@ -91,6 +91,14 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 
 
 @pytest.fixture(scope="session")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """dev with three people who may connect by the VPN and reach EMR."""
+    dev = load("dev")
+    vpn = dev.vpn.model_copy(update={"users": ("alice", "bob", "carol.smith"), "emr_access": True})
+    return synthesized("dev", tmp_path_factory.mktemp("people"), environment=dev.model_copy(update={"vpn": vpn}))
+
+
+@pytest.fixture(scope="session")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """dev with three pipelines: orders, one of twelve tables, and one whose two tables have separate steps."""
     folder = tmp_path_factory.mktemp("many")

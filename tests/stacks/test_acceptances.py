@@ -4,24 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from operate.review import find
 from settings.load import load
+from tests.cases import long
 from tests.stacks.conftest import Synthesized
+from tests.synthesis import found_in
 
 pytestmark = pytest.mark.synth
 
 
-@pytest.fixture(scope="module", params=["dev", "prod"])
-def environment(request: pytest.FixtureRequest) -> Synthesized:
-    found: Synthesized = request.getfixturevalue(request.param)
-    return found
-
-
-def test_cdk_nag_cfn_lint_and_our_rules_find_nothing_but_missing_checksums(environment: Synthesized) -> None:
-    settings = load(environment.synthesis.folder.name)
-    findings = find(settings, environment.synthesis)
-    unexpected = [finding for finding in findings if "./lake dev lock plugins" not in finding.message]
-    assert [str(finding) for finding in unexpected] == []
+@pytest.mark.parametrize(("name", "lint"), [("dev", True), ("prod", True), ("sandbox", False), long("sandbox", True)])
+def test_cdk_nag_cfn_lint_and_our_rules_find_nothing(request: pytest.FixtureRequest, name: str, *, lint: bool) -> None:
+    environment: Synthesized = request.getfixturevalue(name)
+    assert found_in(load(name), environment.synthesis, lint=lint) == []
 
 
 def test_every_acknowledged_finding_has_a_reason_that_says_something(environment: Synthesized) -> None:
@@ -36,6 +30,7 @@ def test_nothing_of_cdk_nag_is_acknowledged_for_a_whole_stack(environment: Synth
     assert [each for each in ours if "/" not in each.construct] == []
 
 
+@pytest.mark.parametrize("environment", ["prod", long("dev")], indirect=True)
 def test_every_acknowledgement_is_of_something_that_is_there(
     environment: Synthesized, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -43,7 +38,7 @@ def test_every_acknowledgement_is_of_something_that_is_there(
     from aws_cdk import Validations
 
     monkeypatch.setattr(Validations, "acknowledge", lambda *_: None)
-    settings = load(environment.synthesis.folder.name)
+    settings = load(environment.name)
     violations = synthesize(settings, tmp_path / "cdk.out", nag=True).violations
     ours = [each for each in environment.synthesis.acknowledged if each.rule.startswith("AwsSolutions")]
     assert [each for each in ours if not any(each.covers(violation) for violation in violations)] == []

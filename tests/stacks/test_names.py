@@ -1,15 +1,12 @@
-"""Two environments of two pipelines each share an account and a region, and no name."""
+"""Two environments share an account and a region, and no name."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from settings.load import load
 from stacks.gate import plain_text, request_of
-from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
-from tests.stacks.settings import copied
+from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth
 
@@ -55,21 +52,10 @@ def names(templates: dict[str, dict[str, Any]]) -> set[tuple[str, str]]:
     return found
 
 
-def test_two_environments_of_one_account_and_region_share_no_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from operate.synth import synthesize
-
-    folder, pipelines = copied(tmp_path), copied_pipelines(tmp_path)
-    write_pipeline(pipelines, "shop", ["orders", "items"])
-    monkeypatch.setattr("stacks.processing.job_assets.PIPELINES", pipelines)
-    add_to(folder, "shop")
-    found = []
-    for name in ("one", "two"):
-        (folder / f"{name}.toml").write_text((folder / "dev.toml").read_text())
-        found.append(names(synthesize(load(name, folder, pipelines), tmp_path / name).templates))
-    one, two = found
-    assert {type_ for type_, _ in one} >= {
+def test_each_name_in_the_account_has_the_environments_in_it(many: Synthesized, prod: Synthesized) -> None:
+    """Two environments may share an account and a region."""
+    found = names(many.synthesis.templates)
+    assert {type_ for type_, _ in found} >= {
         "AWS::CloudWatch::Alarm",
         "AWS::CloudWatch::Dashboard",
         "AWS::EMR::Cluster",
@@ -84,12 +70,13 @@ def test_two_environments_of_one_account_and_region_share_no_name(
         "Custom::Plugin",
     }
     # A pipeline's resources contain its name, so that none is another pipeline's.
-    assert {name for type_, name in one if type_ == "Custom::Connector"} == {
-        f"one-cdc-lake-{pipeline}-{role}" for pipeline in ("orders", "shop") for role in ("source", "sink")
+    pipelines = ("orders", "shop", "wide", "crm", "erp")
+    assert {name for type_, name in found if type_ == "Custom::Connector"} == {
+        f"dev-cdc-lake-{pipeline}-{role}" for pipeline in pipelines for role in ("source", "sink")
     }
-    # What both name and neither creates.
-    shared = {(type_, name) for type_, name in one & two if "one" not in name}
-    assert shared == set()
+    for environment, has_it in ((many, r"\bdev(_datalake)?\b"), (prod, r"\bprod(_datalake)?\b")):
+        found = names(environment.synthesis.templates)
+        assert {(type_, name) for type_, name in found if not re.search(has_it, name)} == set()
 
 
 def test_every_endpoint_that_a_file_may_name_is_one_of_cdks() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from operate.review import facts
-from operate.review.findings import find
 from operate.review.page import page
 from operate.review.render import render
 from plugins.connector_names import offset_topic
@@ -19,8 +18,10 @@ from settings.environment import Environment
 from stacks.gate import review
 from stacks.gate.manifests import problems
 from stacks.gate.template import plain_text
+from tests.cases import long
 from tests.stacks.conftest import Synthesized
 from tests.stacks.connectors.test_kafka_rights import arns, on_kafka, pairs
+from tests.synthesis import found_in
 
 pytestmark = pytest.mark.synth
 
@@ -43,9 +44,9 @@ def connectors(eks: Synthesized) -> list[dict[str, Any]]:
     return sorted(found, key=lambda each: each["connectorName"], reverse=True)
 
 
-@ENVIRONMENTS
-def test_every_check_says_yes(settings: Environment, eks: Synthesized) -> None:
-    assert [str(finding) for finding in find(settings, eks.synthesis) if finding.level == "error"] == []
+@pytest.mark.parametrize(("name", "lint"), [("dev", True), ("prod", False), long("prod", True)])
+def test_every_check_says_yes(settings: Environment, eks: Synthesized, *, lint: bool) -> None:
+    assert [each for each in found_in(settings, eks.synthesis, lint=lint) if each.startswith("error")] == []
 
 
 @ENVIRONMENTS

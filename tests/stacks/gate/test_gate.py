@@ -37,13 +37,6 @@ def test_a_dangerous_change_is_refused(prod: Synthesized, name: str) -> None:
     assert rule in {finding.rule for finding in found}, found
 
 
-@pytest.mark.parametrize("environment", ["dev", "prod"])
-def test_what_is_there_passes(request: pytest.FixtureRequest, environment: str) -> None:
-    synthesized: Synthesized = request.getfixturevalue(environment)
-    found = review(synthesized.synthesis.templates, facts(load(environment)), synthesized.synthesis.accepted)
-    assert [str(finding) for finding in found if finding.level == "error"] == []
-
-
 def test_a_statement_is_accepted_for_its_role_alone(prod: Synthesized) -> None:
     changed = Changed(prod.synthesis.templates)
     metrics = {"Condition": {"StringEquals": {"cloudwatch:namespace": "prod-cdc-lake"}}}

@@ -10,9 +10,11 @@ from settings.load import load
 from settings.load_pipeline import load_pipeline
 from stacks.gate.template import LATER
 from stacks.lambda_assets import sql_hash
+from tests.cases import long
 from tests.stacks.conftest import Synthesized, synthesized
 from tests.stacks.environments import SECRETS, mixed, only_queried
 from tests.stacks.settings import change, copied
+from tests.synthesis import found_in
 
 pytestmark = pytest.mark.synth
 OF_CONNECTORS = (
@@ -44,18 +46,17 @@ def alone(alone_settings: Environment, tmp_path_factory: pytest.TempPathFactory)
     return synthesized("dev", tmp_path_factory.mktemp("alone"), environment=alone_settings)
 
 
-def errors(environment: Environment, found: Synthesized) -> list[str]:
-    from operate.review import find
-
-    return [str(finding) for finding in find(environment, found.synthesis) if finding.level == "error"]
+def errors(environment: Environment, found: Synthesized, *, lint: bool = True) -> list[str]:
+    return [each for each in found_in(environment, found.synthesis, lint=lint) if each.startswith("error")]
 
 
 def test_the_gate_passes_beside_the_outbox(queried: Synthesized, environment: Environment) -> None:
     assert errors(environment, queried) == []
 
 
-def test_the_gate_passes_without_any_connector(alone: Synthesized, alone_settings: Environment) -> None:
-    assert errors(alone_settings, alone) == []
+@pytest.mark.parametrize("lint", [False, long(True)])
+def test_the_gate_passes_without_any_connector(alone: Synthesized, alone_settings: Environment, *, lint: bool) -> None:
+    assert errors(alone_settings, alone, lint=lint) == []
 
 
 def test_nothing_is_made_for_connectors_of_what_is_queried(

@@ -26,25 +26,15 @@ def requests(environment: Synthesized) -> list[dict[str, Any]]:
     return [*environment.requests("processing", "Custom::EmrStep").values()]
 
 
-def test_a_vpn_that_may_reaches_what_the_applications_serve(tmp_path: Path) -> None:
-    from operate.synth import synthesize
-
-    settings = load("dev")
-    settings = settings.model_copy(update={"vpn": settings.vpn.model_copy(update={"emr_access": True})})
-    found = _ways_in(synthesize(settings, tmp_path / "cdk.out").templates)
-    served = {port for name in settings.processing.applications for port in PRIMARY_PORTS[name]}
+def test_a_vpn_that_may_reaches_what_the_applications_serve(people: Synthesized) -> None:
+    found = _ways_in(people.properties("processing", "AWS::EC2::SecurityGroupIngress"))
+    served = {port for name in load("dev").processing.applications for port in PRIMARY_PORTS[name]}
     assert {port for source, port in found if source == ("VpnToPrimary", "VpnAccess")} == {22, *served}
     assert {port for source, port in found if source == ("VpnToCore", "VpnAccess")} == {*CORE_PORTS.values()}
 
 
-def _ways_in(templates: dict[str, Any]) -> set[tuple[tuple[str, str], int | None]]:
+def _ways_in(rules: list[dict[str, Any]]) -> set[tuple[tuple[str, str], int | None]]:
     """Who reaches which of EMR's groups, at which port."""
-    (template,) = [template for name, template in templates.items() if name.endswith("-processing")]
-    rules = [
-        resource["Properties"]
-        for resource in template["Resources"].values()
-        if resource["Type"] == "AWS::EC2::SecurityGroupIngress"
-    ]
     return {((_group(rule["GroupId"]), _group(rule["SourceSecurityGroupId"])), rule.get("FromPort")) for rule in rules}
 
 
