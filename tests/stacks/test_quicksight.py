@@ -11,11 +11,29 @@ import pytest
 from botocore.validate import ParamValidator
 
 from analytics.dashboard import COLUMNS
+from settings.environment import Environment
+from settings.load import load
 from stacks.gate import Finding, review
-from tests.stacks.analytics.conftest import ACCOUNT, ANALYSTS, READER, shown
 from tests.stacks.conftest import Synthesized, synthesized
 
-pytestmark = pytest.mark.synth
+ACCOUNT = "111111111111"
+ANALYSTS = f"arn:aws:quicksight:us-east-1:{ACCOUNT}:group/default/analysts"
+READER = f"arn:aws:iam::{ACCOUNT}:role/analyst"
+
+
+def shown(**analytics: object) -> Environment:
+    """The dev environment with a dashboard, and further settings of its analytics."""
+    values = load("dev").model_dump(by_alias=True)
+    values["analytics"] |= {"quicksight_principal": ANALYSTS, **analytics}
+    return Environment.model_validate(values)
+
+
+@pytest.fixture(scope="session")
+def with_quicksight(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    environment = shown(import_mode="SPICE", refresh="DAILY", lake_formation=True, lake_formation_readers=(READER,))
+    return synthesized("dev", tmp_path_factory.mktemp("quicksight"), environment=environment)
+
+
 STACK = "dev-cdc-lake-analytics"
 QUICKSIGHT = "AWS::QuickSight::"
 KINDS = ("Analysis", "Dashboard", "DataSet", "DataSource")
@@ -38,6 +56,7 @@ def found_in(environment: Synthesized, change: Callable[[dict[str, Any]], Any] |
     return [finding for finding in findings if finding.level == "error"]
 
 
+@pytest.mark.synth
 def test_the_gate_cdk_nag_and_cfn_lint_find_nothing(with_quicksight: Synthesized) -> None:
     from operate.review import find
 
@@ -45,6 +64,7 @@ def test_the_gate_cdk_nag_and_cfn_lint_find_nothing(with_quicksight: Synthesized
     assert [str(each) for each in findings if "./lake dev lock plugins" not in each.message] == []
 
 
+@pytest.mark.synth
 def test_quicksight_asks_by_a_role_of_its_own_with_the_rights_of_an_analyst(with_quicksight: Synthesized) -> None:
     source = one(with_quicksight, "DataSource")["DataSourceParameters"]["AthenaParameters"]
     [(name, role)] = with_quicksight.resources("analytics", "AWS::IAM::Role").items()
@@ -60,6 +80,7 @@ def test_quicksight_asks_by_a_role_of_its_own_with_the_rights_of_an_analyst(with
     assert own["Properties"]["PolicyDocument"] == analysts["Properties"]["PolicyDocument"]
 
 
+@pytest.mark.synth
 def test_the_data_set_is_the_order_items_query_with_its_columns(with_quicksight: Synthesized) -> None:
     data_set = one(with_quicksight, "DataSet")
     assert "LogicalTableMap" not in data_set
@@ -70,6 +91,7 @@ def test_the_data_set_is_the_order_items_query_with_its_columns(with_quicksight:
     assert {each["Name"]: each["Type"] for each in table["Columns"]} == COLUMNS
 
 
+@pytest.mark.synth
 def test_analysis_and_dashboard_are_the_same_charts_of_the_data_set(with_quicksight: Synthesized) -> None:
     analysis, dashboard = one(with_quicksight, "Analysis"), one(with_quicksight, "Dashboard")
     assert analysis["Definition"] == dashboard["Definition"]
@@ -78,6 +100,7 @@ def test_analysis_and_dashboard_are_the_same_charts_of_the_data_set(with_quicksi
     assert declared["DataSetArn"] == {"Fn::GetAtt": [name, "Arn"]}
 
 
+@pytest.mark.synth
 def test_everything_is_the_principals_and_has_the_environments_tags(with_quicksight: Synthesized) -> None:
     for kind in KINDS:
         properties = one(with_quicksight, kind)
@@ -86,6 +109,7 @@ def test_everything_is_the_principals_and_has_the_environments_tags(with_quicksi
         assert properties["Name"].startswith("dev-cdc-lake ")
 
 
+@pytest.mark.synth
 def test_spice_is_refreshed_and_a_direct_query_is_not(with_quicksight: Synthesized, tmp_path: Path) -> None:
     assert one(with_quicksight, "DataSet")["ImportMode"] == "SPICE"
     schedule = one(with_quicksight, "RefreshSchedule")
@@ -98,6 +122,7 @@ def test_spice_is_refreshed_and_a_direct_query_is_not(with_quicksight: Synthesiz
         assert direct.resources(stack, "AWS::LakeFormation::PrincipalPermissions") == {}
 
 
+@pytest.mark.synth
 def test_lake_formation_lets_the_readers_and_quicksights_role_read(with_quicksight: Synthesized) -> None:
     grants = with_quicksight.resources("analytics", "AWS::LakeFormation::PrincipalPermissions").values()
     found = {
@@ -110,6 +135,7 @@ def test_lake_formation_lets_the_readers_and_quicksights_role_read(with_quicksig
     assert all(each["Properties"]["PermissionsWithGrantOption"] == [] for each in grants)
 
 
+@pytest.mark.synth
 def test_lake_formation_lets_the_jobs_make_and_keep_tables_before_they_start(with_quicksight: Synthesized) -> None:
     grants = with_quicksight.resources("processing", "AWS::LakeFormation::PrincipalPermissions")
     [profile] = with_quicksight.resources("processing", "AWS::IAM::InstanceProfile").values()
@@ -124,6 +150,7 @@ def test_lake_formation_lets_the_jobs_make_and_keep_tables_before_they_start(wit
     assert set(grants) <= set(steps["DependsOn"])
 
 
+@pytest.mark.synth
 def test_the_review_says_who_is_granted_what(with_quicksight: Synthesized) -> None:
     from operate.review.page import page
     from operate.review.render import render
@@ -155,6 +182,7 @@ def test_the_review_says_who_is_granted_what(with_quicksight: Synthesized) -> No
     assert ":group/default/analysts" not in text
 
 
+@pytest.mark.synth
 def test_the_review_names_a_user_of_another_namespace_and_what_may_be_handed_on(with_quicksight: Synthesized) -> None:
     from operate.review.page import page
 
@@ -175,6 +203,7 @@ def test_the_review_names_a_user_of_another_namespace_and_what_may_be_handed_on(
 OPERATIONS = {kind: f"Create{kind}" for kind in KINDS}
 
 
+@pytest.mark.synth
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_handed_over_has_the_shape_of_quicksights_api(with_quicksight: Synthesized, kind: str) -> None:
     model = botocore.session.get_session().get_service_model("quicksight")
@@ -259,10 +288,12 @@ MUTATIONS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
 }
 
 
+@pytest.mark.synth
 def test_the_gate_takes_it_as_it_is(with_quicksight: Synthesized) -> None:
     assert found_in(with_quicksight) == []
 
 
+@pytest.mark.synth
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_the_gate_refuses(with_quicksight: Synthesized, name: str) -> None:
     rule, change = MUTATIONS[name]

@@ -17,6 +17,8 @@ from tests.stacks.settings import change, copied
 from tests.synthesis import found_in
 
 pytestmark = pytest.mark.synth
+
+
 OF_CONNECTORS = (
     "replication-slot-lag",
     "wal-disk",

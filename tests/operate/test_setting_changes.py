@@ -1,11 +1,12 @@
-"""Settings are synthesized together if they touch different stacks, and never so that one hides another."""
+"""docs/reference/settings.md is true; settings are synthesized together only where none hides another."""
 
+import re
 from typing import Any
 
 import pytest
 
 from operate.changes import together
-from operate.changes.page import new_value
+from operate.changes.page import PAGE, Row, new_value, process, synthesized
 from operate.changes.together import groups, rows_as_said, stacks_of
 from operate.changes.values import Change, changes
 from settings.environment import Environment
@@ -54,7 +55,7 @@ def test_what_is_looked_at_in_another_environment_is_alone() -> None:
     ]
 
 
-def templates(environment: Environment) -> dict[str, Any]:
+def two_stacks(environment: Environment) -> dict[str, Any]:
     """Two stacks with one setting each, and a third that the page doesn't list."""
 
     def stack(value: object) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def test_a_page_that_is_wrong_about_one_of_a_group_is_found(monkeypatch: pytest.
 
     def synthesized(environment: Environment) -> dict[str, Any]:
         made.append(environment)
-        return templates(environment)
+        return two_stacks(environment)
 
     wanted = chosen("vpn.instance_type", "lake.log_expiry_days")
     monkeypatch.setattr(together, "changes", lambda _environment: wanted)
@@ -83,3 +84,50 @@ def test_a_page_that_is_wrong_about_one_of_a_group_is_found(monkeypatch: pytest.
     }
     # Before, both at once, and then each alone, because the third stack belongs to neither.
     assert len(made) == 4
+
+
+# Only these may change an export that another stack imports, which can't be deployed: the page says what to delete
+# first.
+DELETED_FIRST = {"availability_zones", "network.cidr", "connectors.platform"}
+
+
+def shown(name: str) -> set[tuple[str, str, str]]:
+    """The page's rows of an environment: setting, new value, effect."""
+    found = set()
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("| `"):
+            entries, _, effect = line.removeprefix("| ").removesuffix(" |").partition(" | ")
+            for key, value, where in re.findall(r"`([^`]+)`: (.+?)(?: \((dev|prod)\))?(?:<br>|$)", entries):
+                if where in ("", name):
+                    found.add((key, value, effect))
+    return found
+
+
+def one_group(name: str, said: dict[tuple[str, str], str]) -> list[Row]:
+    """The rows of the largest group of settings that one synthesis shows."""
+    environment = load(name)
+    group = max(together.groups(list(changes(environment)), said), key=len)
+    return together._rows(group, synthesized(environment), said)
+
+
+@pytest.mark.synth
+def test_the_page_says_what_the_settings_of_a_group_do() -> None:
+    said = {(key, change): text for key, change, text in shown("dev")}
+    with process() as pool:
+        rows = pool.apply(one_group, ["dev", said])
+    assert len(rows) >= 5
+    assert {(row.key, row.change, row.text) for row in rows} <= shown("dev"), (
+        "run `./lake dev generate setting-changes`"
+    )
+
+
+@pytest.mark.synth
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["dev", "prod"])
+def test_the_page_has_each_settings_effect_and_no_other_setting_changes_an_import(name: str) -> None:
+    said = {(key, change): text for key, change, text in shown(name)}
+    with process() as pool:
+        rows = pool.apply(rows_as_said, [name, said])
+    assert {(row.key, row.change, row.text) for row in rows} == shown(name), "run `./lake dev generate setting-changes`"
+    assert {row.key for row in rows if "another stack imports it" in row.text} == DELETED_FIRST
+    assert {row.effect for row in rows if row.key == "streaming.brokers"} <= {"in place", "not accepted"}

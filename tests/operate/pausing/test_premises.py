@@ -1,22 +1,27 @@
-"""WAL kept for a slot in an outside database, as the command reports it.
+"""What speaks against a pause, what it stops, and how it waits.
 
-The tests use their own database; tests/operate/resnapshot/test_outbox.py covers which one a pipeline logs in to.
+The tests use their own database; tests/operate/resnapshot/test_connectors.py covers which one a pipeline logs in to.
 """
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import boto3
 import psycopg2
 import pytest
+from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 
 from local.services.postgres import Postgres
+from operate.diff import snapshots
 from operate.pausing import objections
+from operate.pausing.waiting import LOOK_S, NEW_S, SAY_S, Waiter
+from operate.pausing.what_stops import NODES, WHAT_STOPS
 from settings.environment import Environment
 from settings.load import load
 from settings.outside_database import OutsideDatabase
+from tests.operate.pausing.cloud import error
 
 SECRET = "arn:aws:secretsmanager:ap-southeast-2:111111111111:secret:shop-a1b2c3"
 
@@ -125,3 +130,93 @@ def test_a_server_answers_what_it_is_asked(
         finally:
             cursor.execute("SELECT pg_drop_replication_slot('cdc_orders')")
     assert re.search(r"until `./lake aws resume`: now \d+ MB, without a limit \(max_slot_wal_keep_size\)", line)
+
+
+class Time:
+    """A clock that sleeping advances."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.said: list[tuple[float, str]] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+    @property
+    def waiter(self) -> Waiter:
+        return Waiter(lambda line: self.said.append((self.seconds, line)), self.sleep, lambda: self.seconds)
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+def looks(*answers: str | Exception | None) -> Callable[[], str | None]:
+    left: Iterator[str | Exception | None] = iter(answers)
+
+    def look() -> str | None:
+        answer = next(left)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return look
+
+
+def test_what_is_there_is_not_waited_for(time: Time) -> None:
+    assert time.waiter.wait(looks(None), limit_s=0) is None
+    assert (time.seconds, time.said) == (0, [])
+
+
+def test_the_same_is_said_every_five_minutes(time: Time) -> None:
+    assert time.waiter.wait(lambda: "a" if time.seconds < 2 * SAY_S else None, limit_s=3 * SAY_S) is None
+    assert time.said == [(0, "  a"), (SAY_S, "  a")]
+
+
+def test_what_is_new_is_said_once_a_minute_at_the_most(time: Time) -> None:
+    assert time.waiter.wait(lambda: f"{time.seconds}" if time.seconds < 180 else None, limit_s=SAY_S) is None
+    assert [at for at, _ in time.said] == [0, NEW_S, 2 * NEW_S]
+
+
+def test_the_limit_ends_it_with_what_was_waited_for(time: Time) -> None:
+    assert time.waiter.wait(lambda: "a", limit_s=100) == "a"
+    assert 100 <= time.seconds < 100 + LOOK_S
+
+
+@pytest.mark.parametrize(
+    "passing",
+    [
+        error("Throttling", "DescribeDBClusters"),
+        error("ThrottlingException", "ListClusters"),
+        error("TooManyRequestsException", "ListConnectors", 429),
+        error("Whatever", "ListConnectors", 503),
+        EndpointConnectionError(endpoint_url="https://rds"),
+        ReadTimeoutError(endpoint_url="https://rds"),
+    ],
+)
+def test_what_passes_by_itself_is_asked_for_again(time: Time, passing: Exception) -> None:
+    assert time.waiter.wait(looks(passing, passing, None), limit_s=60) is None
+    [(_, line)] = time.said
+    assert "again: " in line
+
+
+def test_what_never_answers_is_given_up(time: Time) -> None:
+    def look() -> str | None:
+        raise ReadTimeoutError(endpoint_url="https://rds")
+
+    assert time.waiter.wait(look, limit_s=60) == "AWS again: ReadTimeoutError"
+
+
+def test_what_aws_refuses_is_not_asked_for_again(time: Time) -> None:
+    refusal = error("AccessDenied", "StopDBCluster", 403)
+    with pytest.raises(type(refusal)):
+        time.waiter.wait(looks(refusal), limit_s=60)
+    assert time.seconds == 0
+
+
+def test_what_stops_is_something_that_the_stacks_have() -> None:
+    templates = snapshots.read(load("dev")).values()
+    made = {resource["Type"] for template in templates for resource in template["Resources"].values()}
+    # tests/operate/pausing/test_on_eks.py covers connectors on EKS.
+    assert {each.type for each in WHAT_STOPS if each is not NODES} <= made

@@ -11,6 +11,8 @@ from tests.stacks.conftest import Synthesized
 from tests.stacks.environments import SECRETS
 
 pytestmark = pytest.mark.synth
+
+
 CRM_ADDRESSES, ERP_GROUP = {"10.1.2.3/32", "10.1.3.0/28"}, "sg-0123456789abcdef0"
 # Other groups of the stack, over HTTPS.
 AWS_ALONE = {"0.0.0.0/0": {443}}

@@ -1,4 +1,4 @@
-"""Alarms, events and dashboard: what is watched, the thresholds, who is notified, and what to do then."""
+"""Alarms and events: what is watched, the thresholds, the state word of each, and its section in the documents."""
 
 import dataclasses
 import re
@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from contract import metrics as names
+from contract.states import MEANING, Word
 from operate.review import find
 from settings.load import load
 from spark_jobs.runtime import metrics
+from stacks.monitoring.watches import EVENTS, UNALARMED, WORDS, alarm_text, heading, key
 from tests.stacks.conftest import Synthesized
 from tests.stacks.monitoring.found import alarms, dashboard, events
 
-pytestmark = pytest.mark.synth
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "aws" / "alarms.md"
 
 
@@ -29,6 +30,7 @@ def dimensions(metric: dict[str, Any]) -> dict[str, Any]:
     return {dimension["Name"]: dimension["Value"] for dimension in metric["Dimensions"]}
 
 
+@pytest.mark.synth
 def test_each_alarm_links_its_section_and_each_section_has_an_alarm(
     dev: Synthesized, many: Synthesized, queried: Synthesized
 ) -> None:
@@ -41,6 +43,7 @@ def test_each_alarm_links_its_section_and_each_section_has_an_alarm(
     assert named == set(re.findall(r"^## (.+)$", PAGE.read_text(), re.MULTILINE))
 
 
+@pytest.mark.synth
 @pytest.mark.parametrize("name", ["dev", "prod"])
 def test_no_data_is_as_bad_as_bad_data(dev: Synthesized, prod: Synthesized, name: str) -> None:
     for alarm in alarms({"dev": dev, "prod": prod}[name], name).values():
@@ -49,6 +52,7 @@ def test_no_data_is_as_bad_as_bad_data(dev: Synthesized, prod: Synthesized, name
         assert alarm["EvaluationPeriods"] * 300 <= 86_400
 
 
+@pytest.mark.synth
 def test_silence_in_the_landing_is_an_alarm_only_while_events_wait(dev: Synthesized) -> None:
     wanted, parts = expression(alarms(dev)["nothing-landed"])
     assert wanted == "IF(FILL(waiting, 1) > 0 AND FILL(landed, 0) == 0, 1, 0)"
@@ -92,6 +96,7 @@ HOUR = 12
 QUIET, BUSY, STUCK, UNKNOWN = (0, None), (40, 3), (40, None), (None, None)
 
 
+@pytest.mark.synth
 @pytest.mark.parametrize(
     ("points", "expected"),
     [
@@ -112,6 +117,7 @@ def test_silence_rings_when_something_waits_or_nobody_knows(
     assert rings(alarms(dev)["nothing-landed"], *points) is expected
 
 
+@pytest.mark.synth
 def test_the_jobs_figures_are_those_that_it_publishes(dev: Synthesized) -> None:
     published = {names.COMMIT_AGE_SECONDS, names.COMMITS, names.FAILED_ATTEMPTS, *metrics.COUNTERS, *metrics.DURATIONS}
     for name in ("commit-age-cdc_events", "quarantined-events-cdc_events", "table-failing-cdc_events"):
@@ -123,6 +129,7 @@ def test_the_jobs_figures_are_those_that_it_publishes(dev: Synthesized) -> None:
     assert shown <= published
 
 
+@pytest.mark.synth
 def test_the_review_refuses_a_budget_below_the_costs(dev: Synthesized, monkeypatch: pytest.MonkeyPatch) -> None:
     # It reads the templates' contents, which have no budget to judge, and is slow.
     monkeypatch.setattr("operate.review.findings._cfn_lint", lambda *_: iter(()))
@@ -131,3 +138,40 @@ def test_the_review_refuses_a_budget_below_the_costs(dev: Synthesized, monkeypat
     found = find(poor, dataclasses.replace(dev.synthesis, violations=()))
     [message] = [str(each) for each in found if each.rule == "budget-covers-costs" and each.level == "error"]
     assert "environments/dev.toml: budget.monthly_usd: 100 is less than the environment costs" in message
+
+
+# The page's sections, by heading: the anchors that alarms link.
+SECTIONS = dict(re.findall(r"^## (.+)\n(.+(?:\n(?!## ).*)*)", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def test_every_alarm_has_a_section_in_the_documents() -> None:
+    assert WORDS.keys() == SECTIONS.keys()
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_section_begins_with_its_word_then_says_what_it_means_what_to_check_and_what_to_do(name: str) -> None:
+    kind = "event rule" if name in EVENTS else "alarm"
+    assert SECTIONS[name].startswith(f"**{WORDS[name]}**, {kind}")
+    assert re.findall(r"^\*\*(Meaning|Check|Do)\.\*\*", SECTIONS[name], re.MULTILINE) == ["Meaning", "Check", "Do"]
+
+
+def test_every_word_is_told_by_alarms_or_in_another_way_but_not_by_both() -> None:
+    assert {*WORDS.values()} | UNALARMED.keys() == {*Word}
+    assert {*WORDS.values()} & UNALARMED.keys() == set()
+
+
+def test_a_description_begins_with_the_word_and_ends_with_the_runbook() -> None:
+    assert alarm_text("commit-age", "It is old") == f"{Word.LATE}: It is old. Runbook: docs/aws/alarms.md#commit-age"
+
+
+def test_the_key_has_each_word_in_its_order_with_what_it_means_and_what_tells_it() -> None:
+    rows = [line.split(" | ") for line in key("x").splitlines() if line.startswith("| **")]
+    assert [(row[0], row[1]) for row in rows] == [(f"| **{word}**", MEANING[word]) for word in Word]
+    said_of = dict(zip(Word, (row[2] for row in rows), strict=True))
+    for runbook, word in WORDS.items():
+        assert [each for each in Word if runbook in said_of[each]] == [word]
+    assert all(f"{runbook} (by mail)" in said_of[WORDS[runbook]] for runbook in EVENTS)
+
+
+def test_a_heading_says_what_the_word_means() -> None:
+    assert heading(Word.LATE) == f"{Word.LATE}: {MEANING[Word.LATE]}"

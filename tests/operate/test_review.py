@@ -1,5 +1,6 @@
-"""The page's section on security groups and VPN users, from templates and settings."""
+"""The review's words, and its page's section on security groups and VPN users."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,14 +8,17 @@ import pytest
 
 from operate.review.drawing import graphviz, mermaid
 from operate.review.findings import facts
-from operate.review.material import Material
+from operate.review.material import Material, siblings
 from operate.review.network import Network, Way, network, vpn_users
+from operate.review.words import condition_in_words, in_words, rule_in_words
 from settings.environment import Environment
 from settings.load import load
 from stacks.gate.template import App
 
-# It comes with CDK.
 pytestmark = pytest.mark.synth
+
+
+# It comes with CDK.
 
 STACK = "dev-cdc-lake-streaming"
 BASTION = {"Fn::GetAtt": ["VpnAccessA1B2C3D4", "GroupId"]}
@@ -135,3 +139,59 @@ def test_a_description_cannot_end_a_label() -> None:
     assert graphviz(found).count(" -> ") == 2
     assert '\\" ]; x -> y' in graphviz(found)
     assert "quoted' ]; x" in mermaid(found)
+
+
+# It comes with CDK.
+
+
+def test_actions_are_said_by_service_as_what_they_do() -> None:
+    assert in_words(["s3:GetObject", "s3:ListBucket", "s3:PutObject", "kafka-cluster:ReadData"]) == (
+        "Kafka: reads",
+        "S3: reads, changes",
+    )
+    assert in_words(["glue:BatchDeletePartition", "rds:AddTagsToResource"]) == ("Glue: deletes", "RDS: changes")
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        ("iam:PassRole", "IAM: pass role"),
+        ("s3:PutBucketPolicy", "S3: put bucket policy"),
+        ("secretsmanager:GetSecretValue", "Secrets Manager: get secret value"),
+        ("kms:Decrypt", "KMS: decrypt"),
+        ("ec2:AuthorizeSecurityGroupIngress", "EC2: authorize security group ingress"),
+        ("iam:*", "IAM: *"),
+        ("nobody:Knows", "nobody: knows"),
+    ],
+)
+def test_what_hands_on_rights_opens_or_is_unknown_is_said_by_name(action: str, words: str) -> None:
+    assert in_words([action]) == (words,)
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ({"Null": {"aws:RequestTag/owner": "false"}}, "aws:RequestTag/owner is given"),
+        ({"StringEquals": {"cloudwatch:namespace": "x"}}, "cloudwatch:namespace is x"),
+        ({"ForAllValues:StringLike": {"aws:TagKeys": ["a-*", "b"]}}, "each of aws:TagKeys is like a-* or b"),
+        ({"Bool": {"aws:SecureTransport": True}}, "aws:SecureTransport is true"),
+        ({"ArnLike": {"aws:SourceArn": {"Fn::GetAtt": ["Lake", "Arn"]}}}, "aws:SourceArn is like <Lake.Arn>"),
+        ({"NumericLessThan": {"aws:x": "1"}}, "aws:x numeric less than 1"),
+    ],
+)
+def test_a_condition_is_a_clause(condition: dict[str, object], words: str) -> None:
+    assert condition_in_words(json.dumps(condition)) == words
+    assert condition_in_words("") == ""
+
+
+def test_a_rule_says_what_it_found_without_the_resource() -> None:
+    assert rule_in_words("AwsSolutions-IAM5[Resource::<A.Arn>:*]") == "AwsSolutions-IAM5: a wildcard in a policy"
+    assert rule_in_words("AwsSolutions-XYZ9") == "AwsSolutions-XYZ9"
+
+
+def test_names_of_one_place_are_said_together() -> None:
+    assert siblings(["a/H/OnEvent", "b/R", "a/H/IsComplete", "a/H/OnEvent", "alone"]) == (
+        "a/H/IsComplete and OnEvent",
+        "alone",
+        "b/R",
+    )
