@@ -23,7 +23,7 @@ from local.resnapshot.command import NEEDED, resnapshot_platform
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.pipelines import repairs as log_repairs
 from local.resnapshot.run import Wanted
-from local.services.kafka.roles import SOURCE
+from local.services.kafka_rights import SOURCE
 
 
 def reconcile(

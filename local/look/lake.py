@@ -10,7 +10,7 @@ from hudi import HudiFileSlice, HudiQueryType, HudiReadOptions, HudiTable, HudiT
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fixed
 
 from contract.errors import UserError
-from local.services.s3 import REGION
+from local.services.aws import REGION
 from spark_jobs.options.keys import IGNORED_TRUNCATE, PROGRESS
 
 ATTEMPTS = 3

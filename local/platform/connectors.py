@@ -24,11 +24,10 @@ from local.platform.tables import LANDING_BUCKET
 from local.private_files import password, write_private
 from local.resnapshot.changed_tables import ChangedTables
 from local.resnapshot.connector import LocalConnector
+from local.services.aws import ENVIRONMENT, REGION
 from local.services.connect import OFFSET_TOPIC
-from local.services.kafka.acls import Acl
-from local.services.kafka.roles import SINK, SOURCE, TOPICS, platform_acls
+from local.services.kafka_rights import SINK, SOURCE, TOPICS, Acl, platform_acls
 from local.services.processes import Command, Processes
-from local.services.s3 import ENVIRONMENT, REGION
 from local.sink import held
 from local.sink.held import Held
 from plugins.connector_settings import SinkSettings, SourceSettings

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from local.platform.services import Services
 from local.platform.tables import PLACES
+from local.services.aws import ENVIRONMENT
 from local.services.processes import Command, Processes
-from local.services.s3 import ENVIRONMENT
 from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
 from settings.job import JobPace, JobPlaces, derived_jobs, server, table_job
 from settings.load_pipeline import PIPELINES

@@ -20,8 +20,7 @@ from local.platform.services import PORTS, PlatformOptions, Services
 from local.platform.startup import Progress, Startup, Step, StepState, silent, uninterrupted
 from local.platform.steps import GRACE_S, STOP_ORDER, SUPERVISOR, run_steps
 from local.private_files import write_private
-from local.services.kafka.denials import Denial, denials, recently
-from local.services.kafka.roles import READER, SINK
+from local.services.kafka_rights import READER, SINK, Denial, denials, recently
 from local.services.postgres import ConnectionParameters, Postgres, stop_rules
 from local.services.postgres_cluster import STOPPING, PostgresCluster
 from local.services.processes import Command, Processes

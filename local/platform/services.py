@@ -11,15 +11,13 @@ from local.look.lake import Lake
 from local.look.topic import Topic
 from local.platform.state import LOGS, Passwords, connector_file
 from local.platform.tables import LocalDerived, LocalTable, local_derived, local_tables
-from local.services.aws import Aws
+from local.services.aws import S3, Aws
 from local.services.connect import Connect
-from local.services.kafka.broker import Kafka
-from local.services.kafka.roles import ROLES, WORKER
-from local.services.kafka.users import KafkaUsers
+from local.services.kafka import Kafka, KafkaUsers
+from local.services.kafka_rights import ROLES, WORKER
 from local.services.outside_database import OutsideDatabase
 from local.services.postgres import Postgres
 from local.services.processes import Service
-from local.services.s3 import S3
 from local.services.source_database import SourceDatabase
 from local.setup.ports import HOST
 from settings.environment_pipeline import FIRST

@@ -7,7 +7,7 @@ from pathlib import Path
 from local.platform.platform import Platform
 from local.platform.services import ORDERS
 from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET
-from local.services.kafka.roles import READER
+from local.services.kafka_rights import READER
 
 
 def endpoint_lines(platform: Platform) -> Iterator[str]:

@@ -17,7 +17,7 @@ from local.resnapshot.deletes import EventWriter
 from local.resnapshot.log_tables import Say
 from local.resnapshot.pipelines import flowing, read_tables_again, repairs, settlement
 from local.resnapshot.run import Wanted, check_whole, resnapshot
-from local.services.kafka.roles import SOURCE
+from local.services.kafka_rights import SOURCE
 from settings.pipeline import CapturedTableSettings
 
 LOCK_S = 120

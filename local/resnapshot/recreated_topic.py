@@ -10,8 +10,8 @@ from confluent_kafka import KafkaException
 
 from local.look.json_lines import keys
 from local.look.topic import Topic
-from local.services.kafka.broker import Kafka
-from local.services.s3 import S3
+from local.services.aws import S3
+from local.services.kafka import Kafka
 from local.sink.store import LandingStore
 from plugins.connector_names import sink_group
 from plugins.kafka.topics import PlannedTopic

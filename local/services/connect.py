@@ -7,11 +7,10 @@ from pathlib import Path
 
 from contract.sizes import LOCAL_HEAP_BYTES, MIB
 from local.errors import PlatformError
+from local.services.aws import ENVIRONMENT
 from local.services.connect_api import ConnectApi
-from local.services.jvm import java_command, log4j_options
+from local.services.jvm import java_command, log4j_options, write, write_secret
 from local.services.processes import Command
-from local.services.properties import write, write_secret
-from local.services.s3 import ENVIRONMENT
 from local.services.user_plugins import JDBC, LENSES
 from local.setup.archives import unpack
 from local.setup.jars import jar_folder

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from contract.text import UTF_8_LOCALE
-from local.services.properties import write
-from local.services.s3 import NO_CREDENTIALS, REGION
+from local.services.aws import NO_CREDENTIALS, REGION
+from local.services.jvm import write
 from local.setup.jars import jar_folder
-from local.setup.java import java_home, jvm_flags
-from local.setup.spark_home import spark_home
+from local.setup.java import java_home, jvm_flags, spark_home
 from spark_jobs.options.submit import JOL_FLAGS
 from spark_jobs.runtime.archive import build_archive
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from contract.errors import UserError
 from contract.text import UTF_8_FLAG, UTF_8_LOCALE
-from local.setup.java import java_binary, trust_store_flags
-from local.setup.spark_home import spark_home
+from local.setup.java import java_binary, spark_home, trust_store_flags
 
 MAVEN_NAMESPACE = "http://ant.apache.org/ivy/maven"
 FLAT = "[artifact]-[revision](-[classifier]).[ext]"

@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from local.services.aws import NO_CREDENTIALS, REGION
+from local.services.jvm import write
 from local.services.processes import Command
-from local.services.properties import write
-from local.services.s3 import NO_CREDENTIALS, REGION
 from local.setup.ports import HOST, accepts_connections
 from tests.trino.install import Installed
 

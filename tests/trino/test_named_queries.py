@@ -23,9 +23,8 @@ from local.query.instants import readable
 from local.query.json_tables import landed, quarantined
 from local.query.query import LakeTable, Period, QueriedLake, ask
 from local.query.silver import Silver
-from local.services.aws import Aws
+from local.services.aws import S3, Aws
 from local.services.processes import Processes
-from local.services.s3 import S3
 from local.setup.ports import choose
 from tests.analytics import alike
 from tests.spark_jobs.events import CONF, SCHEMA, TOPIC, captured

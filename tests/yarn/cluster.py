@@ -12,13 +12,12 @@ from functools import partial
 from pathlib import Path
 
 from contract.text import UTF_8_FLAG, UTF_8_LOCALE
+from local.services.jvm import write
 from local.services.processes import PLATFORM_VARIABLE, SERVICE_VARIABLE, Command, Processes, Service
-from local.services.properties import write
 from local.services.spark import job_class_path, s3a_settings
 from local.setup.jars import jar_folder
-from local.setup.java import java_binary, java_home, trust_store_flags
+from local.setup.java import java_binary, java_home, spark_home, trust_store_flags
 from local.setup.ports import HOST, choose
-from local.setup.spark_home import spark_home
 
 HEAP_MB = 192
 START_S = 120

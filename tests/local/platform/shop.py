@@ -14,7 +14,7 @@ from local.look.topic import Topic
 from local.platform.platform import Platform
 from local.resnapshot.connector import LocalConnector
 from local.resnapshot.log_tables import LogTable, Signals
-from local.services.kafka.users import ADMIN
+from local.services.kafka import ADMIN
 from plugins.connector_settings import SourceSettings
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import source_connector

@@ -44,8 +44,8 @@ from local.resnapshot.deletes import EventWriter
 from local.resnapshot.log_tables import delete_keys, read_again, read_keys_again
 from local.resnapshot.pipelines import flowing
 from local.resnapshot.run import Wanted
-from local.services.kafka.roles import ROLES, SINK
-from local.services.kafka.users import ADMIN
+from local.services.kafka import ADMIN
+from local.services.kafka_rights import ROLES, SINK
 from local.services.processes import Processes
 from local.sink.values import line
 from tests.conftest import execute

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from local.services.properties import render, write
+from local.services.jvm import render, write
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Protocol
 import pytest
 
 from local.services.connect import Connect
-from local.services.kafka.users import ADMIN
+from local.services.kafka import ADMIN
 from local.setup.ports import choose
 from local.sink.consumer import GroupConsumer
 from local.sink.errors import SinkError
