@@ -15,7 +15,7 @@ from local.look.status import UNAVAILABLE
 from local.platform.connectors import SALT_FILE, kept_salt
 from local.platform.job import looked_file
 from local.platform.platform import Platform
-from local.platform.tables import LANDING_BUCKET, LocalTable
+from local.platform.services import LANDING_BUCKET, LocalTable
 from settings.load_pipeline import PIPELINES
 
 

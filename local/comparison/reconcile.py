@@ -16,9 +16,9 @@ from local.comparison.run import Repairs, compare_tables
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
 from local.look.status import read_status, require_answers
+from local.platform.pipeline import QueriedPipeline
 from local.platform.platform import Platform
-from local.platform.queried_pipeline import QueriedPipeline
-from local.platform.steps import SUPERVISOR
+from local.platform.startup import SUPERVISOR
 from local.resnapshot.command import NEEDED, resnapshot_platform
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.pipelines import repairs as log_repairs

@@ -24,8 +24,8 @@ from local.look.lake import LakeError
 from local.look.landing import consumed, lands_behind, offset_behind
 from local.look.status import DataStatus, ServiceStatus, Status, is_stopped, read_status
 from local.platform.platform import Platform
-from local.platform.restarts import read_restarts
-from local.platform.tables import GLUE_DATABASE, LocalDerived, LocalTable
+from local.platform.services import GLUE_DATABASE, LocalDerived, LocalTable
+from local.platform.supervisor import read_restarts
 from settings.load_pipeline import PIPELINES
 
 PICTURE_S = 0.25

@@ -22,9 +22,8 @@ from local.errors import PlatformError
 from local.look.topic import Topic
 from local.platform.platform import Platform
 from local.services.aws import REGION
-from local.services.connect import Connect
+from local.services.connect import JDBC, Connect
 from local.services.kafka import ADMIN
-from local.services.user_plugins import JDBC
 from plugins.polling.jdbc_settings import PolledDatabase, Polling
 from plugins.sink.sink_properties import CONNECTOR_CLASS as SINK
 from settings.pipeline import CapturedTableSettings

@@ -12,10 +12,10 @@ from local.demo.change import Change
 from local.demo.display import Display
 from local.demo.proof import Proof, Summary
 from local.demo.watch import Watch
-from local.folders import BUILD
+from local.files import BUILD
 from local.look.quarantine import count_quarantined
 from local.platform.platform import Platform
-from local.platform.services import PlatformOptions
+from local.platform.record import PlatformOptions
 from local.platform.startup import Step, StepState
 
 INITIAL_LOAD_TIMEOUT_S = 180

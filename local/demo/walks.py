@@ -14,7 +14,7 @@ from local.demo.jdbc_connector import JdbcConnector, print_polled
 from local.demo.proof import Proof
 from local.demo.walk import WalkThrough, compare
 from local.platform.platform import Platform
-from local.platform.services import PlatformOptions
+from local.platform.record import PlatformOptions
 
 PIPELINE = "pagilaquery"
 # The class that queries the database.

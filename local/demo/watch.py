@@ -20,7 +20,7 @@ from local.demo.change import AffectedRows, Change
 from local.errors import PlatformError
 from local.look.topic import Event
 from local.platform.platform import Platform
-from local.platform.tables import LocalTable
+from local.platform.services import LocalTable
 
 Row = Mapping[str, Any]
 # A check takes 0.1 s of CPU here and at the S3 endpoint, which the job could use.

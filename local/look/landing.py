@@ -3,7 +3,7 @@
 import json
 from typing import TYPE_CHECKING
 
-from local.platform.tables import LANDING_BUCKET, LocalTable
+from local.platform.services import LANDING_BUCKET, LocalTable
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

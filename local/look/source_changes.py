@@ -7,8 +7,7 @@ from capture.objects import source_objects
 from capture.queried import query_problems
 from contract.table_names import table_option
 from local.look.added_columns import added, older_rows
-from local.platform.services import Services
-from local.platform.tables import LocalTable
+from local.platform.services import LocalTable, Services
 
 # Tables checked in parallel.
 _LOOKERS = 8

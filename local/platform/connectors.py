@@ -1,11 +1,13 @@
-"""A pipeline's two connectors: their settings, rights and topics, and how to start them."""
+"""A pipeline's two connectors: their settings, rights and topics, and how to start them.
+
+The source connector omits a table that it fails at until `./lake resnapshot` brings that back; the others flow."""
 
 import contextlib
 import json
 import secrets
 import sys
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,10 +20,8 @@ from db.connecting import connect
 from db.errors import LoadError
 from db.source.replication import OUTBOX, Expected
 from local.errors import PlatformError
-from local.platform.services import Services
-from local.platform.set_aside import SetAside
-from local.platform.tables import LANDING_BUCKET
-from local.private_files import password, write_private
+from local.files import password, write_private
+from local.platform.services import LANDING_BUCKET, Services
 from local.resnapshot.changed_tables import ChangedTables
 from local.resnapshot.connector import LocalConnector
 from local.services.aws import ENVIRONMENT, REGION
@@ -33,6 +33,7 @@ from local.sink.held import Held
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka.topics import planned_topics
 from plugins.sink.sink_connector import sink_connector
+from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import source_connector, with_salt
 from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
@@ -46,6 +47,40 @@ TO_READ = "to-read.json"
 # Names the tables that the connector failed at.
 ASIDE = "set-aside.json"
 SINK_GRACE_S = 30
+
+
+class SetAside:
+    """Content of the file at `path`: the tables, as `schema.table`, and why each was set aside.
+
+    A missing or corrupt file names none: the tables are added again, and read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> dict[str, str]:
+        with contextlib.suppress(FileNotFoundError, ValueError, AttributeError):
+            content = json.loads(self._path.read_text(encoding="utf-8"))
+            return {str(table): str(reason) for table, reason in content.items()}
+        return {}
+
+    def put(self, table: str, reason: str) -> None:
+        self._write({**self.read(), table: reason})
+
+    def take_back(self, tables: Iterable[str]) -> list[str]:
+        """Forget that these tables were set aside; name those that were."""
+        before = self.read()
+        back = [table for table in tables if table in before]
+        if back:
+            self._write({table: reason for table, reason in before.items() if table not in back})
+        return back
+
+    def without(self, tables: Sequence[CapturedTable]) -> tuple[CapturedTable, ...]:
+        aside = self.read()
+        return tuple(table for table in tables if table.name not in aside)
+
+    def _write(self, content: dict[str, str]) -> None:
+        write_private(self._path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def published(pipeline: Pipeline) -> Expected:

@@ -12,7 +12,7 @@ from analytics.queries import Queried
 from local.errors import PlatformError
 from local.look.status import require_answers
 from local.platform.platform import Platform
-from local.platform.tables import GLUE_DATABASE, LocalDerived, LocalTable
+from local.platform.services import GLUE_DATABASE, LocalDerived, LocalTable
 from local.query import formats, instants, json_tables
 from local.query.create import create, insert
 from local.query.query import LakeTable, Period, QueriedLake, ask, described

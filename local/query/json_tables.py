@@ -13,7 +13,7 @@ from analytics import landed_table, quarantine_table
 from contract.lake import LANDING_PREFIX
 from local.look.json_lines import keys, lines
 from local.look.quarantine import entries
-from local.platform.tables import LANDING_BUCKET
+from local.platform.services import LANDING_BUCKET
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

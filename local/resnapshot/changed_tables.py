@@ -15,7 +15,7 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from db.source.signals import Reading, check_readable
 from local.errors import PlatformError
-from local.private_files import write_private
+from local.files import write_private
 from local.resnapshot.connector import LocalConnector
 from local.resnapshot.log_tables import Reader, Say, Signals, committing, read_again
 from local.services.connect_api import ConnectApi

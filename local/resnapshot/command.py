@@ -11,7 +11,7 @@ from local.comparison.report import print_comparison
 from local.console import console, say
 from local.errors import LockedError, PlatformError
 from local.platform.platform import Platform
-from local.platform.steps import GRACE_S, SUPERVISOR
+from local.platform.startup import GRACE_S, SUPERVISOR
 from local.resnapshot.connector import LocalConnector
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.log_tables import Say

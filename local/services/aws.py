@@ -13,7 +13,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from local.services.jvm import java_command, write
+from local.services.jvm import java_command, write_properties
 from local.services.processes import Command
 from local.setup.ports import HOST, accepts_connections
 
@@ -71,7 +71,7 @@ class S3(Loopback):
         objects = self._folder / "objects"
         objects.mkdir(parents=True, exist_ok=True)
         configuration = self._folder / "s3proxy.properties"
-        write(configuration, self.properties(objects))
+        write_properties(configuration, self.properties(objects))
         logback = self._folder / "logback.xml"
         logback.write_text(LOGBACK)
         argv = java_command(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from local.errors import PlatformError
-from local.private_files import write_private
+from local.files import write_private
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary, jvm_flags
 
@@ -21,19 +21,19 @@ LOG4J = {
 }
 
 
-def render(properties: Mapping[str, str]) -> str:
+def properties_text(properties: Mapping[str, str]) -> str:
     """Write properties, one a line, such that java.util.Properties reads the same values from Latin-1 bytes."""
     return "".join(f"{name}={_escape(value)}\n" for name, value in properties.items())
 
 
-def write(path: Path, properties: Mapping[str, str]) -> None:
+def write_properties(path: Path, properties: Mapping[str, str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render(properties), encoding="ascii")
+    path.write_text(properties_text(properties), encoding="ascii")
 
 
-def write_secret(path: Path, properties: Mapping[str, str]) -> None:
+def write_secret_properties(path: Path, properties: Mapping[str, str]) -> None:
     """Write a properties file that only its owner may read."""
-    write_private(path, render(properties))
+    write_private(path, properties_text(properties))
 
 
 def _escape(value: str) -> str:
@@ -77,5 +77,5 @@ def java_command(
 def log4j_options(folder: Path) -> dict[str, str]:
     """Write a log4j configuration (warnings to standard output) and return the options that select it."""
     path = folder / "log4j.properties"
-    write(path, LOG4J)
+    write_properties(path, LOG4J)
     return {"log4j.configuration": path.resolve().as_uri()}

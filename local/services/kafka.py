@@ -17,8 +17,8 @@ from confluent_kafka.admin import AdminClient
 
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from local.errors import PlatformError
-from local.private_files import password, write_private
-from local.services.jvm import java_command, log4j_options, render, write, write_secret
+from local.files import password, write_private
+from local.services.jvm import java_command, log4j_options, properties_text, write_properties, write_secret_properties
 from local.services.kafka_rights import Acl, sync_acls
 from local.services.processes import Command
 from local.setup.ports import HOST, accepts_connections
@@ -140,7 +140,7 @@ class Kafka:
     def is_current(self) -> bool:
         """Tell whether the broker was started with this configuration: an earlier release's has no users."""
         try:
-            return self._configuration.read_text(encoding="utf-8") == render(self.properties(self._data))
+            return self._configuration.read_text(encoding="utf-8") == properties_text(self.properties(self._data))
         except FileNotFoundError:
             return False
 
@@ -155,7 +155,7 @@ class Kafka:
     def prepare(self) -> Command:
         """Write the configuration, create the data folder the first time, and return how to start the broker."""
         configuration, data = self._configuration, self._data
-        write_secret(configuration, self.properties(data))
+        write_secret_properties(configuration, self.properties(data))
         options = log4j_options(self._folder)
         if not data.exists():
             self._make_folder(data)
@@ -290,7 +290,7 @@ class Kafka:
         shutil.rmtree(unfinished, ignore_errors=True)
         # Tools take an id with a leading hyphen for an option.
         cluster_id = "C" + secrets.token_urlsafe(16)[1:]
-        write(unfinished / "meta.properties", {"version": "1", "cluster.id": cluster_id, "node.id": NODE_ID})
+        write_properties(unfinished / "meta.properties", {"version": "1", "cluster.id": cluster_id, "node.id": NODE_ID})
         unfinished.rename(data)
 
 

@@ -1,7 +1,7 @@
 """Which user of the local broker may do what, from the same grants as on AWS; and what the broker has denied.
 
-plugins/kafka/access.py defines the roles' grants. Each `kafka-cluster` action becomes an ACL, as the Amazon MSK developer
-guide documents it ("Semantics of IAM authorization policy actions and resources"): it names for each action the
+plugins/kafka/access.py defines the roles' grants. Each `kafka-cluster` action becomes an ACL, as MSK's developer guide
+documents it ("Semantics of IAM authorization policy actions and resources"): it names for each action the
 equivalent ACL, and the actions that a policy must also include.
 
 Names that exist on AWS alone, of MSK Connect's internal topics and groups, have a `*` in their middle, which no ACL can

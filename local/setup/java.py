@@ -1,4 +1,4 @@
-"""Finds the Java 17 runtime for Kafka, Connect, S3Proxy and Spark, and PySpark's files with Spark, Ivy and a compiler."""
+"""Finds the Java 17 runtime for all services, and PySpark's files with Spark, Ivy and a compiler."""
 
 import functools
 import os

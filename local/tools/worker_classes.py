@@ -11,8 +11,7 @@ from typing import Any
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from contract.text import UTF_8_FLAG
-from local.setup.archives import unpack
-from local.setup.jars import jar_folder
+from local.setup.jars import jar_folder, unpack
 from local.setup.java import java_binary, spark_home
 from plugins.workers.worker_classes import ALL, PACKAGE
 

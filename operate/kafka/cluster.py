@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from contract.sizes import LARGEST_EVENT_BYTES
 from local.errors import PlatformError
-from local.folders import platform_folder
+from local.files import platform_folder
 from local.platform.platform import Platform
 from local.services.kafka import Kafka
 from local.services.kafka_rights import READER

@@ -15,7 +15,7 @@ from contract.errors import CANNOT
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
 from local.platform.platform import Platform
 from local.platform.record import RecordFile
-from local.platform.steps import SUPERVISOR
+from local.platform.startup import SUPERVISOR
 from local.services.kafka import ADMIN, Kafka, KafkaUsers
 from local.services.kafka_rights import ROLES
 from local.services.postgres import ConnectionParameters, Postgres

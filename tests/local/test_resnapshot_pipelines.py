@@ -9,7 +9,7 @@ from contract.events import ADDED_TYPES, LSN, OPERATION, SETTLED
 from db.source import deletes
 from local.errors import PlatformError
 from local.platform.platform import Platform
-from local.platform.services import PORTS, PlatformOptions
+from local.platform.record import PORTS, PlatformOptions
 from local.resnapshot import pipelines
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.connector import LocalConnector

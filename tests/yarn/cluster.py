@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from contract.text import UTF_8_FLAG, UTF_8_LOCALE
-from local.services.jvm import write
+from local.services.jvm import write_properties
 from local.services.processes import PLATFORM_VARIABLE, SERVICE_VARIABLE, Command, Processes, Service
 from local.services.spark import job_class_path, s3a_settings
 from local.setup.jars import jar_folder
@@ -164,7 +164,7 @@ class Cluster:
         _write_xml(conf / "yarn-site.xml", self._yarn() | (self._node(name) if name in NODES else {}))
         _write_xml(conf / "capacity-scheduler.xml", _SCHEDULER)
         (conf / "log4j2.properties").write_text(_LOG4J)
-        write(conf / "spark-defaults.conf", self._spark_defaults())
+        write_properties(conf / "spark-defaults.conf", self._spark_defaults())
         return conf
 
     def _at(self, port: str) -> str:

@@ -8,8 +8,7 @@ import pytest
 
 from db.errors import LoadError
 from local.errors import FailingTablesError
-from local.platform.connectors import Connectors
-from local.platform.set_aside import SetAside
+from local.platform.connectors import Connectors, SetAside
 from local.sink import held
 from local.sink.held import Held
 from plugins.source.captured import INCLUDED_TABLES, shown
