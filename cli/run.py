@@ -289,8 +289,7 @@ def demo(
         raise typer.BadParameter("the orders are generated: --from is for `./lake demo places`")
     prepare.jars()
     from local.console import console
-    from local.demo.walk import run
-    from local.demo.walks import ORDERS_DEMO, places_demo
+    from local.demo.walk import ORDERS_DEMO, places_demo, run
     from local.platform.command import option
 
     if what == "places" and jdbc is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from local.comparison.compare import Arrivals
 from local.comparison.describe import Compared
 from local.comparison.run import Sides
-from local.look.landing import consumed, lands_behind, offset_behind
+from local.look.json_lines import consumed, lands_behind, offset_behind
 from local.look.status import UNAVAILABLE
 from local.platform.connectors import SALT_FILE, kept_salt
 from local.platform.job import looked_file

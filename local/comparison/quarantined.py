@@ -10,8 +10,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from contract.special_values import NOT_NUMBERS
 from local.comparison.compare import Difference, TableComparison
+from local.look.json_lines import entries
 from local.look.lake import Lake
-from local.look.quarantine import entries
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

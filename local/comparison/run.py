@@ -24,10 +24,10 @@ from local.comparison.compare import (
     comparing,
 )
 from local.comparison.describe import Compared, describe
+from local.comparison.lake import differs_in_spark
 from local.comparison.quarantined import with_reasons
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
-from local.look import by_spark
 from local.look.lake import LakeError
 from local.services.source_database import has_rows
 
@@ -167,7 +167,7 @@ def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
             before, found = found, (yield from _of_table(asked, wanted, now))
             found = replace(found, repaired=before.repaired + found.repaired, looks=before.looks + found.looks)
     if found.equal:
-        found = replace(found, problem=by_spark.difference(wanted.lake, wanted.entry.table_type))
+        found = replace(found, problem=differs_in_spark(wanted.lake, wanted.entry.table_type))
     if asked.sides.s3 is not None:
         found = with_reasons(asked.sides.s3, wanted.lake, found)
     if asked.repairs and not table.key and not found.equal:

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from contract.errors import UserError
 from local.console import megabytes
 from local.look.lake import Lake, LakeError
-from local.query.changes import COMMIT, KEY
 from local.query.instants import readable
+from local.query.query import COMMIT, KEY
 
 BATCH_ROWS = 8_192
 # Prefix of Hudi's own columns.

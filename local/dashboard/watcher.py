@@ -20,8 +20,8 @@ from local.dashboard.queried_changes import QueriedChanges
 from local.dashboard.running_command import running_command
 from local.dashboard.stages import Lakes, Stage, Stages
 from local.dashboard.state import Alive, State, judge
+from local.look.json_lines import consumed, lands_behind, offset_behind
 from local.look.lake import LakeError
-from local.look.landing import consumed, lands_behind, offset_behind
 from local.look.status import DataStatus, ServiceStatus, Status, is_stopped, read_status
 from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE, LocalDerived, LocalTable

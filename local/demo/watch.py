@@ -16,7 +16,7 @@ from local.comparison.describe import describe
 from local.comparison.platform_sides import platform_sides
 from local.comparison.reconcile import compare_platform
 from local.comparison.run import read_catalogue
-from local.demo.change import AffectedRows, Change
+from local.demo.changes import AffectedRows, Change
 from local.errors import PlatformError
 from local.look.topic import Event
 from local.platform.platform import Platform

@@ -19,8 +19,8 @@ from contract.source import SCHEMA
 from contract.table_names import lake_name, table_option
 from db.errors import LoadError
 from local.errors import PlatformError
+from local.look.json_lines import count_quarantined
 from local.look.lake import Lake, LakeError
-from local.look.quarantine import count_quarantined
 from local.look.source_changes import source_changes
 from local.platform.job import TableState
 from local.platform.platform import Platform

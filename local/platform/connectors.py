@@ -1,6 +1,7 @@
 """A pipeline's two connectors: their settings, rights and topics, and how to start them.
 
-The source connector omits a table that it fails at until `./lake resnapshot` brings that back; the others flow."""
+The source connector omits a table that it fails at until `./lake resnapshot` brings that back; the others flow.
+"""
 
 import contextlib
 import json

@@ -1,6 +1,7 @@
 """The streaming job on this machine: one Spark application, for the pipeline's one table or for all of them.
 
-A job of many tables reports their states."""
+A job of many tables reports their states.
+"""
 
 import json
 import threading

@@ -1,7 +1,8 @@
 """Restarts dead services: `./lake up` leaves one running, `./lake down` stops it first.
 
 It acts under the platform's lock, so never while another command does: at once, then after growing pauses. It gives up
-a service that keeps dying, but not a connector, which mostly fails because of something else. `status` shows both."""
+a service that keeps dying, but not a connector, which mostly fails because of something else. `status` shows both.
+"""
 
 import argparse
 import json

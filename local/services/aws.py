@@ -1,6 +1,7 @@
 """S3, Glue and Secrets Manager on loopback: S3Proxy, which keeps objects as files, and moto's server.
 
-Moto keeps everything in memory, so each start fills it again."""
+Moto keeps everything in memory, so each start fills it again.
+"""
 
 import functools
 import json

@@ -1,6 +1,7 @@
 """A Kafka Connect worker in distributed mode: Debezium and, where given, the Lenses sink or a JDBC source.
 
-No package registry has those two: the user gives a release's path, and it joins the worker's plugins."""
+No package registry has those two: the user gives a release's path, and it joins the worker's plugins.
+"""
 
 import contextlib
 import re

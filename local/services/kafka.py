@@ -2,7 +2,8 @@
 
 Clients log in with SASL/PLAIN as one user per role, each with a random password that only files hold, and may do what
 ACLs allow. The broker knows exactly the users of its configuration, so a new role, or a platform folder of an earlier
-release, needs only a restart (docs/decisions/0035)."""
+release, needs only a restart (docs/decisions/0035).
+"""
 
 import secrets
 import shutil

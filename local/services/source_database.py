@@ -3,7 +3,8 @@
 An outside database is never started or changed. The platform needs no other login than the connector's role: its read
 access suffices for checks, too. Its password comes from CDC_CONNECTOR_PASSWORD, PGPASSWORD, an earlier start, libpq's
 password file (PGPASSFILE, ~/.pgpass) or a prompt; it is kept in a file in the platform's folder, to which the
-connector's configuration refers."""
+connector's configuration refers.
+"""
 
 import contextlib
 import os

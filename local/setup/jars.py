@@ -1,7 +1,8 @@
 """The jars of the local platform: downloaded once, accepted only with the locked SHA-256, and always verified.
 
 The Ivy inside PySpark resolves Maven coordinates, so no Maven is needed. `make setup` downloads missing sets, except
-those in ON_DEMAND, which are requested by name; `./lake dev lock jars` resolves jars.toml and writes jars.lock."""
+those in ON_DEMAND, which are requested by name; `./lake dev lock jars` resolves jars.toml and writes jars.lock.
+"""
 
 import contextlib
 import hashlib

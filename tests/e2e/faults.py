@@ -22,7 +22,7 @@ import psutil
 import typer
 
 from local.comparison.reconcile import compare_platform
-from local.look.quarantine import count_quarantined
+from local.look.json_lines import count_quarantined
 from local.look.status import read_status
 from local.platform.platform import Platform
 from local.platform.record import PlatformOptions

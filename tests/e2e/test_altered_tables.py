@@ -17,8 +17,8 @@ import psycopg2
 import psycopg2.errors
 import pytest
 
+from local.look.json_lines import BUCKET, prefix
 from local.look.lake import Lake, local_s3_options
-from local.look.quarantine import BUCKET, prefix
 from local.platform.record import RecordFile
 from local.services.aws import S3
 from local.services.postgres import ConnectionParameters, Postgres

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from local.demo.place_changes import CHANGES
+from local.demo.changes import CHANGES
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA
 from tests.e2e.harness.walking import Walked, unlike_the_page, walk
 

@@ -10,7 +10,7 @@ import pytest
 
 from contract.errors import CANNOT
 from local.comparison.reconcile import compare_platform
-from local.look.quarantine import count_quarantined
+from local.look.json_lines import count_quarantined
 from local.platform.platform import Platform
 from local.platform.services import LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform

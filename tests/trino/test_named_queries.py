@@ -17,10 +17,9 @@ from analytics import landed_table, quarantine_table
 from analytics.queries import QUERIES, Queried, Query, RequiredTables
 from contract.lake import DATABASE, LANDING_PREFIX
 from contract.source import OUTBOX_TABLE as TABLE
+from local.look.json_lines import BUCKET, landed, quarantined
 from local.look.lake import Lake, local_s3_options
-from local.look.quarantine import BUCKET
 from local.query.instants import readable
-from local.query.json_tables import landed, quarantined
 from local.query.query import LakeTable, Period, QueriedLake, ask
 from local.query.silver import Silver
 from local.services.aws import S3, Aws

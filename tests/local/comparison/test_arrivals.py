@@ -19,8 +19,8 @@ from local.comparison.describe import Compared
 from local.comparison.platform_sides import LogArrivals, QueriedArrivals
 from local.comparison.run import Sides, compare_tables
 from local.comparison.source import SourceLook
+from local.look.json_lines import consumed
 from local.look.lake import Lake
-from local.look.landing import consumed
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import CapturedTableSettings
 from tests.conftest import execute

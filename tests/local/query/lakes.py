@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow
 
 from analytics.queries import Queried
+from local.look.json_lines import QUARANTINED
 from local.look.lake import Lake
-from local.query.json_tables import QUARANTINED
 from local.query.query import LakeTable, Period, QueriedLake, ask
 from local.query.silver import Silver
 

@@ -14,7 +14,7 @@ from cli.__main__ import app
 from contract.errors import UserError
 from local.platform import command as up
 from local.query import command
-from local.query.create import create
+from local.query.command import create
 from local.query.engine import QueryError, engine
 from local.query.query import Period, QueriedLake, ask, described
 from tests.local.query.lakes import known_table, lake_of, rows

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from analytics.create_table import created_table
 from analytics.queries import QUERIES, Queried
 from local.look.lake import Lake
-from local.query.create import create
+from local.query.command import create
 from local.query.instants import InstantError, readable
 from local.query.query import LakeTable, Period, QueriedLake, ask, described
 from local.query.silver import Silver
