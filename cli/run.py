@@ -197,7 +197,7 @@ def resnapshot(
 def _resnapshot_on_aws(
     env: str, name: str | None, tables: list[str], *, where: str | None, skip: bool, timeout_s: float | None
 ) -> bool:
-    from local.comparison.report import print_comparison
+    from local.comparison.command import print_comparison
     from local.console import console, say
     from local.resnapshot.run import Wanted
     from operate.errors import OperateError

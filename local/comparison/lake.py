@@ -20,8 +20,7 @@ import pyarrow.compute
 import pyarrow.dataset
 
 from contract.events import CREATE, OPERATION, READ
-from local.comparison.rows import CHUNK_BITS, HALF, Row, RowFilter, Sum, Sums, digest, join, tidy
-from local.comparison.table import ComparedTable, quoted
+from local.comparison.rows import CHUNK_BITS, HALF, ComparedTable, Row, RowFilter, Sum, Sums, digest, join, quoted, tidy
 from local.look.lake import Lake, LakeError, fitted
 from local.services.spark import JOB, spark_submit
 

@@ -13,10 +13,10 @@ from db.source.signals import can_name
 from local.comparison.compare import Repair
 from local.comparison.describe import Compared
 from local.comparison.lake import LakeLook
+from local.comparison.rows import ComparedTable
 from local.comparison.run import Repairs
 from local.comparison.source import look
 from local.comparison.suspects import EXTRA, IN_THE_SOURCE, Suspects
-from local.comparison.table import ComparedTable
 from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.resnapshot.log_tables import LogTable, Reader, Signals, Writer, committing, delete_keys, read_keys_again

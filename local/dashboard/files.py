@@ -19,7 +19,7 @@ class Reconciled:
 
 
 def read_reconciled(path: Path) -> Reconciled | None:
-    """Return the report written by local/comparison/report.py; None without a readable one."""
+    """Return the report written by local/comparison/command.py; None without a readable one."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return Reconciled(

@@ -10,10 +10,9 @@ from typing import Any
 
 from rich.console import Console
 
-from local.comparison.command import REPORT
+from local.comparison.command import REPORT, print_comparison, write
 from local.comparison.compare import TableComparison
 from local.comparison.reconcile import compare_platform
-from local.comparison.report import print_comparison, write
 from local.demo.changes import ORDER_CHANGES, PLACE_CHANGES, Change
 from local.demo.display import Display, print_tables
 from local.demo.jdbc_connector import JdbcConnector, print_polled

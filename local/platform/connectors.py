@@ -23,14 +23,12 @@ from db.source.replication import OUTBOX, Expected
 from local.errors import PlatformError
 from local.files import password, write_private
 from local.platform.services import LANDING_BUCKET, Services
-from local.resnapshot.changed_tables import ChangedTables
-from local.resnapshot.connector import LocalConnector
+from local.resnapshot.changed_tables import ChangedTables, LocalConnector
 from local.services.aws import ENVIRONMENT, REGION
 from local.services.connect import OFFSET_TOPIC
 from local.services.kafka_rights import SINK, SOURCE, TOPICS, Acl, platform_acls
 from local.services.processes import Command, Processes
-from local.sink import held
-from local.sink.held import Held
+from local.sink.settings import HELD, PASSED_OVER, Held, read_held, write_held
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka.topics import planned_topics
 from plugins.sink.sink_connector import sink_connector
@@ -266,7 +264,7 @@ class Connectors:
     @property
     def held(self) -> list[Held]:
         """The records that the stand-in refuses; it lands nothing after them."""
-        return held.read(self._folder / "sink" / held.HELD)
+        return read_held(self._folder / "sink" / HELD)
 
     @property
     def held_topics(self) -> frozenset[str]:
@@ -278,9 +276,9 @@ class Connectors:
         if not chosen:
             return
         self._processes.stop("sink", grace_s=SINK_GRACE_S)
-        path = self._folder / "sink" / held.PASSED_OVER
-        held.write(path, [*held.read(path), *chosen])
-        held.write(self._folder / "sink" / held.HELD, [])
+        path = self._folder / "sink" / PASSED_OVER
+        write_held(path, [*read_held(path), *chosen])
+        write_held(self._folder / "sink" / HELD, [])
         self.run_sink()
 
     def resume_sink(self) -> None:

@@ -12,7 +12,7 @@ from local.comparison.run import Sides
 from local.errors import PlatformError
 from local.look.lake import Lake
 from local.look.topic import RawEvent
-from local.resnapshot.connector import LocalConnector
+from local.resnapshot.changed_tables import LocalConnector
 from local.resnapshot.run import Wanted, resnapshot
 from local.services.connect_api import ConnectApi, RequestError
 from settings.load_pipeline import load_pipeline

@@ -13,8 +13,7 @@ from contract.column_types.carried import Carried
 from contract.column_types.catalogue import ColumnType
 from contract.column_types.types import carried
 from local.comparison.compare import Limits, TableComparison, compare_table
-from local.comparison.rows import ComparedColumn
-from local.comparison.table import ComparedTable
+from local.comparison.rows import ComparedColumn, ComparedTable
 from local.look.lake import Lake
 
 AT_ONCE = Limits(timeout_s=0, rows_per_chunk=10, pages=1)

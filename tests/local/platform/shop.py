@@ -12,7 +12,7 @@ from psycopg2.extensions import cursor as Cursor
 from contract import source as names
 from local.look.topic import Topic
 from local.platform.platform import Platform
-from local.resnapshot.connector import LocalConnector
+from local.resnapshot.changed_tables import LocalConnector
 from local.resnapshot.log_tables import LogTable, Signals
 from local.services.kafka import ADMIN
 from plugins.connector_settings import SourceSettings

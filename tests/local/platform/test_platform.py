@@ -38,8 +38,7 @@ from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, SECRET
 from local.platform.startup import SUPERVISOR, StepState
 from local.platform.supervisor import read_restarts
 from local.resnapshot.changed_tables import capture_added, new_tables
-from local.resnapshot.deletes import EventWriter
-from local.resnapshot.log_tables import delete_keys, read_again, read_keys_again
+from local.resnapshot.log_tables import EventWriter, delete_keys, read_again, read_keys_again
 from local.resnapshot.pipelines import flowing
 from local.resnapshot.run import Wanted
 from local.services.kafka import ADMIN

@@ -18,8 +18,7 @@ from confluent_kafka.cimpl import NewTopic
 from local.services.aws import REGION, S3
 from local.services.kafka import ADMIN, Kafka
 from local.services.processes import Processes
-from local.sink.consumer import GroupConsumer
-from local.sink.dead_letters import DeadLetterQueue
+from local.sink.consumer import DeadLetterQueue, GroupConsumer
 from local.sink.settings import TaskSettings
 from local.sink.store import LandingStore, s3_client
 from local.sink.task import SinkTask
