@@ -14,10 +14,11 @@ from analytics.insert_into import InsertedRows, check_types, inserted_rows
 from analytics.queries import Queried
 from local.errors import PlatformError
 from local.look import json_lines
+from local.look.lake import parse_instant
 from local.look.status import require_answers
 from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE, LocalDerived, LocalTable
-from local.query import formats, instants
+from local.query import formats
 from local.query.engine import QueryError, engine
 from local.query.query import LakeTable, Loading, Period, QueriedLake, ask, described
 from local.query.silver import FOLDER, Silver, append, check_free, check_partitioned_by, glue_types, write
@@ -125,10 +126,10 @@ def _written(lake: QueriedLake, text: str, period: Period, out: Path | None) -> 
 
 
 def period_of(as_of: str | None, since: str | None) -> Period:
-    """Return the requested instants. Raises PlatformError."""
+    """Return the requested lake. Raises PlatformError."""
     period = Period(
-        as_of=instants.parse(as_of) if as_of else None,
-        since=instants.parse(since) if since else None,
+        as_of=parse_instant(as_of) if as_of else None,
+        since=parse_instant(since) if since else None,
     )
     if period.as_of and period.since and period.since > period.as_of:
         raise PlatformError(f"--since {period.since} is after --as-of {period.as_of}")

@@ -13,8 +13,7 @@ from analytics.queries import NamedQuery, Queried, named_queries
 from analytics.silver_table import SilverTable
 from analytics.translate import Statement, TableName, translate
 from local.look.json_lines import LANDED, QUARANTINED
-from local.look.lake import Lake
-from local.query import instants
+from local.look.lake import Lake, readable
 from local.query.engine import Engine, QueryError, engine, quoted
 from local.query.silver import Silver, declared_schema
 
@@ -237,10 +236,10 @@ class Loading:
             self._here.load(name, schema, iter(()))
             return
         if as_of is not None:
-            instants.readable(table.lake).check(as_of, table.name)
+            readable(table.lake).check(as_of, table.name)
             self._here.load(name, schema, table.lake.stream_as_of(schema.names, BATCH_ROWS, as_of))
             # A cleaning may have begun meanwhile.
-            instants.readable(table.lake).check(as_of, table.name)
+            readable(table.lake).check(as_of, table.name)
         else:
             self._here.load(name, schema, table.lake.stream(schema.names, BATCH_ROWS))
 

@@ -18,8 +18,7 @@ from analytics.queries import QUERIES, Queried, Query, RequiredTables
 from contract.lake import DATABASE, LANDING_PREFIX
 from contract.source import OUTBOX_TABLE as TABLE
 from local.look.json_lines import BUCKET, landed, quarantined
-from local.look.lake import Lake, local_s3_options
-from local.query.instants import readable
+from local.look.lake import Lake, local_s3_options, readable
 from local.query.query import LakeTable, Period, QueriedLake, ask
 from local.query.silver import Silver
 from local.services.aws import S3, Aws
