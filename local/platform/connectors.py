@@ -174,11 +174,11 @@ class Connectors:
         """
         configuration = self.source_configuration
         tables = ChangedTables(
-            self._services.connect.api,
-            self._captured,
-            configuration,
-            self.source_connector(),
-            self._folder / "connect" / TO_READ,
+            api=self._services.connect.api,
+            settings=self._captured,
+            configuration=configuration,
+            reader=self.source_connector(),
+            to_read=self._folder / "connect" / TO_READ,
         )
         try:
             note = tables.bring(self._services.database.parameters())
@@ -229,11 +229,11 @@ class Connectors:
 
     def source_connector(self) -> LocalConnector:
         return LocalConnector(
-            self._services.connect.api,
-            [table.topic for table in self._services.tables],
-            self.source.name,
-            self.source.slot_name,
-            self.source_configuration,
+            api=self._services.connect.api,
+            topics=[table.topic for table in self._services.tables],
+            name=self.source.name,
+            slot=self.source.slot_name,
+            configuration=self.source_configuration,
         )
 
     def start_sink(self) -> None:

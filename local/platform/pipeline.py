@@ -31,8 +31,8 @@ class LocalPipeline:
         self._processes = processes
         source = self.connectors.source
         self._waiting = Waiting(
-            processes,
-            self.needs,
+            processes=processes,
+            needs=self.needs,
             lost_changes=self.lost_changes,
             failure=self.connectors.failure,
             set_aside=lambda connector: connector == source.name and self.connectors.set_aside() is not None,
@@ -57,8 +57,8 @@ class LocalPipeline:
         """Return, for each table, the comparison of its landed records with its current topic."""
         return [
             FormerTopic(
-                self._services.kafka,
-                self._services.s3,
+                kafka=self._services.kafka,
+                s3=self._services.s3,
                 topic=table.topic,
                 planned=self.connectors.topics,
                 bucket=LANDING_BUCKET,

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import psycopg2
 from botocore.exceptions import BotoCoreError, ClientError
@@ -21,6 +22,7 @@ LOOK_S = 2
 PATIENCE_S = 10.0
 
 
+@dataclass(frozen=True, kw_only=True)
 class Waiting:
     """Waits on one platform.
 
@@ -29,20 +31,11 @@ class Waiting:
     it, and tells whether it does.
     """
 
-    def __init__(
-        self,
-        processes: Processes,
-        needs: Sequence[str],
-        *,
-        lost_changes: Callable[[], str | None],
-        failure: Callable[[str], str | None],
-        set_aside: Callable[[str], bool],
-    ) -> None:
-        self._processes = processes
-        self._needs = needs
-        self._lost_changes = lost_changes
-        self._failure = failure
-        self._set_aside = set_aside
+    processes: Processes
+    needs: Sequence[str]
+    lost_changes: Callable[[], str | None]
+    failure: Callable[[str], str | None]
+    set_aside: Callable[[str], bool]
 
     def wait(
         self,
@@ -60,32 +53,32 @@ class Waiting:
         """
         started = looked = time.monotonic()
         while not _is(reached):
-            if time.monotonic() - looked > LOOK_S or self._processes.main(service) is None:
+            if time.monotonic() - looked > LOOK_S or self.processes.main(service) is None:
                 looked = time.monotonic()
                 self.check_nothing_is_lost()
-            for name in (*self._needs, service):
-                self._processes.check_alive(name)
-            if connector is not None and (reason := self._failure(connector)) is not None:
+            for name in (*self.needs, service):
+                self.processes.check_alive(name)
+            if connector is not None and (reason := self.failure(connector)) is not None:
                 self._go_on_or_raise(connector, reason)
             if time.monotonic() - started > DATA_TIMEOUT_S:
                 left = f" ({names})" if (names := missing()) else ""
                 raise PlatformError(
-                    f"{what}: not all data came within {DATA_TIMEOUT_S} s{left}: see {self._processes.logs}"
+                    f"{what}: not all data came within {DATA_TIMEOUT_S} s{left}: see {self.processes.logs}"
                 )
-            self._processes.pause(POLL_S)
+            self.processes.pause(POLL_S)
 
     def _go_on_or_raise(self, connector: str, reason: str) -> None:
         self.check_nothing_is_lost()
-        if self._set_aside(connector):
+        if self.set_aside(connector):
             return
         if COMMAND in reason:
             raise LostChangesError(f"connector {connector} has failed: {reason}")
-        raise PlatformError(f"connector {connector} has failed: {reason} ({self._processes.log_file('connect')})")
+        raise PlatformError(f"connector {connector} has failed: {reason} ({self.processes.log_file('connect')})")
 
     def check_nothing_is_lost(self) -> None:
         """Raise LostChangesError when the awaited data can't come. A service that is down is ignored."""
         try:
-            problem = self._lost_changes()
+            problem = self.lost_changes()
         except (KafkaException, TimeoutError, RequestError, psycopg2.Error, BotoCoreError, ClientError):
             return
         if problem:

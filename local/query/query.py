@@ -237,7 +237,7 @@ class Loading:
             return
         if as_of is not None:
             readable(table.lake).check(as_of, table.name)
-            self._here.load(name, schema, table.lake.stream_as_of(schema.names, BATCH_ROWS, as_of))
+            self._here.load(name, schema, table.lake.stream(schema.names, BATCH_ROWS, as_of=as_of))
             # A cleaning may have begun meanwhile.
             readable(table.lake).check(as_of, table.name)
         else:

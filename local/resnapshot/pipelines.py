@@ -173,7 +173,14 @@ def repairs(
 
     def repair(wanted: Compared, compared: ComparedTable) -> Repair:
         table = log_table(pipeline, wanted.entry, wanted.schema_file)
-        keys = LogRepair(parameters, signals_of(pipeline), table, reader, writer, timeout_s=timeout_s)
+        keys = LogRepair(
+            parameters=parameters,
+            signals=signals_of(pipeline),
+            table=table,
+            reader=reader,
+            writer=writer,
+            timeout_s=timeout_s,
+        )
         return repair_of(parameters, compared, keys, say)
 
     return repair

@@ -52,7 +52,13 @@ class Tail:
 
 
 def connector(api: Api) -> LocalConnector:
-    return LocalConnector(api, [Tail()], "orders-source", "cdc_orders", {"a": "b"})  # type: ignore[arg-type, list-item]
+    return LocalConnector(
+        api=api,  # type: ignore[arg-type]
+        topics=[Tail()],  # type: ignore[list-item]
+        name="orders-source",
+        slot="cdc_orders",
+        configuration={"a": "b"},
+    )
 
 
 def test_the_slot_is_trusted_for_the_time_of_the_repair_only() -> None:

@@ -110,9 +110,9 @@ class CommittedLake(ArrowLake):
     def last_commit(self) -> str | None:
         return next(self.commits)
 
-    def stream(self, columns: list[str], batch_rows: int) -> Iterator[pyarrow.RecordBatch]:
+    def stream(self, columns: list[str], batch_rows: int, *, as_of: str | None = None) -> Iterator[pyarrow.RecordBatch]:
         self.reads.append("read")
-        yield from super().stream(columns, batch_rows)
+        yield from super().stream(columns, batch_rows, as_of=as_of)
 
 
 @pytest.mark.integration

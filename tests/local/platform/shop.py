@@ -64,7 +64,9 @@ class Shop:
         return SimpleNamespace(name=NAME, source=SimpleNamespace(publication=SIGNALS.publication, role=SIGNALS.role))
 
     def connector(self, configuration: dict[str, str]) -> LocalConnector:
-        return LocalConnector(self._api, [self.topic(ITEMS)], NAME, "cdc_shop", configuration)
+        return LocalConnector(
+            api=self._api, topics=[self.topic(ITEMS)], name=NAME, slot="cdc_shop", configuration=configuration
+        )
 
     def release(self, connector: LocalConnector) -> None:
         connector.release()
