@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pyarrow
 
-from analytics.create_table import created_table
-from analytics.insert_into import inserted_rows
+from analytics.create_table import created_table, inserted_rows
 from analytics.queries import Queried
 from local.errors import PlatformError
 from local.look.status import require_answers

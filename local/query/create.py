@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pyarrow
 
-from analytics.create_table import CreatedTable, check_columns, check_partitions
-from analytics.insert_into import InsertedRows, check_types
+from analytics.create_table import CreatedTable, InsertedRows, check_columns, check_partitions, check_types
 from local.query.engine import QueryError, engine
 from local.query.query import Loading, Period, QueriedLake
 from local.query.silver import append, check_free, check_partitioned_by, glue_types, write

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from analytics import landed_table, quarantine_table
-from analytics.permissions import account_of
+from analytics.dashboard import account_of
 from analytics.silver_table import CUSTOMER_ADDRESSES
 from settings.environment import Environment
 from settings.rules.problem import Problem, Rule

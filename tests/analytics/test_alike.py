@@ -10,8 +10,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from analytics.functions import ASKED, DERIVED, FLEETING, name
-from analytics.translate import TranslationError, parsed, translate
+from analytics.translate import ASKED, DERIVED, FLEETING, TranslationError, name, parsed, translate
 from local.query.engine import Engine
 from tests.analytics import alike
 

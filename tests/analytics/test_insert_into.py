@@ -2,7 +2,7 @@
 
 import pytest
 
-from analytics.insert_into import check_types, inserted_rows
+from analytics.create_table import check_types, inserted_rows
 from analytics.silver_table import CUSTOMER_ADDRESSES, SilverTable
 from analytics.translate import TableName, TranslationError
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow
 import pytest
 
-from analytics.insert_into import inserted_rows
+from analytics.create_table import inserted_rows
 from analytics.queries import QUERIES
 from contract.errors import UserError
 from local.query.create import insert
