@@ -22,7 +22,7 @@ from db.source.catalogue import Database
 from db.source.inspection import inspect
 from db.source.objects import SourceObjects
 from db.source.plan import Plan
-from settings.load_pipeline import PIPELINES, load_pipeline
+from settings.load import PIPELINES, load_pipeline
 from settings.pipeline import Pipeline
 
 NOTHING_CHANGED = "nothing was changed"

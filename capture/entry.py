@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from capture.obstacles import obstacle
 from contract import events
-from contract.column_types.carried import Carried, LeftOut
+from contract.column_types.catalogue import Carried, LeftOut
 from contract.column_types.types import carried
-from contract.special_values import SPECIALS_COLUMN
+from contract.events import SPECIALS_COLUMN
 from contract.table_names import is_lake_name, lake_name, listed
 from db.source.catalogue import Column, Table
 from db.source.signals import can_name

@@ -19,12 +19,12 @@ from typing import Any
 from capture.entry import GENERATED, Entry
 from capture.pipeline_text import entry_text, pipeline_text, with_left_out
 from capture.schemas import avro_schema, schema_text
-from contract.avro_names import SOURCE_NAME
+from contract.events import SOURCE_NAME
 from db.errors import LoadError
 from db.source.catalogue import Database, Table, TableName
 from db.source.signals import SENDS_GENERATED
-from settings import files
-from settings.load_pipeline import PIPELINES
+from settings import load
+from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 _NAME = re.compile(r"[a-z][a-z0-9]{0,19}\Z")
@@ -45,7 +45,7 @@ def read(name: str, folder: Path = PIPELINES) -> Pipeline | None:
     path = folder / f"{name}.toml"
     if not path.is_file():
         return None
-    return files.check(Pipeline, files.read(folder, name, "pipeline"), f"{folder.name}/{path.name}", lambda _: ())
+    return load.check(Pipeline, load.read(folder, name, "pipeline"), f"{folder.name}/{path.name}", lambda _: ())
 
 
 @contextlib.contextmanager

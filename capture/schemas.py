@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from contract import events
-from contract.column_types.carried import Carried, LeftOut
+from contract.column_types.catalogue import Carried, LeftOut
 from contract.column_types.types import avro_field, carried, specials_field
 from contract.table_names import lake_name
 from db.source.catalogue import Column, Table

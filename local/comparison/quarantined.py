@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from contract.special_values import NOT_NUMBERS
+from contract.events import NOT_NUMBERS
 from local.comparison.compare import Difference, TableComparison
 from local.look.lake import Lake
 from local.look.quarantine import entries

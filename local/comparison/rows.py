@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from contract.column_types.carried import Carried
+from contract.column_types.catalogue import Carried
 
 SEPARATOR = "\x01"
 ESCAPE = "\x02"

@@ -26,7 +26,7 @@ from local.look.status import DataStatus, ServiceStatus, Status, is_stopped, rea
 from local.platform.platform import Platform
 from local.platform.restarts import read_restarts
 from local.platform.tables import GLUE_DATABASE, LocalDerived, LocalTable
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES
 
 PICTURE_S = 0.25
 # Viewers wait for the lake.

@@ -11,7 +11,7 @@ from local.services.processes import Command, Processes
 from local.services.s3 import ENVIRONMENT
 from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
 from settings.job import JobPace, JobPlaces, derived_jobs, server, table_job
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES
 from settings.pipeline import Pipeline
 from spark_jobs.options import keys, submit
 from spark_jobs.options.submit import TableJob

@@ -26,7 +26,7 @@ from local.services.postgres import ConnectionParameters, Postgres, stop_rules
 from local.services.postgres_cluster import STOPPING, PostgresCluster
 from local.services.processes import Command, Processes
 from local.setup import ports
-from settings.load_pipeline import load_pipeline
+from settings.load import load_pipeline
 from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
 

@@ -23,7 +23,7 @@ from local.services.s3 import S3
 from local.services.source_database import SourceDatabase
 from local.setup.ports import HOST
 from settings.environment_pipeline import FIRST
-from settings.load_pipeline import load_pipeline
+from settings.load import load_pipeline
 from settings.pipeline import Pipeline
 
 PORTS = ("postgres", "kafka", "kafka-controller", "connect", "s3", "moto")

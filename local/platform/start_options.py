@@ -12,8 +12,7 @@ from local.platform.platform import Platform
 from local.platform.services import ORDERS, PlatformOptions
 from local.platform.state import connector_file
 from local.services.outside_database import OutsideDatabase, find_password
-from settings.files import SettingsFileError
-from settings.load_pipeline import load_pipeline
+from settings.load import SettingsFileError, load_pipeline
 
 
 def at_pipeline(options: PlatformOptions, folder: Path, pipeline: str | None, dsn: str | None) -> PlatformOptions:

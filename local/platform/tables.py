@@ -9,7 +9,7 @@ from contract.table_names import lake_name
 from local.look.lake import Lake, local_s3_options
 from local.look.topic import Topic
 from settings.job import JobPlaces
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
 from spark_jobs.runtime.archive import ROOT
 

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg2
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from contract.avro_names import SOURCE_NAME
+from contract.events import SOURCE_NAME
 from contract.source import SIGNAL, own_schema
 from db.errors import LoadError, explain
 from db.source import deletes

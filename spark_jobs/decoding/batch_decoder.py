@@ -11,8 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract.added_columns import AddedColumn
-from contract.events import LSN, OPERATION, OPERATIONS, SETTLED, SOURCE_TIME_MS, TRUNCATE
-from contract.special_values import SPECIALS_COLUMN
+from contract.events import LSN, OPERATION, OPERATIONS, SETTLED, SOURCE_TIME_MS, SPECIALS_COLUMN, TRUNCATE
 from spark_jobs.decoding import event_ids, failing_lines, partitions
 from spark_jobs.decoding.decode import Decoder
 from spark_jobs.decoding.failing_lines import Reasons

@@ -12,7 +12,7 @@ from capture import queried
 from contract import events
 from contract.errors import CANNOT, USAGE
 from local.services.postgres import ConnectionParameters, Postgres
-from settings.load_pipeline import load_pipeline
+from settings.load import load_pipeline
 from tests.capture.test_commands import Folder, folder_of
 from tests.conftest import execute, fresh_database
 

@@ -12,8 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from contract.column_types.canonical import SOURCE_SETTINGS
-from contract.column_types.carried import Carried, LeftOut
-from contract.column_types.catalogue import TYPES, ColumnType, column_types
+from contract.column_types.catalogue import TYPES, Carried, ColumnType, LeftOut, column_types
 from contract.column_types.types import carried
 from spark_jobs.sources.postgres.wire_sql import wire_sql
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
-from contract.column_types.carried import Carried
+from contract.column_types.catalogue import Carried
 from spark_jobs.errors import Log, UndescribedError
 from spark_jobs.options import keys
 from spark_jobs.options.settings import Settings

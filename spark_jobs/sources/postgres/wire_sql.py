@@ -9,11 +9,20 @@ with seconds in its offset and an interval of any length are accepted. A timetz 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from contract.avro_names import BITS_LENGTH, EXACT_NUMBER, HSTORE, PATH, TEXT_AS_BYTES, ZONED_TIME
 from contract.column_types import canonical
 from contract.column_types.canonical import Spelling
-from contract.column_types.carried import AvroType, Carried
-from contract.special_values import INFINITE_DAYS, INFINITE_MICROS, NOT_NUMBERS
+from contract.column_types.catalogue import AvroType, Carried
+from contract.events import (
+    BITS_LENGTH,
+    EXACT_NUMBER,
+    HSTORE,
+    INFINITE_DAYS,
+    INFINITE_MICROS,
+    NOT_NUMBERS,
+    PATH,
+    TEXT_AS_BYTES,
+    ZONED_TIME,
+)
 
 NULL = "null"
 # The decoder rejects this as an array that hasn't one dimension, and sets the event aside.

@@ -14,7 +14,7 @@ from analytics.queries import QUERIES
 from contract.errors import UserError
 from local.query.create import insert
 from local.query.query import LakeTable, Period, QueriedLake, described
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES
 from tests.local.query.lakes import KnownLake, known_table, lake_of, rows
 
 ARROW = {

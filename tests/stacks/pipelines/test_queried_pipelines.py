@@ -6,8 +6,7 @@ import pytest
 
 from contract import rds_ca
 from settings.environment import Environment
-from settings.load import load
-from settings.load_pipeline import load_pipeline
+from settings.load import load, load_pipeline
 from stacks.gate.template import LATER
 from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized, synthesized
