@@ -16,8 +16,8 @@ from capture.obstacles import Patterns
 from capture.proposal import propose_all
 from capture.queried import UNSEEN, Checked, add_query_columns, check
 from db import log_in
-from db.errors import LoadError, explain
-from db.source import preparing as source_preparing
+from db.connecting import LoadError, explain
+from db.source import plan as source_preparing
 from db.source.catalogue import Database
 from db.source.inspection import inspect
 from db.source.objects import SourceObjects

@@ -1,7 +1,7 @@
 """A pipeline's requirements on its database, as db/source/objects.py describes them."""
 
 from contract.source import own_schema
-from db.errors import LoadError
+from db.connecting import LoadError
 from db.source.objects import SourceObjects, WantedTable
 from settings.pipeline import CapturedTableSettings, Pipeline
 

@@ -16,7 +16,7 @@ from contract.column_types.catalogue import Carried, ColumnType, without_domains
 from contract.column_types.types import carried
 from contract.events import PLACEHOLDER, SPECIALS_COLUMN
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
-from db.errors import explain
+from db.connecting import explain
 from db.source.catalogue import Column, Database, Table, TableName
 from db.source.inspection import inspect
 from settings.pipeline import CapturedTableSettings, Pipeline

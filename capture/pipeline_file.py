@@ -20,7 +20,7 @@ from capture.entry import GENERATED, Entry
 from capture.pipeline_text import entry_text, pipeline_text, with_left_out
 from capture.schemas import avro_schema, schema_text
 from contract.events import SOURCE_NAME
-from db.errors import LoadError
+from db.connecting import LoadError
 from db.source.catalogue import Database, Table, TableName
 from db.source.signals import SENDS_GENERATED
 from settings import load

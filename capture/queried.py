@@ -13,8 +13,7 @@ from capture.entry import key_of
 from capture.objects import wanted_table
 from contract.column_types.canonical import SOURCE_SETTINGS
 from contract.column_types.catalogue import result_modifier
-from db.connecting import connect
-from db.errors import LoadError, explain
+from db.connecting import LoadError, connect, explain
 from db.source.catalogue import HAS_ROWS, Column, Database, Table, TableName
 from db.source.inspection import inspect, type_texts, types_of
 from db.source.reading import hidden_rows, rights_missing, sees_all_rows

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg2
 
 from capture.queried import query_table
-from db.connecting import connect
-from db.errors import LoadError, explain
+from db.connecting import LoadError, connect, explain
 from db.source.catalogue import Database
 from db.source.inspection import inspect
 from local.comparison.compare import (

@@ -11,7 +11,7 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from contract.events import SOURCE_NAME
 from contract.source import SIGNAL, own_schema
-from db.errors import LoadError, explain
+from db.connecting import LoadError, explain
 from db.source import deletes
 from db.source.replication import Expected
 from db.source.signals import ODD_NAME, Reading, can_name

@@ -16,8 +16,7 @@ from typing import Any, Self
 import typer
 
 from db import log_in
-from db.connecting import connect, tls
-from db.errors import LoadError, LoginError, NoPasswordError
+from db.connecting import LoadError, LoginError, NoPasswordError, connect, tls
 from local.errors import PlatformError
 from local.private_files import write_private
 

@@ -15,9 +15,8 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from contract.lake import LANDING_PREFIX
-from db.loading import LoadOptions
-from db.preparing import prepare
-from db.source.slots import drop_slot as drop_slot_of
+from db.loading import LoadOptions, prepare
+from db.source.replication import drop_slot as drop_slot_of
 from local.comparison.reconcile import compare_platform
 from local.errors import LostChangesError, PlatformError
 from local.look.status import read_status

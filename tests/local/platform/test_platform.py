@@ -26,7 +26,7 @@ from psycopg2 import sql
 from contract.errors import CANNOT
 from contract.events import ADDED_TYPES, DELETED, LSN, OPERATION, TABLE, TRUNCATE
 from contract.sizes import LARGEST_EVENT_BYTES
-from db.errors import LoadError
+from db.connecting import LoadError
 from db.source.signals import Reading, ask_for_snapshot
 from local.errors import PlatformError
 from local.look.status import read_status
