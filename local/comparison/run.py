@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg2
 
-from capture.queried import query_table
+from capture.objects import query_table
 from db.connecting import LoadError, connect, explain
 from db.source.catalogue import Database
 from db.source.inspection import inspect

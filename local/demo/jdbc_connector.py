@@ -26,7 +26,7 @@ from local.services.kafka.users import ADMIN
 from local.services.s3 import REGION
 from local.services.user_plugins import JDBC
 from plugins.polling.jdbc_settings import PolledDatabase, Polling
-from plugins.sink.sink_properties import CONNECTOR_CLASS as SINK
+from plugins.sink.sink_connector import CONNECTOR_CLASS as SINK
 from settings.pipeline import CapturedTableSettings
 from settings.polling import STAMP, polling_connectors
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from capture.objects import source_objects
-from capture.queried import query_problems
+from capture.objects import query_problems, source_objects
 from contract.table_names import table_option
 from local.look.added_columns import added, older_rows
 from local.platform.services import Services

@@ -7,8 +7,7 @@ from typing import Any
 import psycopg2
 from psycopg2 import sql
 
-from capture.objects import source_objects
-from capture.queried import query_problems
+from capture.objects import query_problems, source_objects
 from db import loading, pagila
 from db.connecting import LoadError, connect, transaction
 from db.loading import LoadOptions, load

@@ -18,7 +18,7 @@ from local.setup.jars import jar_folder
 from local.setup.ports import HOST
 from plugins.connector_properties import JSON_CONVERTER, SHORTEST_SESSION_MS, session
 from plugins.releases.archive import RESOURCES_JAR, write_resources
-from plugins.workers.worker_classes import EVERY_VALUE, IS_TRUNCATE, WITHOUT_DEFAULTS, resources
+from plugins.workers.connect_workers import EVERY_VALUE, IS_TRUNCATE, WITHOUT_DEFAULTS, resources
 
 HEAP_MB = LOCAL_HEAP_BYTES // MIB
 # The worker's own topics and group; the worker itself creates only the first and the last topic.

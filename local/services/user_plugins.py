@@ -11,7 +11,7 @@ from pathlib import Path
 
 from local.errors import PlatformError
 from plugins.polling.jdbc_settings import AIVEN, CONFLUENT
-from plugins.sink.sink_properties import CONNECTOR_CLASS
+from plugins.sink.sink_connector import CONNECTOR_CLASS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The stand-in's settings, from a sink connector's configuration: the same dictionary that the real connector takes.
 
 A property that changes what is landed is refused by name, with the same list as on AWS
-(plugins/sink/sink_properties.py).
+(plugins/sink/sink_connector.py).
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Self
 from local.sink.errors import SinkError
 from plugins.connector_names import sink_group
 from plugins.sink.kcql import Kcql, parse_all
-from plugins.sink.sink_properties import (
+from plugins.sink.sink_connector import (
     CONSUMER_PREFIX,
     CONSUMER_PROPERTIES,
     KCQL,

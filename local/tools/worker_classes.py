@@ -15,7 +15,7 @@ from local.setup.archives import unpack
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary
 from local.setup.spark_home import spark_home
-from plugins.workers.worker_classes import ALL, PACKAGE
+from plugins.workers.connect_workers import ALL, PACKAGE
 
 # Debezium's interfaces have static methods, which classes of an older version may not call.
 JAVA_VERSION = 8

@@ -10,7 +10,7 @@ import fnmatch
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from plugins.kafka.access import Grant, Kind
+from plugins.kafka.topics import Grant, Kind
 
 CLUSTER_NAME = "kafka-cluster"
 

@@ -29,7 +29,7 @@ class Denial:
     def __str__(self) -> str:
         where = "the cluster" if self.kind == "Cluster" else f"{self.kind.lower()} {self.name}"
         return (
-            f"Kafka denies {self.role} {self.operation} on {where} ({self.request}): plugins/kafka/access.py says what"
+            f"Kafka denies {self.role} {self.operation} on {where} ({self.request}): plugins/kafka/topics.py says what"
             " each role may do"
         )
 

@@ -11,7 +11,7 @@ from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
 from local.errors import PlatformError
 from local.services.kafka.acls import Acl
-from plugins.kafka.access import Kind
+from plugins.kafka.topics import Kind
 
 REQUEST_TIMEOUT_S = 10.0
 POLL_S = 0.02

@@ -1,6 +1,6 @@
 """The rights of each user of the local broker: those of the same program's role on AWS, from the same grants.
 
-plugins/kafka/access.py defines both. Names that exist on AWS alone, of MSK Connect's internal topics and groups, have a
+plugins/kafka/topics.py defines both. Names that exist on AWS alone, of MSK Connect's internal topics and groups, have a
 `*` in their middle, which no ACL can have. Here they stand for our worker's topics and group. There, one worker runs
 one connector with the connector's role. Here, one worker runs all connectors with its own user, which has the grants on
 those names, and each connector logs in as itself for the rest.
@@ -12,16 +12,16 @@ from local.services.connect import CONFIG_TOPIC, GROUP, OFFSET_TOPIC, STATUS_TOP
 from local.services.kafka.acls import Acl, acls
 from plugins.connector_names import GENERATION, offset_topic
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.kafka.access import (
+from plugins.kafka.topics import (
     INTERNAL_GROUPS,
     INTERNAL_TOPICS,
+    PlannedTopic,
     reader_access,
     sink_access,
     source_access,
     topics_access,
     worker_access,
 )
-from plugins.kafka.topics import PlannedTopic
 
 SOURCE, SINK, WORKER = "source-connector", "sink-connector", "connect-worker"
 # The creator of the topics, and a person who reads them.

@@ -519,7 +519,7 @@ def test_a_missing_right_is_named_with_its_role_and_the_next_up_gives_it_back(
     lacking = {acl for acl in rights if (acl.user, acl.operation, acl.kind) != (SINK, "READ", "topic")}
     assert len(lacking) < len(rights)
     monkeypatch.setattr(Connectors, "rights", lacking)
-    topic, said = platform.topic.name, "plugins/kafka/access.py says what each role may do"
+    topic, said = platform.topic.name, "plugins/kafka/topics.py says what each role may do"
     denied = f"Kafka denies {SINK} READ on topic {topic} (OffsetCommit): {said}"
     with pytest.raises(PlatformError, match=f"^{re.escape(denied)}; "):
         platform.up()

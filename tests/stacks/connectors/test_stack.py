@@ -14,7 +14,7 @@ from botocore.validate import validate_parameters
 from contract.rds_ca import root
 from plugins.connector_names import GENERATION
 from plugins.kafka.topics import PlannedTopic
-from plugins.workers.worker_classes import UTF8_ONLY, resources
+from plugins.workers.connect_workers import UTF8_ONLY, resources
 from settings.load import load
 from stacks.connectors.worker_file import properties_file
 from stacks.gate import plain_text

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from plugins.kafka.access import sink_access, source_access
-from plugins.workers.worker_classes import IS_TRUNCATE, resources
+from plugins.kafka.topics import sink_access, source_access
+from plugins.workers.connect_workers import IS_TRUNCATE, resources
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
 from stacks.gate import request_of
