@@ -28,8 +28,7 @@ from operate.kafka.tail import follow
 from operate.kafka.topics import list_topics
 from operate.resnapshot.msk_connector import MskConnector
 from operate.resnapshot.stored_offsets import StoredOffsets
-from plugins.kafka.access import READER_GROUP, reader_access
-from plugins.kafka.topics import PlannedTopic
+from plugins.kafka.topics import READER_GROUP, PlannedTopic, reader_access
 from tests.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
