@@ -178,7 +178,7 @@ def resume(*, env: Environment = "dev") -> None:
     """
     prepare.wheels()
     prepare.certificates()
-    from operate.pausing.resume import resume
+    from operate.pausing.pause import resume
     from settings.load import load
 
     raise typer.Exit(resume(load(env), _waiter()))

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from contract.errors import CANNOT
+from operate.costs.bill import CONNECTORS, EMR
 from operate.diff import snapshots
-from operate.pausing.what_stops import CONNECTORS, EMR
 from settings.load import load
 from stacks.paused import OUTPUT, Paused
 from tests.cases import long

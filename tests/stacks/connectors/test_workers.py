@@ -15,7 +15,7 @@ from local.services.kafka.acls import acls
 from local.services.kafka.users import ADMIN
 from local.services.postgres import ConnectionParameters
 from local.setup.ports import choose
-from operate.resnapshot.eks_connector import EksConnector
+from operate.resnapshot.connectors import EksConnector
 from plugins.connector_names import heartbeat_topic
 from plugins.connector_settings import SourceSettings
 from plugins.kafka.access import own_worker_access, source_access
