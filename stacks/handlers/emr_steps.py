@@ -12,8 +12,7 @@ from botocore.exceptions import ClientError
 
 from contract.lake import STOP_FILE
 from stacks.handlers import framework
-from stacks.handlers.framework import CLIENT_CONFIG, HASH_DIGITS, sha256_of
-from stacks.handlers.transient import error_code
+from stacks.handlers.framework import CLIENT_CONFIG, HASH_DIGITS, error_code, sha256_of
 
 ACTIVE = frozenset({"PENDING", "CANCEL_PENDING", "RUNNING"})
 # A job that hasn't ended is interrupted, then killed, once its stop file is this old. A commit takes seconds.

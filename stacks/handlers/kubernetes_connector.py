@@ -22,7 +22,7 @@ from stacks.handlers.kubernetes_objects import no_longer, refused
 from stacks.handlers.kubernetes_rollout import rollout
 from stacks.handlers.life_cycle import Found, Resource
 from stacks.handlers.msk_connect.changes import kept_name
-from stacks.handlers.redaction import hidden
+from stacks.handlers.worker_log import hidden
 
 _REQUEST = {"cluster": dict, "connectorName": str, "objects": list, "connectorConfiguration": dict}
 # Restarts before failed tasks fail the deployment: IAM may still be propagating rights, and the previous worker holds

@@ -72,8 +72,7 @@ def test_a_page_that_is_wrong_about_one_of_a_group_is_found(monkeypatch: pytest.
 
     wanted = chosen("vpn.instance_type", "lake.log_expiry_days")
     monkeypatch.setattr(page, "changes", lambda _environment: wanted)
-    for module in ("together", "page"):
-        monkeypatch.setattr(f"operate.changes.{module}.synthesized", synthesized)
+    monkeypatch.setattr(page, "synthesized", synthesized)
     texts = said(wanted, "**in place** vpn: IAM Policy.", "**in place** lake: IAM Policy.")
     found = {row.key: row.text for row in rows_as_said("dev", texts)}
     assert found == {
