@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from operate.diff.normal_form import Template, readable
 from operate.diff.rights import EVERYBODY
-from stacks.gate.kubernetes import EVERYTHING
+from stacks.gate.manifests import EVERYTHING
 from stacks.gate.template import as_list, written
 
 # CloudFormation's default for an API without listed addresses.

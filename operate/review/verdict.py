@@ -11,7 +11,7 @@ from operate.review.material import Material
 from operate.review.network import Network
 from operate.review.roles import Roles, Wide
 from stacks.gate import Finding
-from stacks.gate.kubernetes import EVERYTHING
+from stacks.gate.manifests import EVERYTHING
 from stacks.gate.template import Subject, as_list, plain_text, request_of, written
 
 

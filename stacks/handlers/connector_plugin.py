@@ -40,7 +40,7 @@ _OPTIONAL = {"resources": dict, "description": str, "tags": dict}
 _CHANGING = ("CREATING", "UPDATING", "DELETING", "PAUSING", "RESUMING", "RESTARTING")
 # How long a release's server may be out of reach.
 UNREACHABLE_SECONDS = 600
-# As long as the function may run: stacks/connectors/providers.py.
+# As long as the function may run: stacks/connectors/msk_connect.py.
 UPLOAD_SECONDS = 600
 # For a missing object, S3 answers 403 to callers who may list only part of the bucket.
 _MISSING = ("403", "404", "NoSuchKey", "NoSuchBucket")

@@ -44,7 +44,7 @@ def one_or_many(request: pytest.FixtureRequest) -> tuple[Syntheses, int]:
 def many(tmp_path_factory: pytest.TempPathFactory) -> Syntheses:
     folder = tmp_path_factory.mktemp("many")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stacks.processing.job_assets.PIPELINES", folder / "pipelines")
+        patch.setattr("stacks.processing.jobs.PIPELINES", folder / "pipelines")
         return of_environment(folder / "cdk.out", many_pipelines(folder))
 
 

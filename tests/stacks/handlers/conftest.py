@@ -13,7 +13,7 @@ from moto.core.models import MockAWS
 from stacks.handlers import (
     connector,
     connector_plugin,
-    emr_steps,
+    emr_step,
     framework,
     journal,
     kubernetes_connector,
@@ -87,7 +87,7 @@ def aws(connect: KafkaConnect, moto_services: MockAWS, monkeypatch: pytest.Monke
 def emr(world: World, moto_services: MockAWS, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     """An EMR cluster without a step."""
     moto_services.reset()
-    monkeypatch.setattr(emr_steps, "client", lambda service, _config=None: client(service))
+    monkeypatch.setattr(emr_step, "client", lambda service, _config=None: client(service))
     # moto's S3 has the real time.
     world.clock.seconds = time.time()
     with running_cluster(world.clock) as cluster:
