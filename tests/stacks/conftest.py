@@ -96,7 +96,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     folder = tmp_path_factory.mktemp("many")
     environment = many_pipelines(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stacks.processing.job_assets.PIPELINES", folder / "pipelines")
+        patch.setattr("stacks.processing.jobs.PIPELINES", folder / "pipelines")
         return synthesized("dev", folder / "cdk.out", environment=environment)
 
 
@@ -106,5 +106,5 @@ def queried(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     folder = tmp_path_factory.mktemp("queried")
     environment = mixed(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stacks.processing.job_assets.PIPELINES", folder / "pipelines")
+        patch.setattr("stacks.processing.jobs.PIPELINES", folder / "pipelines")
         return synthesized("dev", folder / "cdk.out", environment=environment)
