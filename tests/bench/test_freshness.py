@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bench.freshness.journeys import STAGES, Arrival, Event, committed, journeys, landed, percentiles
+from bench.freshness import STAGES, Arrival, Event, committed, journeys, landed, percentiles
 from contract.errors import UserError
 
 NAME = "cdc/demo.datalake.cdc_events/0/000000000011_1_2.json"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.query_based import trial
-from bench.query_based.load import Load
-from bench.running_job import running_on
+from bench import query_trial as trial
+from bench.job import running_on
+from bench.query_trial import Load
 from local.services.postgres import ConnectionParameters
 
 # As long as the benchmark's, which has other seeds.

@@ -1,7 +1,7 @@
 """The count of S3 requests: how a line of S3Proxy's log is parsed, and how a run is split into parts."""
 
-from bench.s3_requests.command import thirds
-from bench.s3_requests.server import by_verb, requests_of
+from bench.job import by_verb, requests_of
+from bench.s3_requests import thirds
 
 LINE = "request: Servlet@1{{Context@2{{Tracking@3{{{verb}@4fc17cfa http://127.0.0.1:1{target} HTTP/1.1}}}}}}\n"
 

@@ -20,18 +20,24 @@ def demo_query(tmp_path_factory: pytest.TempPathFactory) -> Walked:
 
 
 @pytest.fixture(scope="session")
-def platform(demo: Walked) -> Iterator[Platform]:
-    """The demo's platform, started again; removed with its data at the end."""
-    yield from _again(Platform(demo.folder / "platform"))
+def stopped(demo: Walked) -> Iterator[Platform]:
+    """The demo's platform as the demo leaves it; stopped again and removed with its data at the end."""
+    platform = Platform(demo.folder / "platform")
+    yield platform
+    platform.remove()
+
+
+@pytest.fixture(scope="session")
+def platform(stopped: Platform) -> Platform:
+    """The demo's platform, which runs."""
+    stopped.up()
+    return stopped
 
 
 @pytest.fixture(scope="session")
 def places(demo_query: Walked) -> Iterator[Platform]:
     """The query demo's platform, started again; removed with its data at the end."""
-    yield from _again(Platform(demo_query.folder / "platform", PlatformOptions(pipeline="pagilaquery")))
-
-
-def _again(platform: Platform) -> Iterator[Platform]:
+    platform = Platform(demo_query.folder / "platform", PlatformOptions(pipeline="pagilaquery"))
     try:
         platform.up()
         yield platform
