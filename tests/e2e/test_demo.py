@@ -4,7 +4,9 @@ The tests run in order: each is a chapter of one platform, and leaves lake and s
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -12,7 +14,6 @@ from typer.testing import CliRunner
 from cli.__main__ import app
 from contract.errors import CANNOT
 from contract.events import OPERATION, READ
-from local.comparison.compare import TableComparison
 from local.comparison.reconcile import compare_platform
 from local.look.quarantine import count_quarantined
 from local.platform.platform import Platform
@@ -20,9 +21,9 @@ from local.platform.services import PlatformOptions
 from local.platform.tables import LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
-from tests.cases import long
 from tests.conftest import ask, execute
 from tests.e2e.faults import kill, suspended
+from tests.e2e.harness.commands import ROOT
 from tests.e2e.harness.walking import Walked, unlike_the_page
 from tests.e2e.harness.writer import Writer
 from tests.waiting import wait_until
@@ -49,64 +50,65 @@ def test_the_readme_shows_what_the_demo_prints(demo: Walked) -> None:
     assert not unlike_the_page("README.md", "make demo", demo.printed)
 
 
-def test_a_pause_loses_nothing_and_its_end_reads_no_snapshot(stopped: Platform) -> None:
-    """A pause's effects on the parts of an environment (docs/decisions/0067), on the real ones on one machine.
+def test_kills_in_mid_stream_and_a_pause_lose_nothing(platform: Platform) -> None:
+    """The job, killed before the pause, starts at its end."""
+    without_job = Platform(platform.state_dir, PlatformOptions(job=False))
+    with Writer(platform.source, transactions=40, rate=1, first_order=900_000) as writer:
+        writer.wait_for(5)
+        kill(platform, "connect", "sink", "job")
+        assert writer.made < 40, "the writer must still be at work when things break"
+        without_job.up()
+        writer.hurry()
+    assert writer.error is None
+    assert writer.made == 40
+    rows = ask(platform.source, "SELECT count(*) FROM datalake.cdc_events")
+    end = pause(platform)
+    platform.up()
+    assert_all_is_there(platform, rows - 1)
+    events = [event.value for event in platform.topic.events(end) if event.value]
+    # Three statements: a snapshot would be an event for each row, and would miss the deletion.
+    assert 2 <= len(events) < 20 < rows
+    assert READ not in {event[OPERATION] for event in events}
 
-    The database is stopped and started as Aurora is, with its slot; the source connector is deleted and recreated, as
-    on MSK Connect; the sink and, since the demo's end, the job are stopped, and started at the pause's end. Aurora, MSK
-    Connect and EMR themselves aren't available here.
+
+def pause(platform: Platform) -> int:
+    """Do to the running parts what a pause does in an environment (docs/decisions/0067); return the topic's end.
+
+    The database is stopped as Aurora is, with its slot; the source connector is deleted, as on MSK Connect; the sink is
+    stopped. Aurora, MSK Connect and EMR themselves aren't available here.
     """
-    Platform(stopped.state_dir, PlatformOptions(job=False)).up()
-    rows = ask(stopped.source, "SELECT count(*) FROM datalake.cdc_events")
-    stopped.services.connect.api.delete_connector(stopped.pipeline.connectors.source.name)
+    database, position = platform.services.database, platform.services.database.wal_position()
+    wait_until(lambda: (slot := database.slot(SLOT, position)) and (slot.behind_bytes or 0) <= 0, "all is sent")
+    platform.services.connect.api.delete_connector(platform.pipeline.connectors.source.name)
     # Connect ends a connector's task after it has answered.
     active = f"SELECT active FROM pg_replication_slots WHERE slot_name = '{SLOT}'"
-    wait_until(lambda: ask(stopped.source, active) is False, "nobody reads the slot")
-    _, end = stopped.topic.bounds()
+    wait_until(lambda: ask(platform.source, active) is False, "nobody reads the slot")
+    _, end = platform.topic.bounds()
     # Until the database stops, it may be written to: only the slot keeps that.
     for statement in (
         f"UPDATE datalake.orders SET ship_name = 'in the pause' WHERE order_id = {SHIPPED}",
         f"DELETE FROM datalake.order_details WHERE order_id = {DELETED}",
         f"DELETE FROM datalake.orders WHERE order_id = {DELETED}",
     ):
-        execute(stopped.source, statement)
+        execute(platform.source, statement)
     for service in ("sink", "postgres"):
-        stopped.processes.stop(service, grace_s=STOP_S)
-    assert stopped.topic.bounds()[1] == end, "nobody reads the database in a pause"
-    stopped.up()
-    assert_equal(stopped)
-    assert len(stopped.lake.rows(["order_id"])) == rows - 1
-    events = stopped.topic.events(end)
-    # Three statements: a snapshot would be an event for each row, and would miss the deletion.
-    assert 2 <= len([event for event in events if event.value]) < 20 < rows
-    assert READ not in {event.value[OPERATION] for event in events if event.value}
+        platform.processes.stop(service, grace_s=STOP_S)
+    assert platform.topic.bounds()[1] == end, "nobody reads the database in a pause"
+    return end
 
 
-@pytest.mark.parametrize(
-    ("transactions", "kills"),
-    [
-        (40, {10: ("connect", "sink", "job")}),
-        long(600, {60: ("connect",), 200: ("sink",), 340: ("job",)}),
-    ],
-    ids=["at once", "one by one"],
-)
-def test_kills_in_mid_stream_leave_lake_and_source_equal(
-    platform: Platform, transactions: int, kills: Mapping[int, Sequence[str]]
-) -> None:
-    first_order = 900_000 + 100 * transactions
-    with Writer(platform.source, transactions=transactions, rate=transactions / 60, first_order=first_order) as writer:
-        for made, victims in kills.items():
+@pytest.mark.long
+def test_one_kill_after_another_in_mid_stream_loses_nothing(platform: Platform) -> None:
+    with Writer(platform.source, transactions=600, rate=10, first_order=960_000) as writer:
+        for made, victim in ((60, "connect"), (200, "sink"), (340, "job")):
             writer.wait_for(made)
-            kill(platform, *victims)
-            assert writer.made < transactions, "the writer must still be at work when things break"
+            kill(platform, victim)
+            assert writer.made < 600, "the writer must still be at work when things break"
             platform.up()
         writer.hurry()
     assert writer.error is None
-    assert writer.made == transactions
-    comparison = assert_equal(platform)
-    assert comparison.source_rows > 829
-    assert comparison.lake_rows == comparison.source_rows
-    assert count_quarantined(platform.services.s3.client(), "cdc_events") == 0
+    assert writer.made == 600
+    assert_all_is_there(platform, ask(platform.source, "SELECT count(*) FROM datalake.cdc_events"))
 
 
 def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Platform) -> None:
@@ -128,19 +130,24 @@ def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Plat
     assert mended.equal, mended
 
 
-def test_the_lake_is_asked_in_athenas_sql(platform: Platform) -> None:
+def test_the_lake_is_asked_in_athenas_sql(platform: Platform, tmp_path: Path) -> None:
     """The command behind `./lake query`, alongside all services: nothing is stopped for it."""
+    command, out = ["query", "--folder", str(platform.state_dir)], tmp_path / "rows"
 
     def query(sql: str, *options: str, status: int = 0) -> str:
-        done = CliRunner().invoke(app, ["query", sql, "--folder", str(platform.state_dir), *options])
+        done = CliRunner().invoke(app, [*command, sql, "--out", str(out), *options])
         assert done.exit_code == status, done.output
-        return done.output
+        return done.output if status else out.read_text(encoding="utf-8")
+
+    def printed(*arguments: str) -> str:
+        argv = [sys.executable, "-m", "cli", *command, *arguments]
+        return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
     rows = platform.lake.rows(["order_id"]).num_rows
-    assert query("SELECT count(*) AS n FROM datalake.cdc_events", "--format", "csv") == f'"n"\n"{rows}"\n'
+    assert printed("SELECT count(*) AS n FROM datalake.cdc_events", "--format=csv") == f'"n"\n"{rows}"\n'
+    assert "order_items" in printed()
     [item] = query("SELECT * FROM order_items WHERE order_id = 10250 ORDER BY 4", "--format", "json").splitlines()[:1]
     assert json.loads(item).keys() == {"customer_id", "order_id", "discount", "quantity", "unit_price"}
-    assert "order_items" in query("")
     s3, key = platform.services.s3.client(), "_quarantine/cdc_events/none.json"
     s3.put_object(Bucket="lake", Key=key, Body=json.dumps({"reason": "type: a", "offset": 7}).encode())
     assert query('SELECT reason, "offset" FROM quarantine', "--format", "csv").splitlines()[1:] == ['"type: a","7"']
@@ -150,10 +157,11 @@ def test_the_lake_is_asked_in_athenas_sql(platform: Platform) -> None:
     )
 
 
-def assert_equal(platform: Platform) -> TableComparison:
+def assert_all_is_there(platform: Platform, rows: int) -> None:
     [comparison] = compare_platform(platform, timeout_s=RECONCILE_TIMEOUT_S)
     assert comparison.equal, comparison
-    return comparison
+    assert comparison.source_rows == comparison.lake_rows == rows
+    assert count_quarantined(platform.services.s3.client(), "cdc_events") == 0
 
 
 def wait_for_row(platform: Platform, order: int) -> None:

@@ -13,8 +13,10 @@ from confluent_kafka import Producer
 
 from contract.errors import CANNOT
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
+from local.platform.connectors import ASIDE
 from local.platform.platform import Platform
 from local.platform.record import RecordFile
+from local.platform.set_aside import SetAside
 from local.platform.steps import SUPERVISOR
 from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import ROLES
@@ -101,7 +103,8 @@ def test_a_table_that_the_connector_fails_at_is_set_aside_and_all_others_flow(
     for statement in FAILING:
         execute(source, statement)
     # Each start of the connector meets the next one.
-    wait_until(lambda: make.status(status=None).count(" is set aside: ") == 5)
+    aside = SetAside(make.platform / "connect" / ASIDE)
+    wait_until(lambda: len(aside.read()) == 5, every_s=0.2)
     said = make.status(status=1)
     odd = [f"table public.{table} is set aside: {ODD.format(table=table, key=key)}" for table, key in ODD_KEYS.items()]
     parts = (*REASONS, *odd)
@@ -159,6 +162,7 @@ def test_a_record_that_the_sink_refuses_holds_up_its_table_alone(make: Commands,
     make.wait_until_status_is_well()
 
 
+@pytest.mark.long
 def test_a_table_that_leaves_doesnt_hide_that_the_slot_is_gone(make: Commands, source: ConnectionParameters) -> None:
     drop_slot(source)
     make.take_out("public.leaving")

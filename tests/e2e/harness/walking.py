@@ -1,21 +1,22 @@
 """Runs a walk-through as a newcomer does, and extracts the output that is the same in every run."""
 
+import contextlib
 import json
 import os
 import re
-import subprocess
-import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
+import pytest
+from typer.testing import CliRunner
 
+from cli.__main__ import app
+from local.platform.platform import Platform
 from tests.transcripts import first_difference, transcript
 
 ROOT = Path(__file__).resolve().parents[3]
-# Less than the pytest marker, which includes the time after it.
-COMMAND_S = 600
 
 
 @dataclass(frozen=True)
@@ -36,22 +37,27 @@ class Walked:
         return {step["name"]: step["seconds_to_lake"] for step in self.summary["steps"]}
 
 
-def walk(command: str, folder: Path, *options: str) -> Walked:
-    """Run `./lake` with that command; it must succeed, and leave no process running."""
-    # As wide as the README's lines, and without a connector that only some have.
-    environment = {name: value for name, value in os.environ.items() if name != "JDBC_PLUGIN"} | {"COLUMNS": "120"}
-    done = subprocess.run(
-        [sys.executable, "-m", "cli", *command.split(), "--folder", str(folder), *options],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=COMMAND_S,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert not [process for process in psutil.process_iter(["cmdline"]) if str(folder) in str(process.info["cmdline"])]
-    return Walked(folder, done.stdout, json.loads((folder / "summary.json").read_text()), crowd())
+def _walk(command: str, folder: Path, *options: str) -> Walked:
+    """Run `./lake` with that command, in this process; it must succeed. Its platform keeps running.
+
+    Its last step, stopping the platform, is left out: tests/local/test_demo.py shows it, and the next tests go on here.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Platform, "down", lambda *_: None)
+        # Without a connector that only some have.
+        patch.delenv("JDBC_PLUGIN", raising=False)
+        done = CliRunner().invoke(app, [*command.split(), "--folder", str(folder), *options])
+    assert done.exit_code == 0, f"{done.output}\n{done.exception!r}"
+    return Walked(folder, done.output, json.loads((folder / "summary.json").read_text()), crowd())
+
+
+@contextlib.contextmanager
+def walked(command: str, folder: Path, *options: str) -> Iterator[Walked]:
+    """Run a walk-through; remove its platform, with its data, at the end of the block."""
+    try:
+        yield _walk(command, folder, *options)
+    finally:
+        Platform(folder / "platform").remove()
 
 
 def crowd() -> float:
