@@ -29,7 +29,7 @@ HISTORIES = [
     "tests/spark_jobs/test_histories.py",
     "tests/spark_jobs/test_redelivery.py",
 ]
-PLACES = ["tests/e2e/test_demo_query.py", "tests/e2e/test_queried_places.py"]
+PLACES = ["tests/e2e/test_places.py"]
 ANY_DATABASE = [
     f"tests/e2e/test_{name}.py"
     for name in ("altered_tables", "any_database", "failing_tables", "lost_tables", "odd_database")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from local.platform.platform import Platform
-from tests.e2e.harness.walking import Walked, walked
+from tests.e2e.commands import Walked, walked
 
 
 @pytest.fixture(scope="session")

@@ -22,10 +22,9 @@ from local.platform.tables import LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from tests.conftest import ask, execute
+from tests.e2e.commands import ROOT, Walked, unlike_the_page
 from tests.e2e.faults import kill, suspended
-from tests.e2e.harness.commands import ROOT
-from tests.e2e.harness.walking import Walked, unlike_the_page
-from tests.e2e.harness.writer import Writer
+from tests.e2e.writers import Writer
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]

@@ -23,8 +23,7 @@ from local.services.kafka.roles import ROLES
 from local.services.kafka.users import ADMIN, KafkaUsers
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
-from tests.e2e.harness.commands import Commands, equal_tables
-from tests.e2e.harness.walking import crowd
+from tests.e2e.commands import Commands, crowd, equal_tables
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]

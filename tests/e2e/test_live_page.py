@@ -20,8 +20,8 @@ from tests.browser.serving import Served, serving_platform
 from tests.browser.viewer import PATIENCE_MS, SCREENS, Screen, Viewer, viewing
 from tests.cases import long
 from tests.conftest import execute
+from tests.e2e.commands import crowd
 from tests.e2e.faults import kill, suspended
-from tests.e2e.harness.walking import crowd
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 

@@ -29,7 +29,7 @@ from local.resnapshot.run import Wanted
 from plugins.kafka.topics import PlannedTopic, planned_topics
 from tests import conftest
 from tests.e2e.faults import suspended, wait_until_well
-from tests.e2e.harness.writer import Writer
+from tests.e2e.writers import Writer
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
@@ -125,7 +125,7 @@ def test_a_dropped_slot_while_writers_go_on(platform: Platform) -> None:
     assert str(told.value) == line
     assert platform.running() == platform.expected()
     assert line in read_status(platform).problems
-    with Writer(platform.source, transactions=60, rate=5, first_order=800_000) as writer:
+    with Writer(platform.source, transactions=60, rate=8, first_order=800_000) as writer:
         writer.wait_for(10)
         # An order from the last moment before a slot exists again.
         said = mend(platform, once_found=partial(insert_order, platform, 899_999))
