@@ -13,15 +13,20 @@ from typing import Annotated, Any
 
 import psycopg2
 import typer
+from pyspark.sql import DataFrame, SparkSession, functions
 
-from bench.reconcile.lake import write_table
-from bench.spark_session import spark_session
+from bench.job import spark_session
+from contract.events import LSN
+from contract.lake import DATABASE
 from local.comparison.compare import Limits
 from local.comparison.describe import Compared
 from local.comparison.run import Sides, compare_tables
 from local.look.lake import Lake
 from local.services.postgres import temporary_postgres
 from settings.pipeline import CapturedTableSettings
+from spark_jobs.options import command_line, properties, settings
+from spark_jobs.table import commits
+from spark_jobs.table.hudi_table import HudiTable
 
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 LIMIT_S = 60
@@ -67,7 +72,7 @@ def _fill(folder: Path, parameters: dict[str, Any], sizes: list[int]) -> list[tu
 def _measure(folder: Path, parameters: dict[str, Any], rows: int, kind: str) -> bool:
     """Compare in another process and print the cost; tell whether it was too slow or found differences."""
     given = {"source": parameters, "rows": rows, "lake": (folder / f"{kind}_{rows}").as_uri(), "folder": str(folder)}
-    command = [sys.executable, "-m", "bench.reconcile.command"]
+    command = [sys.executable, "-m", "bench.reconcile"]
     done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     print(
@@ -93,3 +98,45 @@ def compare_one(given: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     print(json.dumps(compare_one(json.load(sys.stdin))))
+
+
+CONF = Path(__file__).resolve().parents[2] / "spark_jobs" / "conf"
+# The lake's columns for what bench/reconcile.py writes.
+COLUMNS = {
+    "code": "concat('C', id % 9973)",
+    "name": "if(id % 11 = 0, null, concat('name é ', md5(cast(id AS string))))",
+    "amount": "cast((id * 7919 % 100000000) / 100.0 AS decimal(12, 2))",
+    "ratio": "if(id % 13 = 0, null, id / 8D)",
+    "active": "id % 3 = 0",
+    "born": "date_add(date'1970-01-01', cast(id % 30000 AS int))",
+    "seen": "timestamp_micros(1577836800000000 + id * 1000123)",
+    "token": "regexp_replace(md5(cast(id AS string)), '(.{8})(.{4})(.{4})(.{4})(.{12})', '$1-$2-$3-$4-$5')",
+    "doc": """concat('{"a": ', id, ', "b": [1.50, 2, "x"], "name": "n', id, '"}')""",
+    "raw": "unhex(md5(concat('x', id)))",
+    "small": "cast(id % 1000 AS int)",
+    LSN: "1L",
+    "_hoodie_is_deleted": "false",
+}
+
+
+def write_table(spark: SparkSession, path: Path, rows: int, table_type: str) -> None:
+    """Write `rows` rows in two buckets; for a merge-on-read table every fiftieth again, into log files."""
+    given = ["--table-type", table_type, "--target-base-path", str(path), "--target-table", f"{DATABASE}.big"]
+    parsed = command_line.parse([*given, "--source-ordering-field", LSN, "--disable-compaction"])
+    pairs = properties.load(str(CONF / "cdc_events.properties"), lambda name: Path(name).read_text())
+    overrides = {
+        "hoodie.streamer.source.dfs.root": str(path),
+        "hoodie.streamer.schemaprovider.source.schema.file": "unused",
+        "hoodie.datasource.write.recordkey.field": "id",
+    }
+    overridden = properties.parse_overrides(f"{key}={value}" for key, value in overrides.items())
+    decided = settings.decide(parsed, properties.combine(pairs, overridden), lambda _line: None)
+    table = HudiTable(spark, decided.table)
+    table.write(_rows(spark, rows), {commits.SOURCE_KEY: "1"}, operation="upsert")
+    if table_type == "MERGE_ON_READ":
+        again = _rows(spark, rows).where("id % 50 = 0").withColumn(LSN, functions.lit(2).cast("long"))
+        table.write(again, {commits.SOURCE_KEY: "2"}, operation="upsert")
+
+
+def _rows(spark: SparkSession, rows: int) -> DataFrame:
+    return spark.range(1, rows + 1).select("id", *(functions.expr(text).alias(name) for name, text in COLUMNS.items()))

@@ -1,11 +1,14 @@
-"""The rental shop's places by queries alone, on the demo's platform: each change arrives, and the lake is equal.
+"""The query demo as a newcomer runs it, and its platform afterwards: places by queries alone, each change arrives.
 
-The tests share the platform and run in order.
+On generated rows; on Pagila's where available. The tests share the platform and run in order.
 """
 
 import contextlib
-from collections.abc import Iterator
+import os
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import psycopg2
@@ -18,16 +21,91 @@ from local.comparison.platform_sides import platform_sides
 from local.comparison.reconcile import reconcile_platform
 from local.comparison.run import compare_tables
 from local.dashboard.watcher import Watcher
+from local.demo.changes import PLACE_CHANGES
 from local.errors import PlatformError
 from local.look.status import read_status
 from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE
 from local.query import command as query_command
 from local.query.query import Period, ask
+from tests.capture.conftest import PAGILA, WITHOUT_PAGILA
 from tests.conftest import execute
+from tests.e2e.commands import Walked, unlike_the_page, walked
 from tests.e2e.faults import restored, wait_until_well
 from tests.local.comparison.sides import ArrowLake
 from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+
+RELEASE = os.environ.get("JDBC_PLUGIN", "")
+# The project's promise for an otherwise idle machine.
+WHOLE_S, CHANGE_S = 120, 10
+COUNTS = {"source_rows": 1915, "lake_rows": 1915, "missing": 0, "extra": 0, "different": 0, "quarantined": 0}
+ROWS = {"public.address": 602, "public.city": 601, "public.country": 110, "query.address_place": 602}
+
+SHOWN = (
+    ("address_place 100", "address: 123 CDC Test Lane, city: Augusta"),
+    ("address 101", "address2: Apartment #2202"),
+    ("country 110", "country: Wakanda"),
+    ("city 601", "city: Birnin Zana, country_id: 110"),
+    ("address 102", "city_id: 601, phone: 110601102, district: Lake Turkana"),
+    ("address_place 102", "district: Lake Turkana, city: Birnin Zana, country: Wakanda"),
+    ("address 104", "no row"),
+    ("address_place 104", "no row"),
+)
+
+
+def assert_equal(demo: Walked) -> None:
+    summary = demo.summary
+    assert {name: summary[name] for name in COUNTS} == COUNTS
+    assert {table["table"]: table["lake_rows"] for table in summary["tables"]} == ROWS
+    assert all(table["equal"] for table in summary["tables"])
+    assert summary["captured_by"] == "JdbcSource"
+
+
+def test_each_change_arrives_in_time_and_all_tables_end_equal(demo_query: Walked) -> None:
+    assert_equal(demo_query)
+    assert list(demo_query.seconds) == ["initial load", *(change.name for change in PLACE_CHANGES)]
+    slowest = max(demo_query.seconds[change.name] for change in PLACE_CHANGES)
+    assert slowest <= CHANGE_S * demo_query.crowd, demo_query.seconds
+    assert demo_query.summary["seconds_total"] <= WHOLE_S * demo_query.crowd
+
+
+def test_source_and_lake_show_the_same_row(demo_query: Walked) -> None:
+    for where, what in SHOWN:
+        pair = rf"^   source  {where} +{re.escape(what)}\n   lake    commit (?:\d{{17}}|-) +{re.escape(what)}$"
+        assert re.search(pair, demo_query.printed, re.MULTILINE), (where, demo_query.printed)
+
+
+def test_the_page_shows_what_it_prints(demo_query: Walked) -> None:
+    assert not unlike_the_page("docs/start.md", "make demo-query", demo_query.printed)
+
+
+@pytest.mark.long
+@WITHOUT_PAGILA
+def test_the_real_rows_end_equal_too(tmp_path: Path) -> None:
+    with walked("demo places", tmp_path / "real", "--from", str(PAGILA)) as demo:
+        assert_equal(demo)
+        assert "19,955 rows loaded" in demo.printed
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not RELEASE, reason="JDBC_PLUGIN doesn't name a JDBC connector's release")
+def test_a_connector_beside_it_sends_all_rows_and_no_delete(tmp_path: Path) -> None:
+    """The sources generated for the pipeline run on a real worker against the real database."""
+    with walked("demo places", tmp_path / "beside", "--jdbc", RELEASE) as demo:
+        assert_equal(demo)
+        beside = demo.summary["beside"]
+    assert "JdbcSourceConnector" in beside["connector"]
+    # Each deleted address stays in what the polls have sent.
+    assert {one["topic"]: (one["missing"], one["stale"], one["extra"]) for one in beside["topics"]} == {
+        "polled.public.address": (0, 0, 1),
+        "polled.public.city": (0, 0, 0),
+        "polled.public.country": (0, 0, 0),
+        "polled.keyed.public.address": (0, 0, 1),
+        "polled.query.address_place": (0, 0, 1),
+    }
+
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 # A full scan's interval may be ten times its duration, on a busy machine.
@@ -41,6 +119,11 @@ def change(places: Platform, statement: str) -> None:
 def rows(places: Platform, table: str, key: str) -> dict[int, dict[str, Any]]:
     [found] = places.services.chosen([table])
     return {row[key]: row for row in found.lake.rows().to_pylist()}
+
+
+def wait(question: Callable[[], object]) -> None:
+    """Wait until the lake's rows are as wanted: each look reads a whole table."""
+    wait_until(question, every_s=0.3)
 
 
 def is_equal(places: Platform) -> bool:
@@ -106,34 +189,31 @@ def test_an_insert_an_update_and_a_delete_arrive(places: Platform) -> None:
         " UPDATE address SET phone = '0', last_update = '1999-01-01' WHERE address_id = 100;"
         " INSERT INTO address (address, district, city_id, phone) VALUES ('gone soon', '', 1, '')",
     )
-    assert is_equal(places)
+    wait(lambda: 111 in rows(places, "country", "country_id") and len(rows(places, "address", "address_id")) == 603)
     countries, addresses = rows(places, "country", "country_id"), rows(places, "address", "address_id")
     assert countries[111]["country"] == "Genovia"
     assert countries[111][OPERATION] == CREATE
     assert (addresses[100]["phone"], addresses[100][OPERATION]) == ("0", UPDATE)
     assert addresses[100][READ_MS] > addresses[101][READ_MS]
     change(places, "DELETE FROM address WHERE address = 'gone soon'")
-    assert is_equal(places)
-    assert len(rows(places, "address", "address_id")) == 602
-    wait_until(lambda: derived(places).get(111, {}).get("cities") == 1 and addresses_of(derived(places)) == 602)
+    wait(lambda: len(rows(places, "address", "address_id")) == 602)
+    wait(lambda: derived(places).get(111, {}).get("cities") == 1 and addresses_of(derived(places)) == 602)
 
 
 def test_a_transaction_that_commits_after_a_later_one_was_seen_is_not_lost(places: Platform) -> None:
     with contextlib.closing(psycopg2.connect(**places.source)) as late, late.cursor() as cursor:
         cursor.execute("SAVEPOINT a; UPDATE city SET city = 'Late' WHERE city_id = 7; RELEASE SAVEPOINT a")
         change(places, "UPDATE city SET city = 'Early' WHERE city_id = 8")
-        wait_until(lambda: rows(places, "city", "city_id")[8]["city"] == "Early")
+        wait(lambda: rows(places, "city", "city_id")[8]["city"] == "Early")
         late.commit()
-    assert is_equal(places)
-    assert rows(places, "city", "city_id")[7]["city"] == "Late"
+    wait(lambda: rows(places, "city", "city_id")[7]["city"] == "Late")
 
 
 def test_a_renamed_city_reaches_the_join(places: Platform) -> None:
     change(
         places, "UPDATE city SET city = 'Elsewhere' WHERE city_id = (SELECT city_id FROM address WHERE address_id = 5)"
     )
-    assert is_equal(places)
-    assert rows(places, "address_place", "address_id")[5]["city"] == "Elsewhere"
+    wait(lambda: rows(places, "address_place", "address_id")[5]["city"] == "Elsewhere")
 
 
 @pytest.fixture
@@ -171,7 +251,7 @@ def test_versions_of_a_row_are_in_its_history(places: Platform) -> None:
         found: list[dict[str, Any]] = ask(query_command._lake(places, ()), asked, Period()).to_pylist()
         return found
 
-    wait_until(lambda: len(versions()) == 2)
+    wait(lambda: len(versions()) == 2)
     first, late = versions()
     assert (late["city"], late["valid_to"]) == ("Late", None)
     assert first["valid_from"] < first["valid_to"] == late["valid_from"]
@@ -179,7 +259,8 @@ def test_versions_of_a_row_are_in_its_history(places: Platform) -> None:
 
 def test_a_new_column_comes_with_the_rows_that_have_it(places: Platform) -> None:
     change(places, "ALTER TABLE country ADD COLUMN iso text; UPDATE country SET iso = 'WA' WHERE country = 'Genovia'")
-    wait_until(lambda: rows(places, "country", "country_id")[111].get("iso") == "WA")
+    wait(lambda: rows(places, "country", "country_id")[111].get("iso") == "WA")
+    # All that the tests before have changed, too.
     assert is_equal(places)
 
 
@@ -208,7 +289,7 @@ def test_a_truncate_stops_the_table_with_a_line_and_leaves_it(places: Platform) 
         problems = read_status(places, ["country"]).problems
         return any("public.country" in line and "%" in line for line in problems)
 
-    wait_until(said)
+    wait(said)
     assert len(rows(places, "country", "country_id")) == 111
 
 

@@ -7,8 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bench.running_job import RunningJob, running
-from bench.s3_requests.server import CountedS3
+from bench.job import CountedS3, RunningJob, running
 from contract.events import DELETED, LSN, OPERATION, UPDATE
 from contract.lake import DATABASE
 from local.services.spark import MULTI_TABLE_JOB

@@ -15,9 +15,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bench.running_job import RunningJob, running
-from bench.s3_requests.server import VERBS, CountedS3, Request, by_verb, counted_s3
-from bench.tables.application import land, line
+from bench.application import land, line
+from bench.job import VERBS, CountedS3, Request, RunningJob, by_verb, counted_s3, running
 from contract.lake import DATABASE
 from contract.source import OUTBOX_TABLE
 from spark_jobs.options import keys, submit
