@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from settings.environment import Environment
-from stacks.gate import Finding
+from stacks.gate.template import Finding
 from stacks.paused import Paused
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ def shared_synthesis(environment: Environment, folder: Path, *, paused: Paused =
     """
     # Importing CDK starts Node.js.
     from operate.synth import synthesize
-    from stacks.processing import job_assets
+    from stacks.processing import jobs
 
-    key = (environment.model_dump_json(), vars(job_assets)["PIPELINES"], paused)
+    key = (environment.model_dump_json(), vars(jobs)["PIPELINES"], paused)
     if key not in _made:
         runs = paused is Paused.NOTHING
         place = folder / (environment.name if runs else f"{environment.name}.paused-{paused}")
@@ -41,7 +41,8 @@ def found_in(environment: Environment, synthesis: "Synthesis", *, lint: bool = T
 
     cfn-lint checks a template that environments share once; all are of one region. Without `lint` it checks none.
     """
-    from operate.review import find, findings
+    from operate.review import findings
+    from operate.review.findings import find
 
     once = findings._cfn_lint
 

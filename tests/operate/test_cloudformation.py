@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from operate.adopt import write_mappings
+from operate.deploy import write_mappings
 from operate.errors import OperateError
-from operate.stack_states import check_unprotected, clear_failed_creations
+from operate.outputs import check_unprotected
+from operate.outputs import clear_failed_creations
 
 NAME = "prod-cdc-lake-database"
 

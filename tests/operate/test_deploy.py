@@ -19,7 +19,7 @@ from settings.environment import Environment
 from settings.load import load
 from stacks import vpn
 from stacks.connectors import specs
-from stacks.gate import Finding
+from stacks.gate.template import Finding
 from tests.operate.conftest import MOTOS_ACCOUNT
 from tests.synthesis import shared_synthesis
 

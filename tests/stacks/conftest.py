@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from settings.load import load
-from stacks.gate import plain_text, request_of
+from stacks.gate.template import plain_text
+from stacks.gate.template import request_of
 from stacks.gate.template import as_list
-from tests.stacks.environments import many_pipelines, mixed
+from tests.stacks.environments import many_pipelines
+from tests.stacks.environments import mixed
 from tests.synthesis import shared_synthesis
 
 if TYPE_CHECKING:
@@ -104,7 +106,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     folder = tmp_path_factory.mktemp("many")
     environment = many_pipelines(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stacks.processing.job_assets.PIPELINES", folder / "pipelines")
+        patch.setattr("stacks.processing.jobs.PIPELINES", folder / "pipelines")
         return synthesized("dev", folder / "cdk.out", environment=environment)
 
 
@@ -114,5 +116,5 @@ def queried(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     folder = tmp_path_factory.mktemp("queried")
     environment = mixed(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stacks.processing.job_assets.PIPELINES", folder / "pipelines")
+        patch.setattr("stacks.processing.jobs.PIPELINES", folder / "pipelines")
         return synthesized("dev", folder / "cdk.out", environment=environment)

@@ -6,8 +6,7 @@ import pytest
 
 from contract import rds_ca
 from settings.environment import Environment
-from settings.load import load
-from settings.load_pipeline import load_pipeline
+from settings.load import load, load_pipeline
 from stacks.gate.template import LATER
 from stacks.lambda_assets import sql_hash
 from tests.cases import long
@@ -48,8 +47,15 @@ def alone(alone_settings: Environment, tmp_path_factory: pytest.TempPathFactory)
     return synthesized("dev", tmp_path_factory.mktemp("alone"), environment=alone_settings)
 
 
+<<<<<<< HEAD:tests/stacks/pipelines/test_queried_pipelines.py
+def errors(environment: Environment, found: Synthesized) -> list[str]:
+    from operate.review.findings import find
+
+    return [str(finding) for finding in find(environment, found.synthesis) if finding.level == "error"]
+=======
 def errors(environment: Environment, found: Synthesized, *, lint: bool = True) -> list[str]:
     return [each for each in found_in(environment, found.synthesis, lint=lint) if each.startswith("error")]
+>>>>>>> x-synthtests:tests/stacks/test_queried_pipelines.py
 
 
 def test_the_gate_passes_beside_the_outbox(queried: Synthesized, environment: Environment) -> None:

@@ -13,7 +13,12 @@ from botocore.validate import ParamValidator
 from analytics.dashboard import COLUMNS
 from settings.environment import Environment
 from settings.load import load
-from stacks.gate import Finding, review
+from stacks.gate.template import Finding
+from stacks.gate import review
+from tests.stacks.analytics.conftest import ACCOUNT
+from tests.stacks.analytics.conftest import ANALYSTS
+from tests.stacks.analytics.conftest import READER
+from tests.stacks.analytics.conftest import shown
 from tests.stacks.conftest import Synthesized, synthesized
 
 ACCOUNT = "111111111111"
@@ -47,7 +52,7 @@ def one(environment: Synthesized, kind: str) -> dict[str, Any]:
 
 def found_in(environment: Synthesized, change: Callable[[dict[str, Any]], Any] | None = None) -> list[Finding]:
     """The gate's findings on changed templates."""
-    from operate.review import facts
+    from operate.review.findings import facts
 
     templates = copy.deepcopy(environment.synthesis.templates)
     if change:
@@ -58,7 +63,7 @@ def found_in(environment: Synthesized, change: Callable[[dict[str, Any]], Any] |
 
 @pytest.mark.synth
 def test_the_gate_cdk_nag_and_cfn_lint_find_nothing(with_quicksight: Synthesized) -> None:
-    from operate.review import find
+    from operate.review.findings import find
 
     findings = find(shown(), with_quicksight.synthesis)
     assert [str(each) for each in findings if "./lake dev lock plugins" not in each.message] == []

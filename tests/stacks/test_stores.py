@@ -9,7 +9,7 @@ import pytest
 from contract.sizes import SizeLimits
 from plugins.kafka.topics import in_sync_of, replicas_on
 from settings.load import load
-from stacks.gate import request_of
+from stacks.gate.template import request_of
 from stacks.lambda_assets import sql_hash
 from stacks.streaming import server_properties
 from tests.stacks.conftest import Synthesized

@@ -17,10 +17,12 @@ from local.services.postgres import Postgres
 from operate.diff import snapshots
 from operate.pausing import objections
 from operate.pausing.waiting import LOOK_S, NEW_S, SAY_S, Waiter
-from operate.pausing.what_stops import NODES, WHAT_STOPS
+from operate.costs.bill import NODES
+from operate.costs.bill import WHAT_STOPS
 from settings.environment import Environment
+from settings.environment_pipeline import OutsideDatabase
 from settings.load import load
-from settings.outside_database import OutsideDatabase
+from settings.environment_pipeline import OutsideDatabase
 from tests.operate.pausing.cloud import error
 
 SECRET = "arn:aws:secretsmanager:ap-southeast-2:111111111111:secret:shop-a1b2c3"

@@ -14,18 +14,29 @@ import pytest
 from botocore.validate import validate_parameters
 
 from contract.rds_ca import root
+from plugins.connector_names import FIXED
 from plugins.connector_names import GENERATION
-from plugins.kafka.access import PREFIX, Grant, Kind, Statement, sink_access, source_access, statements, topics_access
-from plugins.kafka.topics import PlannedTopic, of_generation
-from plugins.workers.worker_classes import UTF8_ONLY, resources
-from settings.connectors import sink_settings, source_settings, topics
+from plugins.kafka.topics import Grant
+from plugins.kafka.topics import Kind
+from plugins.kafka.topics import PREFIX
+from plugins.kafka.topics import Statement
+from plugins.kafka.topics import sink_access
+from plugins.kafka.topics import source_access
+from plugins.kafka.topics import statements
+from plugins.kafka.topics import topics_access
+from plugins.kafka.topics import PlannedTopic
+from plugins.kafka.topics import of_generation
+from plugins.workers.connect_workers import UTF8_ONLY
+from plugins.workers.connect_workers import resources
+from settings.connectors import sink_settings
+from settings.connectors import source_settings
+from settings.connectors import topics
 from settings.environment import Environment
 from settings.load import load
 from stacks.connectors.worker_file import properties_file
-from stacks.gate import plain_text
-from stacks.gate.template import LATER, decoded
+from stacks.gate.template import LATER, decoded, plain_text
 from stacks.handlers.journal import REMEMBERED_SECONDS, VARIABLE
-from stacks.handlers.msk_connect.changes import CONFIGURATION, FIXED, WORKER_SETTINGS
+from stacks.handlers.msk_connect.changes import CONFIGURATION, WORKER_SETTINGS
 from stacks.provider import JOURNAL_KEYS, JOURNAL_VARIABLE
 from tests.stacks.conftest import Synthesized
 

@@ -8,9 +8,13 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ParamValidationError
 
 from stacks.handlers import framework
-from stacks.handlers.framework import Done, Handler, ResourceError, Waiting
-from stacks.handlers.redaction import HIDDEN, hidden
-from stacks.handlers.transient import retry_reason
+from stacks.handlers.framework import Done
+from stacks.handlers.framework import Handler
+from stacks.handlers.framework import ResourceError
+from stacks.handlers.framework import Waiting
+from stacks.handlers.framework import retry_reason
+from stacks.handlers.worker_log import HIDDEN
+from stacks.handlers.worker_log import hidden
 from tests.stacks.handlers.cloudformation import STACK_ID, Clock
 
 SECRET = "hunter2"

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from contract import metrics as names
-from contract.states import MEANING, Word
-from operate.review import find
+from contract.states import MEANING
+from contract.states import Word
+from operate.review.findings import find
 from settings.load import load
 from spark_jobs.runtime import metrics
 from stacks.monitoring.watches import EVENTS, UNALARMED, WORDS, alarm_text, heading, key
