@@ -87,7 +87,7 @@ class S3Claims:
     def create(self, name: str, text: str) -> bool:
         """Create a text with `If-None-Match: *`."""
         try:
-            self._put(name, text, IfNoneMatch="*")
+            self.write(name, text, IfNoneMatch="*")
         except self.client.exceptions.ClientError as error:
             # Status 409: another writer of the same key was faster by a moment.
             if error.response["ResponseMetadata"]["HTTPStatusCode"] in (409, 412):
@@ -95,8 +95,8 @@ class S3Claims:
             raise
         return self.read(name) == text
 
-    def write(self, name: str, text: str) -> None:
-        self._put(name, text)
+    def write(self, name: str, text: str, **conditions: str) -> None:
+        self.client.put_object(Bucket=self.bucket, Key=self.prefix + name, Body=text.encode(), **conditions)
 
     def read(self, name: str) -> str | None:
         try:
@@ -108,9 +108,6 @@ class S3Claims:
 
     def delete(self, name: str) -> None:
         self.client.delete_object(Bucket=self.bucket, Key=self.prefix + name)
-
-    def _put(self, name: str, text: str, **conditions: str) -> None:
-        self.client.put_object(Bucket=self.bucket, Key=self.prefix + name, Body=text.encode(), **conditions)
 
 
 @dataclass(eq=False)

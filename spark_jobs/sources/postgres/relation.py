@@ -5,6 +5,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from spark_jobs.options.jdbc_settings import JdbcSettings
 from spark_jobs.sources.postgres.access import Look
@@ -128,6 +129,10 @@ class Relation:
         conditions = [] if after is None else [f"{key} > ({self._values(after)})"]
         conditions += [] if until is None else [f"{key} <= ({self._values(until)})"]
         return " AND ".join(conditions) or ALL
+
+    def divided(self, *edges: Key | None) -> list[str]:
+        """Write the conditions of the rows between each two keys, in order; None for no bound."""
+        return [self.between(first, last) for first, last in pairwise(edges)]
 
     def _values(self, key: Key) -> str:
         return ", ".join(
