@@ -7,8 +7,7 @@ from aws_cdk import CfnOutput, CustomResource
 from aws_cdk import aws_ec2 as ec2
 
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
-from settings.outside_database import OutsideDatabase
+from settings.environment_pipeline import EnvironmentPipeline, OutsideDatabase
 from stacks.base import HTTPS, arn, closed_group, statement
 from stacks.pipeline_names import construct_id, source_parameter
 from stacks.preparation import Preparation, captured_objects, read_secrets

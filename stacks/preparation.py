@@ -14,7 +14,7 @@ from constructs import IDependable
 
 from contract.source import own_schema
 from settings.environment_pipeline import EnvironmentPipeline
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
 from stacks.base import statement
 from stacks.lambda_assets import PSYCOPG2, sql_hash

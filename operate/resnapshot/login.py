@@ -12,8 +12,7 @@ import boto3
 from contract import rds_ca
 from operate import outputs
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
-from settings.outside_database import OutsideDatabase
+from settings.environment_pipeline import EnvironmentPipeline, OutsideDatabase
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from operate.resnapshot.login import login
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings
 
 TAIL_EVENTS = 1_000

@@ -7,7 +7,8 @@ from operate.costs.budgets import budget_problem
 from operate.costs.prices import load_prices
 from operate.synth import Synthesis
 from settings.environment import Environment
-from stacks.gate import Facts, Finding, review
+from stacks.gate import review
+from stacks.gate.template import Facts, Finding
 
 if TYPE_CHECKING:
     from cfnlint.runner import Runner

@@ -15,7 +15,7 @@ from operate.review.secrets import Secret, secrets
 from operate.review.verdict import Verdict, verdict
 from operate.synth import Synthesis
 from settings.environment import Environment
-from stacks.gate import Finding
+from stacks.gate.template import Finding
 
 
 @dataclass(frozen=True, kw_only=True)

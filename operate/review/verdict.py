@@ -10,7 +10,7 @@ from operate.review.kubernetes import kubernetes
 from operate.review.material import Material
 from operate.review.network import Network
 from operate.review.roles import Roles, Wide
-from stacks.gate import Finding
+from stacks.gate.template import Finding
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from analytics import permissions
+from analytics import dashboard
 from stacks.gate.rights import grants, holders, statements
 from stacks.gate.template import Subject, as_list, written
 
@@ -81,6 +81,6 @@ def shown_to_people(subject: Subject) -> Iterator[str]:
     if not subject.type.startswith(_QUICKSIGHT) or subject.type.endswith("RefreshSchedule"):
         return
     kind = subject.type.removeprefix(_QUICKSIGHT)
-    yield from permissions.problems(kind, subject.get("Permissions") or [], subject.facts.account)
+    yield from dashboard.problems(kind, subject.get("Permissions") or [], subject.facts.account)
     if subject.get("LinkSharingConfiguration"):
         yield "is shared by link: name who sees it"

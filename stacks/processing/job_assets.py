@@ -8,7 +8,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES
 from spark_jobs.runtime.archive import ROOT, build_archive
 from stacks.base import statement
 from stacks.processing import jdbc_driver

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from contract import lake
-from settings import emr_offers
+from settings import aws_offers
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
 from settings.job import JobPace, JobPlaces, derived_jobs, table_job
@@ -131,7 +131,7 @@ class Jobs:
             driver_memory=sizes.driver_memory or settings.driver_memory,
             executor_memory=sizes.executor_memory or settings.executor_memory,
             executors=sizes.executors or settings.executors,
-            python=emr_offers.RELEASES[settings.release].python,
+            python=aws_offers.RELEASES[settings.release].python,
         )
         return replace(submission, jars=(*submission.jars, self._assets.driver())) if queried else submission
 

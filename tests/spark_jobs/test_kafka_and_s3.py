@@ -11,16 +11,13 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
-from local.services.kafka.acls import acls
-from local.services.kafka.broker import Kafka
-from local.services.kafka.roles import READER
-from local.services.kafka.users import KafkaUsers
+from local.services.aws import S3
+from local.services.kafka import Kafka, KafkaUsers
+from local.services.kafka_rights import READER, acls
 from local.services.processes import Processes
-from local.services.s3 import S3
 from local.services.spark import s3a_settings
 from local.setup.ports import choose
-from plugins.kafka.access import reader_access
-from plugins.kafka.topics import PlannedTopic
+from plugins.kafka.topics import PlannedTopic, reader_access
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.settings import KafkaSettings

@@ -18,7 +18,7 @@ from operate.review.render import Format, render, write
 from operate.review.summary import summary
 from operate.review.words import RULES
 from settings.load import load
-from stacks.gate import Finding
+from stacks.gate.template import Finding
 from tests.browser.viewer import SCREENS, viewing
 from tests.stacks.conftest import Synthesized
 from tests.stacks.gate.changed import Changed, port

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from local.comparison.compare import TableComparison
-from local.comparison.table import ComparedTable
+from local.comparison.rows import ComparedTable
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
 from spark_jobs.options import command_line, properties, settings
