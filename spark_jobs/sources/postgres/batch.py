@@ -272,9 +272,7 @@ class JdbcBatch(Batch):
         return self.relation.lines(f"{self.condition} AND {condition}", self._metadata)
 
     def _parts_of_all(self) -> list[str]:
-        readers = self.relation.settings.readers
-        _, bounds = self.relation.parts(self.look, ALL, None, most=self.rows or 1, readers=readers)
-        return self.relation.divided(None, *bounds[:-1], None)
+        return self.relation.all_parts(self.look, ALL, self.rows or 1)
 
     def _of_text(self, text: str) -> DataFrame:
         return self.spark.range(1, numPartitions=1).select(F.explode(F.split(F.lit(text), "\n")).alias("line"))

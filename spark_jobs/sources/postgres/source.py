@@ -226,7 +226,7 @@ class Jdbc:
         """Read as many rows, in the order of their keys, as one commit may take."""
         look, relation, progress, most = at.look, at.relation, at.progress, self._settings.max_rows
         condition, after = detection.condition_of(progress, relation), self._reached(look, relation, progress)
-        count, bounds = relation.parts(look, condition, after, most=most, readers=self._settings.readers)
+        count, bounds = relation.parts(look, condition, after, most=most)
         if count < most:
             parts = relation.divided(after, *bounds, None)
             rows = relation.count(look)
@@ -261,13 +261,16 @@ class Jdbc:
         complete: bool,
         parts: Sequence[str] | None = None,
     ) -> JdbcBatch:
+        if parts is None:
+            several = seen.changed > _FOR_ONE
+            parts = at.relation.all_parts(at.look, condition, seen.changed) if several else [ALL]
         return JdbcBatch(
             spark=self._spark,
             database=self._database,
             look=at.look,
             relation=at.relation,
             condition=condition,
-            parts=self._parts(at, condition, seen.changed) if parts is None else parts,
+            parts=parts,
             count=seen.changed,
             size=seen.size,
             progress=following,
@@ -276,13 +279,6 @@ class Jdbc:
             lake_rows=self._lake_rows,
             settled=partial(self._settled, (condition, seen), complete=complete, whole=condition == ALL),
         )
-
-    def _parts(self, at: _Sight, condition: str, count: int) -> Sequence[str]:
-        """Divide the rows of a condition among readers, if there are enough."""
-        if count <= _FOR_ONE:
-            return [ALL]
-        bounds = at.relation.parts(at.look, condition, None, most=count, readers=self._settings.readers)[1]
-        return at.relation.divided(None, *bounds[:-1], None)
 
     def _settled(
         self, found: tuple[str, Seen], lake_rows: int | None, missing: int, *, complete: bool, whole: bool
