@@ -4,15 +4,13 @@ from typing import Any
 import pytest
 
 from operate.costs.bill import Item, confirmed, items, requests_of_rounds, total, unknown
-from operate.costs.budgets import budget_problem
-from operate.costs.hours import HOURS_A_WEEK, at_hours, hints
 from operate.costs.prices import Prices, load_prices
-from operate.costs.report import overview, report
+from operate.costs.report import HOURS_A_WEEK, at_hours, budget_problem, hints, overview, report
 from operate.errors import OperateError
 from settings import aws_offers
 from settings.environment import Environment
 from settings.load import load, names
-from tests.stacks.connectors.environments import environment_on_eks
+from tests.stacks.environments import environment_on_eks
 
 ROOT = Path(__file__).resolve().parents[2]
 
