@@ -131,7 +131,12 @@ def test_the_end_waits_for_a_running_sync_then_runs_the_next(monkeypatch: pytest
     running = glue.glue_sync._thread
     assert running is not None
     join = running.join
-    monkeypatch.setattr(running, "join", lambda timeout: (glue.release.set(), join(timeout)))
+
+    def released(timeout: float) -> None:
+        glue.release.set()
+        join(timeout)
+
+    monkeypatch.setattr(running, "join", released)
     glue.glue_sync.finish()
     assert glue.syncs == 2
 
