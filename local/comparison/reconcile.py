@@ -76,7 +76,7 @@ def _look(parameters: Any, keys: Sequence[str] | None) -> tuple[TableComparison,
             columns = _columns(cursor)
             counts = "SELECT pg_current_wal_insert_lsn()::text, (SELECT count(*) FROM {}), (SELECT count(*) FROM {})"
             cursor.execute(sql.SQL(counts).format(sql.Identifier(SCHEMA, "orders"), sql.Identifier(*OUTBOX)))
-            position, orders, rows = cursor.fetchone() or ("", 0, 0)
+            [(position, orders, rows)] = cursor.fetchall()
             cursor.execute(_differences(columns), {"keys": None if keys is None else [int(key) for key in keys]})
             found = cursor.fetchall()
     kinds = {"missing": [one for one in found if not one[1]], "extra": [one for one in found if not one[2]]}

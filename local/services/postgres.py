@@ -65,11 +65,8 @@ class Account:
         return all(self._may_pass(part.stat()) for part in (folder, *folder.parents) if part.exists())
 
     def _may_pass(self, status: os.stat_result) -> bool:
-        if status.st_uid == self.uid:
-            return bool(status.st_mode & 0o100)
-        if status.st_gid == self.gid:
-            return bool(status.st_mode & 0o010)
-        return bool(status.st_mode & 0o001)
+        own, group = status.st_uid == self.uid, status.st_gid == self.gid
+        return bool(status.st_mode & (0o100 if own else 0o010 if group else 0o001))
 
 
 def _unprivileged_account() -> Account | None:
