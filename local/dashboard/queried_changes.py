@@ -208,7 +208,7 @@ def _looked_at(commit: Commit) -> float:
 
 
 def _entries(progress: str) -> dict[str, Any]:
-    """Return a commit's progress entries (spark_jobs/sources/postgres/progress.py)."""
+    """Return a commit's progress entries (spark_jobs/sources/postgres/detection.py)."""
     found = json.loads(progress)
     return found if isinstance(found, dict) else {}
 
