@@ -9,8 +9,7 @@ from typing import Any
 
 import pyarrow
 
-from contract.column_types.carried import Carried
-from contract.column_types.catalogue import ColumnType
+from contract.column_types.catalogue import Carried, ColumnType
 from contract.column_types.types import carried
 from local.comparison.compare import Limits, TableComparison, compare_table
 from local.comparison.rows import ComparedColumn, ComparedTable
