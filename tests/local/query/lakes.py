@@ -29,7 +29,7 @@ class KnownLake(Lake):
     def exists(self) -> bool:
         return bool(self.rows_.num_rows)
 
-    def stream(self, columns: list[str], batch_rows: int, *, as_of: str | None = None) -> Iterator[pyarrow.RecordBatch]:  # noqa: ARG002
+    def stream(self, columns: list[str], batch_rows: int, *, as_of: str | None = None) -> Iterator[pyarrow.RecordBatch]:
         self.read.append(columns)
         self.instants.append(as_of)
         yield from self.rows_.select(columns).to_batches(max_chunksize=batch_rows)
