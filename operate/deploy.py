@@ -21,7 +21,7 @@ from operate.changes.update_rules import schema
 from operate.errors import OperateError
 from operate.outputs import QUICK, check_account, find_stack, one_line
 from operate.pausing.deployed import check_runs
-from operate.review import find
+from operate.review.findings import find
 from operate.synth import CDK_OUT, synthesize
 from plugins.releases.versions import load_versions
 from settings.environment import Environment

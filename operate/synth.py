@@ -16,7 +16,7 @@ from cdk_nag import AwsSolutionsChecks
 import app
 from settings.environment import Environment
 from stacks.base import ACCEPTED_STATEMENT
-from stacks.gate import Accepted, accepted_statement
+from stacks.gate.rights import Accepted, accepted_statement
 from stacks.paused import Paused
 
 CDK_OUT = Path(__file__).resolve().parents[1] / "cdk.out"

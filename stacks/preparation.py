@@ -21,9 +21,8 @@ from contract import tags
 from contract.source import own_schema
 from settings.connectors import ROOT_CERTIFICATE, root_certificate
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
-from settings.load_pipeline import PIPELINES
-from settings.outside_database import OutsideDatabase
+from settings.environment_pipeline import EnvironmentPipeline, OutsideDatabase
+from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
 from stacks.base import HTTPS, POSTGRESQL, arn, closed_group, statement
 from stacks.lambda_assets import PSYCOPG2, sql_hash

@@ -19,8 +19,8 @@ from operate.errors import OperateError
 from operate.kafka.cluster import Cluster, check_reachable
 from operate.outputs import LOG_IN
 from plugins.kafka import msk_login
-from plugins.kafka.access import READER_GROUP
 from plugins.kafka.msk_login import MS_PER_S
+from plugins.kafka.topics import READER_GROUP
 
 REQUEST_TIMEOUT_S = 10.0
 UNREACHABLE = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE)

@@ -11,9 +11,9 @@ from operate.kubernetes import cluster_api, workers
 from operate.outputs import QUICK
 from operate.pausing.waiting import Waiter
 from plugins.source.source_connector import not_following_slot
-from plugins.workers import worker_health
+from plugins.workers import connect_workers
+from plugins.workers.connect_workers import DIMENSION, FOLLOWS_SLOT, RUNNING
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
-from plugins.workers.worker_health import DIMENSION, FOLLOWS_SLOT, RUNNING
 from settings.connectors import source_settings
 from settings.environment import Environment
 from stacks.connectors.manifests import NAMESPACE
@@ -152,7 +152,7 @@ class OnEks:
 
     def _figures(self, metric: str) -> set[str]:
         """Return the sources with a metric in the last minutes."""
-        namespace, until = worker_health.namespace(self._environment.prefix), self._waiter.now()
+        namespace, until = connect_workers.namespace(self._environment.prefix), self._waiter.now()
         queries: Any = [
             {
                 "Id": f"m{number}",

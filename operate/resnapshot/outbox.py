@@ -25,9 +25,8 @@ from operate.kafka.reader import Reader
 from operate.resnapshot.connectors import source_of
 from settings.connectors import source_settings
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
-from settings.load_pipeline import PIPELINES
-from settings.outside_database import OutsideDatabase
+from settings.environment_pipeline import EnvironmentPipeline, OutsideDatabase
+from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings
 
 TAIL_EVENTS = 1_000

@@ -31,7 +31,7 @@ from plugins.source.source_connector import SALT_KEY
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings
 from stacks.pipeline_names import construct_id, source_parameter
 

@@ -7,7 +7,8 @@ from operate.costs.prices import load_prices
 from operate.costs.report import budget_problem
 from operate.synth import Synthesis
 from settings.environment import Environment
-from stacks.gate import Facts, Finding, review
+from stacks.gate import review
+from stacks.gate.template import Facts, Finding
 
 if TYPE_CHECKING:
     from cfnlint.runner import Runner

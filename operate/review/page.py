@@ -16,7 +16,7 @@ from operate.review.verdict import Verdict, verdict
 from operate.review.words import rule_in_words
 from operate.synth import Synthesis
 from settings.environment import Environment
-from stacks.gate import Finding
+from stacks.gate.template import Finding
 
 WILDCARD = "AwsSolutions-IAM5"
 

@@ -10,9 +10,8 @@ from operate.review.holdings import DELETED, Holding
 from operate.review.material import Material
 from operate.review.network import Network
 from operate.review.roles import Roles, Wide
-from stacks.gate import Finding
 from stacks.gate.manifests import EVERYTHING
-from stacks.gate.template import Subject, as_list, plain_text, request_of, written
+from stacks.gate.template import Finding, Subject, as_list, plain_text, request_of, written
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from aws_cdk import CfnResource, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from analytics import dashboard, permissions
+from analytics import dashboard
 from settings.environment import Environment
 
 # QuickSight refreshes at a minute of the hour or a time of day, in this time zone.
@@ -109,7 +109,7 @@ class QuickSight(Construct):
             properties={
                 "AwsAccountId": Stack.of(self).account,
                 key: self._name + suffix,
-                "Permissions": permissions.granted(kind, self._principal),
+                "Permissions": dashboard.granted(kind, self._principal),
                 "Tags": self._tags,
                 **properties,
             },

@@ -9,8 +9,8 @@ from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
 from plugins.connector_names import GENERATION, offset_topic
-from plugins.workers import worker_health
-from plugins.workers.own_workers import BROKERS, IAM_LOGIN, OFFSETS, worker_properties
+from plugins.workers import connect_workers
+from plugins.workers.connect_workers import BROKERS, IAM_LOGIN, OFFSETS, worker_properties
 from settings.environment import Environment
 from stacks.base import HTTPS, POSTGRESQL, let_in, statement
 from stacks.connectors.eks_cluster import DEPLOYERS, WATCHERS, KubernetesStack
@@ -84,7 +84,7 @@ class EksConnectors(Construct):
         If a pause has left none, the function stays, unscheduled: a function in the VPC takes long to delete, and its
         log stays.
         """
-        namespace = worker_health.namespace(self._environment.prefix)
+        namespace = connect_workers.namespace(self._environment.prefix)
         publishing = statement(
             "cloudwatch:PutMetricData", on="*", when={"StringEquals": {"cloudwatch:namespace": namespace}}
         )

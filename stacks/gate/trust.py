@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from analytics import permissions
+from analytics import dashboard
 from stacks.gate.rights import Accepted, Grant, grants, holders, principals, statements
 from stacks.gate.template import Subject, as_list, plain_text, written
 
@@ -246,6 +246,6 @@ def shown_to_people(subject: Subject) -> Iterator[str]:
     if not subject.type.startswith(_QUICKSIGHT) or subject.type.endswith("RefreshSchedule"):
         return
     kind = subject.type.removeprefix(_QUICKSIGHT)
-    yield from permissions.problems(kind, subject.get("Permissions") or [], subject.facts.account)
+    yield from dashboard.problems(kind, subject.get("Permissions") or [], subject.facts.account)
     if subject.get("LinkSharingConfiguration"):
         yield "is shared by link: name who sees it"

@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 from contract.tags import FORMER_OWNER, OWNER
 from plugins.source import failures
+from plugins.workers.connect_workers import OFFSETS
 from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all
-from plugins.workers.own_workers import OFFSETS
 from stacks.handlers import framework, journal, life_cycle
 from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
 from stacks.handlers.kubernetes_objects import no_longer, refused

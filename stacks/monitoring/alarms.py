@@ -18,7 +18,7 @@ from constructs import Construct
 
 from contract.metrics import COMMIT_AGE_SECONDS, FAILED_ATTEMPTS, HORIZON_AGE_SECONDS, IGNORED_TRUNCATES, QUARANTINED
 from contract.states import Word
-from plugins.workers import worker_health
+from plugins.workers import connect_workers
 from settings.services import Monitoring
 from stacks.monitoring.metrics import PERIOD_MINUTES, Metrics
 from stacks.monitoring.watches import (
@@ -126,14 +126,14 @@ class Alarms:
         for role, (name, tasks) in pipeline.roles.items():
             yield Watch(
                 "connector-not-running",
-                self._metrics.connector(name, worker_health.RUNNING, "Minimum"),
+                self._metrics.connector(name, connect_workers.RUNNING, "Minimum"),
                 about=role,
                 least=tasks,
                 what=f"The {role} connector runs fewer than {tasks} task(s)",
             )
             yield Watch(
                 "connector-task-failed",
-                self._metrics.connector(name, worker_health.FAILED, "Maximum"),
+                self._metrics.connector(name, connect_workers.FAILED, "Maximum"),
                 about=role,
                 periods=1,
                 what=f"A task of the {role} connector has failed",

@@ -18,11 +18,11 @@ from constructs import Construct
 
 from contract import lake
 from contract.errors import UserError
-from settings import emr_offers
+from settings import aws_offers
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
 from settings.job import JobPace, JobPlaces, derived_jobs, table_job
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings
 from spark_jobs.options import keys, submit
 from spark_jobs.options.submit import TableJob, YarnSubmission
@@ -203,7 +203,7 @@ class Jobs:
             driver_memory=sizes.driver_memory or settings.driver_memory,
             executor_memory=sizes.executor_memory or settings.executor_memory,
             executors=sizes.executors or settings.executors,
-            python=emr_offers.RELEASES[settings.release].python,
+            python=aws_offers.RELEASES[settings.release].python,
         )
         return replace(submission, jars=(*submission.jars, self._assets.driver())) if queried else submission
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from settings.load import load
-from stacks.gate import plain_text, request_of
-from stacks.gate.template import as_list
+from stacks.gate.template import as_list, plain_text, request_of
 from tests.stacks.pipelines.many import many_pipelines
 from tests.stacks.pipelines.queried import mixed
 from tests.synthesis import shared_synthesis

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from settings.load import load
-from stacks.gate import plain_text, request_of
+from stacks.gate.template import plain_text, request_of
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
 from tests.stacks.settings import copied
 

@@ -16,7 +16,7 @@ from operate.review.page import Page, changes, page
 from operate.review.render import Format, render, summary, write
 from operate.review.words import RULES
 from settings.load import load
-from stacks.gate import Finding
+from stacks.gate.template import Finding
 from tests.browser.viewer import SCREENS, viewing
 from tests.stacks.conftest import Synthesized
 from tests.stacks.gate.changed import Changed, port

@@ -12,7 +12,7 @@ from local.errors import PlatformError
 from local.platform import job
 from local.platform.connectors import Connectors, published
 from local.platform.job import multi_table_arguments, table_jobs
-from settings.load_pipeline import PIPELINES, load_pipeline
+from settings.load import PIPELINES, load_pipeline
 from tests.local.platform.built import moving, services
 
 

@@ -13,10 +13,10 @@ from moto import mock_aws
 from psycopg2.extras import LogicalReplicationConnection
 from rich.console import Console
 
-from db.errors import LoadError
+from db.connecting import LoadError
 from db.source.objects import SourceObjects, WantedTable
-from db.source.preparing import prepare
-from db.source.slots import drop_slot
+from db.source.plan import prepare
+from db.source.replication import drop_slot
 from local.comparison.run import Sides
 from local.errors import PlatformError
 from local.resnapshot import run
