@@ -14,9 +14,8 @@ from botocore.validate import validate_parameters
 from contract.rds_ca import root
 from plugins.connector_names import FIXED, GENERATION
 from plugins.kafka.topics import PlannedTopic
-from plugins.workers.connect_workers import UTF8_ONLY, resources
+from plugins.workers.connect_workers import UTF8_ONLY, properties_file, resources
 from settings.load import load
-from stacks.connectors.worker_file import properties_file
 from stacks.gate.template import LATER, decoded, plain_text
 from stacks.handlers.journal import REMEMBERED_SECONDS, VARIABLE
 from stacks.handlers.msk_connect.changes import CONFIGURATION, WORKER_SETTINGS
