@@ -3,7 +3,7 @@
 import threading
 from dataclasses import dataclass
 
-from contract.states import FAILING, parse
+from contract.table_states import FAILING, parse
 from local.services.processes import Processes
 
 JOB = "job"

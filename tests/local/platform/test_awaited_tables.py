@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contract.states import FAILING, RUNNING
+from contract.table_states import FAILING, RUNNING
 from local.errors import FailingTablesError
 from local.look.table_states import TableState
 from local.platform.awaited_tables import PATIENCE_S, AwaitedTables
