@@ -10,9 +10,9 @@ import pyarrow
 import pytest
 
 from contract.events import SOURCE_NAME, SPECIALS_COLUMN
+from local.comparison.command import lines, write
 from local.comparison.compare import Difference, TableComparison
 from local.comparison.describe import Compared
-from local.comparison.report import lines, write
 from local.comparison.run import NO_KEY, Sides, compare_tables
 from local.comparison.source import SourceLook
 from local.look.lake import Lake
