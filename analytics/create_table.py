@@ -12,17 +12,9 @@ from typing import cast
 
 from sqlglot import exp
 
+from analytics.alike.parts import TranslationError
 from analytics.silver_table import SilverTable
-from analytics.translate import (
-    Statement,
-    TableName,
-    TranslationError,
-    first_word,
-    names_its_columns,
-    parsed,
-    statement_of,
-    table_name,
-)
+from analytics.translate import Statement, TableName, first_word, names_its_columns, parsed, statement_of, table_name
 
 # Athena's maximum per statement; above it, it fails with HIVE_TOO_MANY_OPEN_PARTITIONS.
 MOST_PARTITIONS = 100

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analytics.translate import TranslationError
+from analytics.alike.parts import TranslationError
 from contract import events
 from contract.events import LSN, READ_MS, SOURCE_NAME, no_key
 from plugins.source import captured

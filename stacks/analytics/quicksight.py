@@ -1,7 +1,7 @@
 """QuickSight as code: a data source that queries Athena under its own role, a data set, an analysis and a dashboard.
 
 Generic resources on purpose: CDK's QuickSight module is 17 MB of types, which every synthesis and every type check
-would read, and analytics/dashboard.py already produces the API's shape. The review (stacks/gate/analysts.py) and the
+would read, and analytics/dashboard.py already produces the API's shape. The review (stacks/gate/trust.py) and the
 providers' schemas check it.
 """
 

@@ -13,12 +13,11 @@ from plugins.workers import connect_workers
 from plugins.workers.connect_workers import BROKERS, IAM_LOGIN, OFFSETS, worker_properties
 from settings.environment import Environment
 from stacks.base import HTTPS, POSTGRESQL, let_in, statement
-from stacks.connectors.eks_cluster import KubernetesStack
+from stacks.connectors.eks_cluster import DEPLOYERS, WATCHERS, KubernetesStack
 from stacks.connectors.manifests import NAMESPACE, PLUGINS, Destination, WorkerGroup, objects
-from stacks.connectors.namespace import DEPLOYERS, WATCHERS
 from stacks.connectors.specs import ConnectorSpec
 from stacks.database import DatabaseStack
-from stacks.outside_source import destinations
+from stacks.preparation import destinations
 from stacks.provider import HandlerProvider, role_of, scheduled_function
 from stacks.streaming import IAM_PORT, StreamingStack
 

@@ -13,13 +13,11 @@ from constructs import Construct
 from plugins.workers import connect_workers
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from stacks.acceptances import accept
-from stacks.base import add_paused_output, encryption_key, removal
+from stacks.base import accept, add_paused_output, encryption_key, removal
 from stacks.connectors.specs import PipelineConnectors
 from stacks.connectors.stack import ConnectorsStack
 from stacks.lake import LakeStack, landed_filter
-from stacks.monitoring.alarms import Alarms
-from stacks.monitoring.budget import Budget
+from stacks.monitoring.alarms import Alarms, Budget
 from stacks.monitoring.dashboard import Dashboard
 from stacks.monitoring.metrics import MSK_CONNECT, Metrics
 from stacks.monitoring.watches import WatchedPipeline, WatchedWay, alarm_text

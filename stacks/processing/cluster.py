@@ -8,9 +8,9 @@ from constructs import Construct
 from contract.tags import CLUSTER
 from settings import aws_offers
 from settings.environment import Environment
-from stacks.acceptances import acknowledge
+from stacks.base import acknowledge
+from stacks.processing.access import EMR_TAG, EmrAccess
 from stacks.processing.roles import EmrRoles
-from stacks.processing.security_groups import EMR_TAG, EmrAccess
 
 # EMR's maximum. A running step that is cancelled may keep its slot, and all our jobs are steps.
 STEP_CONCURRENCY = 256

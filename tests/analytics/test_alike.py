@@ -10,7 +10,8 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from analytics.translate import ASKED, DERIVED, FLEETING, TranslationError, name, parsed, translate
+from analytics.alike.parts import TranslationError
+from analytics.translate import ASKED, DERIVED, FLEETING, name, parsed, translate
 from local.query.engine import Engine
 from tests.analytics import alike
 

@@ -4,10 +4,8 @@ from typing import Any
 import pytest
 
 from operate.costs.bill import Item, confirmed, items, requests_of_rounds, total, unknown
-from operate.costs.budgets import budget_problem
-from operate.costs.hours import HOURS_A_WEEK, at_hours, hints
 from operate.costs.prices import Prices, load_prices
-from operate.costs.report import overview, report
+from operate.costs.report import HOURS_A_WEEK, at_hours, budget_problem, hints, overview, report
 from operate.errors import OperateError
 from settings import aws_offers
 from settings.environment import Environment

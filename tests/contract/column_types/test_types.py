@@ -141,5 +141,5 @@ def test_duckdb_and_python_write_a_value_alike(kind: Type, modifier: int, value:
     assert isinstance(found, Carried)
     given = f"CAST('{value}' AS {'VARCHAR' if found.lake == 'string' else found.lake})"
     query = f"SELECT {found.lake_sql('c')} FROM (SELECT {given} AS c, NULL::VARCHAR AS __specials)"
-    assert duckdb.sql(query).fetchall() == [(text,)]
+    assert duckdb.execute(query).fetchall() == [(text,)]
     assert found.lake_text(value) == text

@@ -26,7 +26,7 @@ from operate.errors import OperateError
 from operate.kafka import reader
 from operate.kafka.cluster import of_environment
 from operate.resnapshot import tables as log_tables
-from operate.resnapshot.login import login
+from operate.resnapshot.outbox import login
 from operate.resnapshot.tables import chosen, resnapshot_tables
 from settings.environment import Environment
 from settings.load import load

@@ -22,7 +22,7 @@ from plugins.kafka.topics import (
 from settings.connectors import sink_settings, source_settings, topics
 from settings.environment import Environment
 from settings.load import load
-from stacks.gate import plain_text
+from stacks.gate.template import plain_text
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth

@@ -15,7 +15,7 @@ from local.services.kafka import ADMIN
 from local.services.kafka_rights import acls
 from local.services.postgres import ConnectionParameters
 from local.setup.ports import choose
-from operate.resnapshot.eks_connector import EksConnector
+from operate.resnapshot.connectors import EksConnector
 from plugins.connector_names import heartbeat_topic
 from plugins.connector_settings import SourceSettings
 from plugins.kafka.topics import PlannedTopic, own_worker_access, source_access

@@ -44,7 +44,7 @@ def alone(alone_settings: Environment, tmp_path_factory: pytest.TempPathFactory)
 
 
 def errors(environment: Environment, found: Synthesized) -> list[str]:
-    from operate.review import find
+    from operate.review.findings import find
 
     return [str(finding) for finding in find(environment, found.synthesis) if finding.level == "error"]
 

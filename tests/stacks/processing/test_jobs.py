@@ -10,8 +10,7 @@ from plugins.source.source_connector import source_connector, with_salt
 from settings.connectors import captured_tables, source_settings
 from settings.environment import Environment
 from settings.load import load, load_pipeline
-from stacks.processing.job_assets import JobAssets
-from stacks.processing.jobs import Jobs
+from stacks.processing.jobs import JobAssets, Jobs
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
 from tests.stacks.settings import copied
 
