@@ -14,8 +14,7 @@ from settings.load import PIPELINES, EnvironmentFileError, SettingsFileError, lo
 from settings.pipeline import CapturedTableSettings, Pipeline
 from spark_jobs.options import keys
 from tests.settings.pipelines import BY_LOG, Project, logged_shop
-from tests.stacks.connectors.environments import on_eks
-from tests.stacks.pipelines.queried import only_queried
+from tests.stacks.environments import on_eks, only_queried
 
 
 @pytest.fixture

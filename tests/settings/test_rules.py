@@ -14,9 +14,7 @@ from settings.environment import Environment
 from settings.load import ENVIRONMENTS, EnvironmentFileError, SettingsFileError, load, load_pipeline
 from settings.rules import broken
 from tests.settings.pipelines import Project, derived_shop, logged_shop, queried_shop
-from tests.stacks.connectors.environments import on_eks
-from tests.stacks.connectors.groups import IMAGE
-from tests.stacks.pipelines.many import CRM
+from tests.stacks.environments import CRM, IMAGE, on_eks
 from tests.stacks.settings import change, copied, refusal
 
 
