@@ -31,7 +31,7 @@ from contract.events import SOURCE_TIME_MS
 from contract.source import OUTBOX_TABLE, SCHEMA
 from local.errors import PlatformError
 from local.platform.platform import Platform
-from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET
+from local.platform.services import LAKE_BUCKET, LANDING_BUCKET
 from spark_jobs.options.keys import PROGRESS
 
 _LANDED = re.compile(r"(?P<partition>\d+)/(?P<last>\d{12,})_\d+_\d+\.json$")

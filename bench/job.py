@@ -17,8 +17,8 @@ import psutil
 from pyspark.sql import SparkSession
 
 from local.errors import PlatformError
+from local.services.aws import S3
 from local.services.processes import Command, Processes
-from local.services.s3 import S3
 from local.services.spark import JOB, job_class_path, spark_flags, spark_submit
 from local.setup.java import java_home
 from local.setup.ports import choose
@@ -115,7 +115,7 @@ class RunningJob:
         self._output = output
 
     def reports(self) -> list[dict[str, str]]:
-        """Return each commit's line as key → value (spark_jobs/report.py; `table` where there are many)."""
+        """Return each commit's line as key → value (spark_jobs/runtime/metrics.py; `table` where there are many)."""
         text = self._output.read_text()
         # The last line may be incomplete.
         lines = [one for one in text[: text.rfind("\n") + 1].splitlines() if one.startswith("commit=")]

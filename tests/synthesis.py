@@ -19,9 +19,9 @@ def shared_synthesis(environment: Environment, folder: Path, *, paused: Paused =
     """
     # Importing CDK starts Node.js.
     from operate.synth import synthesize
-    from stacks.processing import job_assets
+    from stacks.processing import jobs
 
-    key = (environment.model_dump_json(), vars(job_assets)["PIPELINES"], paused)
+    key = (environment.model_dump_json(), vars(jobs)["PIPELINES"], paused)
     if key not in _made:
         runs = paused is Paused.NOTHING
         place = folder / (environment.name if runs else f"{environment.name}.paused-{paused}")

@@ -136,7 +136,6 @@ def test_few_modules_of_the_plugins_need_packages() -> None:
     needed = {"confluent_kafka", "aws_msk_iam_sasl_signer", "botocore", "pydantic", "sqlglot"}
     found = {path.name: imports_of(path) & needed for path in modules_of("plugins")}
     assert {name: packages for name, packages in found.items() if packages} == {
-        "first_offsets.py": {"confluent_kafka"},
         # The handlers' and the commands' way to a cluster: botocore is installed wherever these run.
         "kubernetes_api.py": {"botocore"},
         # No handler needs a query's joins.

@@ -8,16 +8,14 @@ from pathlib import Path
 
 import pyarrow
 
-from contract.avro_names import EXACT_NUMBER, SOURCE_NAME
 from contract.column_types import canonical
 from contract.column_types.canonical import Spelling
-from contract.column_types.carried import Carried, LeftOut
+from contract.column_types.catalogue import Carried, LeftOut
 from contract.column_types.types import carried
-from contract.special_values import SPECIALS_COLUMN
+from contract.events import EXACT_NUMBER, SOURCE_NAME, SPECIALS_COLUMN
 from contract.table_names import lake_name
 from db.source.catalogue import Column, Database, Table
-from local.comparison.rows import ComparedColumn
-from local.comparison.table import ComparedTable, quoted
+from local.comparison.rows import ComparedColumn, ComparedTable, quoted
 from local.errors import PlatformError
 from local.look.lake import Lake
 from settings.pipeline import CapturedTableSettings

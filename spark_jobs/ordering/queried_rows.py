@@ -14,8 +14,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from contract.events import CREATE, DELETE, DELETED, IS_DELETED, OPERATION, QUERIED_TYPES, READ_MS, UPDATE
-from contract.special_values import SPECIALS_COLUMN
+from contract.events import (
+    CREATE,
+    DELETE,
+    DELETED,
+    IS_DELETED,
+    OPERATION,
+    QUERIED_TYPES,
+    READ_MS,
+    SPECIALS_COLUMN,
+    UPDATE,
+)
 from spark_jobs.decoding.batch_decoder import DecodedBatch
 from spark_jobs.decoding.decode import Decoder
 from spark_jobs.decoding.schema import Column
@@ -28,7 +37,7 @@ from spark_jobs.ordering.orderer import OrderedChanges, Orderer
 from spark_jobs.sources.batches import Batch
 from spark_jobs.sources.postgres.batch import JdbcBatch
 from spark_jobs.sources.postgres.relation import ALL
-from spark_jobs.table.checkpoint import Checkpoint
+from spark_jobs.table.commits import Checkpoint
 
 # No field that becomes a column can have these names.
 _STORED, _IS_THERE, _IS_SAME = "stored row", "is there", "is same"

@@ -11,14 +11,11 @@ import pytest
 
 from contract import rds_ca
 from db import log_in
-from db.connecting import connect
-from db.errors import LoadError, UnreachableError
+from db.connecting import LoadError, UnreachableError, connect
 from local.errors import PlatformError
-from local.platform.record import RecordFile
-from local.platform.services import PlatformOptions
-from local.services.outside_database import OutsideDatabase, find_password
+from local.platform.record import PlatformOptions, RecordFile
 from local.services.postgres import Postgres
-from local.services.source_database import SourceDatabase
+from local.services.source_database import OutsideDatabase, SourceDatabase, find_password
 from local.setup.ports import HOST
 from tests.tls import Authority, encrypted
 

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.__main__ import app
-from local.folders import BUILD
+from local.files import BUILD
 from local.platform.platform import Platform
 from local.services.postgres import ConnectionParameters
 from tests.transcripts import first_difference, transcript

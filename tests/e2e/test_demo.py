@@ -15,10 +15,10 @@ from cli.__main__ import app
 from contract.errors import CANNOT
 from contract.events import OPERATION, READ
 from local.comparison.reconcile import compare_platform
-from local.look.quarantine import count_quarantined
+from local.look.json_lines import count_quarantined
 from local.platform.platform import Platform
-from local.platform.services import PlatformOptions
-from local.platform.tables import LANDING_BUCKET
+from local.platform.record import PlatformOptions
+from local.platform.services import LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from tests.conftest import ask, execute

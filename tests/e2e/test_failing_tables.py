@@ -13,14 +13,12 @@ from confluent_kafka import Producer
 
 from contract.errors import CANNOT
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
-from local.platform.connectors import ASIDE
+from local.platform.connectors import ASIDE, SetAside
 from local.platform.platform import Platform
 from local.platform.record import RecordFile
-from local.platform.set_aside import SetAside
-from local.platform.steps import SUPERVISOR
-from local.services.kafka.broker import Kafka
-from local.services.kafka.roles import ROLES
-from local.services.kafka.users import ADMIN, KafkaUsers
+from local.platform.startup import SUPERVISOR
+from local.services.kafka import ADMIN, Kafka, KafkaUsers
+from local.services.kafka_rights import ROLES
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
 from tests.e2e.commands import Commands, crowd, equal_tables

@@ -15,15 +15,14 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from contract.lake import LANDING_PREFIX
-from db.loading import LoadOptions
-from db.preparing import prepare
-from db.source.slots import drop_slot as drop_slot_of
+from db.loading import LoadOptions, prepare
+from db.source.replication import drop_slot as drop_slot_of
 from local.comparison.reconcile import compare_platform
 from local.errors import LostChangesError, PlatformError
 from local.look.status import read_status
 from local.platform import connectors
 from local.platform.platform import Platform
-from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET
+from local.platform.services import LAKE_BUCKET, LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from plugins.kafka.topics import PlannedTopic, planned_topics
@@ -303,7 +302,7 @@ def arrives(platform: Platform, order: int, ship_name: str) -> None:
 def test_a_second_life_of_the_source(platform: Platform) -> None:
     """Destroyed and redeployed around a database that stayed: docs/decisions/0034."""
     api, name = platform.services.connect.api, platform.pipeline.connectors.source.name
-    configuration = dict(platform.pipeline.connectors.source_connector()._configuration)
+    configuration = dict(platform.pipeline.connectors.source_connector().configuration)
     api.delete_connector(name)
     delete_order(platform, 10_261)
     drop_slot(platform)

@@ -21,11 +21,11 @@ from local.comparison.platform_sides import platform_sides
 from local.comparison.reconcile import reconcile_platform
 from local.comparison.run import compare_tables
 from local.dashboard.watcher import Watcher
-from local.demo.place_changes import CHANGES
+from local.demo.changes import PLACE_CHANGES
 from local.errors import PlatformError
 from local.look.status import read_status
 from local.platform.platform import Platform
-from local.platform.tables import GLUE_DATABASE
+from local.platform.services import GLUE_DATABASE
 from local.query import command as query_command
 from local.query.query import Period, ask
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA
@@ -65,8 +65,8 @@ def assert_equal(demo: Walked) -> None:
 
 def test_each_change_arrives_in_time_and_all_tables_end_equal(demo_query: Walked) -> None:
     assert_equal(demo_query)
-    assert list(demo_query.seconds) == ["initial load", *(change.name for change in CHANGES)]
-    slowest = max(demo_query.seconds[change.name] for change in CHANGES)
+    assert list(demo_query.seconds) == ["initial load", *(change.name for change in PLACE_CHANGES)]
+    slowest = max(demo_query.seconds[change.name] for change in PLACE_CHANGES)
     assert slowest <= CHANGE_S * demo_query.crowd, demo_query.seconds
     assert demo_query.summary["seconds_total"] <= WHOLE_S * demo_query.crowd
 

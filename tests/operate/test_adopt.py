@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from operate.adopt import write_mappings
+from operate.deploy import write_mappings
 from operate.errors import OperateError
 
 STACK = "prod-cdc-lake-lake"

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from operate.changes import together
-from operate.changes.page import new_value
-from operate.changes.together import groups, rows_as_said, stacks_of
+from operate.changes import page
+from operate.changes.page import groups, new_value, rows_as_said, stacks_of
 from operate.changes.values import Change, changes
 from settings.environment import Environment
 from settings.load import load
@@ -72,9 +71,8 @@ def test_a_page_that_is_wrong_about_one_of_a_group_is_found(monkeypatch: pytest.
         return templates(environment)
 
     wanted = chosen("vpn.instance_type", "lake.log_expiry_days")
-    monkeypatch.setattr(together, "changes", lambda _environment: wanted)
-    for module in ("together", "page"):
-        monkeypatch.setattr(f"operate.changes.{module}.synthesized", synthesized)
+    monkeypatch.setattr(page, "changes", lambda _environment: wanted)
+    monkeypatch.setattr(page, "synthesized", synthesized)
     texts = said(wanted, "**in place** vpn: IAM Policy.", "**in place** lake: IAM Policy.")
     found = {row.key: row.text for row in rows_as_said("dev", texts)}
     assert found == {

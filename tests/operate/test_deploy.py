@@ -21,7 +21,7 @@ from settings.environment import Environment
 from settings.load import load
 from stacks import vpn
 from stacks.connectors import specs
-from stacks.gate import Finding
+from stacks.gate.template import Finding
 
 pytestmark = pytest.mark.synth
 

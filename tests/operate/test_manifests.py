@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from operate.errors import OperateError
-from operate.manifests import manifests
+from operate.kubernetes import manifests
 from settings.load import load
 from tests.stacks.connectors.environments import environment_on_eks
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from operate.errors import OperateError
-from operate.stack_states import check_unprotected, clear_failed_creations
+from operate.outputs import check_unprotected, clear_failed_creations
 
 NAME = "prod-cdc-lake-database"
 

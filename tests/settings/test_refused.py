@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from contract import rds_ca
-from settings.files import SettingsFileError
-from settings.load_pipeline import load_pipeline
+from settings.load import SettingsFileError, load_pipeline
 from tests.settings.pipelines import Project, derived_shop, logged_shop, queried_shop
 from tests.stacks.connectors.environments import on_eks
 from tests.stacks.pipelines.many import CRM

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from local.services.aws import S3
 from local.services.processes import Processes
-from local.services.s3 import S3
 from local.setup.ports import choose
 from tests.spark_jobs.events import SCHEMA, TOPIC, as_lines, event
 from tests.spark_jobs.programs import JobRun

@@ -13,7 +13,7 @@ from typing import Any
 import boto3
 import pytest
 
-from local.look import by_spark
+from local.comparison.lake import differs_in_spark
 from local.look.lake import Lake as TableReader
 from spark_jobs import streamer, table_job
 from spark_jobs.errors import UndescribedError
@@ -92,7 +92,7 @@ def test_kills_and_signals_at_every_stage(job_run: JobRun, table_type: str) -> N
     assert [commit["quarantined"] for commit in job.commits()] == ["1", "0"]
     expected = {number: 100 + number for number in (3, 4, *range(6, 50))} | {1: 200, 3: 300, 4: 310}
     assert job_run.lsns() == expected
-    assert by_spark.difference(TableReader(base_uri=str(job_run.path())), table_type) is None
+    assert differs_in_spark(TableReader(base_uri=str(job_run.path())), table_type) is None
     assert glue_table(job_run.glue_endpoint)["Name"] == "cdc_events"
     assert "Traceback" not in job.text()
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from settings.load import load
-from stacks.gate import plain_text, request_of
-from stacks.gate.template import as_list
+from stacks.gate.template import as_list, plain_text, request_of
 from tests.stacks.pipelines.many import many_pipelines
 from tests.stacks.pipelines.queried import mixed
 from tests.synthesis import shared_synthesis
@@ -97,7 +96,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     folder = tmp_path_factory.mktemp("many")
     environment = many_pipelines(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stacks.processing.job_assets.PIPELINES", folder / "pipelines")
+        patch.setattr("stacks.processing.jobs.PIPELINES", folder / "pipelines")
         return synthesized("dev", folder / "cdk.out", environment=environment)
 
 
@@ -107,5 +106,5 @@ def queried(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     folder = tmp_path_factory.mktemp("queried")
     environment = mixed(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stacks.processing.job_assets.PIPELINES", folder / "pipelines")
+        patch.setattr("stacks.processing.jobs.PIPELINES", folder / "pipelines")
         return synthesized("dev", folder / "cdk.out", environment=environment)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from operate.review import find
+from operate.review.findings import find
 from settings.load import load
 from tests.stacks.conftest import Synthesized
 

@@ -6,7 +6,7 @@ import pytest
 
 from settings.environment import Environment
 from settings.load import load
-from stacks.gate import request_of
+from stacks.gate.template import request_of
 from tests.synthesis import shared_synthesis
 
 pytestmark = pytest.mark.synth

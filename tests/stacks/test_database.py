@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stacks.gate import request_of
+from stacks.gate.template import request_of
 from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized
 

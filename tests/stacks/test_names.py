@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from settings.load import load
-from stacks.gate import plain_text, request_of
+from stacks.gate.template import plain_text, request_of
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
 from tests.stacks.settings import copied
 
@@ -62,7 +62,7 @@ def test_two_environments_of_one_account_and_region_share_no_name(
 
     folder, pipelines = copied(tmp_path), copied_pipelines(tmp_path)
     write_pipeline(pipelines, "shop", ["orders", "items"])
-    monkeypatch.setattr("stacks.processing.job_assets.PIPELINES", pipelines)
+    monkeypatch.setattr("stacks.processing.jobs.PIPELINES", pipelines)
     add_to(folder, "shop")
     found = []
     for name in ("one", "two"):

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from contract.errors import CANNOT
+from operate.costs.bill import CONNECTORS, EMR
 from operate.diff import snapshots
-from operate.pausing.what_stops import CONNECTORS, EMR
 from settings.load import load
 from stacks.paused import OUTPUT, Paused
 from tests.cases import long
@@ -44,7 +44,7 @@ def one_or_many(request: pytest.FixtureRequest) -> tuple[Syntheses, int]:
 def many(tmp_path_factory: pytest.TempPathFactory) -> Syntheses:
     folder = tmp_path_factory.mktemp("many")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stacks.processing.job_assets.PIPELINES", folder / "pipelines")
+        patch.setattr("stacks.processing.jobs.PIPELINES", folder / "pipelines")
         return of_environment(folder / "cdk.out", many_pipelines(folder))
 
 

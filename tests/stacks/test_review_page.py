@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from operate.errors import OperateError
-from operate.review import drawing
-from operate.review.changes import changes
+from operate.review import network
 from operate.review.cost import cost
-from operate.review.page import Page, page
-from operate.review.render import Format, render, write
-from operate.review.summary import summary
+from operate.review.page import Page, changes, page
+from operate.review.render import Format, render, summary, write
 from operate.review.words import RULES
 from settings.load import load
-from stacks.gate import Finding
+from stacks.gate.template import Finding
 from tests.browser.viewer import SCREENS, viewing
 from tests.stacks.conftest import Synthesized
 from tests.stacks.gate.changed import Changed, port
@@ -359,6 +357,6 @@ def test_the_page_is_written_beside_its_markdown(read: Page, tmp_path: Path) -> 
 
 
 def test_without_graphviz_one_line_says_so(read: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing, "GRAPHVIZ", tmp_path / "viz.cjs")
+    monkeypatch.setattr(network, "GRAPHVIZ", tmp_path / "viz.cjs")
     with pytest.raises(OperateError, match="Graphviz isn't installed"):
         render(read, "html")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from operate.review import find
+from operate.review.findings import find
 from plugins.kafka.topics import in_sync_of, replicas_on
 from settings.load import load
 from tests.stacks.conftest import Synthesized

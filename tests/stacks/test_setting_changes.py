@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from operate.changes import together
-from operate.changes.page import PAGE, Row, process, synthesized
-from operate.changes.together import rows_as_said
+from operate.changes import page
+from operate.changes.page import PAGE, Row, process, rows_as_said, synthesized
 from operate.changes.values import changes
 from settings.load import load
 
@@ -31,8 +30,8 @@ def shown(name: str) -> set[tuple[str, str, str]]:
 def one_group(name: str, said: dict[tuple[str, str], str]) -> list[Row]:
     """The rows of the largest group of settings that one synthesis shows."""
     environment = load(name)
-    group = max(together.groups(list(changes(environment)), said), key=len)
-    return together._rows(group, synthesized(environment), said)
+    group = max(page.groups(list(changes(environment)), said), key=len)
+    return page._rows(group, synthesized(environment), said)
 
 
 def test_the_page_says_what_the_settings_of_a_group_do() -> None:

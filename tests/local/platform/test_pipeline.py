@@ -15,7 +15,7 @@ from local.platform.connectors import Connectors, published
 from local.platform.job import multi_table_arguments, table_jobs
 from local.platform.pipeline import LocalPipeline
 from local.services.connect_api import ConnectApi
-from settings.load_pipeline import PIPELINES, load_pipeline
+from settings.load import PIPELINES, load_pipeline
 from tests.local.platform.built import moving, services
 
 

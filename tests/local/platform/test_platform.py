@@ -26,26 +26,23 @@ from psycopg2 import sql
 from contract.errors import CANNOT
 from contract.events import ADDED_TYPES, DELETED, LSN, OPERATION, TABLE, TRUNCATE
 from contract.sizes import LARGEST_EVENT_BYTES
-from db.errors import LoadError
+from db.connecting import LoadError
 from db.source.signals import Reading, ask_for_snapshot
 from local.errors import PlatformError
 from local.look.status import read_status
 from local.look.topic import Topic
 from local.platform.connectors import Connectors
 from local.platform.platform import Platform
-from local.platform.restarts import read_restarts
-from local.platform.services import SECRET, PlatformOptions
-from local.platform.startup import StepState
-from local.platform.state import passwords
-from local.platform.steps import SUPERVISOR
-from local.platform.tables import GLUE_DATABASE, LANDING_BUCKET
+from local.platform.record import PlatformOptions, passwords
+from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, SECRET
+from local.platform.startup import SUPERVISOR, StepState
+from local.platform.supervisor import read_restarts
 from local.resnapshot.changed_tables import capture_added, new_tables
-from local.resnapshot.deletes import EventWriter
-from local.resnapshot.log_tables import delete_keys, read_again, read_keys_again
+from local.resnapshot.log_tables import EventWriter, delete_keys, read_again, read_keys_again
 from local.resnapshot.pipelines import flowing
 from local.resnapshot.run import Wanted
-from local.services.kafka.roles import ROLES, SINK
-from local.services.kafka.users import ADMIN
+from local.services.kafka import ADMIN
+from local.services.kafka_rights import ROLES, SINK
 from local.services.processes import Processes
 from local.sink.values import line
 from tests.conftest import execute
@@ -519,7 +516,7 @@ def test_a_missing_right_is_named_with_its_role_and_the_next_up_gives_it_back(
     lacking = {acl for acl in rights if (acl.user, acl.operation, acl.kind) != (SINK, "READ", "topic")}
     assert len(lacking) < len(rights)
     monkeypatch.setattr(Connectors, "rights", lacking)
-    topic, said = platform.topic.name, "plugins/kafka/access.py says what each role may do"
+    topic, said = platform.topic.name, "plugins/kafka/topics.py says what each role may do"
     denied = f"Kafka denies {SINK} READ on topic {topic} (OffsetCommit): {said}"
     with pytest.raises(PlatformError, match=f"^{re.escape(denied)}; "):
         platform.up()

@@ -9,7 +9,7 @@ import pytest
 from moto import mock_aws
 
 from operate.diff import changes
-from operate.diff.deployed import deployed
+from operate.diff.snapshots import deployed
 from operate.errors import OperateError
 from settings.environment import Environment
 from settings.load import load

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operate.diff.patch import difference, patched
+from operate.diff.snapshots import difference, patched
 
 KEYS = st.sampled_from(["Name", "Bucket0123ABCD", "Bucket4567EF01", "Key"])
 VALUES = st.recursive(

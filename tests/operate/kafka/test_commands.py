@@ -17,21 +17,15 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from contract.errors import CANNOT
-from local.services.kafka.acls import acls
-from local.services.kafka.broker import Kafka
-from local.services.kafka.roles import READER
-from local.services.kafka.users import KafkaUsers
+from local.services.kafka import Kafka, KafkaUsers
+from local.services.kafka_rights import READER, acls
 from local.services.processes import Processes
 from local.setup.ports import choose
 from operate.errors import OperateError
 from operate.kafka.cluster import Cluster, of_platform
-from operate.kafka.reader import connect
-from operate.kafka.tail import follow
-from operate.kafka.topics import list_topics
-from operate.resnapshot.msk_connector import MskConnector
-from operate.resnapshot.stored_offsets import StoredOffsets
-from plugins.kafka.access import READER_GROUP, reader_access
-from plugins.kafka.topics import PlannedTopic
+from operate.kafka.reader import connect, follow, list_topics
+from operate.resnapshot.connectors import MskConnector, StoredOffsets
+from plugins.kafka.topics import READER_GROUP, PlannedTopic, reader_access
 from tests.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]

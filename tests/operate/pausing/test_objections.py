@@ -15,8 +15,8 @@ import pytest
 from local.services.postgres import Postgres
 from operate.pausing import objections
 from settings.environment import Environment
+from settings.environment_pipeline import OutsideDatabase
 from settings.load import load
-from settings.outside_database import OutsideDatabase
 
 SECRET = "arn:aws:secretsmanager:ap-southeast-2:111111111111:secret:shop-a1b2c3"
 

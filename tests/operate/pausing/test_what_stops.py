@@ -1,5 +1,5 @@
+from operate.costs.bill import NODES, WHAT_STOPS
 from operate.diff import snapshots
-from operate.pausing.what_stops import NODES, WHAT_STOPS
 from settings.load import load
 
 

@@ -9,9 +9,7 @@ from moto import mock_aws
 
 from operate.errors import OperateError
 from operate.resnapshot import connectors as source_connectors
-from operate.resnapshot.connectors import source_of
-from operate.resnapshot.eks_connector import EksConnector
-from operate.resnapshot.msk_connector import MskConnector
+from operate.resnapshot.connectors import EksConnector, MskConnector, source_of
 from settings.environment import Environment
 from stacks.paused import OUTPUT, Paused
 from tests.operate.test_outputs import MOTOS_ACCOUNT, deploy, environment, without_credentials  # noqa: F401

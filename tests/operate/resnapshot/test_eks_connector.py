@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from local.errors import PlatformError
-from operate.resnapshot.eks_connector import BUSY_S, EksConnector
+from operate.resnapshot.connectors import BUSY_S, EksConnector
 from plugins.source.source_connector import following_slot
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
 
@@ -51,7 +51,7 @@ def rest() -> Rest:
 @pytest.fixture
 def connector(rest: Rest, monkeypatch: pytest.MonkeyPatch) -> EksConnector:
     clock = iter(range(0, 10_000, 10))
-    monkeypatch.setattr("operate.resnapshot.eks_connector.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("operate.resnapshot.connectors.time.monotonic", lambda: next(clock))
     return EksConnector(rest, NAME, slot="cdc_orders", newest=7, pause=lambda _seconds: None)  # type: ignore[arg-type]
 
 

@@ -12,10 +12,8 @@ from moto import mock_aws
 from contract.rds_ca import BUNDLE
 from local.errors import PlatformError
 from operate.errors import OperateError
-from operate.resnapshot.lake import lake_table
-from operate.resnapshot.login import login
-from operate.resnapshot.msk_connector import MskConnector
-from operate.resnapshot.outbox import newest_position
+from operate.resnapshot.connectors import MskConnector
+from operate.resnapshot.outbox import lake_table, login, newest_position
 from settings.environment import Environment
 from tests.operate.test_outputs import deploy, environment, without_credentials  # noqa: F401
 from tests.stacks.handlers.clients import client

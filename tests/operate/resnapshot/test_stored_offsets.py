@@ -6,7 +6,7 @@ from typing import Any
 from confluent_kafka import TopicPartition
 
 from local.resnapshot.run import Connector
-from operate.resnapshot.stored_offsets import StoredOffsets
+from operate.resnapshot.connectors import StoredOffsets
 
 TOPIC = "__cdc_lake_offsets_dev-cdc-lake-shop-source-0a1b2c3d"
 SHOP, OTHER = b'["shop",{"server":"shop"}]', b'["shop",{"server":"other"}]'

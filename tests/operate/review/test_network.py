@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from operate.review.drawing import graphviz, mermaid
 from operate.review.findings import facts
 from operate.review.material import Material
-from operate.review.network import Network, Way, network, vpn_users
+from operate.review.network import Network, Way, graphviz, mermaid, network, vpn_users
 from settings.environment import Environment
 from settings.load import load
 from stacks.gate.template import App

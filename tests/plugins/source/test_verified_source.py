@@ -18,8 +18,7 @@ from db.loading import LoadOptions, load
 from local.look.topic import Topic
 from local.services.connect import Connect
 from local.services.connect_api import RequestError
-from local.services.kafka.broker import Kafka
-from local.services.kafka.users import ADMIN
+from local.services.kafka import ADMIN, Kafka
 from local.services.postgres import ConnectionParameters, Postgres
 from local.services.processes import Processes
 from local.setup.jars import jar_folder
@@ -29,7 +28,7 @@ from plugins.kafka.topics import PlannedTopic
 from plugins.releases.archive import repack
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import salted, source_connector
-from plugins.workers.worker_classes import EVERY_VALUE, SALTED_CONNECTOR, SALTED_TASK, WITHOUT_DEFAULTS, resources
+from plugins.workers.connect_workers import EVERY_VALUE, SALTED_CONNECTOR, SALTED_TASK, WITHOUT_DEFAULTS, resources
 from settings.connectors import ROOT_CERTIFICATE
 from tests.broker import RunningBroker
 from tests.conftest import execute, fresh_database

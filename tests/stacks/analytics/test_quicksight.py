@@ -11,7 +11,8 @@ import pytest
 from botocore.validate import ParamValidator
 
 from analytics.dashboard import COLUMNS
-from stacks.gate import Finding, review
+from stacks.gate import review
+from stacks.gate.template import Finding
 from tests.stacks.analytics.conftest import ACCOUNT, ANALYSTS, READER, shown
 from tests.stacks.conftest import Synthesized, synthesized
 
@@ -29,7 +30,7 @@ def one(environment: Synthesized, kind: str) -> dict[str, Any]:
 
 def found_in(environment: Synthesized, change: Callable[[dict[str, Any]], Any] | None = None) -> list[Finding]:
     """The gate's findings on changed templates."""
-    from operate.review import facts
+    from operate.review.findings import facts
 
     templates = copy.deepcopy(environment.synthesis.templates)
     if change:
@@ -39,7 +40,7 @@ def found_in(environment: Synthesized, change: Callable[[dict[str, Any]], Any] |
 
 
 def test_the_gate_cdk_nag_and_cfn_lint_find_nothing(with_quicksight: Synthesized) -> None:
-    from operate.review import find
+    from operate.review.findings import find
 
     findings = find(shown(), with_quicksight.synthesis)
     assert [str(each) for each in findings if "./lake dev lock plugins" not in each.message] == []

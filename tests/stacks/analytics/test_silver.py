@@ -62,7 +62,7 @@ def test_adding_to_it_is_a_right_of_its_own_that_deletes_nothing(pagila: Synthes
 
 
 def test_the_review_finds_nothing_in_it(environment: Environment, pagila: Synthesized) -> None:
-    from operate.review import find
+    from operate.review.findings import find
 
     findings = find(environment, pagila.synthesis)
     assert [str(each) for each in findings if "./lake dev lock plugins" not in each.message] == []

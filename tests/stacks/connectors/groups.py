@@ -1,6 +1,6 @@
 """Groups of workers as an environment might have them, for tests that render their objects."""
 
-from plugins.workers.own_workers import BROKERS, IAM_LOGIN, OFFSETS, worker_properties
+from plugins.workers.connect_workers import BROKERS, IAM_LOGIN, OFFSETS, worker_properties
 from stacks.connectors.manifests import PLUGINS, Destination, WorkerGroup
 
 IMAGE = f"111111111111.dkr.ecr.ap-southeast-2.amazonaws.com/cdc-lake-connect@sha256:{'0123456789abcdef' * 4}"

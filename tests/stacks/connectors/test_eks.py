@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from operate.review import facts
-from operate.review.findings import find
+from operate.review.findings import facts, find
 from operate.review.page import page
 from operate.review.render import render
 from plugins.connector_names import offset_topic
-from plugins.kafka.access import own_worker_access, sink_access, source_access, statements
+from plugins.kafka.topics import own_worker_access, sink_access, source_access, statements
 from plugins.source.source_connector import source_connector
-from plugins.workers.worker_classes import only_in_utf8
+from plugins.workers.connect_workers import only_in_utf8
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
 from stacks.gate import review

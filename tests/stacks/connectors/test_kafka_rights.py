@@ -8,12 +8,21 @@ from typing import Any
 
 import pytest
 
-from plugins.kafka.access import PREFIX, Grant, Kind, Statement, sink_access, source_access, statements, topics_access
-from plugins.kafka.topics import of_generation
+from plugins.kafka.topics import (
+    PREFIX,
+    Grant,
+    Kind,
+    Statement,
+    of_generation,
+    sink_access,
+    source_access,
+    statements,
+    topics_access,
+)
 from settings.connectors import sink_settings, source_settings, topics
 from settings.environment import Environment
 from settings.load import load
-from stacks.gate import plain_text
+from stacks.gate.template import plain_text
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth

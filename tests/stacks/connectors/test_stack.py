@@ -12,15 +12,14 @@ import pytest
 from botocore.validate import validate_parameters
 
 from contract.rds_ca import root
-from plugins.connector_names import GENERATION
+from plugins.connector_names import FIXED, GENERATION
 from plugins.kafka.topics import PlannedTopic
-from plugins.workers.worker_classes import UTF8_ONLY, resources
+from plugins.workers.connect_workers import UTF8_ONLY, resources
 from settings.load import load
 from stacks.connectors.worker_file import properties_file
-from stacks.gate import plain_text
-from stacks.gate.template import LATER, decoded
+from stacks.gate.template import LATER, decoded, plain_text
 from stacks.handlers.journal import REMEMBERED_SECONDS, VARIABLE
-from stacks.handlers.msk_connect.changes import CONFIGURATION, FIXED, WORKER_SETTINGS
+from stacks.handlers.msk_connect.changes import CONFIGURATION, WORKER_SETTINGS
 from stacks.provider import JOURNAL_KEYS, JOURNAL_VARIABLE
 from tests.stacks.conftest import Synthesized
 

@@ -13,9 +13,11 @@ from typer.testing import CliRunner
 from cli import aws, prepare
 from cli.__main__ import app
 from operate import synth
-from operate.review import facts
+from operate.review.findings import facts
 from settings.load import load
-from stacks.gate import Finding, accepted_statement, review
+from stacks.gate import review
+from stacks.gate.rights import accepted_statement
+from stacks.gate.template import Finding
 from tests.stacks.conftest import Synthesized
 from tests.stacks.gate.changed import Changed, Templates
 from tests.stacks.gate.mutations import HANDLER, MUTATIONS, NODES

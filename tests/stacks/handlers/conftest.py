@@ -10,8 +10,17 @@ import pytest
 from moto import mock_aws
 from moto.core.models import MockAWS
 
-from stacks.handlers import connector, emr_steps, framework, journal, kubernetes_connector, kubernetes_objects
-from stacks.handlers.msk_connect import archive, log, resource
+from stacks.handlers import (
+    connector,
+    connector_plugin,
+    emr_step,
+    framework,
+    journal,
+    kubernetes_connector,
+    kubernetes_objects,
+    worker_log,
+)
+from stacks.handlers.msk_connect import resource
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Clock, Stack, World
 from tests.stacks.handlers.emr_step.cluster import Cluster, running_cluster
@@ -49,7 +58,7 @@ def connect(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaConn
     backend, service = KafkaConnect(world.clock), client("kafkaconnect")
     world.tick = backend.tick
     monkeypatch.setattr(resource, "client", lambda: service)
-    monkeypatch.setattr(log, "client", _no_log)
+    monkeypatch.setattr(worker_log, "client", _no_log)
     service.meta.events.register_first("before-send.kafkaconnect", backend.handle)
     yield backend
     service.meta.events.unregister("before-send.kafkaconnect", backend.handle)
@@ -70,15 +79,15 @@ def moto_services() -> Iterator[MockAWS]:
 def aws(connect: KafkaConnect, moto_services: MockAWS, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
     """moto's empty S3 and CloudWatch Logs; their patches come after those of `connect`."""
     moto_services.reset()
-    monkeypatch.setattr(archive, "s3", lambda: client("s3"))
-    monkeypatch.setattr(log, "client", lambda: client("logs"))
+    monkeypatch.setattr(connector_plugin, "s3", lambda: client("s3"))
+    monkeypatch.setattr(worker_log, "client", lambda: client("logs"))
 
 
 @pytest.fixture
 def emr(world: World, moto_services: MockAWS, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     """An EMR cluster without a step."""
     moto_services.reset()
-    monkeypatch.setattr(emr_steps, "client", lambda service, _config=None: client(service))
+    monkeypatch.setattr(emr_step, "client", lambda service, _config=None: client(service))
     # moto's S3 has the real time.
     world.clock.seconds = time.time()
     with running_cluster(world.clock) as cluster:

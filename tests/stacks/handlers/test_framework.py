@@ -6,8 +6,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ParamValidationError
 
 from stacks.handlers import framework
-from stacks.handlers.framework import Done, Handler, ResourceError, Waiting
-from stacks.handlers.transient import retry_reason
+from stacks.handlers.framework import Done, Handler, ResourceError, Waiting, retry_reason
 from tests.stacks.handlers.cloudformation import STACK_ID, Clock
 
 SECRET = "hunter2"

@@ -1,6 +1,6 @@
 import pytest
 
-from stacks.handlers.redaction import HIDDEN, hidden
+from stacks.handlers.worker_log import HIDDEN, hidden
 
 SECRET = "hunter2"
 

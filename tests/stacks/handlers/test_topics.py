@@ -15,16 +15,15 @@ from confluent_kafka import Consumer, ConsumerGroupState, Producer, TopicPartiti
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from local.look.topic import Topic
-from local.services.kafka.acls import acls
-from local.services.kafka.broker import Kafka
-from local.services.kafka.roles import TOPICS as ROLE
+from local.services.kafka import Kafka
+from local.services.kafka_rights import TOPICS as ROLE
+from local.services.kafka_rights import acls
 from local.setup.ports import choose
 from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings
 from plugins.kafka import topic_admin
-from plugins.kafka.access import topics_access
 from plugins.kafka.msk_login import Login
-from plugins.kafka.topics import HOUR_MS, PlannedTopic
+from plugins.kafka.topics import HOUR_MS, PlannedTopic, topics_access
 from stacks.handlers import topics
 from tests.broker import RunningBroker
 from tests.stacks.handlers.cloudformation import Clock, Stack, World, failing

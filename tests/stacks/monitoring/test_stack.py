@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from contract import metrics as names
-from operate.review import find
+from operate.review.findings import find
 from settings.load import load
 from spark_jobs.runtime import metrics
 from tests.stacks.conftest import Synthesized

@@ -6,8 +6,8 @@ import pytest
 
 from plugins.connector_settings import SALT
 from plugins.source.source_connector import SALT_KEY, SALT_PROPERTY
-from plugins.workers.worker_classes import EVERY_VALUE, SALTED_CONNECTOR, SALTED_TASK, resources
-from stacks.gate import plain_text
+from plugins.workers.connect_workers import EVERY_VALUE, SALTED_CONNECTOR, SALTED_TASK, resources
+from stacks.gate.template import plain_text
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth

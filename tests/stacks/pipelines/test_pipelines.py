@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from plugins.kafka.access import sink_access, source_access
-from plugins.workers.worker_classes import IS_TRUNCATE, resources
+from plugins.kafka.topics import sink_access, source_access
+from plugins.workers.connect_workers import IS_TRUNCATE, resources
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
-from stacks.gate import request_of
+from stacks.gate.template import request_of
 from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized
 from tests.stacks.pipelines.many import SHOP, WIDE, many_pipelines
@@ -209,7 +209,7 @@ def test_the_first_pipelines_resources_are_those_of_an_environment_without_other
 
 
 def test_the_gate_passes(many: Synthesized, environment: Environment) -> None:
-    from operate.review import find
+    from operate.review.findings import find
 
     errors = [finding for finding in find(environment, many.synthesis) if finding.level == "error"]
     # The deployer pins the connectors' releases, in any environment.

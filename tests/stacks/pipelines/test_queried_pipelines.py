@@ -6,8 +6,7 @@ import pytest
 
 from contract import rds_ca
 from settings.environment import Environment
-from settings.load import load
-from settings.load_pipeline import load_pipeline
+from settings.load import load, load_pipeline
 from stacks.gate.template import LATER
 from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized, synthesized
@@ -45,7 +44,7 @@ def alone(alone_settings: Environment, tmp_path_factory: pytest.TempPathFactory)
 
 
 def errors(environment: Environment, found: Synthesized) -> list[str]:
-    from operate.review import find
+    from operate.review.findings import find
 
     return [str(finding) for finding in find(environment, found.synthesis) if finding.level == "error"]
 

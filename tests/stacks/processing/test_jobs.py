@@ -9,10 +9,8 @@ from plugins.connector_settings import SourceSettings
 from plugins.source.source_connector import source_connector, with_salt
 from settings.connectors import captured_tables, source_settings
 from settings.environment import Environment
-from settings.load import load
-from settings.load_pipeline import load_pipeline
-from stacks.processing.job_assets import JobAssets
-from stacks.processing.jobs import Jobs
+from settings.load import load, load_pipeline
+from stacks.processing.jobs import JobAssets, Jobs
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
 from tests.stacks.settings import copied
 

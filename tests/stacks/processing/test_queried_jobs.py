@@ -15,9 +15,8 @@ from spark_jobs.options.command_line import parse, parse_many
 from spark_jobs.options.jdbc_settings import Detection, jdbc_settings
 from spark_jobs.options.properties import parse as pairs_of
 from spark_jobs.options.properties import parse_overrides
-from stacks.processing import jdbc_driver
-from stacks.processing.job_assets import JobAssets
-from stacks.processing.jobs import Jobs, Step
+from stacks.processing import jobs
+from stacks.processing.jobs import JobAssets, Jobs, Step
 from tests.stacks.pipelines.queried import mixed
 from tests.stacks.processing.test_jobs import Files
 
@@ -112,11 +111,11 @@ def test_no_secret_and_nothing_of_a_query_is_in_a_command(steps: list[Step]) -> 
 
 @pytest.mark.synth
 def test_the_driver_is_postgresqls() -> None:
-    assert jdbc_driver.jar().name.startswith("postgresql-")
+    assert jobs.driver_jar().name.startswith("postgresql-")
 
 
 def test_the_driver_is_the_locked_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jdbc_driver, "CACHE", tmp_path)
+    monkeypatch.setattr(jobs, "CACHE", tmp_path)
     lock = tmp_path / "jars.lock"
     (tmp_path / "postgresql").mkdir()
     content = b"a jar"
@@ -127,12 +126,12 @@ def test_the_driver_is_the_locked_one(tmp_path: Path, monkeypatch: pytest.Monkey
     ):
         lock.write_text(json.dumps({"postgresql": {"driver.jar": {"sha256": sha256}}}))
         if problem is None:
-            assert jdbc_driver.jar(lock) == tmp_path / "postgresql" / "driver.jar"
+            assert jobs.driver_jar(lock) == tmp_path / "postgresql" / "driver.jar"
         else:
-            with pytest.raises(jdbc_driver.DriverError, match=problem):
-                jdbc_driver.jar(lock)
+            with pytest.raises(jobs.DriverError, match=problem):
+                jobs.driver_jar(lock)
 
 
 def test_a_driver_that_is_not_there_is_one_line() -> None:
-    with pytest.raises(jdbc_driver.DriverError, match="run `make setup`"):
-        jdbc_driver.jar()
+    with pytest.raises(jobs.DriverError, match="run `make setup`"):
+        jobs.driver_jar()

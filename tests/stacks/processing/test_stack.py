@@ -12,10 +12,10 @@ import pytest
 from contract.lake import STOP_FILE
 from settings.load import load
 from spark_jobs.options import command_line, keys, properties, settings
-from spark_jobs.options.source_settings import FileSettings
+from spark_jobs.options.settings import FileSettings
 from spark_jobs.options.table_list import TableList
-from stacks.processing import job_assets
-from stacks.processing.security_groups import CORE_PORTS, PRIMARY_PORTS
+from stacks.processing import jobs
+from stacks.processing.access import CORE_PORTS, PRIMARY_PORTS
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth
@@ -101,8 +101,8 @@ def test_no_host_address_is_written_anywhere(dev: Synthesized) -> None:
 
 def test_included_properties_are_the_same_as_the_files(tmp_path: Path) -> None:
     flat = tmp_path / "flat.properties"
-    for source in (job_assets.JOBS / "conf").glob("*.properties"):
-        flat.write_text(job_assets.included(source))
+    for source in (jobs.JOBS / "conf").glob("*.properties"):
+        flat.write_text(jobs.included(source))
         loaded = properties.load(str(source), lambda path: Path(path).read_text())
         assert properties.load(str(flat), lambda path: Path(path).read_text()) == loaded
         assert "include" not in {line.partition("=")[0].strip() for line in flat.read_text().splitlines()}

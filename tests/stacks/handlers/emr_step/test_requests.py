@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stacks.handlers import emr_steps
+from stacks.handlers import emr_step
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Stack, failing
 from tests.stacks.handlers.emr_step.cluster import BUCKET, NAME, Cluster
@@ -17,8 +17,8 @@ def test_botocore_never_repeats_the_addition_of_a_step(cluster: Cluster, monkeyp
         asked.append((service, config))
         return client(service)
 
-    monkeypatch.setattr(emr_steps, "client", recorded)
-    emr_steps.Steps(cluster.wanted()).add("name")
+    monkeypatch.setattr(emr_step, "client", recorded)
+    emr_step.Steps(cluster.wanted()).add("name")
     service, config = asked[-1]
     assert service == "emr"
     assert config.retries == {"mode": "standard", "total_max_attempts": 1}

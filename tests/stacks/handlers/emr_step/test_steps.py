@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from stacks.handlers import emr_step, emr_steps
+from stacks.handlers import emr_step
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, Waiter, failing
 from tests.stacks.handlers.emr_step.cluster import BUCKET, NAME, Cluster, stop_files
@@ -145,8 +145,8 @@ def test_a_cluster_that_is_gone_holds_nothing_up(cluster: Cluster, resource: Sta
 def test_a_job_that_does_not_look_is_interrupted_and_killed_in_the_end(
     cluster: Cluster, resource: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(emr_steps, "INTERRUPT_SECONDS", 90)
-    monkeypatch.setattr(emr_steps, "KILL_SECONDS", 180)
+    monkeypatch.setattr(emr_step, "INTERRUPT_SECONDS", 90)
+    monkeypatch.setattr(emr_step, "KILL_SECONDS", 180)
     old = resource.create(cluster.wanted("--op", "UPSERT"))["StepId"]
     cluster.obedient = cluster.interruptible = False
     # From here on, moto's time (the stop file's) and the handler's advance together.
@@ -156,7 +156,7 @@ def test_a_job_that_does_not_look_is_interrupted_and_killed_in_the_end(
     assert set(cluster.cancelled) == {(old, "SEND_INTERRUPT"), (old, "TERMINATE_PROCESS")}
     assert options == sorted(options)
     assert options.count("TERMINATE_PROCESS") == 1
-    assert resource.world.clock() - began >= emr_steps.KILL_SECONDS + emr_step.SETTLED_SECONDS
+    assert resource.world.clock() - began >= emr_step.KILL_SECONDS + emr_step.SETTLED_SECONDS
     assert cluster.states() == ["CANCELLED", "RUNNING"]
 
 
@@ -169,7 +169,7 @@ def test_a_step_that_has_not_started_is_cancelled_at_once(cluster: Cluster, reso
     began = resource.world.clock()
     resource.delete()
     assert cluster.cancelled == [(step.id, "SEND_INTERRUPT")]
-    assert resource.world.clock() - began < emr_steps.INTERRUPT_SECONDS
+    assert resource.world.clock() - began < emr_step.INTERRUPT_SECONDS
 
 
 def test_delete_without_a_cluster_succeeds(cluster: Cluster, resource: Stack) -> None:

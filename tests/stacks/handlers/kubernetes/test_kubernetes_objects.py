@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
-from stacks.connectors.namespace import shared_objects
+from stacks.connectors.eks_cluster import shared_objects
 from stacks.handlers import kubernetes_objects
 from stacks.handlers.framework import ResourceError, Waiting
 from stacks.handlers.kubernetes_objects import SPREADS_SECONDS, refused

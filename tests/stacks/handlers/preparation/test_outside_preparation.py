@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from db.source.objects import SourceObjects, WantedTable
-from db.source.preparing import prepare
+from db.source.plan import prepare
 from local.services.postgres import ConnectionParameters
 from stacks.handlers import preparation
 from tests.conftest import ask, execute

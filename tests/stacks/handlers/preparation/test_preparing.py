@@ -6,7 +6,7 @@ import functools
 import psycopg2
 import pytest
 
-from db import preparing
+from db import loading
 from db.loading import LoadOptions, load
 from db.migrating import migrate
 from local.services.postgres import ConnectionParameters
@@ -53,7 +53,7 @@ def test_an_outbox_of_an_earlier_version_is_migrated_in_place(source: Stack, dat
 def test_a_transaction_that_keeps_the_tables_is_waited_for(
     source: Stack, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preparing, "migrate", functools.partial(migrate, max_wait_s=0.0))
+    monkeypatch.setattr(loading, "migrate", functools.partial(migrate, max_wait_s=0.0))
     source.create(request(database))
     make_earlier(database)
     with contextlib.closing(psycopg2.connect(**database)) as till, till.cursor() as cursor:

@@ -1,0 +1,45 @@
+"""Folders of platforms, files that only their owner may read, and the passwords that are kept in them."""
+
+import contextlib
+import os
+import secrets
+import tempfile
+from pathlib import Path
+
+from settings.environment_pipeline import FIRST
+
+BUILD = Path(__file__).resolve().parents[1] / "build"
+# For the outbox's pipeline; other pipelines append their name after a hyphen.
+DEFAULT_FOLDER = BUILD / "platform"
+
+
+def platform_folder(folder: Path | None, pipeline: str | None = None) -> Path:
+    """Return a platform's folder: the given one, or the pipeline's default."""
+    if folder is not None:
+        return folder
+    return DEFAULT_FOLDER if pipeline in (None, FIRST) else BUILD / f"platform-{pipeline}"
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace a file atomically; only the owner may read it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")  # mkstemp's mode is 0600
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def password(path: Path) -> str:
+    """Return the password kept in a file, created the first time."""
+    with contextlib.suppress(FileNotFoundError):
+        if kept := path.read_text().strip():
+            return kept
+    made = secrets.token_urlsafe(24)
+    write_private(path, made + "\n")
+    return made
