@@ -101,7 +101,7 @@ if __name__ == "__main__":
 
 
 CONF = Path(__file__).resolve().parents[2] / "spark_jobs" / "conf"
-# The lake's columns for what bench/reconcile/command.py writes.
+# The lake's columns for what bench/reconcile.py writes.
 COLUMNS = {
     "code": "concat('C', id % 9973)",
     "name": "if(id % 11 = 0, null, concat('name é ', md5(cast(id AS string))))",

@@ -5,11 +5,9 @@ A script replaces CDK's command line and records its arguments: nothing can be d
 
 import dataclasses
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from moto import mock_aws
 
 from contract.errors import CANNOT, NO
 from operate import deploy, source_cluster
@@ -22,23 +20,16 @@ from settings.load import load
 from stacks import vpn
 from stacks.connectors import specs
 from stacks.gate.template import Finding
+from tests.operate.conftest import MOTOS_ACCOUNT
+from tests.synthesis import shared_synthesis
 
-pytestmark = pytest.mark.synth
+pytestmark = [pytest.mark.synth, pytest.mark.usefixtures("aws")]
 
-MOTO_ACCOUNT = "123456789012"
 RECORDER = """
 const fs = require("fs");
 fs.writeFileSync(process.env.RECORD, JSON.stringify(process.argv.slice(2)));
 process.exit(Number(process.env.STATUS || 0));
 """
-
-
-@pytest.fixture(autouse=True)
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    with mock_aws():
-        yield
 
 
 @pytest.fixture
@@ -77,9 +68,16 @@ def releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Releases:
 
 
 @pytest.fixture
-def environment() -> Environment:
-    """dev, in the account of moto's credentials."""
-    return load("dev").model_copy(update={"account": MOTO_ACCOUNT})
+def synthesized(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """dev's templates, without another synthesis."""
+    from operate.synth import Synthesis
+
+    dev = shared_synthesis(load("dev"), tmp_path_factory.mktemp("dev"))
+
+    def synthesize(_environment: Environment, folder: Path, **_: object) -> Synthesis:
+        return dataclasses.replace(dev, folder=folder)
+
+    monkeypatch.setattr(deploy, "synthesize", synthesize)
 
 
 @pytest.mark.parametrize("unpinned", [["softether"], ["debezium", "lenses-s3", "config-provider", "softether"]])
@@ -97,7 +95,7 @@ def test_a_release_without_checksum_is_refused_before_anything_happens(
 def test_another_accounts_credentials_are_refused(called: Path, command: object) -> None:
     assert callable(command)
     with pytest.raises(
-        OperateError, match=f'credentials are of account {MOTO_ACCOUNT}, but .* says account = "1{{12}}"'
+        OperateError, match=f'credentials are of account {MOTOS_ACCOUNT}, but .* says account = "1{{12}}"'
     ):
         command(load("dev"))
     assert not called.exists()
@@ -108,6 +106,8 @@ def test_what_was_reviewed_is_deployed_and_cdks_failure_is_told(
     called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STATUS", "1")
+    # The templates are dev's but for the account; it takes seconds.
+    monkeypatch.setattr("operate.review.findings._cfn_lint", lambda *_: iter(()))
     assert deploy.deploy(environment) == CANNOT
     folder = called.parent / "cdk.out" / "dev"
     expected = ["deploy", "--no-notices", "--all", "--app", str(folder), "--require-approval", "broadening"]
@@ -158,6 +158,7 @@ def test_without_cdks_command_line_it_says_so(environment: Environment, monkeypa
         deploy.bootstrap(environment)
 
 
+@pytest.mark.usefixtures("synthesized")
 @pytest.mark.parametrize(("policy", "stays"), [("destroy", False), ("retain", True)])
 def test_the_network_stays_where_kept_things_lie_in_it(
     called: Path, environment: Environment, policy: str, *, stays: bool
@@ -171,9 +172,10 @@ def test_the_network_stays_where_kept_things_lie_in_it(
 
 def test_bootstrap_names_the_environments_account_and_region(called: Path, environment: Environment) -> None:
     assert deploy.bootstrap(environment) == 0
-    assert json.loads(called.read_text()) == ["bootstrap", "--no-notices", f"aws://{MOTO_ACCOUNT}/ap-southeast-2"]
+    assert json.loads(called.read_text()) == ["bootstrap", "--no-notices", f"aws://{MOTOS_ACCOUNT}/ap-southeast-2"]
 
 
+@pytest.mark.usefixtures("synthesized")
 def test_adopting_imports_stack_by_stack_and_stops_at_the_first_failure(
     called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +191,7 @@ def test_adopting_imports_stack_by_stack_and_stops_at_the_first_failure(
     assert json.loads(called.read_text()) == expected
 
 
+@pytest.mark.usefixtures("synthesized")
 def test_nothing_to_adopt_is_said(called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deploy, "write_mappings", lambda *_: {})
     with pytest.raises(OperateError, match="nothing to adopt"):
