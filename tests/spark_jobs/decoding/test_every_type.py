@@ -76,10 +76,10 @@ def _load(spark: SparkSession, source: ConnectionParameters, table: Table, folde
         "hoodie.streamer.schemaprovider.source.schema.file": str(schema),
     }
     lake = Lake(spark, folder, settings)
+    parsed = {line: json.loads(line) for line in RECORDED}
+    ours = {line: event for line, event in parsed.items() if event["__table"] == table.name.name}
     # First a snapshot's rows, then the log's: the second batch finds the first one's rows in the table.
     for of_snapshot in (True, False):
-        parsed = {line: json.loads(line) for line in RECORDED}
-        ours = {line: event for line, event in parsed.items() if event["__table"] == table.name.name}
         lake.run(*(line for line, event in ours.items() if (event["__op"] == "r") is of_snapshot))
     assert lake.quarantined() == []
     return Loaded(lake, types, _source_texts(source, table, types))
