@@ -1,6 +1,6 @@
 """Parses Athena's CREATE TABLE AS: the query, and how its rows are stored as files.
 
-sqlglot drops the table's properties when it writes DuckDB's SQL, so they are read here; local/query/create.py runs the
+sqlglot drops the table's properties when it writes DuckDB's SQL, so they are read here; local/query/command.py runs the
 statement and writes the files. Unknown properties are refused: ignoring one would create a different table.
 Source: Athena user guide, "CREATE TABLE AS" and "Considerations and limitations for CTAS queries".
 """

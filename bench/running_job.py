@@ -26,7 +26,7 @@ class RunningJob:
         self._output = output
 
     def reports(self) -> list[dict[str, str]]:
-        """Return each commit's line as key → value (spark_jobs/report.py; `table` where there are many)."""
+        """Return each commit's line as key → value (spark_jobs/runtime/metrics.py; `table` where there are many)."""
         text = self._output.read_text()
         # The last line may be incomplete.
         lines = [one for one in text[: text.rfind("\n") + 1].splitlines() if one.startswith("commit=")]

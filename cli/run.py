@@ -46,11 +46,10 @@ def up(
     prepare.jars()
     from local.console import console, say
     from local.demo.display import Display
-    from local.folders import platform_folder
+    from local.files import platform_folder
+    from local.platform.command import at_pipeline, endpoint_lines
     from local.platform.platform import Platform
-    from local.platform.services import PlatformOptions
-    from local.platform.show_endpoints import endpoint_lines
-    from local.platform.start_options import at_pipeline
+    from local.platform.record import PlatformOptions
 
     options = PlatformOptions(scale=scale, dump=from_, lenses=lenses, job=job, supervised=supervised)
     place = platform_folder(folder, pipeline)
@@ -69,8 +68,7 @@ def down(*, folder: Folder = None, pipeline: Pipeline = None) -> None:
     """
     from local.console import console, say
     from local.demo.display import Display
-    from local.platform.show_endpoints import relative
-    from local.platform.start_options import find_platform, left_behind
+    from local.platform.command import find_platform, left_behind, relative
 
     platform = find_platform(folder, pipeline)
     if not platform.running():
@@ -92,7 +90,7 @@ def status(*, folder: Folder = None, pipeline: Pipeline = None, table: Tables = 
     from local.console import console
     from local.look.show_status import print_status
     from local.look.status import read_status
-    from local.platform.start_options import find_platform
+    from local.platform.command import find_platform
 
     found = read_status(find_platform(folder, pipeline), table or ())
     if json:
@@ -115,7 +113,7 @@ def dashboard(
     """
     from local.console import say
     from local.errors import PlatformError
-    from local.platform.start_options import find_platform
+    from local.platform.command import find_platform
     from local.setup.ports import HOST, is_free
 
     platform = find_platform(folder, pipeline)
@@ -153,7 +151,7 @@ def reconcile(
     from local.comparison.command import REPORT
     from local.comparison.reconcile import reconcile as compare
     from local.console import console
-    from local.platform.start_options import find_platform
+    from local.platform.command import find_platform
 
     platform = find_platform(folder, pipeline)
     shown = Console(stderr=True) if json else console
@@ -188,7 +186,7 @@ def resnapshot(
     """
     if env is not None:
         answer(yes=_resnapshot_on_aws(env, pipeline, table or [], where=where or None, skip=skip, timeout_s=timeout_s))
-    from local.platform.start_options import find_platform
+    from local.platform.command import find_platform
     from local.resnapshot.command import resnapshot_pipeline
     from local.resnapshot.run import Wanted
 
@@ -199,7 +197,7 @@ def resnapshot(
 def _resnapshot_on_aws(
     env: str, name: str | None, tables: list[str], *, where: str | None, skip: bool, timeout_s: float | None
 ) -> bool:
-    from local.comparison.report import print_comparison
+    from local.comparison.command import print_comparison
     from local.console import console, say
     from local.resnapshot.run import Wanted
     from operate.errors import OperateError
@@ -249,7 +247,7 @@ def query(
 
     Examples: ./lake query; ./lake query "SELECT count(*) FROM cdc_events" --json
     """
-    from local.platform.start_options import find_platform
+    from local.platform.command import find_platform
     from local.query.command import period_of, run
 
     if file is not None:
@@ -291,9 +289,8 @@ def demo(
         raise typer.BadParameter("the orders are generated: --from is for `./lake demo places`")
     prepare.jars()
     from local.console import console
-    from local.demo.walk import run
-    from local.demo.walks import ORDERS_DEMO, places_demo
-    from local.platform.show_endpoints import option
+    from local.demo.walk import ORDERS_DEMO, places_demo, run
+    from local.platform.command import option
 
     if what == "places" and jdbc is None:
         console.print("JdbcSource asks the database; JDBC_PLUGIN=path/to/release has a JDBC connector poll it, too")

@@ -1,7 +1,7 @@
 """The state lines of an application that keeps many tables: on standard output, one per change.
 
 `table=<database.table> state=<state>`, and after `failing` ` reason=<one line>` once an attempt has ended. The job
-writes it (spark_jobs/listeners.py); `./lake up` and `./lake status` read it (local/look/table_states.py).
+writes it (spark_jobs/loop.py); `./lake up` and `./lake status` read it (local/platform/job.py).
 """
 
 import re

@@ -1,6 +1,7 @@
 """The job's own errors and lines: each message is one line that says what, where and what to do."""
 
 import re
+import sys
 from collections.abc import Callable
 
 from contract.errors import UNLIKE_ATHENA, UserError
@@ -80,3 +81,9 @@ def _is_of_value(name: str) -> bool:
 def user_message(error: BaseException) -> str:
     """Return an error's line for the user: our own errors' message unchanged."""
     return str(error) if isinstance(error, JobError) else first_line(error)
+
+
+def log(message: str) -> None:
+    """Write a line to standard error; only commits go to standard output."""
+    sys.stderr.write(f"{message}\n")
+    sys.stderr.flush()

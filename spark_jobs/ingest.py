@@ -13,25 +13,23 @@ from contract import added_columns
 from contract.added_columns import AddedColumn
 from contract.events import PREFIX
 from spark_jobs.decoding.batch_decoder import BatchDecoder, DecodedBatch
+from spark_jobs.decoding.new_columns import SourceTypes
 from spark_jobs.decoding.schema import Column
 from spark_jobs.decoding.summary import Summary
-from spark_jobs.derived.commit_events import CommitEvents
+from spark_jobs.derived.history import CommitEvents
 from spark_jobs.errors import QuarantineLimitError
 from spark_jobs.options import keys
-from spark_jobs.options.settings import Settings
-from spark_jobs.options.source_settings import KafkaSettings
-from spark_jobs.ordering import changes, deletes_register
-from spark_jobs.ordering.batch_truncates import BatchTruncates, removals
-from spark_jobs.ordering.logged_events import LoggedEvents
+from spark_jobs.options.settings import KafkaSettings, Settings
+from spark_jobs.ordering import changes, memory
+from spark_jobs.ordering.logged_events import BatchTruncates, LoggedEvents, removals
 from spark_jobs.ordering.orderer import OrderedChanges, Orderer, StoredRows, operation_for
 from spark_jobs.ordering.transform import SqlTransformer
-from spark_jobs.report import CommitReport
+from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.runtime.session import CodegenSwitch
 from spark_jobs.sources.batches import Batch, Source
 from spark_jobs.sources.postgres.access import Databases
-from spark_jobs.sources.postgres.source_types import SourceTypes
-from spark_jobs.table import checkpoint
-from spark_jobs.table.checkpoint import Checkpoint
+from spark_jobs.table import commits
+from spark_jobs.table.commits import Checkpoint
 from spark_jobs.table.hudi_table import Commit
 from spark_jobs.table.kept_table import KeptTable
 from spark_jobs.table.quarantine import COLUMNS, Quarantine
@@ -84,7 +82,7 @@ class Ingest(KeptTable):
     def _begin(self, *, exists: bool) -> None:
         schema, stored = None, Checkpoint()
         if exists:
-            stored = checkpoint.from_commits(self._table.commits_with_progress())
+            stored = commits.from_commits(self._table.commits_with_progress())
             schema = self._table.schema()
         if not stored.complete:
             self._log("the commits that carried the older deletes are gone: only those since are remembered")
@@ -96,7 +94,7 @@ class Ingest(KeptTable):
         self._last_instant, self._progress = self._table.last_instant(), stored.source
         stored = replace(stored, columns=added_columns.since(stored.columns, self._last_instant))
         given = self._settings.options
-        self._checkpoint = checkpoint.starting_from(stored, reset=given.checkpoint, ignore=given.ignore_checkpoint)
+        self._checkpoint = commits.starting_from(stored, reset=given.checkpoint, ignore=given.ignore_checkpoint)
 
     @property
     def ignored_truncates(self) -> int | None:
@@ -211,7 +209,7 @@ class Ingest(KeptTable):
         ordering, summary = self._settings.table.ordering_field, ordered.summary
         after, emptied, deleted = told.after, told.emptied, {}
         if summary.deletes and self._orderer.remembers_deletes:
-            deleted = deletes_register.collected(changes.deletes(newest, ordering=ordering))
+            deleted = memory.collected(changes.deletes(newest, ordering=ordering))
         limit = self._settings.deletes_limit
         following, dropped = self._checkpoint.following(batch.checkpoint, deleted, limit=limit, truncates=after)
         following = replace(following, columns={**following.columns, **self._added()})

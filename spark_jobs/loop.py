@@ -1,16 +1,143 @@
-"""Runs batches until the source is read or the job is told to stop; waits for outages to end, however long."""
+"""Runs batches until the source is read or the job is told to stop, however long outages last; tells its listeners."""
 
+import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
 
 from py4j.protocol import Py4JNetworkError
 
+from contract import metrics as names
+from contract import table_states
+from contract.table_states import ENDED, FAILING, RUNNING, STARTING, STOPPED
 from spark_jobs.errors import JobError, Log, first_line
-from spark_jobs.report import CommitReport
+from spark_jobs.runtime.metrics import CommitReport, Metrics
 from spark_jobs.runtime.retry import Backoff, is_outage
+from spark_jobs.table.glue import GlueSync
 from spark_jobs.table.kept_table import KeptTable
+
+
+class SweepTimeFile:
+    """The file at `path`, containing `looked_ms`, milliseconds since 1970; its folder is created when missing."""
+
+    def __init__(self, path: str, *, looked_ms: Callable[[], int | None], log: Log) -> None:
+        self._path = Path(path)
+        self._looked_ms = looked_ms
+        self._log = log
+        self._written: int | None = None
+        self._failing = False
+
+    def write(self) -> None:
+        """Write a new value; a failure is logged once, and the job continues."""
+        looked_ms = self._looked_ms()
+        if looked_ms is None or looked_ms == self._written:
+            return
+        new = self._path.with_name(f"{self._path.name}.new")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            new.write_text(f"{looked_ms}\n", encoding="ascii")
+            new.replace(self._path)
+        except OSError as error:
+            if not self._failing:
+                self._log(f"{self._path} can't be written: {first_line(error)}")
+            self._failing = True
+            return
+        self._written, self._failing = looked_ms, False
+
+
+def write_line(text: str) -> None:
+    """Write a line to standard output at once: many threads write, and `print` writes line and end separately."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+class TableStatus:
+    """The state of one table, in lines of contract/table_states.py.
+
+    starting: nothing is known yet; running: its last look at the source succeeded; failing: its last one didn't, and it
+    is retried; ended: it failed or, without --continuous, read everything; stopped: on request.
+    """
+
+    def __init__(self, table: str, *, worked: Callable[[], None] = lambda: None) -> None:
+        """`worked` is called when the table works (again)."""
+        self.table = table
+        self._worked = worked
+        self._said = ""
+        self._say(STARTING)
+
+    def works(self) -> None:
+        """Record a successful look at the source."""
+        if self._say(RUNNING):
+            self._worked()
+
+    def fails(self, reason: str | None = None) -> None:
+        """Record a failed attempt; without a `reason` the log has it."""
+        self._say(FAILING, reason)
+
+    def ends(self, *, stopped: bool) -> None:
+        self._say(STOPPED if stopped else ENDED)
+
+    def _say(self, state: str, reason: str | None = None) -> bool:
+        text = table_states.line(self.table, state, reason)
+        changed = text != self._said
+        if changed:
+            write_line(text)
+        self._said = text
+        return changed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listeners:
+    """Tells the listeners that the settings enable what the loop has just done."""
+
+    kept: KeptTable
+    glue_sync: GlueSync | None
+    metrics: Metrics | None
+    status: TableStatus | None = None
+    looked_file: SweepTimeFile | None = None
+
+    def committed(self, report: CommitReport) -> None:
+        """Write a commit's line to standard output, then pass the commit on."""
+        write_line(report.line() + (f" table={self.status.table}" if self.status else ""))
+        if self.status:
+            self.status.works()
+        self._tell_look()
+        if self.metrics:
+            self._tell_states(self.metrics)
+            self.metrics.committed(report)
+        if self.glue_sync and self.kept.last_commit:
+            self.glue_sync.committed(self.kept.last_commit)
+
+    def idle(self) -> None:
+        if self.status:
+            self.status.works()
+        self._tell_look()
+        if self.metrics:
+            self._tell_states(self.metrics)
+            self.metrics.idle()
+        if self.glue_sync:
+            self.glue_sync.run_if_due()
+
+    def failed(self) -> None:
+        if self.status:
+            self.status.fails()
+        if self.metrics:
+            self.metrics.failed()
+
+    def _tell_look(self) -> None:
+        if self.looked_file:
+            self.looked_file.write()
+
+    def _tell_states(self, metrics: Metrics) -> None:
+        metrics.state(names.IGNORED_TRUNCATES, self.kept.ignored_truncates)
+        metrics.state(names.HORIZON_AGE_SECONDS, self.kept.horizon_age_seconds)
+
+    def finish(self) -> None:
+        """Let each listener finish its work."""
+        if self.glue_sync:
+            self.glue_sync.finish()
 
 
 @dataclass(eq=False)

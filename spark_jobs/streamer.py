@@ -5,23 +5,50 @@ Run it by spark-submit with HoodieStreamer's own options (docs/reference/streami
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
+from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from spark_jobs import table_job
 from spark_jobs.decoding.schema import Column
-from spark_jobs.errors import UndescribedError
+from spark_jobs.errors import UndescribedError, log, user_message
 from spark_jobs.options import command_line, properties, settings
+from spark_jobs.options.command_line import Options
 from spark_jobs.options.settings import Settings
-from spark_jobs.program import exit_code, log, when_readable
-from spark_jobs.runtime import session
-from spark_jobs.runtime.application import watched
+from spark_jobs.runtime import archive, session
+from spark_jobs.runtime.application import stop_on_signals, watched
 from spark_jobs.runtime.hadoop import read_text
 from spark_jobs.runtime.metrics import metrics_for, publishing
 from spark_jobs.runtime.retry import Backoff, retry_outages
-from spark_jobs.runtime.stopping import stop_on_signals
+
+T = TypeVar("T")
+
+
+def exit_code(run: Callable[[], int]) -> int:
+    """Run a program with the libraries that its archive ships; return its exit code, 1 after one line of an error."""
+    shipped = archive.use_shipped(archive.__loader__)
+    try:
+        return run()
+    except Py4JNetworkError:
+        log("error: Spark's JVM is gone")
+        return 1
+    except Exception as error:  # noqa: BLE001  (the user gets one line, whatever it was)
+        log(f"error: {user_message(error)}")
+        return 1
+    finally:
+        if shipped:
+            shipped.cleanup()
+
+
+def when_readable(read: Callable[[], T], given: Options, stop: threading.Event) -> T | None:
+    """Return the result of `read`; in continuous mode wait out outages; None when told to stop."""
+    if not given.continuous:
+        return read()
+    backoff = Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log)
+    return retry_outages(read, backoff=backoff, stop=stop)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -9,37 +9,29 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.decoding import schema
 from spark_jobs.decoding.schema import Column, with_decimal_ordering
-from spark_jobs.derived.commit_events import CommitEvents
 from spark_jobs.derived.derived_table import DerivedTable
-from spark_jobs.derived.history_table import HistoryTable
-from spark_jobs.derived.made_table import MadeTable
+from spark_jobs.derived.history import CommitEvents, HistoryTable
 from spark_jobs.errors import Log
 from spark_jobs.ingest import Ingest
-from spark_jobs.listeners import Listeners, SweepTimeFile, TableStatus
-from spark_jobs.loop import Loop
+from spark_jobs.loop import Listeners, Loop, SweepTimeFile, TableStatus
 from spark_jobs.options.jdbc_settings import JdbcSettings
-from spark_jobs.options.settings import Settings
-from spark_jobs.options.source_settings import FileSettings, HistorySettings, KafkaSettings, SqlSettings
+from spark_jobs.options.settings import FileSettings, HistorySettings, KafkaSettings, Settings, SqlSettings
 from spark_jobs.ordering.logged_events import LoggedEvents
 from spark_jobs.ordering.queried_rows import QueriedRows
 from spark_jobs.ordering.transform import SqlTransformer
-from spark_jobs.runtime.file_memory import remembering
-from spark_jobs.runtime.hadoop import Hadoop, read_text
+from spark_jobs.runtime.hadoop import Hadoop, read_text, remembering
 from spark_jobs.runtime.metrics import Metrics
-from spark_jobs.runtime.turns import Turns
+from spark_jobs.runtime.session import Turns
 from spark_jobs.sources.batches import Source
 from spark_jobs.sources.files import JsonFiles
 from spark_jobs.sources.kafka import JsonKafka
-from spark_jobs.sources.listing import lister_for
+from spark_jobs.sources.listing import SharedListing, lister_for
 from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.sources.postgres.source import Jdbc
-from spark_jobs.sources.shared_listing import SharedListing
-from spark_jobs.table.claim import Claim
-from spark_jobs.table.claim_store import claim_store
-from spark_jobs.table.glue_sync import GlueSync
-from spark_jobs.table.glue_tool import sync_to_glue
+from spark_jobs.table.claim import Claim, claim_store
+from spark_jobs.table.glue import GlueSync, sync_to_glue
 from spark_jobs.table.hudi_table import HudiTable
-from spark_jobs.table.kept_table import KeptTable
+from spark_jobs.table.kept_table import KeptTable, MadeTable
 from spark_jobs.table.quarantine import Quarantine
 
 
@@ -150,7 +142,7 @@ def _source(
         return JsonKafka(spark, decided.source, log=log)
     if isinstance(decided.source, SqlSettings | HistorySettings):
         raise TypeError("a table that is made of others has no source of events")
-    lister, note = lister_for(decided.source.root, Hadoop(spark), shared.listing.lister)
+    lister, note = lister_for(decided.source.root, Hadoop(spark), shared.listing)
     if note:
         log(note)
     return JsonFiles(spark, decided.source, lister, log=log)

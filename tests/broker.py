@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from local.services.kafka.broker import Kafka
-from local.services.kafka.users import KafkaUsers
+from local.services.kafka import Kafka, KafkaUsers
 from local.services.processes import Processes
 from local.setup.ports import choose
 

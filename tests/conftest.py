@@ -17,7 +17,7 @@ import pytest
 from botocore.loaders import create_loader
 from psycopg2 import sql
 
-from local.services.kafka.roles import TOPICS
+from local.services.kafka_rights import TOPICS
 from local.services.postgres import ConnectionParameters, Postgres, temporary_postgres
 from local.setup.ports import HOST
 from tests.broker import RunningBroker, running_broker

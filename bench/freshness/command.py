@@ -27,7 +27,7 @@ from contract.events import SOURCE_TIME_MS
 from contract.source import OUTBOX_TABLE, SCHEMA
 from local.errors import PlatformError
 from local.platform.platform import Platform
-from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET
+from local.platform.services import LAKE_BUCKET, LANDING_BUCKET
 
 GOAL_P50_S, GOAL_P95_S = 10, 20
 SINGLE_TIMEOUT_S = 60

@@ -19,8 +19,8 @@ from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, Password, 
 from spark_jobs.sources.postgres import detection
 from spark_jobs.sources.postgres.access import Database, Look
 from spark_jobs.sources.postgres.control import IDENTITIES, OLDEST, Control, read_control, read_table_columns
+from spark_jobs.sources.postgres.detection import Mark
 from spark_jobs.sources.postgres.event_sql import sent
-from spark_jobs.sources.postgres.progress import Mark
 from spark_jobs.sources.postgres.relation import ALL, Relation, stamped_since, written_since
 
 _TIMES = 25

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession, functions
 from contract.events import LSN
 from contract.lake import DATABASE
 from spark_jobs.options import command_line, properties, settings
-from spark_jobs.table import checkpoint
+from spark_jobs.table import commits
 from spark_jobs.table.hudi_table import HudiTable
 
 CONF = Path(__file__).resolve().parents[2] / "spark_jobs" / "conf"
@@ -42,10 +42,10 @@ def write_table(spark: SparkSession, path: Path, rows: int, table_type: str) -> 
     overridden = properties.parse_overrides(f"{key}={value}" for key, value in overrides.items())
     decided = settings.decide(parsed, properties.combine(pairs, overridden), lambda _line: None)
     table = HudiTable(spark, decided.table)
-    table.write(_rows(spark, rows), {checkpoint.SOURCE_KEY: "1"}, operation="upsert")
+    table.write(_rows(spark, rows), {commits.SOURCE_KEY: "1"}, operation="upsert")
     if table_type == "MERGE_ON_READ":
         again = _rows(spark, rows).where("id % 50 = 0").withColumn(LSN, functions.lit(2).cast("long"))
-        table.write(again, {checkpoint.SOURCE_KEY: "2"}, operation="upsert")
+        table.write(again, {commits.SOURCE_KEY: "2"}, operation="upsert")
 
 
 def _rows(spark: SparkSession, rows: int) -> DataFrame:

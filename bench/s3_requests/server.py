@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from local.services.aws import S3
 from local.services.processes import Command, Processes
-from local.services.s3 import S3
 from local.setup.ports import choose
 
 # S3 counts LIST as a GET but charges it as a PUT; deletes are free.

@@ -14,10 +14,9 @@ from typing import Any, Protocol
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fixed
 
 from local.comparison.lake import LakeLook
-from local.comparison.rows import CHUNK_BITS, RowFilter, Sum, differing, join, split
+from local.comparison.rows import CHUNK_BITS, ComparedTable, RowFilter, Sum, differing, join, split
 from local.comparison.source import PAGES, look
 from local.comparison.suspects import DIFFERENT, EXTRA, LATE, MISSING, Suspects, suspects
-from local.comparison.table import ComparedTable
 from local.look.lake import LakeError
 
 ATTEMPTS = 3

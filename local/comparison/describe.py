@@ -16,8 +16,7 @@ from contract.column_types.types import carried
 from contract.special_values import SPECIALS_COLUMN
 from contract.table_names import lake_name
 from db.source.catalogue import Column, Database, Table
-from local.comparison.rows import ComparedColumn
-from local.comparison.table import ComparedTable, quoted
+from local.comparison.rows import ComparedColumn, ComparedTable, quoted
 from local.errors import PlatformError
 from local.look.lake import Lake
 from settings.pipeline import CapturedTableSettings

@@ -10,12 +10,12 @@ from pathlib import Path
 from local.comparison.compare import Arrivals
 from local.comparison.describe import Compared
 from local.comparison.run import Sides
-from local.look.landing import consumed, lands_behind, offset_behind
+from local.look.json_lines import consumed, lands_behind, offset_behind
 from local.look.status import UNAVAILABLE
 from local.platform.connectors import SALT_FILE, kept_salt
 from local.platform.job import looked_file
 from local.platform.platform import Platform
-from local.platform.tables import LANDING_BUCKET, LocalTable
+from local.platform.services import LANDING_BUCKET, LocalTable
 from settings.load_pipeline import PIPELINES
 
 
@@ -110,7 +110,7 @@ class LogArrivals:
 class QueriedArrivals:
     """How far a queried table is: the job records the start time of the last full scan that the table has completely.
 
-    The job runs on this machine, so its clock is ours (spark_jobs/listeners.py); `clock` gives seconds since 1970.
+    The job runs on this machine, so its clock is ours (spark_jobs/loop.py); `clock` gives seconds since 1970.
     """
 
     def __init__(self, looked_file: Path, *, clock: Callable[[], float] = time.time) -> None:

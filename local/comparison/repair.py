@@ -7,16 +7,17 @@ rows are rewritten; for a queried table the job reads all rows again.
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from db.source.signals import can_name
 from local.comparison.compare import Repair
 from local.comparison.describe import Compared
 from local.comparison.lake import LakeLook
+from local.comparison.rows import ComparedTable
 from local.comparison.run import Repairs
 from local.comparison.source import look
 from local.comparison.suspects import EXTRA, IN_THE_SOURCE, Suspects
-from local.comparison.table import ComparedTable
 from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.resnapshot.log_tables import LogTable, Reader, Signals, Writer, committing, delete_keys, read_keys_again
@@ -93,40 +94,33 @@ def _values(parameters: Mapping[str, Any], table: ComparedTable, texts: Sequence
     return values
 
 
+@dataclass(frozen=True, kw_only=True)
 class LogRepair:
-    """Repairs an ordinary table: signals ask its connector for rows, and we write the delete events."""
+    """Repairs an ordinary table: signals ask its connector for rows, and we write the delete events.
 
-    def __init__(
-        self,
-        parameters: Mapping[str, Any],
-        signals: Signals,
-        table: LogTable,
-        reader: Reader,
-        writer: Writer,
-        *,
-        timeout_s: float,
-    ) -> None:
-        """`parameters`: log in as a role that may write to the signal table."""
-        self._parameters = parameters
-        self._signals = signals
-        self._table = table
-        self._reader = reader
-        self._writer = writer
-        self._timeout_s = timeout_s
+    `parameters`: log in as a role that may write to the signal table.
+    """
+
+    parameters: Mapping[str, Any] = field(repr=False)
+    signals: Signals
+    table: LogTable
+    reader: Reader
+    writer: Writer
+    timeout_s: float
 
     @property
     def whole(self) -> bool:
         """True for a table whose name no signal can spell."""
-        return not can_name(self._table.name)
+        return not can_name(self.table.name)
 
     def read_again(self, keys: Sequence[Key]) -> None:
         """Request the rows, and wait until they are in the table's topic."""
-        with committing(self._parameters) as cursor:
-            read_keys_again(cursor, self._signals, self._table, keys, self._reader, timeout_s=self._timeout_s)
+        with committing(self.parameters) as cursor:
+            read_keys_again(cursor, self.signals, self.table, keys, self.reader, timeout_s=self.timeout_s)
 
     def delete(self, rows: Mapping[Key, Mapping[str, Any]]) -> None:
-        with committing(self._parameters) as cursor:
-            delete_keys(cursor, self._table, rows, self._writer)
+        with committing(self.parameters) as cursor:
+            delete_keys(cursor, self.table, rows, self.writer)
 
 
 class OutboxRepair:

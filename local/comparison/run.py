@@ -1,14 +1,18 @@
 """Compares a pipeline's tables, several while some wait; a table that can't be compared doesn't block the others."""
 
 import contextlib
+import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import psycopg2
+from botocore.exceptions import BotoCoreError, ClientError
 
 from capture.queried import query_table
+from contract.special_values import NOT_NUMBERS
 from db.connecting import connect
 from db.errors import LoadError, explain
 from db.source.catalogue import Database
@@ -17,6 +21,7 @@ from local.comparison.compare import (
     WAIT_BETWEEN_LOOKS_S,
     Arrivals,
     Comparing,
+    Difference,
     Limits,
     Progress,
     Repair,
@@ -24,11 +29,11 @@ from local.comparison.compare import (
     comparing,
 )
 from local.comparison.describe import Compared, describe
-from local.comparison.quarantined import with_reasons
-from local.comparison.table import ComparedTable
+from local.comparison.lake import differs_in_spark
+from local.comparison.rows import ComparedTable
 from local.errors import PlatformError
-from local.look import by_spark
-from local.look.lake import LakeError
+from local.look.json_lines import entries
+from local.look.lake import Lake, LakeError
 from local.services.source_database import has_rows
 
 if TYPE_CHECKING:
@@ -44,6 +49,42 @@ OnProgress = Callable[[Progress], None]
 Repairs = Callable[[Compared, ComparedTable], Repair]
 # Creates the object that knows how far a table is in the lake.
 ArrivalsOf = Callable[[Compared], Arrivals]
+
+
+def with_reasons(client: "S3Client", lake: Lake, found: TableComparison) -> TableComparison:
+    """Return the result with quarantine reasons for the shown rows and for the table."""
+    if found.equal or not lake.base_uri.startswith("s3://"):
+        return found
+    bucket, _, table = lake.base_uri.partition("://")[2].partition("/")
+    newest: dict[int, tuple[str, str]] = {}
+    reasons: Counter[str] = Counter()
+    try:
+        for entry in (entry for some in entries(client, table, bucket) for entry in some):
+            reason, event = str(entry["reason"]), _event(entry)
+            reasons[reason] += 1
+            for number in [number for number, one in enumerate(found.shown) if event and _is_of(event, one)]:
+                told = (str(entry.get("quarantined_at")), reason)
+                newest[number] = max(told, newest.get(number, told))
+    except (BotoCoreError, ClientError) as error:
+        return replace(found, notes=(*found.notes, f"its quarantine can't be read: {error}"))
+    shown = (replace(one, quarantined=newest[n][1]) if n in newest else one for n, one in enumerate(found.shown))
+    counts = ", ".join(f"{count:,} by {reason}" for reason, count in sorted(reasons.items()))
+    notes = (*found.notes, f"events of it in quarantine: {counts}") if reasons else found.notes
+    return replace(found, shown=tuple(shown), notes=notes)
+
+
+def _event(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    try:
+        event = json.loads(entry.get("text") or "null")
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) else None
+
+
+def _is_of(event: Mapping[str, Any], row: Difference) -> bool:
+    """Tell whether an event has a row's key: numbers and texts, the forms in which keys travel."""
+    sent = {name: str(event[name]) for name in row.key if name in event}
+    return all(name in sent and value in (sent[name], NOT_NUMBERS.get(sent[name])) for name, value in row.key.items())
 
 
 @dataclass(frozen=True)
@@ -167,7 +208,7 @@ def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
             before, found = found, (yield from _of_table(asked, wanted, now))
             found = replace(found, repaired=before.repaired + found.repaired, looks=before.looks + found.looks)
     if found.equal:
-        found = replace(found, problem=by_spark.difference(wanted.lake, wanted.entry.table_type))
+        found = replace(found, problem=differs_in_spark(wanted.lake, wanted.entry.table_type))
     if asked.sides.s3 is not None:
         found = with_reasons(asked.sides.s3, wanted.lake, found)
     if asked.repairs and not table.key and not found.equal:

@@ -21,17 +21,19 @@ from local.comparison.rows import (
     EVERYTHING,
     HALF,
     ComparedColumn,
+    ComparedTable,
     Row,
     RowFilter,
     Sum,
     Sums,
     chunk,
     digest,
+    quoted,
+    source_sha256,
     split,
     tidy,
     with_hashes,
 )
-from local.comparison.table import ComparedTable, quoted, source_sha256
 
 # Fail the query where a row policy may hide rows; hidden rows would look like differences.
 SETTINGS = {**SOURCE_SETTINGS, "row_security": "off"}

@@ -1,12 +1,19 @@
-"""Reads the platform's own files: the last comparison, and the last lines of a log."""
+"""Reads the platform's own files: the last comparison, the last lines of a log, and which command holds the lock."""
 
 import json
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+
+import psutil
+
+from local.dashboard.state import DOWN, UP
 
 LOG_LINES = 15
 _LOG_BYTES = 16_384
 _LINE_CHARACTERS = 400
+# As in `python -m cli up`, which `./lake up` runs.
+PROGRAM = "cli"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +26,7 @@ class Reconciled:
 
 
 def read_reconciled(path: Path) -> Reconciled | None:
-    """Return the report written by local/comparison/report.py; None without a readable one."""
+    """Return the report written by local/comparison/command.py; None without a readable one."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return Reconciled(
@@ -47,3 +54,16 @@ def last_lines(path: Path, count: int = LOG_LINES) -> list[str]:
     except OSError:
         return []
     return [line[:_LINE_CHARACTERS] for line in lines[-count:]]
+
+
+def running_command(lock: Path) -> str | None:
+    """Return `up` or `down` while the last command that took the lock is one of these and still runs; else None.
+
+    The lock's file holds the process id of the last holder. Taking the lock to find out would block other commands.
+    """
+    try:
+        arguments = psutil.Process(int(lock.read_text(encoding="utf-8"))).cmdline()
+    except (OSError, ValueError, psutil.Error):
+        return None
+    commands = [after for before, after in pairwise(arguments) if before == PROGRAM]
+    return commands[0] if commands and commands[0] in (UP, DOWN) else None

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from local.look.lake import Lake
-from local.platform.restarts import Restarts
+from local.platform.supervisor import Restarts
 from spark_jobs.options.keys import PROGRESS
 
 # Maximum lines of the timeline, and errors.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from local.dashboard.changes import cut
-from local.look.quarantine import BUCKET, OF_A_FILE, prefix
+from local.look.json_lines import BUCKET, OF_A_FILE, prefix
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -11,21 +11,20 @@ from contract.table_names import lake_name
 from local.comparison.command import REPORT
 from local.dashboard.changes import SHOWN, Change, Changes, date_columns
 from local.dashboard.charts import READ, Orders, read_orders
-from local.dashboard.files import Reconciled, last_lines, read_reconciled
+from local.dashboard.files import Reconciled, last_lines, read_reconciled, running_command
 from local.dashboard.history import Commit, Commits, Failure, Failures, restarted
 from local.dashboard.kept import RowCounts, TableRow, kept_tables
 from local.dashboard.poller import Poller
 from local.dashboard.quarantine import Quarantine, QuarantinedLine, newest
 from local.dashboard.queried_changes import QueriedChanges
-from local.dashboard.running_command import running_command
 from local.dashboard.stages import Lakes, Stage, Stages
 from local.dashboard.state import Alive, State, judge
+from local.look.json_lines import consumed, lands_behind, offset_behind
 from local.look.lake import LakeError
-from local.look.landing import consumed, lands_behind, offset_behind
 from local.look.status import DataStatus, ServiceStatus, Status, is_stopped, read_status
 from local.platform.platform import Platform
-from local.platform.restarts import read_restarts
-from local.platform.tables import GLUE_DATABASE, LocalDerived, LocalTable
+from local.platform.services import GLUE_DATABASE, LocalDerived, LocalTable
+from local.platform.supervisor import read_restarts
 from settings.load_pipeline import PIPELINES
 
 PICTURE_S = 0.25

@@ -8,9 +8,9 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 from rich.table import Table
 
 from contract import events
+from local.comparison.command import lines
 from local.comparison.compare import TableComparison
-from local.comparison.report import lines
-from local.demo.change import show
+from local.demo.changes import show
 from local.demo.watch import Arrival
 from local.platform.startup import Step, StepState
 

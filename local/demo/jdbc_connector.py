@@ -21,10 +21,9 @@ from local.demo.display import Display
 from local.errors import PlatformError
 from local.look.topic import Topic
 from local.platform.platform import Platform
-from local.services.connect import Connect
-from local.services.kafka.users import ADMIN
-from local.services.s3 import REGION
-from local.services.user_plugins import JDBC
+from local.services.aws import REGION
+from local.services.connect import JDBC, Connect
+from local.services.kafka import ADMIN
 from plugins.polling.jdbc_settings import PolledDatabase, Polling
 from plugins.sink.sink_properties import CONNECTOR_CLASS as SINK
 from settings.pipeline import CapturedTableSettings

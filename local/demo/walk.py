@@ -1,27 +1,77 @@
 """Runs a walk-through: start, load, change, watch each change arrive, reconcile, shut down, write the summary."""
 
+import json
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
+from local.comparison.command import REPORT, print_comparison, write
+from local.comparison.compare import TableComparison
 from local.comparison.reconcile import compare_platform
-from local.demo.change import Change
-from local.demo.display import Display
-from local.demo.proof import Proof, Summary
+from local.demo.changes import ORDER_CHANGES, PLACE_CHANGES, Change
+from local.demo.display import Display, print_tables
+from local.demo.jdbc_connector import JdbcConnector, print_polled
 from local.demo.watch import Watch
-from local.folders import BUILD
-from local.look.quarantine import count_quarantined
+from local.files import BUILD
+from local.look.json_lines import count_quarantined
 from local.platform.platform import Platform
-from local.platform.services import PlatformOptions
+from local.platform.record import PlatformOptions
 from local.platform.startup import Step, StepState
 
+COUNTED = ("source_rows", "lake_rows", "missing", "extra")
 INITIAL_LOAD_TIMEOUT_S = 180
 CHANGE_TIMEOUT_S = 60
 # The step after which the source has its rows.
 LOAD = "load"
+PIPELINE = "pagilaquery"
+# The class that queries the database.
+SOURCE = "JdbcSource"
+FIGURES = ("table", "source_rows", "lake_rows", "missing", "extra", "different", "late")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """Result of the final comparison, and the number of quarantined events.
+
+    `counted`: the amount, in a few words. `more`: other content of the summary.
+    """
+
+    found: Sequence[TableComparison]
+    quarantined: int = 0
+    counted: str = ""
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def equal(self) -> bool:
+        """True when all tables were compared and are equal, and nothing was quarantined."""
+        return not self.quarantined and all(one.equal for one in self.found)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Rows on both sides and differences, over all tables."""
+        counts = {name: sum(getattr(one, name) for one in self.found) for name in COUNTED}
+        different = sum(one.different + one.late for one in self.found)
+        return counts | {"different": different, "quarantined": self.quarantined}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """The proof, the total seconds, and each step's from the source commit to the queryable row in the lake."""
+
+    proof: Proof
+    seconds_total: float
+    steps: Mapping[str, float]
+
+    def write(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        steps = [{"name": name, "seconds_to_lake": seconds} for name, seconds in self.steps.items()]
+        entries = {**self.proof.counts, **self.proof.more, "seconds_total": self.seconds_total, "steps": steps}
+        path.write_text(json.dumps(entries, indent=2) + "\n")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,3 +151,56 @@ def compare(platform: Platform, display: Display) -> Proof:
         step.note("equal" if all(one.equal for one in found) else "NOT EQUAL")
     client, tables = platform.services.s3.client(), platform.services.tables
     return Proof(found=found, quarantined=sum(count_quarantined(client, table.lake_name) for table in tables))
+
+
+def prove_orders(platform: Platform, display: Display) -> Proof:
+    """Reconcile, and count the change events."""
+    proof = compare(platform, display)
+    for one in proof.found:
+        print_comparison(display.console, one)
+    events = platform.topic.count()
+    return replace(proof, counted=f"{events:,} events", more={"events": events})
+
+
+def prove_places(platform: Platform, display: Display, *, jdbc: JdbcConnector | None = None) -> Proof:
+    """Reconcile all tables, and check what a JDBC connector has sent, where one runs."""
+    proof = compare(platform, display)
+    write(platform.state_dir / REPORT, platform.services.pipeline.name, proof.found)
+    print_tables(display.console, proof.found)
+    counted = f"{proof.counts['source_rows']:,} rows of {len(proof.found)} tables by {SOURCE}"
+    more = {
+        "captured_by": SOURCE,
+        "tables": [figures(one) for one in proof.found],
+        "beside": _sent(jdbc, platform, display) if jdbc else None,
+    }
+    return replace(proof, counted=counted, more=more)
+
+
+def figures(one: TableComparison) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in (*FIGURES, "equal")}
+
+
+def _sent(jdbc: JdbcConnector, platform: Platform, display: Display) -> dict[str, Any]:
+    with display.step("what the JDBC connector has sent") as step:
+        found = jdbc.sent(platform)
+        step.note(f"{sum(one.records for one in found):,} records")
+    print_polled(display.console, jdbc.called, found)
+    return {"connector": jdbc.called, "topics": [asdict(one) for one in found]}
+
+
+ORDERS_DEMO = WalkThrough(name="demo", options=PlatformOptions(), changes=ORDER_CHANGES, prove=prove_orders)
+PLACES_DEMO = WalkThrough(
+    name="demo-query",
+    options=PlatformOptions(pipeline=PIPELINE),
+    changes=PLACE_CHANGES,
+    prove=prove_places,
+)
+
+
+def places_demo(*, dump: Path | None = None, release: Path | None = None) -> WalkThrough:
+    """Return the walk-through on a dump's rows or generated ones; with a JDBC connector alongside, if given."""
+    walk = replace(PLACES_DEMO, options=replace(PLACES_DEMO.options, dump=dump))
+    if release is None:
+        return walk
+    jdbc = JdbcConnector(release)
+    return replace(walk, also=jdbc.start, prove=partial(prove_places, jdbc=jdbc))

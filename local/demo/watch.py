@@ -16,11 +16,11 @@ from local.comparison.describe import describe
 from local.comparison.platform_sides import platform_sides
 from local.comparison.reconcile import compare_platform
 from local.comparison.run import read_catalogue
-from local.demo.change import AffectedRows, Change
+from local.demo.changes import AffectedRows, Change
 from local.errors import PlatformError
 from local.look.topic import Event
 from local.platform.platform import Platform
-from local.platform.tables import LocalTable
+from local.platform.services import LocalTable
 
 Row = Mapping[str, Any]
 # A check takes 0.1 s of CPU here and at the S3 endpoint, which the job could use.

@@ -1,9 +1,33 @@
-"""Reads objects of JSON lines: landed events and quarantine entries."""
+"""Objects of JSON lines in the buckets: landed events, and what the job has quarantined; as lines and as tables.
 
-from typing import TYPE_CHECKING
+Athena reads the same objects through analytics/landed_table.py and analytics/quarantine_table.py.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow
+
+from analytics import landed_table, quarantine_table
+from contract.lake import LANDING_PREFIX, QUARANTINE_FOLDER
+from local.platform.services import LANDING_BUCKET, LocalTable
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+
+# Of a topic's single partition.
+_PARTITION = "0"
+BUCKET = "lake"
+# Suffix of an entry about a whole file, which is stored next to it without this suffix.
+OF_A_FILE = ".reason.json"
+# An object being written has another ending (docs/decisions/0040).
+_ENDING = ".json"
+_ARROW = {"string": pyarrow.string(), "bigint": pyarrow.int64()}
+_LANDED = (*landed_table.COLUMNS, *landed_table.PARTITIONS, (landed_table.PATH, "string"))
+LANDED = pyarrow.schema([(name, _ARROW[kind]) for name, kind in _LANDED])
+_QUARANTINED = (*quarantine_table.COLUMNS, quarantine_table.PARTITION)
+QUARANTINED = pyarrow.schema([(name, _ARROW[kind]) for name, kind in _QUARANTINED])
 
 
 def keys(client: "S3Client", bucket: str, prefix: str) -> list[str]:
@@ -15,3 +39,84 @@ def keys(client: "S3Client", bucket: str, prefix: str) -> list[str]:
 def lines(client: "S3Client", bucket: str, key: str) -> list[bytes]:
     """Return an object's lines, without blank ones."""
     return [line for line in client.get_object(Bucket=bucket, Key=key)["Body"].iter_lines() if line.strip()]
+
+
+def lands_behind(s3: "S3Client", table: LocalTable, name: str) -> bool:
+    """Tell whether a table's landing has an object after the one of this name; all come after an empty name."""
+    prefix = table.landing_prefix
+    after = s3.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=prefix, StartAfter=prefix + name)
+    # Objects that S3Proxy is still writing have another ending.
+    return any(entry["Key"].endswith(".json") for entry in after.get("Contents", []))
+
+
+def offset_behind(name: str) -> int:
+    """Return the offset after a landed object's last event, from its name."""
+    return int(name.rpartition("/")[2].partition("_")[0]) + 1
+
+
+def consumed(progress: str | None) -> str:
+    """Return the last object that a commit's progress names, below its topic's folder; empty without one.
+
+    `progress`: as written by `spark_jobs/sources/file_progress.py`; other sources' progress names no object.
+    """
+    try:
+        names = json.loads(progress or "{}")["watermarks"].values()
+    except (ValueError, LookupError, AttributeError, TypeError):
+        return ""
+    below_topic = ("/".join(str(name).split("/")[-2:]) for name in names)
+    return next((name for name in below_topic if name.startswith(f"{_PARTITION}/")), "")
+
+
+def prefix(table: str) -> str:
+    return f"{QUARANTINE_FOLDER}/{table}/"
+
+
+def count_quarantined(client: "S3Client", table: str) -> int:
+    """Return the number of quarantined events of a lake table; an unreadable file counts as one."""
+    return sum(map(len, _lines(client, table, BUCKET)))
+
+
+def entries(client: "S3Client", table: str, bucket: str = BUCKET) -> Iterator[list[dict[str, Any]]]:
+    """Yield the job's entries about quarantined events of a lake table, an object at a time.
+
+    A file that was quarantined whole is left out: its entry describes it.
+    """
+    for found in _lines(client, table, bucket):
+        yield [json.loads(line) for line in found]
+
+
+def _lines(client: "S3Client", table: str, bucket: str) -> Iterator[list[bytes]]:
+    found = set(keys(client, bucket, prefix(table)))
+    for key in sorted(key for key in found if f"{key}{OF_A_FILE}" not in found):
+        yield lines(client, bucket, key)
+
+
+def landed(client: "S3Client", topics: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the landed events of these topics, an object at a time, in the topic's order.
+
+    Lines that aren't JSON objects are left out: the job has quarantined them.
+    """
+    for topic in topics:
+        for key in keys(client, LANDING_BUCKET, f"{LANDING_PREFIX}/{topic}/"):
+            if key.endswith(_ENDING):
+                events = [line.decode() for line in lines(client, LANDING_BUCKET, key) if _is_event(line)]
+                constants = (LANDING_PREFIX, topic, f"s3://{LANDING_BUCKET}/{key}")
+                columns = [events, *([value] * len(events) for value in constants)]
+                yield pyarrow.RecordBatch.from_arrays(
+                    [pyarrow.array(column, pyarrow.string()) for column in columns], schema=LANDED
+                )
+
+
+def quarantined(client: "S3Client", tables: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the quarantined events of these lake tables, an object at a time."""
+    name, _ = quarantine_table.PARTITION
+    for table in tables:
+        for found in entries(client, table):
+            yield pyarrow.RecordBatch.from_pylist([row | {name: table} for row in found], schema=QUARANTINED)
+
+
+def _is_event(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False

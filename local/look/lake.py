@@ -1,22 +1,36 @@
-"""Reads the lake's Hudi tables without Spark, through hudi-rs: for reconcile, the demo and status."""
+"""Reads the lake's Hudi tables without Spark, through hudi-rs: for reconcile, queries, the demo and status.
 
+hudi-rs doesn't report files that the cleaner has removed: it returns no rows, or half of them, without an error. So the
+timeline tells which instants can still be read: the state that the newest cleaning kept or is about to keep, and the
+oldest commit that isn't archived.
+"""
+
+import contextlib
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, cast
 
+import fastavro
 import pyarrow
 from hudi import HudiFileSlice, HudiQueryType, HudiReadOptions, HudiTable, HudiTableBuilder
+from pyarrow import fs
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fixed
 
 from contract.errors import UserError
-from local.services.s3 import REGION
+from local.services.aws import REGION
 from spark_jobs.options.keys import IGNORED_TRUNCATE, PROGRESS
 
 ATTEMPTS = 3
 PAUSE_S = 0.3
 # Few table services run between two commits with progress.
 LOOKED_AT = 10
+_INSTANT = re.compile(r"\d{14}(\d{3})?\Z")
+_TIMELINE = ".hoodie"
+_FILE = re.compile(r"(?P<instant>\d{17})\.(?P<action>commit|deltacommit|replacecommit|clean)(?P<state>\.\w+)?\Z")
+_FORMAT = "%Y%m%d%H%M%S"
 
 
 class LakeError(UserError):
@@ -42,51 +56,34 @@ class Lake:
         A commit being written may disturb a read (S3Proxy lists objects before they are complete), so there are three
         attempts. Raises LakeError when there is no table yet or it can't be read.
         """
-        try:
-            table = self._table()
+        with self._reading() as table:
             batches = table.read(HudiReadOptions(projection=columns))
             return pyarrow.Table.from_batches(batches, schema=None if batches else self._schema(table, columns))
-        except Exception as error:
-            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
 
     def schema(self) -> pyarrow.Schema:
         """Return the table's columns, including Hudi's. Raises LakeError when there is no table yet."""
-        try:
-            return self._table().get_schema_with_meta_fields()
-        except Exception as error:
-            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
+        with self._reading() as table:
+            return self._schema(table, None)
 
-    def stream(self, columns: list[str], batch_rows: int) -> Iterator[pyarrow.RecordBatch]:
+    def stream(self, columns: list[str], batch_rows: int, *, as_of: str | None = None) -> Iterator[pyarrow.RecordBatch]:
         """Yield the current rows in batches of about `batch_rows`, without loading the whole table.
 
-        Raises LakeError when it can't be read, or no longer: the cleaner may have removed files that a long read needs.
-        """
-        yield from self._stream(HudiReadOptions(projection=columns).with_batch_size(batch_rows))
-
-    def stream_as_of(self, columns: list[str], batch_rows: int, instant: str) -> Iterator[pyarrow.RecordBatch]:
-        """Yield the rows of an instant, `yyyyMMddHHmmssSSS`, as `stream` does.
-
-        Rows that the cleaner has removed are silently missing: local/query/instants.py tells which instants are
-        complete.
+        `as_of`: those of an instant, `yyyyMMddHHmmssSSS`. Rows that the cleaner has removed are silently missing then:
+        `readable` tells which instants are complete. Raises LakeError when the table can't be read, or no longer: the
+        cleaner may have removed files that a long read needs.
         """
         options = HudiReadOptions(projection=columns).with_batch_size(batch_rows)
-        yield from self._stream(options.with_as_of_timestamp(instant))
-
-    def _stream(self, options: HudiReadOptions) -> Iterator[pyarrow.RecordBatch]:
-        try:
-            yield from self._table().read_stream(options)
-        except Exception as error:
-            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
+        with self._reading() as table:
+            yield from table.read_stream(options if as_of is None else options.with_as_of_timestamp(as_of))
 
     def exists(self) -> bool:
         return self.last_commit() is not None
 
     def last_commit(self) -> str | None:
         """Return the time of the newest completed commit, `yyyyMMddHHmmssSSS`, or None while there is none."""
-        try:
-            return str(self._table().get_timeline().get_latest_commit_timestamp())
-        except Exception:  # noqa: BLE001  (hudi-rs raises bare exceptions for a missing table)
-            return None
+        with contextlib.suppress(LakeError), self._reading() as table:
+            return str(table.get_timeline().get_latest_commit_timestamp())
+        return None
 
     def progress(self) -> str | None:
         """Return the progress in the job's newest commit; None where the newest few commits have none.
@@ -104,15 +101,13 @@ class Lake:
 
         Raises LakeError when there is no table yet or it can't be read.
         """
-        try:
-            timeline = self._table().get_timeline()
+        with self._reading() as table:
+            timeline = table.get_timeline()
             done = [*timeline.get_completed_commits(desc=True), *timeline.get_completed_deltacommits(desc=True)]
             for instant in sorted(done, key=lambda instant: instant.timestamp, reverse=True)[:LOOKED_AT]:
                 metadata = json.loads(timeline.get_instant_metadata_in_json(instant)).get("extraMetadata") or {}
                 if PROGRESS in metadata:
                     return str(instant.timestamp), metadata
-        except Exception as error:
-            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
         return "", {}
 
     def commit_metadata(self, known: Collection[str] = ()) -> dict[str, Mapping[str, Any]]:
@@ -120,29 +115,23 @@ class Lake:
 
         Raises LakeError when there is no table yet or it can't be read.
         """
-        try:
-            timeline = self._table().get_timeline()
-            done = [*timeline.get_completed_commits(), *timeline.get_completed_deltacommits()]
+        with self._reading() as table:
+            timeline = table.get_timeline()
             return {
                 str(instant.timestamp): json.loads(timeline.get_instant_metadata_in_json(instant))
-                for instant in done
+                for instant in [*timeline.get_completed_commits(), *timeline.get_completed_deltacommits()]
                 if str(instant.timestamp) not in known
             }
-        except Exception as error:
-            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
 
     def changed_files(self, since: str, until: str) -> tuple[list[HudiFileSlice], list[HudiFileSlice]]:
         """Return the files written by commits after `since` up to `until`: in their states then and before.
 
-        A file that the cleaner has removed is silently missing, as for `stream_as_of`. Raises LakeError.
+        A file that the cleaner has removed is silently missing, as for `stream`. Raises LakeError.
         """
         changed = HudiReadOptions().with_query_type(HudiQueryType.Incremental)
-        try:
-            table = self._table()
+        with self._reading() as table:
             after = table.get_file_slices(changed.with_start_timestamp(since).with_end_timestamp(until))
             before = table.get_file_slices(HudiReadOptions().with_as_of_timestamp(since))
-        except Exception as error:
-            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
         files = {file.file_id for file in after}
         return after, [file for file in before if file.file_id in files]
 
@@ -151,15 +140,19 @@ class Lake:
     ) -> Iterator[pyarrow.RecordBatch]:
         """Yield the rows of files as of an instant, including Hudi's columns. Raises LakeError."""
         options = HudiReadOptions().with_as_of_timestamp(instant)
-        try:
-            reader = self._table().create_file_group_reader_with_options(options)
+        with self._reading() as table:
+            reader = table.create_file_group_reader_with_options(options)
             for file in files:
                 yield from reader.read_file_slice_stream(file, options.with_batch_size(batch_rows))
-        except Exception as error:
-            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
 
-    def _table(self) -> HudiTable:
-        return HudiTableBuilder.from_base_uri(self.base_uri).with_options(self.storage_options).build()
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[HudiTable]:
+        """Open the table. Every error becomes a LakeError: hudi-rs raises bare exceptions, also for a missing table."""
+        try:
+            yield HudiTableBuilder.from_base_uri(self.base_uri).with_options(self.storage_options).build()
+        except Exception as error:
+            first_line = (str(error) or type(error).__name__).splitlines()[0]
+            raise LakeError(f"{self.base_uri}: {first_line}") from error
 
     @staticmethod
     def _schema(table: HudiTable, columns: list[str] | None) -> pyarrow.Schema:
@@ -189,5 +182,83 @@ def local_s3_options(endpoint: str) -> dict[str, str]:
     }
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
+class InstantError(UserError):
+    """The value is no instant, or one that can't be read any more; one line says which can."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Readable:
+    """The oldest and the newest instant of a table at which all its rows can be read; both as Hudi writes them."""
+
+    oldest: str
+    newest: str
+
+    def check(self, instant: str, table: str) -> None:
+        """Raise InstantError for an instant before the oldest."""
+        if instant < self.oldest:
+            raise InstantError(
+                f"{table} can't be read as of {instant}: the cleaner may have removed what it was then, or it is from"
+                f" before its first commit; from {self.oldest} on it is whole"
+            )
+
+
+def parse_instant(text: str) -> str:
+    """Return an instant as Hudi writes it, `yyyyMMddHHmmssSSS`, of that form or of ISO 8601; UTC without a zone.
+
+    Raises InstantError for anything else.
+    """
+    if _INSTANT.match(text):
+        return text.ljust(17, "0")
+    try:
+        # Without hyphens, Python would accept digits with other meanings, too.
+        moment = datetime.fromisoformat(text if "-" in text else "")
+    except ValueError:
+        raise InstantError(
+            f"{text!r} is no instant: give a commit's time such as 20260131235959000, or 2026-01-31T23:59:59Z"
+        ) from None
+    moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    return f"{moment.strftime(_FORMAT)}{moment.microsecond // 1000:03d}"
+
+
+def readable(lake: Lake) -> Readable:
+    """Return which instants can be read now. Raises LakeError when there is no table or it can't be checked."""
+    try:
+        system, folder = _timeline(lake)
+        names = (entry.base_name for entry in system.get_file_info(fs.FileSelector(folder)))
+        found = [match for name in names if (match := _FILE.match(name))]
+        commits = sorted(match["instant"] for match in found if match["action"] != "clean" and not match["state"])
+        kept = [_kept(system, f"{folder}/{name}") for name in _newest_cleanings(found)]
+    except (OSError, ValueError, KeyError, TypeError, pyarrow.ArrowException) as error:
+        raise LakeError(f"{lake.base_uri}: its timeline can't be read: {error}") from error
+    if not commits:
+        raise LakeError(f"{lake.base_uri} has no commit yet")
+    # A cleaning that keeps versions, not commits, doesn't record since when: only the newest is certain.
+    return Readable(oldest=max([commits[0], *(instant or commits[-1] for instant in kept)]), newest=commits[-1])
+
+
+def _timeline(lake: Lake) -> tuple[fs.FileSystem, str]:
+    """Return where a table's timeline is: the file system, and the folder there."""
+    if not lake.base_uri.startswith("s3://"):
+        system, folder = fs.FileSystem.from_uri(lake.base_uri)
+        return system, f"{folder}/{_TIMELINE}"
+    scheme, _, host = lake.storage_options["aws_endpoint"].partition("://")
+    region = lake.storage_options["aws_region"]
+    system = fs.S3FileSystem(anonymous=True, scheme=scheme, endpoint_override=host, region=region)
+    return system, f"{lake.base_uri.removeprefix('s3://')}/{_TIMELINE}"
+
+
+def _newest_cleanings(found: Iterable[re.Match[str]]) -> list[str]:
+    """Name the files of the newest completed cleaning, and of planned or running ones."""
+    cleanings = [match for match in found if match["action"] == "clean"]
+    done = {match["instant"] for match in cleanings if not match["state"]}
+    planned = {match["instant"] for match in cleanings} - done
+    return [*(f"{instant}.clean" for instant in sorted(done)[-1:]), *(f"{i}.clean.requested" for i in sorted(planned))]
+
+
+def _kept(system: fs.FileSystem, path: str) -> str:
+    """Return the oldest commit that a cleaning keeps, from its Avro record; empty where it doesn't record that."""
+    with system.open_input_file(path) as file:
+        [record] = cast(Iterator[dict[str, Any]], fastavro.reader(file))
+    if path.endswith(".requested"):
+        return str((record["earliestInstantToRetain"] or {}).get("timestamp") or "")
+    return str(record["earliestCommitToRetain"] or "")

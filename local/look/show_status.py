@@ -6,7 +6,7 @@ from rich.text import Text
 
 from local.console import BYTES_PER_MB, megabytes
 from local.look.status import DataStatus, DerivedStatus, Status, TableStatus
-from local.look.table_states import TableState
+from local.platform.job import TableState
 from local.services.source_database import Slot
 
 

@@ -19,16 +19,15 @@ from contract.source import SCHEMA
 from contract.table_names import lake_name, table_option
 from db.errors import LoadError
 from local.errors import PlatformError
+from local.look.json_lines import count_quarantined
 from local.look.lake import Lake, LakeError
-from local.look.quarantine import count_quarantined
 from local.look.source_changes import source_changes
-from local.look.table_states import TableState
+from local.platform.job import TableState
 from local.platform.platform import Platform
-from local.platform.restarts import Restarts, read_restarts
-from local.platform.steps import STOP_ORDER, SUPERVISOR
-from local.platform.tables import DERIVED, LANDING_BUCKET, LocalDerived, LocalTable
-from local.services.outside_database import refusal
-from local.services.source_database import OutboxQueue, Slot
+from local.platform.services import DERIVED, LANDING_BUCKET, LocalDerived, LocalTable
+from local.platform.startup import STOP_ORDER, SUPERVISOR
+from local.platform.supervisor import Restarts, read_restarts
+from local.services.source_database import OutboxQueue, Slot, refusal
 
 # Errors of a client whose service is down, or has no data yet.
 UNAVAILABLE = (

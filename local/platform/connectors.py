@@ -1,11 +1,14 @@
-"""A pipeline's two connectors: their settings, rights and topics, and how to start them."""
+"""A pipeline's two connectors: their settings, rights and topics, and how to start them.
+
+The source connector omits a table that it fails at until `./lake resnapshot` brings that back; the others flow.
+"""
 
 import contextlib
 import json
 import secrets
 import sys
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,22 +21,18 @@ from db.connecting import connect
 from db.errors import LoadError
 from db.source.replication import OUTBOX, Expected
 from local.errors import PlatformError
-from local.platform.services import Services
-from local.platform.set_aside import SetAside
-from local.platform.tables import LANDING_BUCKET
-from local.private_files import password, write_private
-from local.resnapshot.changed_tables import ChangedTables
-from local.resnapshot.connector import LocalConnector
+from local.files import password, write_private
+from local.platform.services import LANDING_BUCKET, Services
+from local.resnapshot.changed_tables import ChangedTables, LocalConnector
+from local.services.aws import ENVIRONMENT, REGION
 from local.services.connect import OFFSET_TOPIC
-from local.services.kafka.acls import Acl
-from local.services.kafka.roles import SINK, SOURCE, TOPICS, platform_acls
+from local.services.kafka_rights import SINK, SOURCE, TOPICS, Acl, platform_acls
 from local.services.processes import Command, Processes
-from local.services.s3 import ENVIRONMENT, REGION
-from local.sink import held
-from local.sink.held import Held
+from local.sink.settings import HELD, PASSED_OVER, Held, read_held, write_held
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka.topics import planned_topics
 from plugins.sink.sink_connector import sink_connector
+from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import source_connector, with_salt
 from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
@@ -47,6 +46,40 @@ TO_READ = "to-read.json"
 # Names the tables that the connector failed at.
 ASIDE = "set-aside.json"
 SINK_GRACE_S = 30
+
+
+class SetAside:
+    """Content of the file at `path`: the tables, as `schema.table`, and why each was set aside.
+
+    A missing or corrupt file names none: the tables are added again, and read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> dict[str, str]:
+        with contextlib.suppress(FileNotFoundError, ValueError, AttributeError):
+            content = json.loads(self._path.read_text(encoding="utf-8"))
+            return {str(table): str(reason) for table, reason in content.items()}
+        return {}
+
+    def put(self, table: str, reason: str) -> None:
+        self._write({**self.read(), table: reason})
+
+    def take_back(self, tables: Iterable[str]) -> list[str]:
+        """Forget that these tables were set aside; name those that were."""
+        before = self.read()
+        back = [table for table in tables if table in before]
+        if back:
+            self._write({table: reason for table, reason in before.items() if table not in back})
+        return back
+
+    def without(self, tables: Sequence[CapturedTable]) -> tuple[CapturedTable, ...]:
+        aside = self.read()
+        return tuple(table for table in tables if table.name not in aside)
+
+    def _write(self, content: dict[str, str]) -> None:
+        write_private(self._path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def published(pipeline: Pipeline) -> Expected:
@@ -141,11 +174,11 @@ class Connectors:
         """
         configuration = self.source_configuration
         tables = ChangedTables(
-            self._services.connect.api,
-            self._captured,
-            configuration,
-            self.source_connector(),
-            self._folder / "connect" / TO_READ,
+            api=self._services.connect.api,
+            settings=self._captured,
+            configuration=configuration,
+            reader=self.source_connector(),
+            to_read=self._folder / "connect" / TO_READ,
         )
         try:
             note = tables.bring(self._services.database.parameters())
@@ -196,11 +229,11 @@ class Connectors:
 
     def source_connector(self) -> LocalConnector:
         return LocalConnector(
-            self._services.connect.api,
-            [table.topic for table in self._services.tables],
-            self.source.name,
-            self.source.slot_name,
-            self.source_configuration,
+            api=self._services.connect.api,
+            topics=[table.topic for table in self._services.tables],
+            name=self.source.name,
+            slot=self.source.slot_name,
+            configuration=self.source_configuration,
         )
 
     def start_sink(self) -> None:
@@ -231,7 +264,7 @@ class Connectors:
     @property
     def held(self) -> list[Held]:
         """The records that the stand-in refuses; it lands nothing after them."""
-        return held.read(self._folder / "sink" / held.HELD)
+        return read_held(self._folder / "sink" / HELD)
 
     @property
     def held_topics(self) -> frozenset[str]:
@@ -243,9 +276,9 @@ class Connectors:
         if not chosen:
             return
         self._processes.stop("sink", grace_s=SINK_GRACE_S)
-        path = self._folder / "sink" / held.PASSED_OVER
-        held.write(path, [*held.read(path), *chosen])
-        held.write(self._folder / "sink" / held.HELD, [])
+        path = self._folder / "sink" / PASSED_OVER
+        write_held(path, [*read_held(path), *chosen])
+        write_held(self._folder / "sink" / HELD, [])
         self.run_sink()
 
     def resume_sink(self) -> None:

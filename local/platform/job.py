@@ -1,14 +1,18 @@
-"""The streaming job on this machine: one Spark application, for the pipeline's one table or for all of them."""
+"""The streaming job on this machine: one Spark application, for the pipeline's one table or for all of them.
+
+A job of many tables reports their states.
+"""
 
 import json
+import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from local.platform.services import Services
-from local.platform.tables import PLACES
+from contract.table_states import FAILING, parse
+from local.platform.services import PLACES, Services
+from local.services.aws import ENVIRONMENT
 from local.services.processes import Command, Processes
-from local.services.s3 import ENVIRONMENT
 from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
 from settings.job import JobPace, JobPlaces, derived_jobs, server, table_job
 from settings.load_pipeline import PIPELINES
@@ -27,6 +31,8 @@ POLL = {keys.POLL_INTERVAL: "0.2"}
 DERIVED_S = 5
 # A driver's memory grows with its tables, beyond the first few.
 MEMORY_MB, MEMORY_PER_TABLE_MB, FREE_TABLES, MOST_MEMORY_MB = 1024, 32, 4, 3072
+_NAME = "job"
+_BEGINNING = b"table="
 
 
 def places(services: Services) -> JobPlaces:
@@ -64,7 +70,7 @@ def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | Non
 
 
 def looked_file(folder: Path, lake_table: str) -> Path:
-    """Return the file where the job records how far it has read a table (spark_jobs/listeners.py)."""
+    """Return the file where the job records how far it has read a table (spark_jobs/loop.py)."""
     return folder.resolve() / "looked" / lake_table
 
 
@@ -141,3 +147,64 @@ def _kept(environment: Mapping[str, str]) -> dict[str, str]:
 def _memory(tables: int) -> str:
     needed = MEMORY_MB + MEMORY_PER_TABLE_MB * max(0, tables - FREE_TABLES)
     return "1g" if needed == MEMORY_MB else f"{min(needed, MOST_MEMORY_MB)}m"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableState:
+    """A table's last state. `reason`: why its last attempt ended, while it fails; the job keeps retrying."""
+
+    state: str
+    reason: str | None = None
+
+    @property
+    def fails(self) -> bool:
+        return self.state == FAILING
+
+
+class TableStates:
+    """Follows the running job's log from its start; reads only new lines."""
+
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+        self._job: tuple[int, int] | None = None
+        self._position = 0
+        self._states: dict[str, TableState] = {}
+        self._reading = threading.Lock()
+
+    def read(self) -> dict[str, TableState]:
+        """Return the tables' states, by `database.table`; none without a job."""
+        with self._reading:
+            return self._read()
+
+    def _read(self) -> dict[str, TableState]:
+        main, start = self._processes.main(_NAME), self._processes.log_start(_NAME)
+        job = None if main is None or start is None else (main.pid, start)
+        if job != self._job:
+            # A new run: states from the previous one no longer count.
+            self._job, self._position, self._states = job, start or 0, {}
+        if job is not None:
+            self._read_on()
+        return dict(self._states)
+
+    def _read_on(self) -> None:
+        try:
+            with self._processes.log_file(_NAME).open("rb") as log:
+                log.seek(self._position)
+                for line in log:
+                    if not line.endswith(b"\n"):
+                        break  # an incomplete line: the next call reads it
+                    self._position += len(line)
+                    if line.startswith(_BEGINNING):
+                        self._note(line.decode(errors="replace").rstrip())
+        except FileNotFoundError:
+            return
+
+    def _note(self, line: str) -> None:
+        if (found := parse(line)) is None:
+            return
+        table, state, reason = found
+        before = self._states.get(table)
+        if state == FAILING and reason is None and before is not None:
+            # The next attempt: until it ends, the previous one's reason stays.
+            reason = before.reason
+        self._states[table] = TableState(state=state, reason=reason)

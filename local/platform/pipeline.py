@@ -1,21 +1,21 @@
 """One pipeline on the local platform: moves data through the services, and reports progress."""
 
+import contextlib
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from contract.lake import LANDING_PREFIX
 from contract.table_names import table_option
+from db.connecting import connect
 from local.errors import FailingTablesError
-from local.look.table_states import TableState, TableStates
-from local.platform.awaited_tables import AwaitedTables
 from local.platform.connectors import Connectors, published
-from local.platform.job import start_job
-from local.platform.services import SECRET, Services
-from local.platform.tables import GLUE_DATABASE, LAKE_BUCKET, LANDING_BUCKET, LocalTable
-from local.platform.waiting import Waiting
+from local.platform.job import TableState, TableStates, start_job
+from local.platform.services import GLUE_DATABASE, LAKE_BUCKET, LANDING_BUCKET, SECRET, LocalTable, Services
+from local.platform.waiting import AwaitedTables, Waiting
 from local.resnapshot.recreated_topic import FormerTopic
 from local.services.processes import Processes
-from local.services.source_database import Slot
+from local.services.source_database import Slot, has_rows
 from plugins.connector_names import sink_group
 
 
@@ -31,8 +31,8 @@ class LocalPipeline:
         self._processes = processes
         source = self.connectors.source
         self._waiting = Waiting(
-            processes,
-            self.needs,
+            processes=processes,
+            needs=self.needs,
             lost_changes=self.lost_changes,
             failure=self.connectors.failure,
             set_aside=lambda connector: connector == source.name and self.connectors.set_aside() is not None,
@@ -57,8 +57,8 @@ class LocalPipeline:
         """Return, for each table, the comparison of its landed records with its current topic."""
         return [
             FormerTopic(
-                self._services.kafka,
-                self._services.s3,
+                kafka=self._services.kafka,
+                s3=self._services.s3,
                 topic=table.topic,
                 planned=self.connectors.topics,
                 bucket=LANDING_BUCKET,
@@ -221,3 +221,35 @@ class LocalPipeline:
             return confirmed and (not with_outbox or topic.count() >= database.outbox_rows())
 
         return delivered
+
+
+class QueriedPipeline(LocalPipeline):
+    """Moves data with the job alone."""
+
+    needs: Sequence[str] = ()
+
+    def slot(self) -> Slot | None:
+        return None
+
+    def source_is_read(self) -> bool:
+        """Return True: there is no slot to read."""
+        return True
+
+    def lost_changes(self) -> str | None:
+        """Return None: the next query sees what the last one missed, and the job stops where it can't continue."""
+        return None
+
+    def topic_ends(self) -> dict[str, int]:
+        return {}
+
+    def sink_offsets(self) -> dict[str, int]:
+        return {}
+
+    def awaited(self) -> list[LocalTable]:
+        """Return the tables with rows: an empty one has no lake table."""
+        with contextlib.closing(connect(self._services.database.parameters())) as connection:
+            return [table for table in self.tables if has_rows(connection, table.entry)]
+
+    def read_anew(self) -> None:
+        """Restart the job so that it reads all rows and writes those that differ from the lake's."""
+        self.start_job("--ignore-checkpoint", f"anew-{time.time()}")

@@ -10,20 +10,26 @@ from pathlib import Path
 from typing import Any
 
 from local.errors import CancelledError, LockedError, PlatformError
+from local.files import write_private
 from local.look.lake import Lake
 from local.look.topic import Topic
-from local.platform import state
-from local.platform.pipeline import LocalPipeline
-from local.platform.queried_pipeline import QueriedPipeline
-from local.platform.record import RecordFile
-from local.platform.services import PORTS, PlatformOptions, Services
-from local.platform.startup import Progress, Startup, Step, StepState, silent, uninterrupted
-from local.platform.steps import GRACE_S, STOP_ORDER, SUPERVISOR, run_steps
-from local.private_files import write_private
-from local.services.kafka.denials import Denial, denials, recently
-from local.services.kafka.roles import READER, SINK
-from local.services.postgres import ConnectionParameters, Postgres, stop_rules
-from local.services.postgres_cluster import STOPPING, PostgresCluster
+from local.platform.pipeline import LocalPipeline, QueriedPipeline
+from local.platform.record import LOGS, PORTS, Lock, Passwords, PlatformOptions, RecordFile, passwords
+from local.platform.services import Services
+from local.platform.startup import (
+    GRACE_S,
+    STOP_ORDER,
+    SUPERVISOR,
+    Progress,
+    Startup,
+    Step,
+    StepState,
+    run_steps,
+    silent,
+    uninterrupted,
+)
+from local.services.kafka_rights import READER, SINK, Denial, denials, recently
+from local.services.postgres import STOPPING, ConnectionParameters, Postgres, PostgresCluster, stop_rules
 from local.services.processes import Command, Processes
 from local.setup import ports
 from settings.load_pipeline import load_pipeline
@@ -44,8 +50,8 @@ class Platform:
         self.options = self.record.options(options)
         self._cluster = PostgresCluster(self.state_dir / Postgres.name)
         rules = {Postgres.name: stop_rules(self._cluster)}
-        self.processes = Processes(self.state_dir, self.state_dir / state.LOGS, rules)
-        self.lock = state.Lock(self.state_dir / "lock")
+        self.processes = Processes(self.state_dir, self.state_dir / LOGS, rules)
+        self.lock = Lock(self.state_dir / "lock")
         self._last: tuple[object, tuple[Services, LocalPipeline]] | None = None
 
     @property
@@ -217,8 +223,8 @@ class Platform:
             raise
 
     @property
-    def _passwords(self) -> state.Passwords:
-        return state.passwords(self.state_dir / "secrets")
+    def _passwords(self) -> Passwords:
+        return passwords(self.state_dir / "secrets")
 
     def _built(self, at: dict[str, int]) -> tuple[Services, LocalPipeline]:
         """Build services and pipeline, unless the last ones have these ports, passwords and pipeline."""

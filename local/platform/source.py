@@ -16,8 +16,9 @@ from db.loading import LoadOptions, load, transaction
 from db.migrating import migrate
 from db.source.preparing import UnpreparableError, plan, prepare
 from local.errors import PlatformError
-from local.platform.services import PlatformOptions, Services
-from local.services.outside_database import OutsideDatabase
+from local.platform.record import PlatformOptions
+from local.platform.services import Services
+from local.services.source_database import OutsideDatabase
 from settings.pipeline import Pipeline
 
 

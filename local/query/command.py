@@ -1,4 +1,7 @@
-"""`./lake query`: one statement of Athena's SQL on the running platform's lake."""
+"""`./lake query`: one statement of Athena's SQL on the running platform's lake; some create or fill a table.
+
+The engine can't write files: it holds the rows, and they are written here.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -6,18 +9,83 @@ from pathlib import Path
 
 import pyarrow
 
-from analytics.create_table import created_table
-from analytics.insert_into import inserted_rows
+from analytics.create_table import CreatedTable, check_columns, check_partitions, created_table
+from analytics.insert_into import InsertedRows, check_types, inserted_rows
 from analytics.queries import Queried
 from local.errors import PlatformError
+from local.look import json_lines
+from local.look.lake import parse_instant
 from local.look.status import require_answers
 from local.platform.platform import Platform
-from local.platform.tables import GLUE_DATABASE, LocalDerived, LocalTable
-from local.query import formats, instants, json_tables
-from local.query.create import create, insert
-from local.query.query import LakeTable, Period, QueriedLake, ask, described
-from local.query.silver import FOLDER, Silver
+from local.platform.services import GLUE_DATABASE, LocalDerived, LocalTable
+from local.query import formats
+from local.query.engine import QueryError, engine
+from local.query.query import LakeTable, Loading, Period, QueriedLake, ask, described
+from local.query.silver import FOLDER, Silver, append, check_free, check_partitioned_by, glue_types, write
 from settings.pipeline import Pipeline
+
+BATCH_ROWS = 16_384
+
+
+def create(lake: QueriedLake, created: CreatedTable, period: Period, out: Path | None = None) -> pyarrow.Table:
+    """Write a statement's table into `out`, or among the lake's silver tables; return a summary.
+
+    The result is one row: table, rows, partitions, folder. Raises TranslationError, QueryError, InstantError and
+    LakeError, each one line; nothing is written then.
+    """
+    folder = _folder(lake, created, out)
+    with engine(lake.database) as here:
+        Loading(lake, here, period).load(created.rows)
+        kept = here.keep(created.rows.sql, lambda columns: check_columns(created, columns))
+        # Their names as the statement selects them, whatever their case in partitioned_by.
+        keys = kept.columns[len(kept.columns) - len(created.partitioned_by) :]
+        partitions = kept.distinct(keys) if keys else 1
+        check_partitions(created, partitions)
+        rows = kept.batches(BATCH_ROWS)
+        check_partitioned_by(rows.schema, keys)
+        write(rows, folder, partitioned_by=keys, compression=created.compression)
+        written = {
+            "table": created.name.table,
+            "rows": kept.rows(),
+            "partitions": partitions if keys else 0,
+            "folder": str(folder),
+        }
+    return pyarrow.Table.from_pylist([written])
+
+
+def insert(lake: QueriedLake, inserted: InsertedRows, period: Period) -> pyarrow.Table:
+    """Add a statement's rows to a declared table, as a file of their own; return how many there were.
+
+    The result is one row: table, rows, folder. Raises TranslationError, QueryError, InstantError and LakeError, each
+    one line; nothing is written then.
+    """
+    table = lake.declared.get(inserted.name.table)
+    if table is None or inserted.name.database not in (None, lake.database):
+        there = ", ".join(sorted(lake.declared)) or "none in this lake"
+        raise QueryError(f"INSERT INTO is for declared tables, and {inserted.name} isn't one: {there}")
+    folder = lake.silver.folder.resolve() / table.name
+    with engine(lake.database) as here:
+        Loading(lake, here, period).load(inserted.rows)
+        kept = here.keep(inserted.rows.sql, lambda _: None)
+        check_types(table, glue_types(kept.batches(BATCH_ROWS).schema))
+        if count := kept.rows():
+            append(kept.batches(BATCH_ROWS), folder, table)
+    return pyarrow.Table.from_pylist([{"table": table.name, "rows": count, "folder": str(folder)}])
+
+
+def _folder(lake: QueriedLake, created: CreatedTable, out: Path | None) -> Path:
+    name = created.name
+    if name.database not in (None, lake.database):
+        raise QueryError(f"there is no database {name.database}: the lake's is {lake.database}")
+    if out is not None:
+        folder = out.resolve()
+    else:
+        folder = lake.silver.folder.resolve() / name.table
+        if name.table in lake.names:
+            there = f", or remove {folder}" if name.table in lake.silver.names() else ""
+            raise QueryError(f"{lake.database}.{name.table} is there already: take another name{there}")
+    check_free(folder)
+    return folder
 
 
 def run(
@@ -58,10 +126,10 @@ def _written(lake: QueriedLake, text: str, period: Period, out: Path | None) -> 
 
 
 def period_of(as_of: str | None, since: str | None) -> Period:
-    """Return the requested instants. Raises PlatformError."""
+    """Return the requested lake. Raises PlatformError."""
     period = Period(
-        as_of=instants.parse(as_of) if as_of else None,
-        since=instants.parse(since) if since else None,
+        as_of=parse_instant(as_of) if as_of else None,
+        since=parse_instant(since) if since else None,
     )
     if period.as_of and period.since and period.since > period.as_of:
         raise PlatformError(f"--since {period.since} is after --as-of {period.as_of}")
@@ -80,8 +148,8 @@ def _lake(platform: Platform, names: Sequence[str]) -> QueriedLake:
         database=GLUE_DATABASE,
         tables=tables,
         silver=Silver(platform.state_dir / FOLDER),
-        quarantine=lambda names: json_tables.quarantined(services.s3.client(), names),
-        landed=lambda topics: json_tables.landed(services.s3.client(), topics),
+        quarantine=lambda names: json_lines.quarantined(services.s3.client(), names),
+        landed=lambda topics: json_lines.landed(services.s3.client(), topics),
     )
 
 

@@ -12,12 +12,15 @@ from analytics import landed_table, quarantine_table
 from analytics.queries import NamedQuery, Queried, named_queries
 from analytics.silver_table import SilverTable
 from analytics.translate import Statement, TableName, translate
-from local.look.lake import Lake
-from local.query import changes, instants
-from local.query.engine import Engine, QueryError, engine
-from local.query.json_tables import LANDED, QUARANTINED
+from local.look.json_lines import LANDED, QUARANTINED
+from local.look.lake import Lake, readable
+from local.query.engine import Engine, QueryError, engine, quoted
 from local.query.silver import Silver, declared_schema
 
+CHANGE = "_change"
+KEY = "_hoodie_record_key"
+COMMIT = "_hoodie_commit_time"
+NEEDED = (KEY, COMMIT)
 BATCH_ROWS = 16_384
 # DESCRIBE, SHOW COLUMNS FROM a table; SHOW TABLES.
 _COLUMNS = re.compile(r"\s*(?:DESCRIBE|DESC|SHOW\s+COLUMNS\s+(?:IN|FROM))\s+([\w.\"`]+)\s*;?\s*\Z", re.IGNORECASE)
@@ -25,6 +28,26 @@ _TABLES = re.compile(r"\s*SHOW\s+(?:TABLES|VIEWS)(?:\s+(?:IN|FROM)\s+[\w\"`]+)?\
 _LISTED = ("table", "column", "type")
 Batches = Iterator[pyarrow.RecordBatch]
 ReadBatches = Callable[[Sequence[str]], Batches]
+
+
+def compare(engine: Engine, database: str, table: str, *, now: str, before: str) -> None:
+    """Make `table` of the rows that differ between two loaded tables, with `_change` before their columns.
+
+    insert: the key is new; update: another commit has written the row since, shown as it is now; delete: the key is
+    gone, the row shown as it was before.
+    """
+    here = quoted(database)
+    new, old, both = (f"{here}.{quoted(name)}" for name in (now, before, table))
+    engine.run(
+        f"CREATE TABLE {both} AS"
+        f" SELECT CASE WHEN o.{KEY} IS NULL THEN 'insert' ELSE 'update' END AS {CHANGE}, n.*"
+        f" FROM {new} AS n LEFT JOIN {old} AS o ON n.{KEY} = o.{KEY}"
+        f" WHERE o.{KEY} IS NULL OR n.{COMMIT} IS DISTINCT FROM o.{COMMIT}"
+        f" UNION ALL BY NAME SELECT 'delete' AS {CHANGE}, o.*"
+        f" FROM {old} AS o ANTI JOIN {new} AS n ON n.{KEY} = o.{KEY}"
+    )
+    engine.run(f"DROP TABLE {new}")
+    engine.run(f"DROP TABLE {old}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,28 +218,28 @@ class Loading:
         if columns is not None:
             kept = [field for field in schema if field.name.lower() in columns or field.name in self._also]
             # At least one column: a count needs rows.
-            schema = pyarrow.schema(kept or [schema.field(changes.KEY)])
+            schema = pyarrow.schema(kept or [schema.field(KEY)])
         if self._period.since is None:
             self._read(table, table.name, schema, self._period.as_of)
             return
         now, before = f"{table.name} now", f"{table.name} before"
         self._read(table, now, schema, self._period.as_of)
         self._read(table, before, schema, self._period.since)
-        changes.compare(self._here, self._lake.database, table.name, now=now, before=before)
+        compare(self._here, self._lake.database, table.name, now=now, before=before)
 
     @property
     def _also(self) -> tuple[str, ...]:
-        return changes.NEEDED if self._period.since is not None else ()
+        return NEEDED if self._period.since is not None else ()
 
     def _read(self, table: LakeTable, name: str, schema: pyarrow.Schema, as_of: str | None) -> None:
         if not self._rows:
             self._here.load(name, schema, iter(()))
             return
         if as_of is not None:
-            instants.readable(table.lake).check(as_of, table.name)
-            self._here.load(name, schema, table.lake.stream_as_of(schema.names, BATCH_ROWS, as_of))
+            readable(table.lake).check(as_of, table.name)
+            self._here.load(name, schema, table.lake.stream(schema.names, BATCH_ROWS, as_of=as_of))
             # A cleaning may have begun meanwhile.
-            instants.readable(table.lake).check(as_of, table.name)
+            readable(table.lake).check(as_of, table.name)
         else:
             self._here.load(name, schema, table.lake.stream(schema.names, BATCH_ROWS))
 

@@ -8,25 +8,84 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka import KafkaException
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
+from contract.events import LSN
 from db.source.signals import Reading, check_readable
 from local.errors import PlatformError
-from local.private_files import write_private
-from local.resnapshot.connector import LocalConnector
+from local.files import write_private
+from local.look.topic import Topic
 from local.resnapshot.log_tables import Reader, Say, Signals, committing, read_again
 from local.services.connect_api import ConnectApi
 from plugins.connector_settings import SourceSettings
 from plugins.source.captured import INCLUDED_TABLES, CapturedTable, shown
+from plugins.source.source_connector import following_slot
 
+# The newest events also show deletes, which leave no row in the lake.
+TAIL_EVENTS = 1_000
 TIMEOUT_S = 120
 LOOK_S = 0.2
 RESTART_S = 10
 
 
+@dataclass(frozen=True, kw_only=True)
+class LocalConnector:
+    """A connector on our own worker: it can be stopped, and its stored offsets can be read."""
+
+    api: ConnectApi
+    topics: Sequence[Topic]
+    name: str
+    slot: str
+    configuration: Mapping[str, str]
+
+    def newest_position(self) -> int:
+        """Return the highest log position among the stored offset and the topics' newest events."""
+        stored = [int(offset.get("lsn") or 0) for offset in self.api.stored_offsets(self.name)]
+        return max([*stored, *(position for topic in self.topics for position in _tail(topic))], default=0)
+
+    def failure(self) -> str | None:
+        return self.api.failure(self.name)
+
+    def release(self) -> None:
+        self.api.stop(self.name)
+
+    def follow_slot(self) -> None:
+        self.api.put_connector(self.name, following_slot(self.configuration))
+        self.api.resume(self.name)
+        self.restart()
+
+    def restart(self) -> None:
+        self.api.restart_failed(self.name)
+
+    def settle(self) -> None:
+        self.api.put_connector(self.name, self.configuration)
+        self.api.resume(self.name)
+
+    def offsets(self) -> list[dict[str, Any]]:
+        return self.api.stored_offsets(self.name)
+
+
+def _tail(topic: Topic) -> list[int]:
+    with contextlib.suppress(KafkaException, TimeoutError):
+        first, end = topic.bounds()
+        events = topic.raw_events(max(first, end - TAIL_EVENTS))
+        return [position for event in events if event.value and (position := _position(event.value)) is not None]
+    return []
+
+
+def _position(value: bytes | str) -> int | None:
+    """Return an event's log position; None without one, as in a record of foreign origin."""
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        return int(json.loads(value)[LSN])
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ChangedTables:
     """The tables of the connector of `settings`, which is to run with `configuration`.
 
@@ -34,19 +93,11 @@ class ChangedTables:
     reads them.
     """
 
-    def __init__(
-        self,
-        api: ConnectApi,
-        settings: SourceSettings,
-        configuration: Mapping[str, str],
-        reader: LocalConnector,
-        to_read: Path,
-    ) -> None:
-        self._api = api
-        self._settings = settings
-        self._configuration = configuration
-        self._reader = reader
-        self._to_read = to_read
+    api: ConnectApi
+    settings: SourceSettings
+    configuration: Mapping[str, str]
+    reader: LocalConnector
+    to_read: Path
 
     def bring(self, parameters: Mapping[str, Any]) -> str | None:
         """Capture and read new tables, and stop capturing removed ones; return a note, None for no change.
@@ -54,11 +105,11 @@ class ChangedTables:
         A connector that has never run reads all its tables itself: the caller starts it. `parameters` log in as a role
         that may insert into the signal table. Raises PlatformError, LoadError, psycopg2.Error.
         """
-        running = self._api.configuration(self._settings.name)
+        running = self.api.configuration(self.settings.name)
         if INCLUDED_TABLES not in running:
-            self._to_read.unlink(missing_ok=True)
+            self.to_read.unlink(missing_ok=True)
             return None
-        added, removed = self._unread(running), removed_tables(running, self._settings)
+        added, removed = self._unread(running), removed_tables(running, self.settings)
         if not added and not removed:
             return None
         with committing(parameters) as cursor:
@@ -68,43 +119,43 @@ class ChangedTables:
     def _unread(self, running: Mapping[str, str]) -> list[CapturedTable]:
         noted: list[str] = []
         with contextlib.suppress(FileNotFoundError, ValueError):
-            noted = json.loads(self._to_read.read_text(encoding="utf-8"))
-        new = new_tables(running, self._settings)
-        return [table for table in self._settings.tables if table in new or table.name in noted]
+            noted = json.loads(self.to_read.read_text(encoding="utf-8"))
+        new = new_tables(running, self.settings)
+        return [table for table in self.settings.tables if table in new or table.name in noted]
 
     def _change(self, cursor: Cursor, added: Sequence[CapturedTable]) -> None:
         if not added:
             # Nothing is to be read: the connector's state doesn't matter, and it may have failed at a removed table.
             self._configure(cursor)
-            self._to_read.unlink(missing_ok=True)
+            self.to_read.unlink(missing_ok=True)
             return
         # A connector that is still starting must not be reconfigured.
-        self._wait(lambda: slot_session(cursor, self._settings.slot_name) is not None or self._reader.failure())
-        write_private(self._to_read, json.dumps([table.name for table in added]) + "\n")
+        self._wait(lambda: slot_session(cursor, self.settings.slot_name) is not None or self.reader.failure())
+        write_private(self.to_read, json.dumps([table.name for table in added]) + "\n")
         capture_added(
             cursor,
-            self._settings,
+            self.settings,
             [table for table in added if _readable(table)],
             configure=lambda: self._configure(cursor),
-            reader=self._reader,
+            reader=self.reader,
             timeout_s=TIMEOUT_S,
             say=lambda _line: None,
         )
-        self._to_read.unlink()
+        self.to_read.unlink()
 
     def _configure(self, cursor: Cursor) -> None:
         """Restart it: a task still running with the former tables would ignore the signal to read the others."""
-        self._api.stop(self._settings.name)
-        self._wait(lambda: slot_session(cursor, self._settings.slot_name) is None)
-        self._api.put_connector(self._settings.name, self._configuration)
-        self._api.resume(self._settings.name)
+        self.api.stop(self.settings.name)
+        self._wait(lambda: slot_session(cursor, self.settings.slot_name) is None)
+        self.api.put_connector(self.settings.name, self.configuration)
+        self.api.resume(self.settings.name)
 
     def _wait(self, reached: Callable[[], object]) -> None:
         deadline = time.monotonic() + TIMEOUT_S
         while not reached():
             if time.monotonic() > deadline:
                 raise PlatformError(
-                    f"connector {self._settings.name} didn't pick up the new tables within {TIMEOUT_S} s:"
+                    f"connector {self.settings.name} didn't pick up the new tables within {TIMEOUT_S} s:"
                     " see Connect's log, then run this again"
                 )
             time.sleep(LOOK_S)

@@ -4,20 +4,18 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 
-from local.comparison.command import REPORT, reconcile_tables
+from local.comparison.command import REPORT, print_comparison, reconcile_tables
 from local.comparison.compare import Limits, TableComparison
 from local.comparison.platform_sides import platform_sides
-from local.comparison.report import print_comparison
 from local.console import console, say
 from local.errors import LockedError, PlatformError
 from local.platform.platform import Platform
-from local.platform.steps import GRACE_S, SUPERVISOR
-from local.resnapshot.connector import LocalConnector
-from local.resnapshot.deletes import EventWriter
-from local.resnapshot.log_tables import Say
+from local.platform.startup import GRACE_S, SUPERVISOR
+from local.resnapshot.changed_tables import LocalConnector
+from local.resnapshot.log_tables import EventWriter, Say
 from local.resnapshot.pipelines import flowing, read_tables_again, repairs, settlement
 from local.resnapshot.run import Wanted, check_whole, resnapshot
-from local.services.kafka.roles import SOURCE
+from local.services.kafka_rights import SOURCE
 from settings.pipeline import CapturedTableSettings
 
 LOCK_S = 120

@@ -18,13 +18,22 @@ from db.source.signals import ODD_NAME, Reading, can_name
 from local.comparison.compare import Repair
 from local.comparison.describe import Compared
 from local.comparison.repair import LogRepair, repair_of
+from local.comparison.rows import ComparedTable
 from local.comparison.run import APPEND_ONLY, Repairs
-from local.comparison.table import ComparedTable
 from local.errors import PlatformError
 from local.look.lake import Lake
 from local.resnapshot import run
-from local.resnapshot.deletes import settled_event
-from local.resnapshot.log_tables import SETTLE_S, LogTable, Reader, Say, Signals, Writer, committing, read_again
+from local.resnapshot.log_tables import (
+    SETTLE_S,
+    LogTable,
+    Reader,
+    Say,
+    Signals,
+    Writer,
+    committing,
+    read_again,
+    settled_event,
+)
 from local.resnapshot.run import Connector, Wanted
 from settings.pipeline import CapturedTableSettings, Pipeline
 
@@ -164,7 +173,14 @@ def repairs(
 
     def repair(wanted: Compared, compared: ComparedTable) -> Repair:
         table = log_table(pipeline, wanted.entry, wanted.schema_file)
-        keys = LogRepair(parameters, signals_of(pipeline), table, reader, writer, timeout_s=timeout_s)
+        keys = LogRepair(
+            parameters=parameters,
+            signals=signals_of(pipeline),
+            table=table,
+            reader=reader,
+            writer=writer,
+            timeout_s=timeout_s,
+        )
         return repair_of(parameters, compared, keys, say)
 
     return repair

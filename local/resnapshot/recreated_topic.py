@@ -5,13 +5,14 @@ of the former topic are set aside, never deleted.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from confluent_kafka import KafkaException
 
 from local.look.json_lines import keys
 from local.look.topic import Topic
-from local.services.kafka.broker import Kafka
-from local.services.s3 import S3
+from local.services.aws import S3
+from local.services.kafka import Kafka
 from local.sink.store import LandingStore
 from plugins.connector_names import sink_group
 from plugins.kafka.topics import PlannedTopic
@@ -19,48 +20,41 @@ from plugins.kafka.topics import PlannedTopic
 FORMER_PREFIX = "former"
 
 
+@dataclass(frozen=True, kw_only=True)
 class FormerTopic:
     """The landing of `sink` in `bucket`, compared with the current topic.
 
     `planned`: the topics as they should be; `way_out`: what to run when changes are lost.
     """
 
-    def __init__(
-        self,
-        kafka: Kafka,
-        s3: S3,
-        *,
-        topic: Topic,
-        planned: Sequence[PlannedTopic],
-        bucket: str,
-        prefix: str,
-        sink: str,
-        way_out: str,
-    ) -> None:
-        self._kafka = kafka
-        self._s3 = s3
-        self._log = topic
-        self._topic = topic.name
-        self._planned = planned
-        self._bucket = bucket
-        self._prefix = prefix
-        self._sink = sink
-        self._way_out = way_out
-        self._store = LandingStore(s3.client(), bucket, sink)
+    kafka: Kafka
+    s3: S3
+    topic: Topic
+    planned: Sequence[PlannedTopic]
+    bucket: str
+    prefix: str
+    sink: str
+    way_out: str
+
+    @property
+    def _store(self) -> LandingStore:
+        return LandingStore(self.s3.client(), self.bucket, self.sink)
 
     def problem(self) -> str | None:
         """Describe in one line what happened to the topic; None when nothing did or that is unknown."""
-        topic_id = self._kafka.topic_id(self._topic)
+        topic_id = self.kafka.topic_id(self.topic.name)
         if topic_id is None:
-            return f"the topic {self._topic} is gone, and with it events that may not be landed: {self._way_out}"
-        noted = self._store.topic_id(self._topic)
+            return f"the topic {self.topic.name} is gone, and with it events that may not be landed: {self.way_out}"
+        noted = self._store.topic_id(self.topic.name)
         if noted is not None and noted != topic_id:
             return (
-                f"the topic {self._topic} was deleted and made again, events may be lost, and the sink lands nothing of"
-                f" the new one beside the former one's objects: {self._way_out}"
+                f"the topic {self.topic.name} was deleted and made again, events may be lost, and the sink lands nothing"
+                f" of the new one beside the former one's objects: {self.way_out}"
             )
         if self._has_lost_records():
-            return f"Kafka has lost records of {self._topic} that were landed already, perhaps others: {self._way_out}"
+            return (
+                f"Kafka has lost records of {self.topic.name} that were landed already, perhaps others: {self.way_out}"
+            )
         return None
 
     def set_aside(self) -> int:
@@ -70,29 +64,29 @@ class FormerTopic:
         """
         if self._has_lost_records():
             # Its offsets would occur twice.
-            self._kafka.delete_topic(self._topic)
-        self._kafka.create_topics(self._planned)
-        name = self._store.topic_id(self._topic) or "unknown"
-        moved = self._move(f"{self._prefix}/{self._topic}/", f"{FORMER_PREFIX}/{name}/")
+            self.kafka.delete_topic(self.topic.name)
+        self.kafka.create_topics(self.planned)
+        name = self._store.topic_id(self.topic.name) or "unknown"
+        moved = self._move(f"{self.prefix}/{self.topic.name}/", f"{FORMER_PREFIX}/{name}/")
         # The notes go last: until then the sink refuses to start.
-        client = self._s3.client()
-        for key in keys(client, self._bucket, f".indexes/{self._sink}/"):
-            client.delete_object(Bucket=self._bucket, Key=key)
-        for key in LandingStore.note_keys(self._sink, self._topic):
+        client = self.s3.client()
+        for key in keys(client, self.bucket, f".indexes/{self.sink}/"):
+            client.delete_object(Bucket=self.bucket, Key=key)
+        for key in LandingStore.note_keys(self.sink, self.topic.name):
             self._move(key, f"{FORMER_PREFIX}/{name}/")
         return moved
 
     def _has_lost_records(self) -> bool:
         try:
-            committed = self._kafka.committed_offset(sink_group(self._sink), self._topic)
-            return committed is not None and committed > self._log.bounds()[1]
+            committed = self.kafka.committed_offset(sink_group(self.sink), self.topic.name)
+            return committed is not None and committed > self.topic.bounds()[1]
         except KafkaException:
             return False
 
     def _move(self, prefix: str, target: str) -> int:
-        client = self._s3.client()
-        moved = keys(client, self._bucket, prefix)
+        client = self.s3.client()
+        moved = keys(client, self.bucket, prefix)
         for key in moved:
-            client.copy_object(Bucket=self._bucket, Key=target + key, CopySource={"Bucket": self._bucket, "Key": key})
-            client.delete_object(Bucket=self._bucket, Key=key)
+            client.copy_object(Bucket=self.bucket, Key=target + key, CopySource={"Bucket": self.bucket, "Key": key})
+            client.delete_object(Bucket=self.bucket, Key=key)
         return len(moved)

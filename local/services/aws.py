@@ -1,17 +1,125 @@
-"""Glue and Secrets Manager on loopback: moto's server. It keeps everything in memory, so each start fills it again."""
+"""S3, Glue and Secrets Manager on loopback: S3Proxy, which keeps objects as files, and moto's server.
 
+Moto keeps everything in memory, so each start fills it again.
+"""
+
+import functools
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local.services.jvm import java_command, write_properties
 from local.services.processes import Command
-from local.services.s3 import REGION, Loopback, loopback_client
-from local.setup.ports import HOST
+from local.setup.ports import HOST, accepts_connections
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
+    from mypy_boto3_s3 import S3Client
     from mypy_boto3_secretsmanager import SecretsManagerClient
+
+HEAP_MB = 256
+REGION = "us-east-1"
+# The endpoints on loopback check no credentials, but clients require some.
+NO_CREDENTIALS = "local"
+ENVIRONMENT = {"AWS_ACCESS_KEY_ID": NO_CREDENTIALS, "AWS_SECRET_ACCESS_KEY": NO_CREDENTIALS, "AWS_REGION": REGION}
+# Ignore a proxy in the caller's environment: the endpoint is on loopback.
+CLIENT_CONFIG = Config(proxies={}, connect_timeout=5, read_timeout=20, retries={"max_attempts": 3})
+LOGBACK = """<configuration>
+  <appender name="stdout" class="ch.qos.logback.core.ConsoleAppender">
+    <encoder><pattern>%d %level %logger{0}: %msg%n</pattern></encoder>
+  </appender>
+  <root level="WARN"><appender-ref ref="stdout"/></root>
+</configuration>
+"""
+
+
+class Loopback:
+    """A server that replaces AWS services, with its files in `folder`."""
+
+    def __init__(self, folder: Path, *, port: int) -> None:
+        self._folder = folder
+        self._port = port
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://{HOST}:{self._port}"
+
+    def ready(self) -> bool:
+        if not accepts_connections(self._port):
+            return False
+        try:
+            self._ask()
+        except (BotoCoreError, ClientError):
+            return False
+        return True
+
+    def _ask(self) -> object:
+        raise NotImplementedError
+
+
+class S3(Loopback):
+    """S3Proxy, which has one sub-folder of `objects` per bucket."""
+
+    name = "s3"
+
+    def prepare(self) -> Command:
+        objects = self._folder / "objects"
+        objects.mkdir(parents=True, exist_ok=True)
+        configuration = self._folder / "s3proxy.properties"
+        write_properties(configuration, self.properties(objects))
+        logback = self._folder / "logback.xml"
+        logback.write_text(LOGBACK)
+        argv = java_command(
+            jars="s3proxy",
+            main="org.gaul.s3proxy.Main",
+            arguments=["--properties", str(configuration)],
+            heap_mb=HEAP_MB,
+            options={"logback.configurationFile": str(logback)},
+        )
+        return Command(argv=argv, folder=self._folder)
+
+    def properties(self, objects: Path) -> dict[str, str]:
+        return {
+            "s3proxy.endpoint": self.endpoint,
+            "s3proxy.authorization": "none",
+            "jclouds.provider": "filesystem-nio2",
+            "jclouds.filesystem.basedir": str(objects),
+        }
+
+    def _ask(self) -> object:
+        return self.client().list_buckets()
+
+    def create_buckets(self, names: Iterable[str]) -> None:
+        """Create the missing buckets."""
+        client = self.client()
+        present = {bucket["Name"] for bucket in client.list_buckets()["Buckets"]}
+        for name in names:
+            if name not in present:
+                client.create_bucket(Bucket=name)
+
+    def count_objects(self, bucket: str, prefix: str) -> int:
+        pages = self.client().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+        return sum(page["KeyCount"] for page in pages)
+
+    def client(self) -> "S3Client":
+        client: S3Client = loopback_client("s3", self.endpoint)
+        return client
+
+
+@functools.cache
+def loopback_client(service: str, endpoint: str) -> Any:
+    """Return a service's boto3 client with the credentials for loopback: one per endpoint, since creating one is slow.
+
+    Threads may share it, but not the session that creates it.
+    """
+    session: Any = boto3.session.Session(NO_CREDENTIALS, NO_CREDENTIALS, region_name=REGION)
+    return session.client(service, endpoint_url=endpoint, config=CLIENT_CONFIG)
 
 
 class Aws(Loopback):

@@ -1,23 +1,30 @@
-"""A Kafka Connect worker in distributed mode: Debezium and, where given, the Lenses sink or a JDBC source."""
+"""A Kafka Connect worker in distributed mode: Debezium and, where given, the Lenses sink or a JDBC source.
 
+No package registry has those two: the user gives a release's path, and it joins the worker's plugins.
+"""
+
+import contextlib
+import re
 import shutil
 import tarfile
-from collections.abc import Callable, Mapping
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
 from contract.sizes import LOCAL_HEAP_BYTES, MIB
 from local.errors import PlatformError
+from local.services.aws import ENVIRONMENT
 from local.services.connect_api import ConnectApi
-from local.services.jvm import java_command, log4j_options
+from local.services.jvm import java_command, log4j_options, write_properties, write_secret_properties
 from local.services.processes import Command
-from local.services.properties import write, write_secret
-from local.services.s3 import ENVIRONMENT
-from local.services.user_plugins import JDBC, LENSES
-from local.setup.archives import unpack
-from local.setup.jars import jar_folder
+from local.setup.jars import jar_folder, unpack
 from local.setup.ports import HOST
 from plugins.connector_properties import JSON_CONVERTER, SHORTEST_SESSION_MS, session
+from plugins.polling.jdbc_settings import AIVEN, CONFLUENT
 from plugins.releases.archive import RESOURCES_JAR, write_resources
+from plugins.sink.sink_properties import CONNECTOR_CLASS
 from plugins.workers.worker_classes import EVERY_VALUE, IS_TRUNCATE, WITHOUT_DEFAULTS, resources
 
 HEAP_MB = LOCAL_HEAP_BYTES // MIB
@@ -27,6 +34,89 @@ GROUP = "connect-cluster"
 # The clients that a connector brings, and the secret part of a login.
 CLIENTS = ("producer", "consumer", "admin")
 SECRET_PART = "sasl.jaas.config"  # noqa: S105  (the property's name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserPlugin:
+    """Such a connector: its plugin folder, the variable that names its release, and its display name.
+
+    `classes`: the connector's class by a pattern of its jar's file name.
+    """
+
+    folder: str
+    variable: str
+    called: str
+    classes: Mapping[str, str]
+
+    def check(self, release: Path) -> None:
+        """Check a release. Raises PlatformError with one line."""
+        if release.exists() and not (release.is_dir() or release.is_file()):
+            raise PlatformError(f"{self.variable}={release} is neither a folder nor a zip archive but a pipe or device")
+        with self._readable(release):
+            names = [path.name for path in release.rglob("*.jar")] if release.is_dir() else _packed(release)
+        if not any(fnmatch(name, jar) for name in names for jar in self.classes):
+            wanted = " or ".join(self.classes)
+            raise PlatformError(f"{self.variable}={release} holds no {wanted}: is it {self.called}'s release?")
+
+    def install(self, plugins: Path, release: Path | None) -> None:
+        """Put the release's files into the plugin path, replacing an earlier start's. Raises PlatformError."""
+        target = plugins / self.folder
+        shutil.rmtree(target, ignore_errors=True)
+        if release is None:
+            return
+        self.check(release)
+        unfinished = plugins.with_name(f"{self.folder}.new")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        with self._readable(release):
+            if release.is_dir():
+                shutil.copytree(release, unfinished)
+            else:
+                with zipfile.ZipFile(release) as archive:
+                    archive.extractall(unfinished)  # noqa: S202  (a zip archive, whose names can't lead out)
+        # Connect treats each folder in the plugin path as one plugin, with the jars of its sub-folders.
+        unfinished.rename(target)
+
+    def connector_class(self, plugins: Path) -> str:
+        """Return the class of the installed connector. Raises PlatformError without one."""
+        if (found := self._jar(plugins / self.folder)) is None:
+            raise PlatformError(f"{self.variable} isn't installed in {plugins}")
+        return self.classes[found[1]]
+
+    def version(self, plugins: Path) -> str:
+        """Return the version in the jar's name, empty where it has none."""
+        found = self._jar(plugins / self.folder)
+        match = re.search(r"-(\d[\w.-]*)\.jar\Z", found[0].name) if found else None
+        return match[1] if match else ""
+
+    def _jar(self, folder: Path) -> tuple[Path, str] | None:
+        """Return the connector's jar, and the pattern that found it."""
+        return next(((jar, name) for name in self.classes for jar in sorted(folder.glob(f"**/{name}"))), None)
+
+    @contextlib.contextmanager
+    def _readable(self, release: Path) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, zipfile.BadZipFile) as error:
+            raise PlatformError(f"{self.variable}={release} is neither a folder nor a zip archive: {error}") from error
+
+
+def _packed(archive: Path) -> list[str]:
+    with zipfile.ZipFile(archive) as packed:
+        return [name.rpartition("/")[2] for name in packed.namelist()]
+
+
+LENSES = UserPlugin(
+    folder="lenses",
+    variable="LENSES_PLUGIN",
+    called="the S3 connector",
+    classes={"kafka-connect-aws-s3*.jar": CONNECTOR_CLASS},
+)
+JDBC = UserPlugin(
+    folder="jdbc",
+    variable="JDBC_PLUGIN",
+    called="a JDBC connector",
+    classes={"jdbc-connector-for-apache-kafka-*.jar": AIVEN, "kafka-connect-jdbc-*.jar": CONFLUENT},
+)
 
 
 class Connect:
@@ -93,7 +183,7 @@ class Connect:
             )
         self._secrets.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._secrets / f"{name}.properties"
-        write_secret(path, {key: secret})
+        write_secret_properties(path, {key: secret})
         return f"${{file:{path}:{key}}}"
 
     def install_plugins(self) -> None:
@@ -108,7 +198,7 @@ class Connect:
         # The worker refuses to start without it.
         self._secrets.mkdir(mode=0o700, parents=True, exist_ok=True)
         configuration = self._folder / "worker.properties"
-        write(configuration, self.properties())
+        write_properties(configuration, self.properties())
         argv = java_command(
             jars="kafka",
             main="org.apache.kafka.connect.cli.ConnectDistributed",

@@ -1,13 +1,14 @@
-"""Command lines for the Java services."""
+"""Command lines and properties files for the Java services."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from local.errors import PlatformError
-from local.services.properties import write
+from local.files import write_private
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary, jvm_flags
 
+LATIN_1_PRINTABLE = range(0x20, 0x7F)
 LOG4J = {
     "log4j.rootLogger": "WARN, stdout",
     "log4j.appender.stdout": "org.apache.log4j.ConsoleAppender",
@@ -18,6 +19,37 @@ LOG4J = {
     # One line a second while the broker is down would fill the disk.
     "log4j.logger.org.apache.kafka.clients.NetworkClient": "ERROR",
 }
+
+
+def properties_text(properties: Mapping[str, str]) -> str:
+    """Write properties, one a line, such that java.util.Properties reads the same values from Latin-1 bytes."""
+    return "".join(f"{name}={_escape(value)}\n" for name, value in properties.items())
+
+
+def write_properties(path: Path, properties: Mapping[str, str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(properties_text(properties), encoding="ascii")
+
+
+def write_secret_properties(path: Path, properties: Mapping[str, str]) -> None:
+    """Write a properties file that only its owner may read."""
+    write_private(path, properties_text(properties))
+
+
+def _escape(value: str) -> str:
+    escaped = "".join(_escape_character(character) for character in value)
+    # Properties drops blanks before a value.
+    return f"\\{escaped}" if escaped.startswith(" ") else escaped
+
+
+def _escape_character(character: str) -> str:
+    if character == "\\":
+        return "\\\\"
+    if ord(character) in LATIN_1_PRINTABLE:
+        return character
+    # Java's escapes are UTF-16 units.
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
 
 
 def java_command(
@@ -45,5 +77,5 @@ def java_command(
 def log4j_options(folder: Path) -> dict[str, str]:
     """Write a log4j configuration (warnings to standard output) and return the options that select it."""
     path = folder / "log4j.properties"
-    write(path, LOG4J)
+    write_properties(path, LOG4J)
     return {"log4j.configuration": path.resolve().as_uri()}

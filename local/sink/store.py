@@ -13,7 +13,7 @@ from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
-from local.sink.errors import SinkError, UnavailableError
+from local.sink.settings import SinkError, UnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

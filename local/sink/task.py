@@ -12,15 +12,10 @@ from typing import TypeVar
 from confluent_kafka import KafkaError, Message
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential
 
-from local.sink.batch import Batch, partition_folder
-from local.sink.consumer import DENIED, Committed, GroupConsumer, TopicState
-from local.sink.dead_letters import DeadLetterQueue
-from local.sink.errors import MalformedValueError, SinkError, UnavailableError
-from local.sink.held import Held
-from local.sink.partition import Partition
-from local.sink.settings import TaskSettings
+from local.sink.consumer import DENIED, Committed, DeadLetterQueue, GroupConsumer, TopicState
+from local.sink.settings import Held, MalformedValueError, Partition, SinkError, TaskSettings, UnavailableError
 from local.sink.store import Gap, LandingStore
-from local.sink.values import check_key
+from local.sink.values import Batch, check_key, partition_folder
 
 LOG = logging.getLogger("sink")
 POLL_S = 0.1

@@ -11,10 +11,8 @@ from typing import Any
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from contract.text import UTF_8_FLAG
-from local.setup.archives import unpack
-from local.setup.jars import jar_folder
-from local.setup.java import java_binary
-from local.setup.spark_home import spark_home
+from local.setup.jars import jar_folder, unpack
+from local.setup.java import java_binary, spark_home
 from plugins.workers.worker_classes import ALL, PACKAGE
 
 # Debezium's interfaces have static methods, which classes of an older version may not call.

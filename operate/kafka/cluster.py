@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from contract.sizes import LARGEST_EVENT_BYTES
 from local.errors import PlatformError
-from local.folders import platform_folder
+from local.files import platform_folder
 from local.platform.platform import Platform
-from local.services.kafka.broker import Kafka
-from local.services.kafka.roles import READER
+from local.services.kafka import Kafka
+from local.services.kafka_rights import READER
 from operate import outputs
 from operate.errors import OperateError
 from settings.environment import Environment

@@ -15,8 +15,8 @@ from local.comparison.command import REPORT, reconcile_tables
 from local.comparison.compare import Limits
 from local.comparison.describe import Compared
 from local.comparison.run import Sides
-from local.folders import BUILD
-from local.resnapshot.deletes import EventWriter
+from local.files import BUILD
+from local.resnapshot.log_tables import EventWriter
 from local.resnapshot.pipelines import flowing, read_tables_again, repairs, settlement
 from local.resnapshot.run import Wanted, check_whole
 from operate import outputs

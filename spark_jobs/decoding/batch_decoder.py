@@ -13,21 +13,19 @@ from pyspark.sql import types as T
 from contract.added_columns import AddedColumn
 from contract.events import LSN, OPERATION, OPERATIONS, SETTLED, SOURCE_TIME_MS, TRUNCATE
 from contract.special_values import SPECIALS_COLUMN
-from spark_jobs.decoding import event_ids, failing_lines, partitions
-from spark_jobs.decoding.decode import Decoder
-from spark_jobs.decoding.failing_lines import Reasons
-from spark_jobs.decoding.new_columns import described_columns, infer_columns, new_columns
+from spark_jobs.decoding import decode, row_keys
+from spark_jobs.decoding.decode import Decoder, Reasons
+from spark_jobs.decoding.new_columns import SourceTypes, described_columns, infer_columns, new_columns
 from spark_jobs.decoding.schema import Column, column_of, extend, refused_changes, with_decimal_ordering
 from spark_jobs.decoding.summary import Summary, summarise
 from spark_jobs.errors import JobError, Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.settings import Settings
-from spark_jobs.ordering.snapshot_rows import have_places
+from spark_jobs.ordering.changes import have_places
 from spark_jobs.runtime.query_plans import CachedFrame, cached
 from spark_jobs.runtime.retry import may_be_a_value
 from spark_jobs.sources.batches import Batch
 from spark_jobs.sources.postgres.batch import JdbcBatch
-from spark_jobs.sources.postgres.source_types import SourceTypes
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class BatchDecoder:
         self._settings = settings
         self._given = tuple(given)
         if settings.table.append_only:
-            self._given = (*self._given, event_ids.COLUMN)
+            self._given = (*self._given, row_keys.EVENT_ID_COLUMN)
         self._declared = with_decimal_ordering(self._given, settings.table.ordering_field)
         self._types = types
         # The Avro fields of columns that the catalogue described when they came, by name.
@@ -139,7 +137,7 @@ class BatchDecoder:
         try:
             lines.frame.count()  # the lines are read: later failures come from decoding
             decoder = self._new_decoder(growing=self._room() > 0)
-            failing = failing_lines.found(lines.frame, decoder, self._columns)
+            failing = decode.failing_lines(lines.frame, decoder, self._columns)
             if not failing:
                 self._searched = batch.checkpoint
                 raise error
@@ -197,7 +195,7 @@ class BatchDecoder:
     def _decode_lines(self, batch: Batch, lines: DataFrame, failing: Reasons) -> DecodedBatch:
         if self._decoder is None:
             self._decoder = self._new_decoder(growing=self._room() > 0)
-        decoded = self._summarised(failing_lines.decoded(lines, self._decoder, failing))
+        decoded = self._summarised(decode.decode_lines(lines, self._decoder, failing))
         if not decoded.summary.unknown:
             return decoded
         try:
@@ -205,7 +203,7 @@ class BatchDecoder:
         finally:
             decoded.cached.release()
         last = self._new_decoder(growing=False, unusable=unusable)
-        return self._summarised(failing_lines.decoded(lines, last, failing))
+        return self._summarised(decode.decode_lines(lines, last, failing))
 
     def _grow(self, batch: Batch, decoded: DecodedBatch) -> Collection[str]:
         """Add columns for new fields; returns the fields that can't be columns. Raises UndescribedError."""
@@ -240,7 +238,7 @@ class BatchDecoder:
         if events is None:
             return None
         if self._settings.table.partition_fields:
-            unplaceable = partitions.unplaceable(self._settings.table, self._columns, self._encoded, F.lit(False))
+            unplaceable = row_keys.unplaceable(self._settings.table, self._columns, self._encoded, F.lit(False))
             events = events.withColumn("reason", F.coalesce("reason", unplaceable))
         decoded = self._summarised(events)
         if not decoded.summary.bad:
@@ -251,7 +249,7 @@ class BatchDecoder:
     def _summarised(self, events: DataFrame) -> DecodedBatch:
         table = self._settings.table
         if table.append_only:
-            events = event_ids.identified(events)
+            events = row_keys.identified(events)
         kept = cached(events)
         has_source_time = any(column.name == SOURCE_TIME_MS for column in self._columns)
         try:
@@ -274,7 +272,7 @@ class BatchDecoder:
 
     def _new_decoder(self, *, growing: bool, unusable: Collection[str] = ()) -> Decoder:
         table = self._settings.table
-        unplaceable = partial(partitions.unplaceable, table, self._columns, self._encoded)
+        unplaceable = partial(row_keys.unplaceable, table, self._columns, self._encoded)
         return Decoder(
             self._columns,
             required=self._required(),

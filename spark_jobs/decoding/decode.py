@@ -5,7 +5,7 @@ line's first JSON value. So the decoder compares every null with the line.
 """
 
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial, reduce
 
 from pyspark.sql import Column as Expression
@@ -17,9 +17,11 @@ from contract import events
 from spark_jobs.decoding import misfits, values, wire
 from spark_jobs.decoding.misfits import CORRUPT
 from spark_jobs.decoding.schema import Column, Encoding
-from spark_jobs.ordering.snapshot_rows import is_snapshot_row
-from spark_jobs.ordering.truncates import is_mark
+from spark_jobs.errors import first_line
+from spark_jobs.ordering.changes import is_snapshot_row
+from spark_jobs.ordering.memory import is_mark
 from spark_jobs.runtime.query_plans import ReusedPlan
+from spark_jobs.runtime.retry import may_be_a_value
 
 # A source's columns: the text, its origin, and what orders two events of equal ordering value.
 LINE_COLUMNS = ("line", "origin", "block", "number", "tie")
@@ -38,7 +40,7 @@ class Decoder:
     `refusal`: the reason for events with fields that the columns lack; None while columns may be added. Events with one
     of the fields `unusable`, which can't be columns, get that reason. `unplaceable`: from the delete flag, returns the
     reason why a `row` fits no partition, null when it does. `operations`: those that an event may have; `has_marks`:
-    some belong to no row (truncates.py), and need only their position.
+    some belong to no row (memory.py), and need only their position.
     """
 
     def __init__(
@@ -224,3 +226,70 @@ def _is_delete(known: Sequence[str]) -> Expression:
     flags = [F.col(f"row.{events.DELETED}") == events.IS_DELETED] if events.DELETED in known else []
     flags += [F.col(f"row.{events.OPERATION}") == events.DELETE] if events.OPERATION in known else []
     return reduce(operator.or_, (F.coalesce(flag, F.lit(False)) for flag in flags), F.lit(False))
+
+
+# The decoder knows most values that don't fit. What follows sets aside lines whose decoding fails all the same, and the
+# rest of the batch goes through. More failures in one batch point to a fault, not to odd values.
+MOST_FAILING = 20
+_PLACE = ("origin", "block", "number")
+Reasons = Mapping[tuple[str, int, int], str]
+
+
+def failing_lines(lines: DataFrame, decoder: Decoder, columns: Sequence[Column]) -> Reasons:
+    """Return why lines fail, by their place; empty when single lines aren't the cause, or too many fail.
+
+    Decodes a failing part again in two halves: some two decodings of a half, a quarter … for each failing line. `lines`
+    must be cached, so that reading can't fail. Raises errors that no value causes.
+    """
+    parts, reasons = [(lines, 0)], dict[tuple[str, int, int], str]()
+    while parts:
+        part, depth = parts.pop()
+        if _failure(part, decoder) is None:
+            continue
+        places = part.select(*_PLACE).limit(2).collect()
+        if len(places) > 1:
+            half = F.shiftright(F.xxhash64(*_PLACE), depth).bitwiseAND(1)
+            parts += [(part.filter(half == number), depth + 1) for number in (0, 1)]
+        elif len(reasons) == MOST_FAILING or _failure(part.withColumn("line", F.lit("{}")), decoder):
+            return {}
+        else:
+            reasons[tuple(places[0])] = _why_failing(part, decoder, columns)
+    return reasons
+
+
+def decode_lines(lines: DataFrame, decoder: Decoder, failing: Reasons) -> DataFrame:
+    """Decode lines; pass failing ones to the decoder as empty events, and return them with reason and text."""
+    if not failing:
+        return decoder(lines)
+    why = F.coalesce(*(F.when(_is_at(place), F.lit(reason)) for place, reason in failing.items()))
+    texts = lines.select(*_PLACE, why.alias("_why"), F.col("line").alias("_text")).filter("_why IS NOT NULL")
+    events = decoder(lines.withColumn("line", F.when(why.isNull(), F.col("line")).otherwise("{}")))
+    joined = events.join(F.broadcast(texts), [*_PLACE], "left")
+    said = {"reason": F.coalesce("_why", "reason"), "line": F.coalesce("_text", "line")}
+    return joined.withColumns(said).select(*events.columns)
+
+
+def _failure(lines: DataFrame, decoder: Decoder) -> str | None:
+    """Return the decoding error, None without one; raises errors that no value causes."""
+    try:
+        decoder(lines).write.format("noop").mode("overwrite").save()
+    except Exception as error:
+        if not may_be_a_value(error):
+            raise
+        return first_line(error)
+    return None
+
+
+def _why_failing(line: DataFrame, decoder: Decoder, columns: Sequence[Column]) -> str:
+    """Describe a single line's failure, with the column if it is only one."""
+    names = [column for column in columns if column.encoding is not Encoding.SPECIALS]
+    while len(names) > 1:
+        half = names[: len(names) // 2]
+        names = half if _failure(line, Decoder(half, required=())) else names[len(half) :]
+    at = f"{names[0].source} " if _failure(line, Decoder(names, required=())) else ""
+    return f"value: {at}(the job fails at it: {_failure(line, decoder)})"
+
+
+def _is_at(place: tuple[str, int, int]) -> Expression:
+    origin, block, number = place
+    return (F.col("origin") == origin) & (F.col("block") == block) & (F.col("number") == number)

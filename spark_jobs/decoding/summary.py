@@ -7,10 +7,9 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from contract.events import LSN, OPERATION, SETTLED, SOURCE_TIME_MS, TRUNCATE
-from spark_jobs.decoding.topic_place import TopicPlace
-from spark_jobs.ordering import truncates
-from spark_jobs.ordering.deletes_register import rank
-from spark_jobs.ordering.snapshot_rows import is_snapshot_row
+from spark_jobs.ordering import memory
+from spark_jobs.ordering.changes import is_snapshot_row
+from spark_jobs.ordering.memory import TopicPlace, rank
 from spark_jobs.table.quarantine import OriginLines
 
 _COUNTED = ("origin", "block", "number", "blank", "reason", "deleted", "unknown", "placeholders")
@@ -22,7 +21,7 @@ class Summary:
 
     `snapshot_rows`: those of a snapshot that fit. `lowest`: the lowest ordering value, as text, of those that fit;
     `unknown`: the sets of new fields that they have. `marks`: events that belong to no row; `truncated` and `settled`:
-    the newest positions of both kinds (truncates.py), None for none; `truncate_place`: where the newest TRUNCATE is in
+    the newest positions of both kinds (memory.py), None for none; `truncate_place`: where the newest TRUNCATE is in
     its topic.
     """
 
@@ -47,8 +46,8 @@ def summarise(
 ) -> Summary:
     """Count decoded events, per origin and block of a file."""
     snapshot_row = is_snapshot_row() if has_snapshot_rows else F.lit(False)
-    mark = truncates.is_mark() if has_marks else F.lit(False)
-    newest = truncates.newest_of if has_marks else lambda _operation: F.lit(None)
+    mark = memory.is_mark() if has_marks else F.lit(False)
+    newest = memory.newest_of if has_marks else lambda _operation: F.lit(None)
     source_time = F.max(f"row.{SOURCE_TIME_MS}") if has_source_time else F.lit(None)
     of_row = [ordering, *([SOURCE_TIME_MS] if has_source_time else [])]
     of_row += ([OPERATION] if has_snapshot_rows or has_marks else []) + ([LSN] if has_marks else [])

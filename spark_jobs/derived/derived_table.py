@@ -16,15 +16,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.derived import differences
 from spark_jobs.derived.differences import Difference
-from spark_jobs.derived.made_table import MadeTable, as_of, report
 from spark_jobs.errors import JobError, first_line, value_error
-from spark_jobs.options.settings import Settings
-from spark_jobs.options.source_settings import SqlSettings
-from spark_jobs.report import CommitReport
+from spark_jobs.options.settings import Settings, SqlSettings
 from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.runtime.session import as_in_athena
+from spark_jobs.table.commits import Timeline
 from spark_jobs.table.hudi_table import Commit
-from spark_jobs.table.timeline import Timeline
+from spark_jobs.table.kept_table import MadeTable, as_of, report
 
 _DIGEST_DIGITS = 16
 

@@ -14,9 +14,9 @@ from pyspark.sql import types as T
 
 from contract.events import READ_MS
 from spark_jobs.decoding.schema import IS_DELETED, WIDENED
-from spark_jobs.derived.made_table import META_PREFIX
 from spark_jobs.errors import JobError
 from spark_jobs.ordering.changes import KEY, comparison_form, key_of
+from spark_jobs.table.kept_table import META_PREFIX
 
 # No column of a query can have these names: each contains a blank.
 _NOW, _THERE, _STATE, _ROWS, _LACKS = "row now", "row there", "row state", "rows of key", "lacks key"

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 from contract.events import ORDERING, READ_MS
 from spark_jobs.errors import SettingsError
-from spark_jobs.options.declared import DAY_S, Declared, Number, declare
 from spark_jobs.options.keys import refused
+from spark_jobs.options.properties import DAY_S, Declared, Number, declare
 
 _CLASSES = "org.apache.hudi.utilities."
 FILE_SOURCES = ("JsonDFSSource", f"{_CLASSES}sources.JsonDFSSource")

@@ -11,8 +11,7 @@ from contract.secret_names import is_secret
 from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import Options
-from spark_jobs.options.declared import DAY_S, declare, declared_in, number, read
-from spark_jobs.options.properties import OLD_PREFIX, PREFIX, parse_overrides
+from spark_jobs.options.properties import DAY_S, OLD_PREFIX, PREFIX, declare, declared_in, number, parse_overrides, read
 
 DRIVER = "org.postgresql.Driver"
 _SCHEME = "jdbc:postgresql://"

@@ -27,7 +27,7 @@ PROGRESS_PREFIX = "deltastreamer.checkpoint"
 PROGRESS = f"{PROGRESS_PREFIX}.key"
 # Next to it: columns that came with events or after the first commit (contract/added_columns.py).
 ADDED_COLUMNS = f"{PROGRESS_PREFIX}.columns"
-# How the table's index spreads keys over files (index_layout.py).
+# How the table's index spreads keys over files (hudi_table.py).
 INDEX_LAYOUT = f"{PROGRESS_PREFIX}.index"
 # The position of a TRUNCATE whose rows remain, as long as they do (docs/decisions/0021).
 IGNORED_TRUNCATE = f"{PROGRESS_PREFIX}.truncate.ignored"

@@ -1,13 +1,15 @@
-"""Decides once what options and properties mean together; all later code reads only `Settings`."""
+"""Decides once what the job reads, and what options and properties mean together; later code reads only `Settings`."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
+from contract.events import READ_MS
+from contract.history import COLUMNS, COMMIT, VERSION, column
 from contract.lake import QUARANTINE_FOLDER
+from contract.sizes import HEADROOM_BYTES, LARGEST_SETTING_BYTES
 from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
-from spark_jobs.options.command_line import Options
-from spark_jobs.options.declared import DAY_S, declare, declared_in, number, read
+from spark_jobs.options.command_line import JDBC_SOURCES, KAFKA_SOURCES, Options
 from spark_jobs.options.jdbc_settings import (
     Accepted,
     CatalogueSettings,
@@ -15,19 +17,170 @@ from spark_jobs.options.jdbc_settings import (
     Password,
     Server,
     catalogue_settings,
+    jdbc_settings,
 )
-from spark_jobs.options.refusals import refuse
-from spark_jobs.options.source_settings import FileSettings, HistorySettings, KafkaSettings, SourceSettings, SqlSettings
-from spark_jobs.options.source_settings import source_settings as decide_source
+from spark_jobs.options.properties import DAY_S, declare, declared_in, listed, number, read
 from spark_jobs.options.table_settings import (
     CLAIMS_FOLDER,
     EVENTS_FOLDER,
     SyncSettings,
     TableSettings,
+    refuse,
     sibling_path,
     sync_settings,
     table_settings,
 )
+
+# By default the source's limit (contract/sizes.py), and some more.
+_LINE_BYTES = LARGEST_SETTING_BYTES + HEADROOM_BYTES
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaSettings:
+    """A topic to read, and its consumer's settings (`bootstrap.servers`, security)."""
+
+    topic: str = declare(keys.KAFKA_TOPIC, needed_by="JsonKafkaSource")
+    consumer: Mapping[str, str] = field(repr=False)
+    from_earliest: bool = declare(keys.KAFKA_RESET)
+    max_events: int = number(keys.KAFKA_MAX_EVENTS, 5_000_000, 1, 1_000_000_000)
+    line_bytes: int
+    fail_on_loss: bool = declare(keys.KAFKA_FAIL_ON_LOSS, default=False)
+    # A continuous job waits for a missing topic or folder.
+    must_exist: bool
+
+    @property
+    def servers(self) -> str:
+        return self.consumer["bootstrap.servers"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileSettings:
+    """A folder of JSON files to read."""
+
+    root: str = declare(keys.FILES_ROOT, needed_by="JsonDFSSource")
+    remembered_files: int = number(keys.FILES_REMEMBERED, 5000, 1, 100_000)
+    sweep_seconds: float = number(keys.FILES_SWEEP, 300, 0, DAY_S, whole=False)
+    line_bytes: int = number(keys.LINE_BYTES, _LINE_BYTES, 1000, 1_000_000_000)
+    max_bytes: int | None
+    must_exist: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqlSettings:
+    """A derived table's query in Spark's SQL, and the base path of each table that it names."""
+
+    query: str = declare(keys.SQL_QUERY)
+    tables: Mapping[str, str] = declare(keys.SQL_TABLES, needed_by=keys.SQL_QUERY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistorySettings:
+    """The base path of the table whose versions are kept, and the history's names for that table's key columns.
+
+    `events_path`: where its job stores the events of its commits.
+    """
+
+    path: str = declare(keys.HISTORY_OF)
+    events_path: str
+    key_fields: tuple[str, ...]
+
+
+SourceSettings = FileSettings | KafkaSettings | JdbcSettings | SqlSettings | HistorySettings
+
+
+def source_settings(options: Options, properties: Mapping[str, str], warn: Log) -> SourceSettings:
+    """Return the settings of the source that the options name; `warn` gets a line per key of another source.
+
+    A query makes the table a derived one, another table's path a history, regardless of the application's source.
+    """
+    if keys.HISTORY_OF in properties:
+        return _history_settings(options, properties)
+    if keys.SQL_QUERY in properties:
+        return _sql_settings(options, properties)
+    if keys.SQL_TABLES in properties:
+        raise SettingsError(f"{keys.SQL_TABLES} needs {keys.SQL_QUERY}, the query that names them")
+    consumer = {key: value for key, value in properties.items() if not key.startswith("hoodie.")}
+    given = set(properties)
+    # The JDBC settings say where to look up the types of new columns.
+    asked = properties.get(keys.NEW_COLUMN_TYPES) == keys.TYPES_OF_SOURCE
+    jdbc = set[str]() if asked else {key for key in given if key.startswith(keys.JDBC_PREFIX)}
+    if options.source_class in JDBC_SOURCES:
+        _tell_unused(warn, "JDBC", consumer, (keys.FILES_ONLY | keys.KAFKA_ONLY) & given)
+        return jdbc_settings(options, properties, warn)
+    if options.source_class in KAFKA_SOURCES:
+        _tell_unused(warn, "Kafka", (), keys.FILES_ONLY & given | jdbc)
+        return _kafka_settings(options, properties, consumer)
+    _tell_unused(warn, "JSON files", consumer, keys.KAFKA_ONLY & given | jdbc)
+    files = read(FileSettings, properties, max_bytes=options.source_limit, must_exist=not options.continuous)
+    return replace(files, root=files.root.rstrip("/"))
+
+
+def _tell_unused(warn: Log, source: str, others: Iterable[str], ours: Iterable[str]) -> None:
+    for key in [*others, *sorted(ours)]:
+        warn(f"{key} is not used: it has no meaning for {source}")
+
+
+def _kafka_settings(options: Options, properties: Mapping[str, str], consumer: Mapping[str, str]) -> KafkaSettings:
+    reset = _reset(properties)
+    if "bootstrap.servers" not in consumer:
+        raise SettingsError("bootstrap.servers is missing: JsonKafkaSource needs it as a property")
+    limit = {"max_events": options.source_limit} if options.source_limit else {}
+    return read(
+        KafkaSettings,
+        properties,
+        consumer={key: value for key, value in consumer.items() if key != keys.KAFKA_NATIVE_RESET},
+        from_earliest=reset == "EARLIEST",
+        line_bytes=declared_in(FileSettings)[keys.LINE_BYTES].read(properties),
+        must_exist=not options.continuous,
+        **limit,
+    )
+
+
+def _reset(properties: Mapping[str, str]) -> str:
+    """Return where a topic without a checkpoint starts, from Kafka's setting or HoodieStreamer's older one."""
+    given = {key: properties[key].upper() for key in (keys.KAFKA_NATIVE_RESET, keys.KAFKA_RESET) if key in properties}
+    for key, value in given.items():
+        if value not in ("EARLIEST", "LATEST"):
+            raise SettingsError(f"{key}={value}: say EARLIEST or LATEST (progress is in the table, not in a group)")
+    if len(set(given.values())) > 1:
+        raise SettingsError(" and ".join(f"{key}={value}" for key, value in given.items()) + " contradict each other")
+    return next(iter(given.values()), "LATEST")
+
+
+def _refuse_for_made(options: Options, properties: Mapping[str, str], ordering: str, table: str) -> None:
+    """Raise SettingsError for settings that a table computed from others can't have."""
+    if options.ordering_field != ordering:
+        raise SettingsError(
+            f"--source-ordering-field {options.ordering_field}: {table}'s rows are ordered by {ordering}"
+        )
+    if options.operation != "upsert":
+        raise SettingsError(f"--op {options.operation.upper()}: {table}'s rows are upserted")
+    if properties.get(keys.PARTITION_PATH):
+        raise SettingsError(f"{keys.PARTITION_PATH}: {table} has no partitions")
+
+
+def _history_settings(options: Options, properties: Mapping[str, str]) -> HistorySettings:
+    key = listed(properties.get(keys.RECORD_KEY, ""))
+    if len(key) < 3 or key[-2:] != (COMMIT, VERSION):
+        raise SettingsError(f"{keys.RECORD_KEY}: a history's is its table's key and, behind it, {COMMIT},{VERSION}")
+    for name in key[:-2]:
+        if name in COLUMNS:
+            raise SettingsError(f"{keys.RECORD_KEY}: {name} is a column of each history: its table's is {column(name)}")
+    _refuse_for_made(options, properties, COMMIT, "a history")
+    path = properties[keys.HISTORY_OF].rstrip("/")
+    return HistorySettings(path=path, events_path=sibling_path(path, EVENTS_FOLDER), key_fields=key[:-2])
+
+
+def _sql_settings(options: Options, properties: Mapping[str, str]) -> SqlSettings:
+    _refuse_for_made(options, properties, READ_MS, "a derived table")
+    given = read(SqlSettings, properties)
+    tables: dict[str, str] = {}
+    for pair in str(given.tables).split(","):
+        name, sign, path = (part.strip() for part in pair.partition("="))
+        if not (name and sign and path) or name in tables:
+            raise SettingsError(f"{keys.SQL_TABLES}: {pair.strip()!r} isn't a table's name=path, each once")
+        tables[name] = path.rstrip("/")
+    return replace(given, tables=tables)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +243,7 @@ def decide(options: Options, properties: Mapping[str, str], warn: Log) -> Settin
     """
     refuse(options, properties, PROPERTIES, warn)
     table = table_settings(options, properties)
-    source = decide_source(options, properties, warn)
+    source = source_settings(options, properties, warn)
     derived = isinstance(source, SqlSettings | HistorySettings)
     schema_file = "" if derived else PROPERTIES[keys.SCHEMA_FILE].read(properties)
     transformer = None if derived else _transformer(options, properties)

@@ -15,9 +15,8 @@ from spark_jobs.options.table_settings import TableSettings
 from spark_jobs.ordering.changes import KEY, STORED_AT, key_of
 from spark_jobs.runtime.session import CodegenSwitch
 from spark_jobs.sources.batches import Batch
-from spark_jobs.table.checkpoint import Checkpoint
-from spark_jobs.table.hudi_table import HudiTable
-from spark_jobs.table.index_layout import is_bucketed
+from spark_jobs.table.commits import Checkpoint
+from spark_jobs.table.hudi_table import HudiTable, is_bucketed
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from spark_jobs.ordering.orderer import OrderedChanges, Orderer
 from spark_jobs.sources.batches import Batch
 from spark_jobs.sources.postgres.batch import JdbcBatch
 from spark_jobs.sources.postgres.relation import ALL
-from spark_jobs.table.checkpoint import Checkpoint
+from spark_jobs.table.commits import Checkpoint
 
 # No field that becomes a column can have these names.
 _STORED, _IS_THERE, _IS_SAME = "stored row", "is there", "is same"

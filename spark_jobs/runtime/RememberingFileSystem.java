@@ -1,4 +1,4 @@
-// A layer over Hadoop's file system, put in place by file_memory.py, which says what it is for. Janino compiles it: no
+// A layer over Hadoop's file system, put in place by hadoop.py, which says what it is for. Janino compiles it: no
 // generics, lambdas or annotations.
 package spark_jobs;
 

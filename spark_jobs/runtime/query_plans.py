@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.program import log
+from spark_jobs.errors import log
 
 Made = TypeVar("Made")
 _strange: set[str] = set()

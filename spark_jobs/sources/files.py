@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
-from spark_jobs.options.source_settings import FileSettings
+from spark_jobs.options.settings import FileSettings
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.sources.batches import SMALL_BYTES, Batch, Findings, bounded
 from spark_jobs.sources.file_progress import FileCheckpoint, SourceFile, read_file_checkpoint

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from contract.sizes import SizeLimits
 from spark_jobs.errors import JobError, Log, SettingsError
 from spark_jobs.options import keys
-from spark_jobs.options.source_settings import KafkaSettings
+from spark_jobs.options.settings import KafkaSettings
 from spark_jobs.sources.batches import SMALL_EVENTS, Batch, Findings, bounded
 
 Offsets = dict[int, int]

@@ -1,7 +1,12 @@
-"""The Hudi table: its layout, and one commit."""
+"""The Hudi table: its layout, and one commit.
+
+A table keeps its first index layout. An index finds a stored row by its own rules: with another index, or another
+number of buckets, Hudi doesn't find the existing rows, and writes each of them a second time.
+"""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +17,65 @@ from spark_jobs.errors import JobError, Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.table_settings import TableSettings
 from spark_jobs.runtime.hadoop import Hadoop
-from spark_jobs.table import checkpoint, damage, index_layout, repair
-from spark_jobs.table.timeline import TABLE_VERSION, Timeline
+from spark_jobs.table import commits, repair
+from spark_jobs.table.commits import TABLE_VERSION, Timeline
+
+BUCKET = "BUCKET"
+# Each has its own store, which another index doesn't fill.
+_APART = ("HBASE", "INMEMORY")
+# Hudi's own default.
+_BUCKETS = "256"
+_BUCKET_FILE = re.compile(r"(\d{8})-")
+# A random file id may also begin with eight digits, but hardly with so low a number.
+_MOST_BUCKETS = 1 << 16
+
+
+def is_bucketed(settings: TableSettings) -> bool:
+    """Tell whether a key's bucket is computed from the key."""
+    return settings.write_options.get(keys.INDEX_TYPE, "").upper() == BUCKET
+
+
+def layout_of(settings: TableSettings) -> str:
+    """Return how the settings spread keys over files, as a text for the commits."""
+    options, kind = settings.write_options, settings.write_options.get(keys.INDEX_TYPE, "SIMPLE").upper()
+    if is_bucketed(settings):
+        engine = options.get("hoodie.index.bucket.engine", "SIMPLE").upper()
+        by = options.get("hoodie.bucket.index.hash.field", ",".join(settings.key_fields))
+        many = f"{buckets(settings)} buckets" if engine == "SIMPLE" else engine
+        return f"{BUCKET}, {many} by {by}"
+    return kind if kind in _APART else "global" if settings.global_index else "per partition"
+
+
+def buckets(settings: TableSettings) -> int:
+    return int(settings.write_options.get("hoodie.bucket.index.num.buckets", _BUCKETS))
+
+
+def layout_of_files(file_ids: Iterable[str], settings: TableSettings) -> str:
+    """Return how an older job's table was written, from its file ids, since its commits don't record it."""
+    numbers = [int(found[1]) if (found := _BUCKET_FILE.match(file_id)) else _MOST_BUCKETS for file_id in file_ids]
+    wanted = layout_of(settings)
+    if not numbers:
+        return wanted
+    if max(numbers) >= _MOST_BUCKETS:
+        return f"no {BUCKET}" if is_bucketed(settings) else wanted
+    if is_bucketed(settings) and max(numbers) < buckets(settings):
+        return wanted
+    return f"{BUCKET}, {max(numbers) + 1} buckets or more"
+
+
+def misplaced(jvm: Any, files_of_keys: Mapping[str, str], settings: TableSettings) -> str | None:
+    """Return a record key outside the bucket that the settings compute; None without any.
+
+    `files_of_keys`: names of files by Hudi's record key.
+    """
+    by = settings.write_options.get("hoodie.bucket.index.hash.field", ",".join(settings.key_fields))
+    bucket_of = jvm.org.apache.hudi.index.bucket.BucketIdentifier.getBucketId
+    for key, file in files_of_keys.items():
+        found = _BUCKET_FILE.match(file)
+        if found and int(found[1]) != bucket_of(key, by, buckets(settings)):
+            return key
+    return None
+
 
 # Number of rows that are checked for the settings' buckets.
 _SAMPLE = 1_000
@@ -57,14 +119,14 @@ class HudiTable(Timeline):
         for path in repair.remove_torn_files(self._hadoop, self._path):
             log(f"removed {path}, which a crash had left half written")
         if not self.exists():
-            damage.refuse_data_without_timeline(self._hadoop, self._path)
+            repair.refuse_data_without_timeline(self._hadoop, self._path)
             return False
         self.check_layout()
         for line in repair.roll_back_failed(self, self._hadoop, self._path, self._client):
             log(line)
-        damage.refuse_damage(self, self._hadoop, self._path)
+        repair.refuse_damage(self, self._hadoop, self._path)
         self._check_index()
-        if index_layout.is_bucketed(self._settings):
+        if is_bucketed(self._settings):
             for line in repair.take_back_doubled_buckets(self, self._hadoop.jvm, self._path, self._client):
                 log(line)
         return True
@@ -103,7 +165,7 @@ class HudiTable(Timeline):
 
         Raises JobError when Hudi reports success but no commit has this progress.
         """
-        layout = {keys.INDEX_LAYOUT: index_layout.layout_of(self._settings)}
+        layout = {keys.INDEX_LAYOUT: layout_of(self._settings)}
         options = {**self.write_options(operation), **metadata, **layout}
         self._hadoop.forget_sources()
         rows.write.format("hudi").options(**options).mode("append").save(self._path)
@@ -112,7 +174,7 @@ class HudiTable(Timeline):
             newest = newest or instant
             found = json.loads(details)
             entries = found.get("extraMetadata") or {}
-            if entries.get(checkpoint.SOURCE_KEY) == metadata[checkpoint.SOURCE_KEY]:
+            if entries.get(commits.SOURCE_KEY) == metadata[commits.SOURCE_KEY]:
                 return _commit(instant, newest, found)
         raise JobError(f"{self._path}: the commit isn't in the timeline though Hudi reported success")
 
@@ -139,7 +201,7 @@ class HudiTable(Timeline):
             "hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
             "hoodie.payload.ordering.field": settings.ordering_field,
             "hoodie.payload.event.time.field": settings.ordering_field,
-            "hoodie.datasource.write.commitmeta.key.prefix": checkpoint.PREFIX,
+            "hoodie.datasource.write.commitmeta.key.prefix": commits.PREFIX,
         }
         if self.writes_newer_versions:
             fixed["hoodie.write.table.version"] = str(TABLE_VERSION)
@@ -156,12 +218,12 @@ class HudiTable(Timeline):
         newest = next((json.loads(details) for _, details in self.active()), None)
         if newest is None:
             return
-        wanted = index_layout.layout_of(self._settings)
+        wanted = layout_of(self._settings)
         found = (newest.get("extraMetadata") or {}).get(keys.INDEX_LAYOUT)
         if found is None:
             stats = [stat for each in (newest.get("partitionToWriteStats") or {}).values() for stat in each]
-            found = index_layout.layout_of_files([str(stat["fileId"]) for stat in stats], self._settings)
-            if found == wanted and index_layout.is_bucketed(self._settings) and self._misplaced_key() is not None:
+            found = layout_of_files([str(stat["fileId"]) for stat in stats], self._settings)
+            if found == wanted and is_bucketed(self._settings) and self._misplaced_key() is not None:
                 found = "another number of buckets, or by other fields"
         if found != wanted:
             raise SettingsError(
@@ -173,7 +235,7 @@ class HudiTable(Timeline):
     def _misplaced_key(self) -> str | None:
         """Return the key of a sampled row that is outside its bucket by the settings."""
         rows = self.rows().select("_hoodie_record_key", "_hoodie_file_name").limit(_SAMPLE).collect()
-        return index_layout.misplaced(self._hadoop.jvm, dict(map(tuple, rows)), self._settings)
+        return misplaced(self._hadoop.jvm, dict(map(tuple, rows)), self._settings)
 
     def _check_folders(self, stored: Any) -> None:
         """Refuse another style of folders than the table's; undefined settings follow the table."""

@@ -1,5 +1,6 @@
 """A table that a job keeps: its claim, its newest commit, and what is reported besides its commits."""
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
@@ -7,9 +8,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.errors import ConcurrentWriterError, Log
 from spark_jobs.options.settings import Settings
-from spark_jobs.report import CommitReport
-from spark_jobs.runtime.turns import Turns
-from spark_jobs.table import checkpoint
+from spark_jobs.runtime.metrics import CommitReport
+from spark_jobs.runtime.session import Turns
+from spark_jobs.table import commits
 from spark_jobs.table.claim import Claim
 from spark_jobs.table.hudi_table import Commit, HudiTable
 
@@ -80,7 +81,7 @@ class KeptTable(ABC):
     def _written(self, rows: DataFrame, metadata: Mapping[str, str], *, operation: str) -> Commit:
         """Write rows as one commit with `metadata`, and remember it as our own."""
         commit = self._table.write(rows, metadata, operation=operation)
-        self._last_instant, self._progress = commit.newest, metadata[checkpoint.SOURCE_KEY]
+        self._last_instant, self._progress = commit.newest, metadata[commits.SOURCE_KEY]
         self.last_commit = commit
         return commit
 
@@ -92,9 +93,54 @@ class KeptTable(ABC):
         if found == self._last_instant:
             return
         # A compaction or clustering by another program, or a manual correction, leaves the progress unchanged.
-        if self._table.progress().get(checkpoint.SOURCE_KEY) != self._progress:
+        if self._table.progress().get(commits.SOURCE_KEY) != self._progress:
             raise ConcurrentWriterError(
                 f"{self._settings.table.base_path}: another writer committed {found} after {self._last_instant}, "
                 "which this job knows; run one job per table"
             )
         self._last_instant = found
+
+
+_AS_OF = "as.of.instant"
+# Prefix of Hudi's own columns.
+META_PREFIX = "_hoodie_"
+
+
+class MadeTable(KeptTable):
+    """The table; its commits carry their inputs."""
+
+    def _begin(self, *, exists: bool) -> None:
+        progress = self._table.progress().get(commits.SOURCE_KEY) if exists else None
+        self._last_instant, self._progress = self._table.last_instant(), progress
+        self._go_on(progress)
+
+    @abstractmethod
+    def _go_on(self, progress: str | None) -> None:
+        """Take the progress from the newest commit, None for a table without."""
+
+    def _rows(self) -> DataFrame | None:
+        """Return the table's rows; None before its first commit."""
+        return None if self._last_instant is None else self._table.rows()
+
+    def _write(self, rows: DataFrame, progress: str) -> Commit:
+        """Upsert rows, with `progress` in the commit. Raises ConcurrentWriterError for another job's commit."""
+        self._refuse_others_commits()
+        return self._written(rows, {commits.SOURCE_KEY: progress}, operation="upsert")
+
+
+def as_of(spark: SparkSession, path: str, instant: str) -> DataFrame:
+    """Return a table's rows as of a commit, without Hudi's own columns."""
+    rows = spark.read.format("hudi").option(_AS_OF, instant).load(path)
+    return rows.drop(*(column for column in rows.columns if column.startswith(META_PREFIX)))
+
+
+def report(commit: Commit, events: int, inputs: int, started: float) -> CommitReport:
+    """Return the report of a commit that is computed from other tables."""
+    return CommitReport(
+        commit=commit.instant,
+        files=inputs,
+        events=events,
+        upserts=commit.inserts + commit.updates,
+        deletes=commit.deletes,
+        seconds=time.monotonic() - started,
+    )

@@ -22,7 +22,7 @@ from typing import IO
 from playwright.sync_api import Browser, sync_playwright
 
 from contract.errors import UserError
-from local.setup.archives import unpack
+from local.setup.jars import unpack
 from stacks.node import NODE
 
 ROOT = Path(__file__).resolve().parents[2]

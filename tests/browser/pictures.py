@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from contract.errors import UserError, one_line_errors
 from contract.states import Word
-from local.demo.order_changes import CHANGES
+from local.demo.changes import ORDER_CHANGES
 from local.demo.watch import Watch
 from local.platform.platform import Platform
 from tests.browser.chromium import launched
@@ -85,7 +85,7 @@ def main() -> None:
             watch.initial_load(timeout_s=ARRIVES_S, on_count=lambda _: None)
             # Keep watching: the page measures speed only while it watches.
             with serving_platform(platform.state_dir) as served:
-                for change in CHANGES:
+                for change in ORDER_CHANGES:
                     watch.make(change, timeout_s=ARRIVES_S)
                 _run("reconcile", "--folder", str(platform.state_dir))
                 shoot_live(browser, served)

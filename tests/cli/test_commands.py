@@ -17,7 +17,7 @@ from cli.__main__ import app
 from contract.errors import CANNOT, NO, USAGE
 from local.look import status
 from local.look.status import DataStatus, Status
-from local.platform import start_options
+from local.platform import command as up
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"pyspark", "boto3", "botocore", "aws_cdk", "psycopg2", "confluent_kafka", "pyarrow", "nicegui"}
@@ -129,7 +129,7 @@ def test_status_answers_programs_too(
         asked.append(given)
         return Status(services=[], data=DataStatus(), problems=problems)
 
-    monkeypatch.setattr(start_options, "find_platform", lambda folder, pipeline: (folder, pipeline))
+    monkeypatch.setattr(up, "find_platform", lambda folder, pipeline: (folder, pipeline))
     monkeypatch.setattr(status, "read_status", read)
     words = ["status", "--folder", str(tmp_path), "-p", "mine", "-t", ODD, "-t", "b", "--json"]
     done = run.invoke(app, words, env=SHELL)
@@ -145,7 +145,7 @@ def test_a_shells_variables_steer_nothing_but_the_pipeline(run: CliRunner, monke
         asked.append(given)
         raise OSError("found")
 
-    monkeypatch.setattr(start_options, "find_platform", find)
+    monkeypatch.setattr(up, "find_platform", find)
     for variables in ({}, {"LAKE_PIPELINE": "mine"}):
         done = run.invoke(app, ["reconcile"], env=SHELL | variables)
         assert (done.exit_code, done.stderr) == (CANNOT, "reconcile: found\n")

@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from cli.__main__ import app
 from contract.errors import CANNOT, USAGE
-from local import folders
+from local import files
 from operate.errors import OperateError
 from operate.kafka.cluster import Cluster
 
@@ -33,7 +33,7 @@ def test_an_environment_that_is_not_there_is_one_line(run: CliRunner, words: str
 def test_without_a_platform_the_line_says_what_there_is_to_do(
     run: CliRunner, command: str, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    monkeypatch.setattr(folders, "DEFAULT_FOLDER", tmp_path_factory.mktemp("platform"))
+    monkeypatch.setattr(files, "DEFAULT_FOLDER", tmp_path_factory.mktemp("platform"))
     done = run.invoke(app, ["kafka", command])
     assert (done.exit_code, done.stdout) == (CANNOT, "")
     assert done.stderr == (
@@ -45,7 +45,7 @@ def test_without_a_platform_the_line_says_what_there_is_to_do(
 def test_a_pipeline_has_a_platform_of_its_own(
     run: CliRunner, command: str, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    monkeypatch.setattr(folders, "BUILD", tmp_path_factory.mktemp("build"))
+    monkeypatch.setattr(files, "BUILD", tmp_path_factory.mktemp("build"))
     done = run.invoke(app, ["kafka", command, "--pipeline", "pagila"])
     assert done.stderr == (
         f"{command}: the local platform doesn't run: `./lake up -p pagila` starts it, or name an environment: -e dev\n"

@@ -14,11 +14,9 @@ from db import log_in
 from db.connecting import connect
 from db.errors import LoadError, UnreachableError
 from local.errors import PlatformError
-from local.platform.record import RecordFile
-from local.platform.services import PlatformOptions
-from local.services.outside_database import OutsideDatabase, find_password
+from local.platform.record import PlatformOptions, RecordFile
 from local.services.postgres import Postgres
-from local.services.source_database import SourceDatabase
+from local.services.source_database import OutsideDatabase, SourceDatabase, find_password
 from local.setup.ports import HOST
 from tests.tls import Authority, encrypted
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from local.platform.platform import Platform
-from local.platform.services import PlatformOptions
+from local.platform.record import PlatformOptions
 from tests.e2e.harness.walking import Walked, walk
 
 

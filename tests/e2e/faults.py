@@ -22,11 +22,11 @@ import psutil
 import typer
 
 from local.comparison.reconcile import compare_platform
-from local.look.quarantine import count_quarantined
+from local.look.json_lines import count_quarantined
 from local.look.status import read_status
 from local.platform.platform import Platform
-from local.platform.services import PlatformOptions
-from local.platform.steps import SUPERVISOR
+from local.platform.record import PlatformOptions
+from local.platform.startup import SUPERVISOR
 from tests.e2e.harness.writer import Writer
 from tests.waiting import PATIENCE_S, wait_until
 

@@ -17,11 +17,11 @@ import psycopg2
 import psycopg2.errors
 import pytest
 
+from local.look.json_lines import BUCKET, prefix
 from local.look.lake import Lake, local_s3_options
-from local.look.quarantine import BUCKET, prefix
 from local.platform.record import RecordFile
+from local.services.aws import S3
 from local.services.postgres import ConnectionParameters, Postgres
-from local.services.s3 import S3
 from tests.conftest import execute, fresh_database
 from tests.e2e.harness.commands import Commands, equal_tables
 from tests.waiting import wait_until

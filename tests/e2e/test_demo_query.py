@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from local.demo.place_changes import CHANGES
+from local.demo.changes import PLACE_CHANGES
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA
 from tests.e2e.harness.walking import Walked, unlike_the_page, walk
 
@@ -29,8 +29,8 @@ def assert_equal(walked: Walked) -> None:
 
 def test_each_change_arrives_in_time_and_all_tables_end_equal(demo_query: Walked) -> None:
     assert_equal(demo_query)
-    assert list(demo_query.seconds) == ["initial load", *(change.name for change in CHANGES)]
-    slowest = max(demo_query.seconds[change.name] for change in CHANGES)
+    assert list(demo_query.seconds) == ["initial load", *(change.name for change in PLACE_CHANGES)]
+    slowest = max(demo_query.seconds[change.name] for change in PLACE_CHANGES)
     assert slowest <= CHANGE_S * demo_query.crowd, demo_query.seconds
     assert demo_query.summary["seconds_total"] <= WHOLE_S * demo_query.crowd
 

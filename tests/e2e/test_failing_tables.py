@@ -15,10 +15,9 @@ from contract.errors import CANNOT
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
 from local.platform.platform import Platform
 from local.platform.record import RecordFile
-from local.platform.steps import SUPERVISOR
-from local.services.kafka.broker import Kafka
-from local.services.kafka.roles import ROLES
-from local.services.kafka.users import ADMIN, KafkaUsers
+from local.platform.startup import SUPERVISOR
+from local.services.kafka import ADMIN, Kafka, KafkaUsers
+from local.services.kafka_rights import ROLES
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
 from tests.e2e.harness.commands import Commands, equal_tables

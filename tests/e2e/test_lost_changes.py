@@ -23,7 +23,7 @@ from local.errors import LostChangesError, PlatformError
 from local.look.status import read_status
 from local.platform import connectors
 from local.platform.platform import Platform
-from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET
+from local.platform.services import LAKE_BUCKET, LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from plugins.kafka.topics import PlannedTopic, planned_topics

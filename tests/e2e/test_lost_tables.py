@@ -12,7 +12,7 @@ from rich.console import Console
 from local.comparison.reconcile import reconcile_platform
 from local.errors import LostChangesError
 from local.platform.platform import Platform
-from local.platform.services import PlatformOptions
+from local.platform.record import PlatformOptions
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
 from tests.conftest import execute

@@ -10,9 +10,9 @@ import pytest
 
 from contract.errors import CANNOT
 from local.comparison.reconcile import compare_platform
-from local.look.quarantine import count_quarantined
+from local.look.json_lines import count_quarantined
 from local.platform.platform import Platform
-from local.platform.tables import LANDING_BUCKET
+from local.platform.services import LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from tests.cases import long

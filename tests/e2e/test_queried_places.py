@@ -21,7 +21,7 @@ from local.dashboard.watcher import Watcher
 from local.errors import PlatformError
 from local.look.status import read_status
 from local.platform.platform import Platform
-from local.platform.tables import GLUE_DATABASE
+from local.platform.services import GLUE_DATABASE
 from local.query import command as query_command
 from local.query.query import Period, ask
 from tests.conftest import execute

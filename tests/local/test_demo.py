@@ -17,13 +17,11 @@ from cli import prepare
 from cli.__main__ import app
 from contract.errors import CANNOT
 from local.comparison.compare import Difference, TableComparison
-from local.demo import walk, walks, watch
-from local.demo.change import AffectedRows, Change, only, show
+from local.demo import walk, watch
+from local.demo.changes import PLACE_CHANGES, AffectedRows, Change, only, show
 from local.demo.display import Display, print_tables
 from local.demo.jdbc_connector import KEYED, STAMPS, JdbcConnector, Polled, compared, print_polled
-from local.demo.place_changes import CHANGES
-from local.demo.proof import Proof, Summary
-from local.demo.walks import ORDERS_DEMO, PIPELINE, PLACES_DEMO, places_demo
+from local.demo.walk import ORDERS_DEMO, PIPELINE, PLACES_DEMO, Proof, Summary, places_demo
 from local.demo.watch import Arrival, NotArrivedError, Seen, Watch
 from local.errors import PlatformError
 from local.platform.startup import Progress
@@ -64,20 +62,20 @@ def test_the_walk_through_has_inserts_updates_and_deletes() -> None:
 
 def test_what_is_reached_is_captured_and_has_what_is_shown() -> None:
     tables = {table.lake_table: table for table in load_pipeline(PIPELINE).tables}
-    for reached in (reached for change in CHANGES for reached in change.reaches):
+    for reached in (reached for change in PLACE_CHANGES for reached in change.reaches):
         assert reached.what in tables
         assert reached.shows
 
 
 def test_names_fit_in_the_displays_lines() -> None:
-    assert all(len(change.name) < 36 for change in CHANGES)
-    assert len({change.name for change in CHANGES}) == len(CHANGES)
+    assert all(len(change.name) < 36 for change in PLACE_CHANGES)
+    assert len({change.name for change in PLACE_CHANGES}) == len(PLACE_CHANGES)
 
 
 def test_the_articles_faults_are_not_walked_through_again() -> None:
-    statements = [statement for change in CHANGES for statement in change.statements]
+    statements = [statement for change in PLACE_CHANGES for statement in change.statements]
     assert not any("phone = city_id" in statement for statement in statements)
-    moved = [change for change in CHANGES if "DELETE FROM public.address" in change.statements[-1]]
+    moved = [change for change in PLACE_CHANGES if "DELETE FROM public.address" in change.statements[-1]]
     assert [len(change.statements) for change in moved] == [4]
 
 
@@ -288,8 +286,8 @@ def test_what_is_no_release_is_one_line_before_anything_starts(monkeypatch: pyte
 
 def test_what_a_connector_has_sent_is_in_the_summary(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     sent = [Polled(topic="polled.t", records=5, missing=0, stale=0, extra=1)]
-    monkeypatch.setattr(walks, "compare", lambda _platform, _display: Proof(found=[EQUAL]))
-    monkeypatch.setattr(walks, "write", lambda *_: None)
+    monkeypatch.setattr(walk, "compare", lambda _platform, _display: Proof(found=[EQUAL]))
+    monkeypatch.setattr(walk, "write", lambda *_: None)
     monkeypatch.setattr(JdbcConnector, "sent", lambda _self, _platform: sent)
     (tmp_path / "jdbc-connector-for-apache-kafka-6.10.0.jar").touch()
     console = Console(record=True, width=100)

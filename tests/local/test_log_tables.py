@@ -10,8 +10,7 @@ from contract import events
 from local.errors import PlatformError
 from local.resnapshot import log_tables
 from local.resnapshot.changed_tables import new_tables, removed_tables
-from local.resnapshot.deletes import as_event, delete_event, settled_event
-from local.resnapshot.log_tables import is_read
+from local.resnapshot.log_tables import as_event, delete_event, is_read, settled_event
 from plugins.connector_settings import SourceSettings
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import source_connector

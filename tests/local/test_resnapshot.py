@@ -12,7 +12,7 @@ from local.comparison.run import Sides
 from local.errors import PlatformError
 from local.look.lake import Lake
 from local.look.topic import RawEvent
-from local.resnapshot.connector import LocalConnector
+from local.resnapshot.changed_tables import LocalConnector
 from local.resnapshot.run import Wanted, resnapshot
 from local.services.connect_api import ConnectApi, RequestError
 from settings.load_pipeline import load_pipeline
@@ -52,7 +52,13 @@ class Tail:
 
 
 def connector(api: Api) -> LocalConnector:
-    return LocalConnector(api, [Tail()], "orders-source", "cdc_orders", {"a": "b"})  # type: ignore[arg-type, list-item]
+    return LocalConnector(
+        api=api,  # type: ignore[arg-type]
+        topics=[Tail()],  # type: ignore[list-item]
+        name="orders-source",
+        slot="cdc_orders",
+        configuration={"a": "b"},
+    )
 
 
 def test_the_slot_is_trusted_for_the_time_of_the_repair_only() -> None:

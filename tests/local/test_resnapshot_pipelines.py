@@ -9,10 +9,10 @@ from contract.events import ADDED_TYPES, LSN, OPERATION, SETTLED
 from db.source import deletes
 from local.errors import PlatformError
 from local.platform.platform import Platform
-from local.platform.services import PORTS, PlatformOptions
+from local.platform.record import PORTS, PlatformOptions
 from local.resnapshot import pipelines
+from local.resnapshot.changed_tables import LocalConnector
 from local.resnapshot.command import resnapshot_tables
-from local.resnapshot.connector import LocalConnector
 from local.resnapshot.pipelines import log_table, read_tables_again, settlement, signals_of
 from local.resnapshot.run import Wanted
 from settings.load_pipeline import load_pipeline

@@ -9,7 +9,7 @@ import pytest
 from settings.job import JobPace, JobPlaces, landing_folder, layout, table_job
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
-from spark_jobs.options import keys, refusals
+from spark_jobs.options import keys, table_settings
 
 CONF = Path(__file__).resolve().parents[2] / "spark_jobs" / "conf"
 PLACES = JobPlaces(
@@ -70,7 +70,7 @@ def test_versions_are_kept_for_the_hours_that_the_table_says() -> None:
     assert "hoodie.cleaner.policy" not in layout_of()
     found = layout_of(retention_hours=168)
     assert (found["hoodie.cleaner.policy"], found["hoodie.cleaner.hours.retained"]) == ("KEEP_LATEST_BY_HOURS", "168")
-    refusals.check_hudis(found, lambda line: pytest.fail(line))
+    table_settings.check_hudis(found, lambda line: pytest.fail(line))
 
 
 def test_a_table_with_fixed_columns_takes_no_new_one() -> None:

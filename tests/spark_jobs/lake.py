@@ -14,7 +14,7 @@ from spark_jobs.decoding import schema
 from spark_jobs.ingest import Ingest
 from spark_jobs.options import command_line, properties, settings
 from spark_jobs.options.settings import Settings
-from spark_jobs.report import CommitReport
+from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.table.hudi_table import HudiTable
 from spark_jobs.table_job import SharedParts, build_ingest
 from tests.spark_jobs.events import CONF, SCHEMA, TOPIC, Event, as_lines

@@ -10,12 +10,12 @@ import pytest
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.decoding import batch_decoder, failing_lines, schema, values
+from spark_jobs.decoding import batch_decoder, decode, schema, values
 from spark_jobs.decoding.decode import Decoder
-from spark_jobs.derived.commit_events import CommitEvents
+from spark_jobs.derived.history import CommitEvents
 from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, SettingsError
 from spark_jobs.options import keys
-from spark_jobs.ordering import snapshot_rows
+from spark_jobs.ordering import changes
 from spark_jobs.runtime import query_plans
 from spark_jobs.table.hudi_table import HudiTable
 from spark_jobs.table.kept_table import KeptTable
@@ -115,7 +115,7 @@ def test_what_does_not_fit_is_set_aside_up_to_a_limit_and_the_rest_commits(lake:
         long(query_plans, "_one_node"),
         long(batch_decoder, "summarise"),
         long(batch_decoder, "infer_columns"),
-        long(snapshot_rows, "placed"),
+        long(changes, "placed"),
         long(KeptTable, "_refuse_others_commits"),
         long(CommitEvents, "put"),
         (HudiTable, "write"),
@@ -177,13 +177,13 @@ def test_a_value_that_decoding_fails_at_is_set_aside_alone(lake: Lake, others: i
 @pytest.mark.usefixtures("odd_day")
 def test_more_failing_values_than_are_odd_stop_the_table_as_before(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.land(*(event(key, 10, shipped_date=ODD_DAY) for key in range(3)))
-    monkeypatch.setattr(failing_lines, "MOST", 2)
+    monkeypatch.setattr(decode, "MOST_FAILING", 2)
     job = lake.job()
     with pytest.raises(Exception, match="long overflow"):
         job.run_batch()
     assert not lake.quarantine.exists()
     assert not has_cached(lake.spark)
-    monkeypatch.setattr(failing_lines, "MOST", 3)
+    monkeypatch.setattr(decode, "MOST_FAILING", 3)
     assert lake.run().quarantined == 3
 
 

@@ -11,24 +11,21 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
-from local.services.kafka.acls import acls
-from local.services.kafka.broker import Kafka
-from local.services.kafka.roles import READER
-from local.services.kafka.users import KafkaUsers
+from local.services.aws import S3
+from local.services.kafka import Kafka, KafkaUsers
+from local.services.kafka_rights import READER, acls
 from local.services.processes import Processes
-from local.services.s3 import S3
 from local.services.spark import s3a_settings
 from local.setup.ports import choose
 from plugins.kafka.access import reader_access
 from plugins.kafka.topics import PlannedTopic
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.options import keys
-from spark_jobs.options.source_settings import KafkaSettings
+from spark_jobs.options.settings import KafkaSettings
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.sources.kafka import JsonKafka, limited, read_offsets, write_offsets
-from spark_jobs.sources.listing import HadoopLister, lister_for
-from spark_jobs.sources.shared_listing import SharedLister, SharedListing
-from spark_jobs.table.claim_store import HadoopClaims, S3Claims, claim_store
+from spark_jobs.sources.listing import HadoopLister, S3Lister, SharedListing, lister_for
+from spark_jobs.table.claim import HadoopClaims, S3Claims, claim_store
 from tests.spark_jobs.events import as_lines, event
 from tests.spark_jobs.lake import Lake
 
@@ -134,8 +131,8 @@ def test_objects_on_s3_are_listed_alike_by_both_listers(
         for key, value in s3a_settings(services.s3.endpoint).items():
             configuration.set(key.removeprefix("spark.hadoop."), value)
         hadoop = Hadoop(spark)
-        lister, note = lister_for("s3a://landing/cdc", hadoop, SharedListing(max_age_seconds=0).lister)
-        assert isinstance(lister, SharedLister)
+        lister, note = lister_for("s3a://landing/cdc", hadoop, SharedListing(max_age_seconds=0))
+        assert isinstance(lister, S3Lister)
         assert note is None
         files = {file.name: file for file in lister.all()}
         assert sorted(files) == sorted(names[:2])

@@ -3,9 +3,9 @@
 import threading
 from pathlib import Path
 
-from spark_jobs.listeners import SweepTimeFile
+from spark_jobs.loop import SweepTimeFile
 from spark_jobs.options.table_settings import SyncSettings
-from spark_jobs.table.glue_sync import GlueSync
+from spark_jobs.table.glue import GlueSync
 from spark_jobs.table.hudi_table import Commit
 from tests.waiting import PATIENCE_S
 

@@ -10,9 +10,9 @@ from py4j.protocol import Py4JNetworkError
 
 from spark_jobs.errors import JobError, first_line
 from spark_jobs.loop import Loop
-from spark_jobs.report import CommitReport
+from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
-from spark_jobs.runtime.turns import PACE_SECONDS, Turns, large_turns
+from spark_jobs.runtime.session import PACE_SECONDS, Turns, large_turns
 from spark_jobs.table.kept_table import KeptTable
 from tests.waiting import PATIENCE_S, wait_until
 

@@ -15,10 +15,10 @@ from typing import Any
 import boto3
 import pytest
 
-from local.look import by_spark
+from local.comparison.lake import differs_in_spark
 from local.look.lake import Lake as TableReader
+from local.services.aws import S3
 from local.services.processes import Processes
-from local.services.s3 import S3
 from local.setup.ports import choose
 from spark_jobs import streamer, table_job
 from spark_jobs.errors import UndescribedError
@@ -110,7 +110,7 @@ def test_kills_at_every_stage_and_a_stop_file(
     assert published_events(job_run) == sum(int(commit["events"]) for commit in job.commits())
     expected = {number: 100 + number for number in (3, 4, *range(6, 50))} | {1: 200, 3: 300, 4: 310}
     assert job_run.lsns() == expected
-    assert by_spark.difference(TableReader(base_uri=str(job_run.path())), table_type) is None
+    assert differs_in_spark(TableReader(base_uri=str(job_run.path())), table_type) is None
     assert glue_table(job_run.glue_endpoint)["Name"] == "cdc_events"
     assert "Traceback" not in job.text()
 

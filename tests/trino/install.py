@@ -15,7 +15,7 @@ from pathlib import Path
 
 from contract.errors import UserError
 from local.setup import jars
-from local.setup.archives import unpack
+from local.setup.jars import unpack
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "trino"

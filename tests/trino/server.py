@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from local.services.aws import NO_CREDENTIALS, REGION
+from local.services.jvm import write_properties
 from local.services.processes import Command
-from local.services.properties import write
-from local.services.s3 import NO_CREDENTIALS, REGION
 from local.setup.ports import HOST, accepts_connections
 from tests.trino.install import Installed
 
@@ -81,7 +81,7 @@ class Trino:
         """Write the configuration and return how to start the server."""
         catalogues = self._folder / "catalogues"
         catalogues.mkdir(parents=True)
-        write(catalogues / "hudi.properties", {"connector.name": "hudi", **self._storage()})
+        write_properties(catalogues / "hudi.properties", {"connector.name": "hudi", **self._storage()})
         hive = {
             "connector.name": "hive",
             "hive.hudi-catalog-name": "hudi",
@@ -90,7 +90,7 @@ class Trino:
             # As in Athena, which reads everything under a location's prefix.
             "hive.recursive-directories": "true",
         }
-        write(catalogues / f"{CATALOGUE}.properties", hive | self._storage())
+        write_properties(catalogues / f"{CATALOGUE}.properties", hive | self._storage())
         settings = {
             "node.environment": "tests",
             "node.bind-ip": HOST,
@@ -101,7 +101,7 @@ class Trino:
             "discovery.uri": self.endpoint,
             "catalog.config-dir": str(catalogues),
         }
-        write(self._folder / "config.properties", settings)
+        write_properties(self._folder / "config.properties", settings)
         return Command(argv=self._argv(), folder=self._folder)
 
     def ready(self) -> bool:

@@ -17,15 +17,12 @@ from analytics import landed_table, quarantine_table
 from analytics.queries import QUERIES, Queried, Query, RequiredTables
 from contract.lake import DATABASE, LANDING_PREFIX
 from contract.source import OUTBOX_TABLE as TABLE
-from local.look.lake import Lake, local_s3_options
-from local.look.quarantine import BUCKET
-from local.query.instants import readable
-from local.query.json_tables import landed, quarantined
+from local.look.json_lines import BUCKET, landed, quarantined
+from local.look.lake import Lake, local_s3_options, readable
 from local.query.query import LakeTable, Period, QueriedLake, ask
 from local.query.silver import Silver
-from local.services.aws import Aws
+from local.services.aws import S3, Aws
 from local.services.processes import Processes
-from local.services.s3 import S3
 from local.setup.ports import choose
 from tests.analytics import alike
 from tests.spark_jobs.events import CONF, SCHEMA, TOPIC, captured

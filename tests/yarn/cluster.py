@@ -12,13 +12,12 @@ from functools import partial
 from pathlib import Path
 
 from contract.text import UTF_8_FLAG, UTF_8_LOCALE
+from local.services.jvm import write_properties
 from local.services.processes import PLATFORM_VARIABLE, SERVICE_VARIABLE, Command, Processes, Service
-from local.services.properties import write
 from local.services.spark import job_class_path, s3a_settings
 from local.setup.jars import jar_folder
-from local.setup.java import java_binary, java_home, trust_store_flags
+from local.setup.java import java_binary, java_home, spark_home, trust_store_flags
 from local.setup.ports import HOST, choose
-from local.setup.spark_home import spark_home
 
 HEAP_MB = 192
 START_S = 120
@@ -165,7 +164,7 @@ class Cluster:
         _write_xml(conf / "yarn-site.xml", self._yarn() | (self._node(name) if name in NODES else {}))
         _write_xml(conf / "capacity-scheduler.xml", _SCHEDULER)
         (conf / "log4j2.properties").write_text(_LOG4J)
-        write(conf / "spark-defaults.conf", self._spark_defaults())
+        write_properties(conf / "spark-defaults.conf", self._spark_defaults())
         return conf
 
     def _at(self, port: str) -> str:

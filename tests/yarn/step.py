@@ -9,9 +9,9 @@ from typing import cast
 import psutil
 
 from contract import lake
-from local.services.s3 import S3
+from local.services.aws import S3
 from local.setup.jars import jar_folder
-from local.setup.spark_home import spark_home
+from local.setup.java import spark_home
 from settings.environment import Environment
 from settings.load_pipeline import PIPELINES
 from spark_jobs.runtime.archive import ROOT, build_archive

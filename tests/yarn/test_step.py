@@ -9,8 +9,7 @@ import pytest
 from contract.lake import LANDING_PREFIX
 from local.look.lake import Lake as TableReader
 from local.look.lake import local_s3_options
-from local.services.aws import Aws
-from local.services.s3 import S3
+from local.services.aws import S3, Aws
 from local.setup.jars import JarsError, jar_folder
 from local.setup.ports import choose
 from settings.environment import Environment

@@ -1,21 +1,204 @@
 """SQL with which PostgreSQL writes a row as the JSON line of Debezium's flattened event.
 
 It queries the catalog for the columns' types (`catalogue_sql`, `read_columns`) and writes an expression of type text
-from them (`row_sql`), valid in a session with `SESSION_SETTINGS`: values are spelled accordingly. wire_sql.py has each
-type's encoding, contract/column_types/ the types.
+from them (`row_sql`), valid in a session with `SESSION_SETTINGS`: values are spelled accordingly. `wire_sql` has
+each type's encoding (docs/reference/types.md, "In events"), contract/column_types/ the types. Where Debezium is wrong
+and the lake's type can hold the right value, this is right: a date BC keeps its era; a timetz with seconds in its
+offset and an interval of any length are accepted. A timetz is in UTC, like the lake's column.
 """
 
-# ruff: noqa: S608  # names and texts are quoted
+# ruff: noqa: S608  # put together from quoted texts, and from expressions that stand here and in contract/
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from contract.column_types.canonical import SOURCE_SETTINGS
-from contract.column_types.carried import Carried, LeftOut
+from contract.avro_names import BITS_LENGTH, EXACT_NUMBER, HSTORE, PATH, TEXT_AS_BYTES, ZONED_TIME
+from contract.column_types import canonical
+from contract.column_types.canonical import SOURCE_SETTINGS, Spelling
+from contract.column_types.carried import AvroType, Carried, LeftOut
 from contract.column_types.catalogue import TYPES, ColumnType, column_types
 from contract.column_types.types import carried
-from spark_jobs.sources.postgres.wire_sql import wire_sql
+from contract.special_values import INFINITE_DAYS, INFINITE_MICROS, NOT_NUMBERS
+
+NULL = "null"
+# The decoder rejects this as an array that hasn't one dimension, and sets the event aside.
+_SPOILED = '["[[Several@0"]'
+
+
+def wire_sql(type_: Carried, column: str) -> str:
+    """Write the JSON of a column (its SQL), never NULL; valid in a session with canonical.SOURCE_SETTINGS."""
+    # `IS NOT NULL` would check each field of a composite.
+    return f"CASE WHEN {column} IS DISTINCT FROM NULL THEN {_value(type_.avro, type_.spelling, column)} ELSE 'null' END"
+
+
+def _value(avro: AvroType, spelling: Spelling, value: str) -> str:
+    """Write the JSON of a value that isn't NULL."""
+    attributes: Mapping[str, Any] = avro if isinstance(avro, Mapping) else {"type": avro}
+    if attributes["type"] == "array":
+        # Extensions' vectors, which aren't arrays to PostgreSQL, are known by name.
+        return _array(attributes["items"][1], f"{value}::real[]" if "connect.name" in attributes else value)
+    if attributes.get("logicalType") == "decimal":
+        return _number(f"{value}::numeric::text")
+    meaning = str(attributes.get("connect.name"))
+    if meaning == _BITS:
+        return _bits(value, int(attributes["connect.parameters"][BITS_LENGTH]))
+    if meaning in _BY_MEANING:
+        return _BY_MEANING[meaning](value)
+    if meaning in _SPELLED:
+        return _text(_filled(spelling.source, value))
+    if meaning in _WKB:
+        return f"""'{{"wkb":"' || {_base64(f"decode({_filled(spelling.source, value)}, 'hex')")} || '"}}'"""
+    return _plain(str(attributes["type"]), spelling, value)
+
+
+def _plain(type_: str, spelling: Spelling, value: str) -> str:
+    if type_ in ("float", "double"):
+        return _float(f"{value}::text")
+    if type_ == "bytes":
+        return _quoted(_base64(value))
+    if type_ == "string":
+        return _as_text(value)
+    return _filled(spelling.source, value)
+
+
+def _filled(expression: str, value: str) -> str:
+    return expression.replace("{c}", value)
+
+
+def _text(expression: str) -> str:
+    return f"to_json({expression})::text"
+
+
+def _as_text(value: str) -> str:
+    # concat() writes a value with its type's own output function; a cast to text may differ (inet).
+    return _text(f"concat({value})")
+
+
+def _quoted(expression: str) -> str:
+    return f"""'"' || {expression} || '"'"""
+
+
+def _base64(expression: str) -> str:
+    # PostgreSQL breaks it into lines.
+    return f"translate(encode({expression}, 'base64'), E'\\n', '')"
+
+
+def _number(text: str) -> str:
+    """Write a numeric's text as a JSON text, with Debezium's names for values that are no number."""
+    cases = " ".join(f"WHEN '{meant}' THEN '{sent}'" for sent, meant in NOT_NUMBERS.items())
+    return _quoted(f"CASE {text} {cases} ELSE {text} END")
+
+
+def _float(text: str) -> str:
+    """Write a float: a whole number with a fraction, since JSON's -0 is 0; a value that is no number as a text."""
+    return (
+        f"CASE WHEN {text} ~ '^-?[0-9]+$' THEN {text} || '.0' WHEN {text} ~ '[fN]' THEN {_quoted(text)} ELSE {text} END"
+    )
+
+
+def _infinite(value: str, infinite: Mapping[int, str], otherwise: str) -> str:
+    cases = " ".join(f"WHEN '{text}' THEN '{number}'" for number, text in infinite.items())
+    return f"CASE WHEN isfinite({value}) THEN ({otherwise})::text ELSE CASE {value}::text {cases} END END"
+
+
+def _days(value: str) -> str:
+    return _infinite(value, INFINITE_DAYS, f"{value} - DATE '1970-01-01'")
+
+
+def _micros(value: str) -> str:
+    return _infinite(value, INFINITE_MICROS, _filled(canonical.MICROS, value))
+
+
+def _millis(value: str) -> str:
+    return _infinite(value, INFINITE_MICROS, f"div({_filled(canonical.MICROS, value)}, 1000)")
+
+
+def _zoned_timestamp(value: str) -> str:
+    """Write an instant in UTC in ISO 8601: the year before 1 is 0, and years of five digits have a sign."""
+    year = f"extract(year FROM {value})"
+    number = (
+        f"CASE WHEN {year} > 9999 THEN '+' || {year} WHEN {year} > 0 THEN lpad({year}::text, 4, '0')"
+        f" WHEN {year} = -1 THEN '0000' ELSE '-' || lpad((-1 - {year})::text, greatest(4, length((-1 - {year})::text)),"
+        " '0') END"
+    )
+    instant = f"""{number} || to_char({value}, '-MM-DD"T"HH24:MI:SS.US"Z"')"""
+    return _quoted(f"CASE WHEN isfinite({value}) THEN {instant} ELSE {value}::text END")
+
+
+def _time(units: int) -> Callable[[str], str]:
+    return lambda value: f"(extract(epoch FROM {value}) * {units})::bigint::text"
+
+
+def _zoned_time(value: str) -> str:
+    return _quoted(f"replace({_filled(canonical.TIME_WITH_ZONE.source, value)}, '+00', 'Z')")
+
+
+def _bits(value: str, length: int) -> str:
+    """Write bits as bytes, the lowest first."""
+    whole = -(-length // 8) * 8
+    padded = f"lpad({value}::text, {whole}, '0')"
+    byte = f"lpad(to_hex(substr({padded}, i, 8)::bit(8)::int), 2, '0')"
+    digits = f"(SELECT string_agg({byte}, '' ORDER BY i DESC) FROM generate_series(1, {whole}, 8) AS s (i))"
+    return _quoted(_base64(f"decode({digits}, 'hex')"))
+
+
+def _text_as_bytes(value: str) -> str:
+    return _quoted(_base64(f"convert_to(concat({value}), 'UTF8')"))
+
+
+def _path(value: str) -> str:
+    wkb = _base64(f"decode(split_part({_filled(canonical.PATH.source, value)}, ' ', 2), 'hex')")
+    return f"""concat('{{"wkb":"', {wkb}, '","extensions":{{"closed":"', isclosed({value})::text, '"}}}}')"""
+
+
+def _floats(parts: Mapping[str, str], value: str) -> str:
+    fields = [f"""'"{name}":' || ({_float(f"({_filled(part, value)})::text")})""" for name, part in parts.items()]
+    return f"concat('{{', concat_ws(',', {', '.join(fields)}), '}}')"
+
+
+def _line(value: str) -> str:
+    return _floats(canonical.LINE_PARTS, value)
+
+
+def _circle(value: str) -> str:
+    radius = {"radius": canonical.CIRCLE_PARTS["radius"]}
+    center = {name: part for name, part in canonical.CIRCLE_PARTS.items() if name not in radius}
+    return f"""concat('{{"center":', {_floats(center, value)}, ',', substr({_floats(radius, value)}, 2))"""
+
+
+def _array(items: AvroType, value: str) -> str:
+    """Write an array element by element, each like a column of its type."""
+    element = _value(items, canonical.INTEGER, "e")
+    elements = f"string_agg(CASE WHEN e IS DISTINCT FROM NULL THEN {element} ELSE 'null' END, ',' ORDER BY n)"
+    # Within FROM, unnest would split composites.
+    rows = f"(SELECT unnest({value}) AS e, generate_subscripts({value}, 1) AS n) AS u"
+    return (
+        f"CASE WHEN array_ndims({value}) > 1 THEN '{_SPOILED}' ELSE"
+        f" (SELECT concat('[', {elements}, ']') FROM {rows}) END"
+    )
+
+
+_BITS = "io.debezium.data.Bits"
+# Events have these in their canonical spelling.
+_SPELLED = ("io.debezium.time.Interval", HSTORE)
+_WKB = ("io.debezium.data.geometry.Point", "io.debezium.data.geometry.Geometry")
+_BY_MEANING: Mapping[str, Callable[[str], str]] = {
+    "io.debezium.time.Date": _days,
+    "io.debezium.time.Timestamp": _millis,
+    "io.debezium.time.MicroTimestamp": _micros,
+    "io.debezium.time.ZonedTimestamp": _zoned_timestamp,
+    "io.debezium.time.Time": _time(1_000),
+    "io.debezium.time.MicroTime": _time(1_000_000),
+    ZONED_TIME: _zoned_time,
+    "io.debezium.data.geometry.Line": _line,
+    "io.debezium.data.geometry.Circle": _circle,
+    EXACT_NUMBER: lambda value: _number(f"{value}::text"),
+    TEXT_AS_BYTES: _text_as_bytes,
+    PATH: _path,
+}
+
 
 # Besides the settings for values' spelling: a row that a policy hides is an error, not a deleted row; and a backslash
 # is itself.

@@ -15,7 +15,7 @@ from spark_jobs.sources.postgres import detection
 from spark_jobs.sources.postgres.access import Database, Look, state_of
 from spark_jobs.sources.postgres.batch import JdbcBatch, Part, divided
 from spark_jobs.sources.postgres.control import IDENTITIES, OLDEST, Control, described, read_control
-from spark_jobs.sources.postgres.progress import Progress, read_progress
+from spark_jobs.sources.postgres.detection import Progress, read_progress
 from spark_jobs.sources.postgres.relation import ALL, Key, Relation, Seen, stamped_since
 
 # A sweep takes no more than this share of the time: larger tables are scanned less often.

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from local.folders import BUILD
+from local.files import BUILD
 from local.platform.platform import Platform
 from local.services.postgres import ConnectionParameters
 from tests.waiting import wait_until

@@ -19,7 +19,7 @@ from contract.source import OUTBOX_TABLE, SCHEMA
 from local.errors import PlatformError
 from local.look.topic import RawEvent, Topic
 from local.platform.platform import Platform
-from local.platform.services import PlatformOptions
+from local.platform.record import PlatformOptions
 
 ROOT = Path(__file__).resolve().parents[3]
 EVENTS = ROOT / "tests" / "events"

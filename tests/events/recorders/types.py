@@ -16,8 +16,7 @@ import typer
 from local.errors import PlatformError
 from local.look.topic import Topic
 from local.services.connect import Connect
-from local.services.kafka.broker import Kafka
-from local.services.kafka.users import ADMIN
+from local.services.kafka import ADMIN, Kafka
 from local.services.postgres import ConnectionParameters, Postgres, temporary_postgres
 from local.services.processes import Processes
 from local.setup.ports import choose

@@ -13,8 +13,7 @@ from contract.column_types.carried import Carried
 from contract.column_types.catalogue import ColumnType
 from contract.column_types.types import carried
 from local.comparison.compare import Limits, TableComparison, compare_table
-from local.comparison.rows import ComparedColumn
-from local.comparison.table import ComparedTable
+from local.comparison.rows import ComparedColumn, ComparedTable
 from local.look.lake import Lake
 
 AT_ONCE = Limits(timeout_s=0, rows_per_chunk=10, pages=1)
@@ -30,7 +29,7 @@ class ArrowLake(Lake):
     def schema(self) -> pyarrow.Schema:
         return self.now[0].schema
 
-    def stream(self, columns: list[str], batch_rows: int) -> Iterator[pyarrow.RecordBatch]:
+    def stream(self, columns: list[str], batch_rows: int, *, as_of: str | None = None) -> Iterator[pyarrow.RecordBatch]:
         table = self.now.pop(0) if len(self.now) > 1 else self.now[0]
         yield from table.select(columns).to_batches(batch_rows)
 

@@ -19,8 +19,8 @@ from local.comparison.describe import Compared
 from local.comparison.platform_sides import LogArrivals, QueriedArrivals
 from local.comparison.run import Sides, compare_tables
 from local.comparison.source import SourceLook
+from local.look.json_lines import consumed
 from local.look.lake import Lake
-from local.look.landing import consumed
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import CapturedTableSettings
 from tests.conftest import execute
@@ -110,9 +110,9 @@ class CommittedLake(ArrowLake):
     def last_commit(self) -> str | None:
         return next(self.commits)
 
-    def stream(self, columns: list[str], batch_rows: int) -> Iterator[pyarrow.RecordBatch]:
+    def stream(self, columns: list[str], batch_rows: int, *, as_of: str | None = None) -> Iterator[pyarrow.RecordBatch]:
         self.reads.append("read")
-        yield from super().stream(columns, batch_rows)
+        yield from super().stream(columns, batch_rows, as_of=as_of)
 
 
 @pytest.mark.integration

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from cli.__main__ import app
 from local.comparison import reconcile
 from local.comparison.compare import TableComparison
-from local.comparison.outbox import compare_outbox
+from local.comparison.reconcile import compare_outbox
 from local.platform.platform import Platform
 from local.services.postgres import Postgres
 from tests.db.conftest import Shop, Template, shop_copy, template  # noqa: F401  (a fixture)

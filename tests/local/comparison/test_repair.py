@@ -11,9 +11,8 @@ from rich.console import Console
 from local.comparison import command
 from local.comparison.command import reconcile_tables
 from local.comparison.compare import Difference, Limits, TableComparison
-from local.comparison.quarantined import with_reasons
 from local.comparison.repair import OutboxRepair
-from local.comparison.run import Sides
+from local.comparison.run import Sides, with_reasons
 from local.look.lake import Lake
 from tests.local.query.lakes import Bucket
 

@@ -11,9 +11,9 @@ import pytest
 
 from contract.avro_names import SOURCE_NAME
 from contract.special_values import SPECIALS_COLUMN
+from local.comparison.command import lines, write
 from local.comparison.compare import Difference, TableComparison
 from local.comparison.describe import Compared
-from local.comparison.report import lines, write
 from local.comparison.run import NO_KEY, Sides, compare_tables
 from local.comparison.source import SourceLook
 from local.look.lake import Lake

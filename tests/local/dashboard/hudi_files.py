@@ -9,7 +9,7 @@ import pyarrow
 import pyarrow.parquet as pq
 
 from local.look.lake import Lake
-from local.query.changes import COMMIT, KEY
+from local.query.query import COMMIT, KEY
 
 PROPERTIES = """\
 hoodie.table.name=t

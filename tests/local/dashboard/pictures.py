@@ -12,7 +12,7 @@ from local.dashboard.stages import Stage
 from local.dashboard.state import State
 from local.dashboard.watcher import Picture
 from local.look.status import ServiceStatus
-from local.platform.tables import HISTORY
+from local.platform.services import HISTORY
 
 AT = 1_795_346_725.0  # 11:25:25 UTC
 SCRIPT = "<script>alert(1)</script>"

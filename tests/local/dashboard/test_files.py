@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from local.comparison.command import write
 from local.comparison.compare import TableComparison
-from local.comparison.report import write
 from local.dashboard.files import last_lines, read_reconciled
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from local.dashboard.history import Commits, Failures, instant_time, read_commit, restarted, rows
 from local.look.lake import Lake
-from local.platform.restarts import Restarts
+from local.platform.supervisor import Restarts
 from spark_jobs.options.keys import PROGRESS
 
 INSTANT = "20261122112531744"

@@ -7,8 +7,8 @@ import pyarrow
 from local.dashboard.kept import RowCounts, TableRow, kept_tables
 from local.look.lake import Lake
 from local.look.status import DataStatus, DerivedStatus, TableStatus
-from local.look.table_states import TableState
-from local.platform.tables import HISTORY
+from local.platform.job import TableState
+from local.platform.services import HISTORY
 
 
 def test_tables_are_told_apart_by_where_their_rows_come_from() -> None:

@@ -11,7 +11,7 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 from local.dashboard.quarantine import MOST_BYTES, REASON_CHARACTERS, SHOWN, Quarantine, QuarantinedLine, entry, newest
-from local.look.quarantine import BUCKET, prefix
+from local.look.json_lines import BUCKET, prefix
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

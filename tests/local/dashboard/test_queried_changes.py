@@ -8,9 +8,8 @@ import pytest
 from local.dashboard import queried_changes
 from local.dashboard.changes import SHOWN, Change
 from local.dashboard.history import Commit, instant_time
-from local.dashboard.queried_changes import COMMITS, QueriedChanges
-from local.dashboard.versions import read_versions
-from spark_jobs.sources.postgres.progress import Mark, Progress
+from local.dashboard.queried_changes import COMMITS, QueriedChanges, read_versions
+from spark_jobs.sources.postgres.detection import Mark, Progress
 from tests.local.dashboard.hudi_files import HudiFiles
 
 MARK = Mark(system="s", shape="t", horizon=1)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local.dashboard.running_command import running_command
+from local.dashboard.files import running_command
 
 # A process with such a command's arguments: prints a line once it has them, and runs until its input ends.
 PROGRAM = "import sys; print(flush=True); sys.stdin.read()"

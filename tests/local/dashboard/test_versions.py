@@ -8,7 +8,7 @@ import fastavro
 import pyarrow
 import pytest
 
-from local.dashboard.versions import UnreadError, Version, read_versions
+from local.dashboard.queried_changes import UnreadError, Version, read_versions
 from local.look.lake import LakeError
 from tests.local.dashboard.hudi_files import HudiFiles
 

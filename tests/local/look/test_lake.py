@@ -8,8 +8,8 @@ import pytest
 from contract import added_columns
 from contract.added_columns import AddedColumn
 from local.look import lake as module
-from local.look.added_columns import WRITTEN_AT, added, older_rows
 from local.look.lake import Lake, LakeError
+from local.look.source_changes import WRITTEN_AT, added, older_rows
 from spark_jobs.options.keys import ADDED_COLUMNS, PROGRESS
 
 

@@ -14,8 +14,8 @@ from local.look.status import (
     queue_problems,
     table_problems,
 )
-from local.look.table_states import TableState
-from local.platform.tables import HISTORY
+from local.platform.job import TableState
+from local.platform.services import HISTORY
 from local.services.source_database import OutboxQueue, Slot
 
 

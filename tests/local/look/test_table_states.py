@@ -8,7 +8,7 @@ import pytest
 
 from contract.table_states import FAILING, RUNNING, STARTING
 from local.look.status import TableStatus, table_problems, truncate_problems
-from local.look.table_states import JOB, TableState, TableStates
+from local.platform.job import TableState, TableStates
 from local.services.processes import Command, Processes
 
 
@@ -16,16 +16,16 @@ from local.services.processes import Command, Processes
 def processes(tmp_path: Path) -> Iterator[Processes]:
     found = Processes(tmp_path, tmp_path / "logs")
     yield found
-    found.stop(JOB, grace_s=0)
+    found.stop("job", grace_s=0)
 
 
 def start(processes: Processes) -> None:
     """Start a job that logs nothing; a test writes its log."""
-    processes.start(JOB, Command(argv=[sys.executable, "-c", "import time; time.sleep(60)"], folder=processes.folder))
+    processes.start("job", Command(argv=[sys.executable, "-c", "import time; time.sleep(60)"], folder=processes.folder))
 
 
 def say(processes: Processes, text: str) -> None:
-    with processes.log_file(JOB).open("a") as log:
+    with processes.log_file("job").open("a") as log:
         log.write(text)
 
 
@@ -62,7 +62,7 @@ def test_what_an_earlier_run_said_counts_no_more(processes: Processes) -> None:
     states = TableStates(processes)
     say(processes, "table=l.a state=failing reason=no such file\n")
     assert states.read()["l.a"].fails
-    processes.stop(JOB, grace_s=0)
+    processes.stop("job", grace_s=0)
     assert states.read() == {}
     start(processes)
     assert states.read() == TableStates(processes).read() == {}

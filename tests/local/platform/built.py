@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from local.platform.pipeline import LocalPipeline
-from local.platform.services import PORTS, PlatformOptions, Services
-from local.platform.state import Passwords
+from local.platform.record import PORTS, Passwords, PlatformOptions
+from local.platform.services import Services
 from local.services.processes import Processes
 
 PASSWORDS = Passwords(superuser="s", connector="c")

@@ -12,9 +12,9 @@ from psycopg2.extensions import cursor as Cursor
 from contract import source as names
 from local.look.topic import Topic
 from local.platform.platform import Platform
-from local.resnapshot.connector import LocalConnector
+from local.resnapshot.changed_tables import LocalConnector
 from local.resnapshot.log_tables import LogTable, Signals
-from local.services.kafka.users import ADMIN
+from local.services.kafka import ADMIN
 from plugins.connector_settings import SourceSettings
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import source_connector
@@ -64,7 +64,9 @@ class Shop:
         return SimpleNamespace(name=NAME, source=SimpleNamespace(publication=SIGNALS.publication, role=SIGNALS.role))
 
     def connector(self, configuration: dict[str, str]) -> LocalConnector:
-        return LocalConnector(self._api, [self.topic(ITEMS)], NAME, "cdc_shop", configuration)
+        return LocalConnector(
+            api=self._api, topics=[self.topic(ITEMS)], name=NAME, slot="cdc_shop", configuration=configuration
+        )
 
     def release(self, connector: LocalConnector) -> None:
         connector.release()

@@ -8,9 +8,9 @@ import pytest
 
 from contract.table_states import FAILING, RUNNING
 from local.errors import FailingTablesError
-from local.look.table_states import TableState
-from local.platform.awaited_tables import PATIENCE_S, AwaitedTables
-from local.platform.tables import LocalTable
+from local.platform.job import TableState
+from local.platform.services import LocalTable
+from local.platform.waiting import PATIENCE_S, AwaitedTables
 from tests.local.platform.built import services
 
 BROKEN = TableState(state=FAILING, reason="address.avsc: no such file")

@@ -68,7 +68,13 @@ class Change:
         self.worker = FakeWorker(running)
         wanted = replace(SOURCE, tables=tables)
         worker = cast(Any, self.worker)
-        return ChangedTables(worker, wanted, source_connector(wanted), cast(Any, None), self.noted).bring({})
+        return ChangedTables(
+            api=worker,
+            settings=wanted,
+            configuration=source_connector(wanted),
+            reader=cast(Any, None),
+            to_read=self.noted,
+        ).bring({})
 
 
 @pytest.fixture

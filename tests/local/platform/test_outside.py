@@ -12,11 +12,10 @@ from local.look.status import read_status
 from local.platform.connectors import source_settings
 from local.platform.job import places
 from local.platform.platform import Platform
-from local.platform.record import RecordFile
-from local.platform.services import PORTS, PlatformOptions
-from local.services import outside_database as outside
-from local.services.outside_database import OutsideDatabase, find_password
+from local.platform.record import PORTS, PlatformOptions, RecordFile
+from local.services import source_database
 from local.services.postgres import Postgres
+from local.services.source_database import OutsideDatabase, find_password
 from plugins.source.source_connector import source_connector
 from spark_jobs.options import keys
 from tests.local.platform.built import services
@@ -135,7 +134,7 @@ def test_where_no_password_lets_the_role_in_the_last_reason_and_what_to_do_are_s
         tried.append(str(parameters.get("password")))
         raise reason
 
-    monkeypatch.setattr(outside, "connect", refuse)
+    monkeypatch.setattr(source_database, "connect", refuse)
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     with pytest.raises(UserError, match=said) as refused:
         find_password(SHOP, "cdc_connector", tmp_path / "connector")

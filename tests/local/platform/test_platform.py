@@ -33,19 +33,16 @@ from local.look.status import read_status
 from local.look.topic import Topic
 from local.platform.connectors import Connectors
 from local.platform.platform import Platform
-from local.platform.restarts import read_restarts
-from local.platform.services import SECRET, PlatformOptions
-from local.platform.startup import StepState
-from local.platform.state import passwords
-from local.platform.steps import SUPERVISOR
-from local.platform.tables import GLUE_DATABASE, LANDING_BUCKET
+from local.platform.record import PlatformOptions, passwords
+from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, SECRET
+from local.platform.startup import SUPERVISOR, StepState
+from local.platform.supervisor import read_restarts
 from local.resnapshot.changed_tables import capture_added, new_tables
-from local.resnapshot.deletes import EventWriter
-from local.resnapshot.log_tables import delete_keys, read_again, read_keys_again
+from local.resnapshot.log_tables import EventWriter, delete_keys, read_again, read_keys_again
 from local.resnapshot.pipelines import flowing
 from local.resnapshot.run import Wanted
-from local.services.kafka.roles import ROLES, SINK
-from local.services.kafka.users import ADMIN
+from local.services.kafka import ADMIN
+from local.services.kafka_rights import ROLES, SINK
 from local.services.processes import Processes
 from local.sink.values import line
 from tests.conftest import execute

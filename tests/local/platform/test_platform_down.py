@@ -16,10 +16,10 @@ from local.errors import PlatformError
 from local.look import status as status_module
 from local.look.lake import LakeError
 from local.look.status import DataStatus, Status, read_status
+from local.platform.command import left_behind
 from local.platform.platform import Platform
-from local.platform.services import PORTS
-from local.platform.start_options import left_behind
-from local.platform.steps import SUPERVISOR
+from local.platform.record import PORTS
+from local.platform.startup import SUPERVISOR
 
 RECORD = {"ports": {name: 20_000 + number for number, name in enumerate(PORTS)}, "services": []}
 

@@ -10,12 +10,11 @@ from local.dashboard.state import judge
 from local.errors import PlatformError
 from local.look.show_status import print_status
 from local.look.status import DataStatus, Status, TableStatus
+from local.platform.command import left_behind
 from local.platform.job import looked_file, multi_table_arguments, places
 from local.platform.platform import CONNECTORS, Platform
-from local.platform.services import PlatformOptions, Services
-from local.platform.start_options import left_behind
-from local.platform.state import passwords
-from local.platform.tables import DERIVED, HISTORY
+from local.platform.record import PlatformOptions, passwords
+from local.platform.services import DERIVED, HISTORY, Services
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
 from settings.load_pipeline import load_pipeline

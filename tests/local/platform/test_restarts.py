@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from local.platform.restarts import LIMIT, LONGEST_PAUSE_S, STABLE_S, Ledger, read_restarts
+from local.platform.supervisor import LIMIT, LONGEST_PAUSE_S, STABLE_S, Ledger, read_restarts
 
 
 class Clock:

@@ -8,10 +8,8 @@ import pytest
 
 from db.errors import LoadError
 from local.errors import FailingTablesError
-from local.platform.connectors import Connectors
-from local.platform.set_aside import SetAside
-from local.sink import held
-from local.sink.held import Held
+from local.platform.connectors import Connectors, SetAside
+from local.sink.settings import HELD, Held, write_held
 from plugins.source.captured import INCLUDED_TABLES, shown
 from plugins.source.failures import Failure
 from tests.local.platform.built import moving, services
@@ -70,7 +68,7 @@ def test_each_table_that_nothing_comes_of_has_a_line_with_its_way_out(tmp_path: 
     record = Held(
         topic="pagila.public.rental", partition=0, offset=7, reason="pagila.public.rental[0] offset 7: no JSON"
     )
-    held.write(tmp_path / "sink" / held.HELD, [record])
+    write_held(tmp_path / "sink" / HELD, [record])
     aside = SetAside(tmp_path / "connect" / "set-aside.json")
     for name in ("public.city", "public.former"):
         aside.put(name, "it fails")

@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from local.errors import PlatformError
-from local.platform.record import Record, RecordFile
-from local.platform.services import PlatformOptions
-from local.platform.state import Lock, passwords
-from local.private_files import write_private
+from local.files import write_private
+from local.platform.record import Lock, PlatformOptions, Record, RecordFile, passwords
 
 
 def test_a_record_is_read_as_written(tmp_path: Path) -> None:
@@ -54,7 +52,7 @@ def test_an_empty_password_file_is_filled(tmp_path: Path) -> None:
 def test_the_lock_is_for_one_process_at_a_time(tmp_path: Path) -> None:
     lock = Lock(tmp_path / "lock")
     other = (
-        "import sys; from pathlib import Path; from local.platform.state import Lock\n"
+        "import sys; from pathlib import Path; from local.platform.record import Lock\n"
         "with Lock(Path(sys.argv[1])).held(): pass"
     )
     command = [sys.executable, "-c", other, str(lock.path)]

@@ -11,9 +11,8 @@ import pytest
 
 from local.errors import CancelledError, LockedError, PlatformError
 from local.platform.platform import Platform
-from local.platform.restarts import LIMIT, LONGEST_PAUSE_S, Ledger, read_restarts
-from local.platform.steps import SUPERVISOR
-from local.platform.supervisor import Supervisor
+from local.platform.startup import SUPERVISOR
+from local.platform.supervisor import LIMIT, LONGEST_PAUSE_S, Ledger, Supervisor, read_restarts
 
 
 class FakePlatform:

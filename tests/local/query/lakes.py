@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow
 
 from analytics.queries import Queried
+from local.look.json_lines import QUARANTINED
 from local.look.lake import Lake
-from local.query.json_tables import QUARANTINED
 from local.query.query import LakeTable, Period, QueriedLake, ask
 from local.query.silver import Silver
 
@@ -28,7 +28,7 @@ class KnownLake(Lake):
     def exists(self) -> bool:
         return bool(self.rows_.num_rows)
 
-    def stream(self, columns: list[str], batch_rows: int) -> Iterator[pyarrow.RecordBatch]:
+    def stream(self, columns: list[str], batch_rows: int, *, as_of: str | None = None) -> Iterator[pyarrow.RecordBatch]:
         self.read.append(columns)
         yield from self.rows_.select(columns).to_batches(max_chunksize=batch_rows)
 

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from analytics.create_table import created_table
 from cli.__main__ import app
 from contract.errors import UserError
-from local.platform import start_options
+from local.platform import command as up
 from local.query import command
-from local.query.create import create
+from local.query.command import create
 from local.query.engine import QueryError, engine
 from local.query.query import Period, QueriedLake, ask, described
 from tests.local.query.lakes import known_table, lake_of, rows
@@ -167,7 +167,7 @@ def test_json_and_a_sum_are_what_they_are_in_an_answer(lake: QueriedLake) -> Non
 
 
 def test_the_command_says_what_was_written(lake: QueriedLake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start_options, "find_platform", lambda *_: None)
+    monkeypatch.setattr(up, "find_platform", lambda *_: None)
     monkeypatch.setattr(command, "_lake", lambda *_: lake)
     done = CliRunner().invoke(app, ["query", BY_COUNTRY, "--format", "csv"])
     assert done.stdout.splitlines() == [

@@ -12,7 +12,7 @@ import pytest
 from analytics.insert_into import inserted_rows
 from analytics.queries import QUERIES
 from contract.errors import UserError
-from local.query.create import insert
+from local.query.command import insert
 from local.query.query import LakeTable, Period, QueriedLake, described
 from settings.load_pipeline import PIPELINES
 from tests.local.query.lakes import KnownLake, known_table, lake_of, rows

@@ -5,8 +5,7 @@ from pathlib import Path
 import fastavro
 import pytest
 
-from local.look.lake import Lake, LakeError
-from local.query.instants import InstantError, Readable, parse, readable
+from local.look.lake import InstantError, Lake, LakeError, Readable, parse_instant, readable
 
 COMMITS = [f"2026112211000{second}000" for second in range(6)]
 DONE = {"name": "clean", "type": "record", "fields": [{"name": "earliestCommitToRetain", "type": "string"}]}
@@ -93,10 +92,10 @@ def test_an_instant_that_is_gone_is_refused_with_the_oldest() -> None:
     ],
 )
 def test_an_instant_is_hudis_or_iso(text: str, instant: str) -> None:
-    assert parse(text) == instant
+    assert parse_instant(text) == instant
 
 
 @pytest.mark.parametrize("text", ["yesterday", "2026", "20261122110000123456", "2026-13-01"])
 def test_another_text_is_no_instant(text: str) -> None:
     with pytest.raises(InstantError, match="is no instant: give"):
-        parse(text)
+        parse_instant(text)

@@ -12,7 +12,7 @@ import pytest
 
 from analytics.queries import QUERIES, Queried, named_queries
 from contract.errors import UserError
-from local.query.json_tables import LANDED, QUARANTINED, landed, quarantined
+from local.look.json_lines import LANDED, QUARANTINED, landed, quarantined
 from local.query.query import Period, QueriedLake, ask
 from tests.local.query.lakes import Bucket, known_table, lake_of, rows
 

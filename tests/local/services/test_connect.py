@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from local.errors import PlatformError
-from local.services.connect import Connect
-from local.services.user_plugins import JDBC, LENSES, UserPlugin
+from local.services.connect import JDBC, LENSES, Connect, UserPlugin
 from plugins.releases.archive import RESOURCES_JAR
 from plugins.workers.worker_classes import EVERY_VALUE, IS_TRUNCATE
 

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 
 from contract.text import UTF_8_FLAG
 from local.services.connect import Connect
-from local.services.kafka.users import ADMIN
+from local.services.kafka import ADMIN
 from local.services.processes import Processes
 from local.setup.jars import jar_folder
 from local.setup.ports import choose

@@ -20,8 +20,7 @@ import pytest
 from psycopg2.extras import LogicalReplicationConnection, PhysicalReplicationConnection
 
 from local.errors import PlatformError
-from local.services.postgres import STOP_S, Postgres, processes_of
-from local.services.postgres_cluster import FALLBACK_PARENT, STOPPING, PostgresError
+from local.services.postgres import FALLBACK_PARENT, STOP_S, STOPPING, Postgres, PostgresError, processes_of
 from local.services.processes import Processes
 from tests.conftest import free_port
 from tests.waiting import PATIENCE_S, wait_until

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from local.services.properties import render, write
+from local.services.jvm import properties_text, write_properties
 
 
 @pytest.mark.parametrize(
@@ -18,10 +18,10 @@ from local.services.properties import render, write
     ],
 )
 def test_values_are_escaped_as_java_reads_them(value: str, line: str) -> None:
-    assert render({"key": value}) == f"key={line}\n"
+    assert properties_text({"key": value}) == f"key={line}\n"
 
 
 def test_a_written_file_is_pure_ascii(tmp_path: Path) -> None:
     path = tmp_path / "new" / "server.properties"
-    write(path, {"log.dirs": "/home/jürgen/build", "node.id": "1"})
+    write_properties(path, {"log.dirs": "/home/jürgen/build", "node.id": "1"})
     assert path.read_bytes() == b"log.dirs=/home/j\\u00fcrgen/build\nnode.id=1\n"

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from contract.errors import CANNOT, one_line_errors
-from local.setup import ivy, jars
-from local.setup.archives import unpack
+from local.setup import jars
+from local.setup.jars import unpack
 
 CONTENT = {"a-1.0.jar": b"first", "b-2.0.jar": b"second"}
 
@@ -99,13 +99,13 @@ def test_another_hash_stops_with_both_and_leaves_nothing(registry: dict[str, Any
 
 
 def test_a_registry_that_stumbles_is_asked_again(registry: dict[str, Any]) -> None:
-    registry["errors"] = [ivy.IvyError("Ivy ended with 1: timeout")]
+    registry["errors"] = [jars.IvyError("Ivy ended with 1: timeout")]
     assert fetch()[0] == 0
     assert registry["downloads"] == 2
 
 
 def test_a_registry_that_stays_away_is_one_line(registry: dict[str, Any]) -> None:
-    registry["errors"] = [ivy.IvyError("Ivy ended with 1: a:b:1 not found")] * 3
+    registry["errors"] = [jars.IvyError("Ivy ended with 1: a:b:1 not found")] * 3
     code, output = fetch()
     assert code == CANNOT
     assert "jars: Ivy ended with 1: a:b:1 not found" in output
@@ -139,12 +139,12 @@ def test_a_coordinate_is_read_off_where_ivy_put_the_file() -> None:
 
 
 def test_ivy_is_told_what_comes_alone_and_what_with_its_dependencies() -> None:
-    described = ivy._ivy_xml(
+    described = jars._ivy_xml(
         [
-            ivy.Dependency(coordinate="g:bundle:1"),
-            ivy.Dependency(coordinate="g:library:2", transitive=True),
-            ivy.Dependency(coordinate="g:plugin:3:tar.gz:plugin"),
-            ivy.Dependency(coordinate="g:release:4:zip"),
+            jars.Dependency(coordinate="g:bundle:1"),
+            jars.Dependency(coordinate="g:library:2", transitive=True),
+            jars.Dependency(coordinate="g:plugin:3:tar.gz:plugin"),
+            jars.Dependency(coordinate="g:release:4:zip"),
         ],
         exclude=["provided"],
     )

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from local.services.aws import S3
 from local.services.processes import Processes
-from local.services.s3 import S3
 from local.setup.ports import choose
 from tests.broker import RunningBroker
 from tests.local.sink.harness import BUCKET, Services

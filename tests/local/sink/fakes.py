@@ -9,10 +9,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from confluent_kafka import KafkaError, Message
 
 from local.sink.consumer import Committed, GroupConsumer, TopicState
-from local.sink.errors import UnavailableError
-from local.sink.held import Held
-from local.sink.partition import Partition
-from local.sink.settings import TaskSettings
+from local.sink.settings import Held, Partition, TaskSettings, UnavailableError
 from local.sink.store import LandingStore
 from local.sink.task import SinkTask
 from plugins.connector_settings import SinkSettings

@@ -15,12 +15,10 @@ from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from local.services.kafka.broker import Kafka
-from local.services.kafka.users import ADMIN
+from local.services.aws import REGION, S3
+from local.services.kafka import ADMIN, Kafka
 from local.services.processes import Processes
-from local.services.s3 import REGION, S3
-from local.sink.consumer import GroupConsumer
-from local.sink.dead_letters import DeadLetterQueue
+from local.sink.consumer import DeadLetterQueue, GroupConsumer
 from local.sink.settings import TaskSettings
 from local.sink.store import LandingStore, s3_client
 from local.sink.task import SinkTask

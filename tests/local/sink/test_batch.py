@@ -2,9 +2,8 @@ from typing import Any
 
 import pytest
 
-from local.sink.batch import Batch
-from local.sink.errors import MalformedValueError
-from local.sink.partition import Partition
+from local.sink.settings import MalformedValueError, Partition
+from local.sink.values import Batch
 from tests.local.sink.fakes import task_settings
 
 

@@ -15,12 +15,10 @@ from typing import Protocol
 import pytest
 
 from local.services.connect import Connect
-from local.services.kafka.users import ADMIN
+from local.services.kafka import ADMIN
 from local.setup.ports import choose
 from local.sink.consumer import GroupConsumer
-from local.sink.errors import SinkError
-from local.sink.held import Held
-from local.sink.settings import TaskSettings
+from local.sink.settings import Held, SinkError, TaskSettings
 from local.sink.task import SinkTask
 from plugins.releases.versions import load_versions
 from plugins.sink.sink_connector import sink_connector

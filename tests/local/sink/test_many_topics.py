@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from local.sink.errors import SinkError
-from local.sink.partition import Partition
+from local.sink.settings import Partition, SinkError
 from local.sink.task import SinkTask
 from tests.local.sink.fakes import TOPIC, FakeTopic, World, events, lines, task_settings
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from contract.sizes import SizeLimits
-from local.sink.errors import SinkError
-from local.sink.settings import DeadLetters, TaskSettings
+from local.sink.settings import DeadLetters, SinkError, TaskSettings
 from plugins.connector_settings import SinkSettings
 from plugins.sink.sink_connector import sink_connector
 

@@ -11,8 +11,7 @@ from confluent_kafka import Consumer
 from confluent_kafka.cimpl import NewTopic
 
 from local.sink.consumer import Committed, GroupConsumer
-from local.sink.errors import SinkError
-from local.sink.partition import Partition
+from local.sink.settings import Partition, SinkError
 from local.sink.store import LandingStore
 from plugins.kafka.first_offsets import set_first_offsets
 from tests.local.sink.fakes import CrashError, Steps

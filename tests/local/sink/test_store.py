@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from botocore.exceptions import ClientError, NoCredentialsError, ReadTimeoutError
 
-from local.sink.errors import SinkError, UnavailableError
+from local.sink.settings import SinkError, UnavailableError
 from local.sink.store import Gap, LandingStore
 from tests.local.sink.fakes import BUCKET, FakeS3
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from local.sink.consumer import Committed
-from local.sink.errors import SinkError
-from local.sink.partition import Partition
+from local.sink.settings import Partition, SinkError
 from local.sink.task import SinkTask
 from tests.local.sink.fakes import TOPIC, World, events, lines, task_settings
 

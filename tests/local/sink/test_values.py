@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from local.sink.errors import MalformedValueError
+from local.sink.settings import MalformedValueError
 from local.sink.values import LONGEST_STRING, check_key, content, line
 from local.tools.worker_classes import java_gateway
 from tests.cases import chance

@@ -17,10 +17,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from contract.errors import CANNOT
-from local.services.kafka.acls import acls
-from local.services.kafka.broker import Kafka
-from local.services.kafka.roles import READER
-from local.services.kafka.users import KafkaUsers
+from local.services.kafka import Kafka, KafkaUsers
+from local.services.kafka_rights import READER, acls
 from local.services.processes import Processes
 from local.setup.ports import choose
 from operate.errors import OperateError

@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 
 from local.errors import PlatformError
 from local.look.topic import Topic
-from local.services.kafka.broker import Kafka
+from local.services.kafka import Kafka
 from local.setup.ports import choose
 from plugins.kafka import topic_admin
 from plugins.kafka.topic_admin import TopicError, Unready, apply_plan

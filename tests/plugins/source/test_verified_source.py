@@ -18,8 +18,7 @@ from db.loading import LoadOptions, load
 from local.look.topic import Topic
 from local.services.connect import Connect
 from local.services.connect_api import RequestError
-from local.services.kafka.broker import Kafka
-from local.services.kafka.users import ADMIN
+from local.services.kafka import ADMIN, Kafka
 from local.services.postgres import ConnectionParameters, Postgres
 from local.services.processes import Processes
 from local.setup.jars import jar_folder

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from local.services.connect import Connect
-from local.services.kafka.users import ADMIN
+from local.services.kafka import ADMIN
 from local.services.postgres import Postgres
 from local.services.processes import Processes
 from local.setup.ports import choose

@@ -3,9 +3,9 @@
 import pytest
 from pyspark.sql import functions as F
 
-from spark_jobs.decoding.partitions import DEFAULT, values_of
+from spark_jobs.decoding.row_keys import DEFAULT, values_of
 from spark_jobs.errors import SettingsError
-from spark_jobs.table.glue_tool import sync_to_glue
+from spark_jobs.table.glue import sync_to_glue
 from tests.spark_jobs.events import Event, event, glue_table
 from tests.spark_jobs.lake import Lake
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from contract.history import COMMIT, VERSION
 from spark_jobs.derived.derived_table import DerivedTable
-from spark_jobs.derived.history_table import HistoryTable
+from spark_jobs.derived.history import HistoryTable
 from spark_jobs.options import command_line, keys, settings
 from spark_jobs.table.hudi_table import HudiTable
 from spark_jobs.table_job import SharedParts, build_made

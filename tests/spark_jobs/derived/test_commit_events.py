@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 
 from analytics.queries import QUERIES
 from contract.history import COMMIT, ENDED, VERSION
-from spark_jobs.derived import commit_events, differences, history_table
+from spark_jobs.derived import differences, history
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import keys
 from spark_jobs.runtime.hadoop import Hadoop
-from spark_jobs.table.timeline import Carried, Timeline
+from spark_jobs.table.commits import Carried, Timeline
 from tests import cases
 from tests.cases import long
 from tests.spark_jobs.derived.made_tables import Failing, History
@@ -150,7 +150,7 @@ def test_a_history_that_was_away_for_long_has_the_versions_of_commits_whose_file
     for number, names in enumerate(log):
         kept.lake.run(*(change(1, 10 * number + each + 10, name) for each, name in enumerate(names)))
     assert len(Timeline(Hadoop(kept.lake.spark), str(kept.lake.table_path)).instants_after("")) < len(log)
-    monkeypatch.setattr(history_table, "_READABLE_COMMITS", 2)
+    monkeypatch.setattr(history, "_READABLE_COMMITS", 2)
     assert kept.follow() == 2
     assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", "c", None, "d", "e", "f", "g")]
     assert not kept.log
@@ -161,7 +161,7 @@ def test_commits_without_events_are_passed_over_with_a_line(kept: Kept, monkeypa
     kept.lake.extra = {}
     for lsn in (10, 11, 12, 13):
         kept.lake.run(change(1, lsn, f"at {lsn}"))
-    monkeypatch.setattr(history_table, "_READABLE_COMMITS", 2)
+    monkeypatch.setattr(history, "_READABLE_COMMITS", 2)
     assert kept.follow() == 2
     assert kept.versions(key=1) == [(1, name) for name in ("one", "at 12", "at 13")]
     assert kept.log == ["skipped 2 commits whose files may be gone"]
@@ -196,14 +196,14 @@ def test_crashes_at_either_commit_double_no_version(kept: Kept, fails: Failing) 
 
 
 def test_a_batch_that_was_never_committed_names_nothing() -> None:
-    [name] = [f"20260101-{commit_events._digest('to here')}"]
+    [name] = [f"20260101-{history._digest('to here')}"]
     for commit, named in [
         (Carried("20260102", "to here", "20260101"), {"20260102": name}),
         (Carried("20260103", "to here", "20260102"), {}),
         (Carried("20260102", "elsewhere", ""), {}),
         (Carried("20260101", "to here", ""), {}),
     ]:
-        assert commit_events.named_by([name], [commit]) == named
+        assert history.named_by([name], [commit]) == named
 
 
 @pytest.mark.parametrize("batches", [2, long(6)])

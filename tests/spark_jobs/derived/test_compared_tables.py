@@ -8,11 +8,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from local.comparison.compare import TableComparison
-from local.comparison.table import ComparedTable
+from local.comparison.rows import ComparedTable
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
 from spark_jobs.options import command_line, properties, settings
-from spark_jobs.table import checkpoint
+from spark_jobs.table import commits
 from spark_jobs.table.hudi_table import HudiTable
 from tests.cases import long
 from tests.conftest import execute
@@ -68,7 +68,7 @@ def writer(spark: SparkSession, path: Path, table_type: str, *given: str) -> Wri
     numbers = iter(range(100))
 
     def write(rows: DataFrame) -> None:
-        table.write(rows, {checkpoint.SOURCE_KEY: str(next(numbers))}, operation="upsert")
+        table.write(rows, {commits.SOURCE_KEY: str(next(numbers))}, operation="upsert")
 
     return write
 

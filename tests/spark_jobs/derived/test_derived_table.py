@@ -15,7 +15,7 @@ from spark_jobs.derived import differences
 from spark_jobs.derived.derived_table import DerivedTable
 from spark_jobs.errors import ConcurrentWriterError, JobError
 from spark_jobs.options import keys
-from spark_jobs.report import CommitReport
+from spark_jobs.runtime.metrics import CommitReport
 from tests import cases
 from tests.cases import long
 from tests.spark_jobs.derived.made_tables import Failing, HudiTables, MadeTable, Row

@@ -9,11 +9,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from contract.history import COMMIT, ENDED, VALID_FROM, VERSION
-from spark_jobs.derived.made_table import as_of
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.runtime.hadoop import Hadoop
-from spark_jobs.table.timeline import Timeline
+from spark_jobs.table.commits import Timeline
+from spark_jobs.table.kept_table import as_of
 from tests import cases
 from tests.cases import long
 from tests.spark_jobs.derived.made_tables import Failing, History, HudiTables, Row

@@ -10,9 +10,8 @@ from pyspark.sql import functions as F
 
 from analytics.create_table import created_table
 from analytics.queries import QUERIES, Queried
-from local.look.lake import Lake
-from local.query.create import create
-from local.query.instants import InstantError, readable
+from local.look.lake import InstantError, Lake, readable
+from local.query.command import create
 from local.query.query import LakeTable, Period, QueriedLake, ask, described
 from local.query.silver import Silver
 from tests.cases import long

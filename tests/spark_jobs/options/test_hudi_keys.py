@@ -9,7 +9,7 @@ import pytest
 
 from local.setup.jars import jar_folder
 from spark_jobs.options.keys import OURS
-from spark_jobs.options.refusals import NUMBERS, WORDS, hudis
+from spark_jobs.options.table_settings import NUMBERS, WORDS, hudis
 from tests.spark_jobs.events import CONF
 
 JARS = ("hudi-spark3.5-bundle_2.12-0.15.0.jar", "hudi-aws-0.15.0.jar")

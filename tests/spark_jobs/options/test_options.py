@@ -12,7 +12,7 @@ import pytest
 
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import command_line, properties, settings
-from spark_jobs.options.declared import Declared
+from spark_jobs.options.properties import Declared
 from spark_jobs.runtime.hadoop import read_text
 from tests.spark_jobs.events import ROOT
 from tests.spark_jobs.test_loop import REPORT

@@ -8,8 +8,7 @@ import pytest
 
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import command_line, keys, properties, settings
-from spark_jobs.options.settings import Settings
-from spark_jobs.options.source_settings import FileSettings, KafkaSettings
+from spark_jobs.options.settings import FileSettings, KafkaSettings, Settings
 from tests.spark_jobs.events import CONF
 from tests.spark_jobs.options.test_options import DELTASTREAMER_LINE, NEEDED
 from tests.spark_jobs.options.test_table_list import first, listed

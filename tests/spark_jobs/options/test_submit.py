@@ -12,7 +12,7 @@ import pytest
 from local.platform.job import job_arguments
 from settings.load_pipeline import load_pipeline
 from spark_jobs.options import command_line, keys, properties, settings
-from spark_jobs.options.source_settings import FileSettings
+from spark_jobs.options.settings import FileSettings
 from spark_jobs.options.submit import TableJob, YarnSubmission, yarn_command
 from spark_jobs.options.submit import job_arguments as arguments_of
 from spark_jobs.runtime import archive

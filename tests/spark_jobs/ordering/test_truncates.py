@@ -13,7 +13,7 @@ from contract.events import LSN, OPERATION, SETTLED, TRUNCATE
 from local.look.lake import Lake as LakeLook
 from spark_jobs.options import keys
 from spark_jobs.options.keys import IGNORED_TRUNCATE
-from spark_jobs.table.checkpoint import SOURCE_KEY
+from spark_jobs.table.commits import SOURCE_KEY
 from tests.cases import long
 from tests.spark_jobs.events import Event, event
 from tests.spark_jobs.lake import Lake

@@ -13,9 +13,8 @@ from local.services.processes import Processes
 from local.services.spark import s3a_settings
 from local.setup.ports import choose
 from operate.costs.prices import load_prices
-from spark_jobs.runtime import file_memory
-from spark_jobs.runtime.file_memory import remembering
-from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.runtime import hadoop
+from spark_jobs.runtime.hadoop import Hadoop, remembering
 from tests.cases import long
 from tests.spark_jobs.events import TOPIC, as_lines, event
 from tests.spark_jobs.lake import Lake
@@ -167,7 +166,7 @@ def test_elsewhere_and_with_another_hadoop_the_job_goes_on(monkeypatch: pytest.M
     def refused(*_: object) -> None:
         raise AttributeError("no such method\nand more")
 
-    monkeypatch.setattr(file_memory, "_installed", refused)
+    monkeypatch.setattr(hadoop, "_installed", refused)
     log: list[str] = []
     nothing: Any = None
     remembering(nothing, ["/lake", "hdfs://lake", "file:///lake"], log.append)()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from spark_jobs.runtime.stopping import StopFile
+from spark_jobs.runtime.application import StopFile
 
 
 class Watched:

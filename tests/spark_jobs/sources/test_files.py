@@ -11,10 +11,10 @@ import pytest
 from botocore.stub import Stubber
 
 from spark_jobs.errors import SettingsError
-from spark_jobs.options.source_settings import FileSettings
+from spark_jobs.options.settings import FileSettings
 from spark_jobs.sources.file_progress import FileCheckpoint, SourceFile, read_file_checkpoint
 from spark_jobs.sources.files import FileBatch, JsonFiles, in_order, normalised_root
-from spark_jobs.sources.listing import Lister, LocalLister, S3Lister, is_bookkeeping
+from spark_jobs.sources.listing import Lister, LocalLister, SharedListing, is_bookkeeping
 
 TOPIC = "demo.datalake.cdc_events"
 
@@ -327,7 +327,7 @@ def test_local_files_are_listed_by_their_change_time(tmp_path: Path) -> None:
 
 def test_a_prefix_or_bucket_that_is_not_there_is_missing_on_s3() -> None:
     client = boto3.client("s3", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
-    lister = S3Lister("s3a://landing/cdc", client)
+    lister = SharedListing(max_age_seconds=0).lister("s3a://landing/cdc", client)
     with Stubber(client) as stub:
         for _ in range(2):
             stub.add_response("list_objects_v2", {"IsTruncated": False})

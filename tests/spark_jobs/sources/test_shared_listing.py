@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.sources.shared_listing import SharedListing
+from spark_jobs.sources.listing import SharedListing
 
 CHANGED = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
 

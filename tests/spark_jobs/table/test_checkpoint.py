@@ -4,13 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from spark_jobs.decoding.topic_place import TopicPlace
 from spark_jobs.options.keys import TRUNCATE_APPLY, TRUNCATE_IGNORE
-from spark_jobs.ordering import deletes_register, truncates
-from spark_jobs.ordering.deletes_register import Delete
-from spark_jobs.ordering.truncates import Truncates
-from spark_jobs.table import checkpoint
-from spark_jobs.table.checkpoint import Checkpoint
+from spark_jobs.ordering import memory
+from spark_jobs.ordering.memory import Delete, TopicPlace, Truncates
+from spark_jobs.table import commits
+from spark_jobs.table.commits import Checkpoint
 
 FULL = {
     f'["{number}"]': Delete(str(26_694_864 + number * 512), TopicPlace(number // 9, 1_795_216_992_726 + number // 9))
@@ -30,8 +28,8 @@ def test_a_checkpoint_survives_a_commits_metadata() -> None:
         "deltastreamer.checkpoint.reset_key",
         "deltastreamer.checkpoint.tombstones",
     }
-    assert checkpoint.from_commits([{**metadata, "schema": "{}"}]) == stored
-    assert checkpoint.from_commits([]) == Checkpoint()
+    assert commits.from_commits([{**metadata, "schema": "{}"}]) == stored
+    assert commits.from_commits([]) == Checkpoint()
 
 
 @pytest.fixture
@@ -49,39 +47,39 @@ def test_wherever_a_job_starts_again_it_knows_what_the_one_before_knew(
     history: list[tuple[Checkpoint, dict[str, str]]],
 ) -> None:
     for number, (progress, _) in enumerate(history, 1):
-        found = checkpoint.from_commits([metadata for _, metadata in reversed(history[:number])])
+        found = commits.from_commits([metadata for _, metadata in reversed(history[:number])])
         assert found.source == progress.source
         assert found.deleted.items() >= progress.deleted.items()  # the limit counts from the next commit on
 
 
 def test_now_and_then_a_commit_carries_the_whole_register(history: list[tuple[Checkpoint, dict[str, str]]]) -> None:
     since_the_first_delete = [metadata for _, metadata in history[3:]]
-    whole = [metadata for metadata in since_the_first_delete if checkpoint.DELETES_KEY in metadata]
+    whole = [metadata for metadata in since_the_first_delete if commits.DELETES_KEY in metadata]
     assert 3 <= len(whole) <= 5
-    assert all(checkpoint.ADDED_DELETES_KEY in metadata for metadata in since_the_first_delete if metadata not in whole)
+    assert all(commits.ADDED_DELETES_KEY in metadata for metadata in since_the_first_delete if metadata not in whole)
 
 
 def test_no_more_commits_are_read_than_it_takes(history: list[tuple[Checkpoint, dict[str, str]]]) -> None:
     newest_first = iter([metadata for _, metadata in reversed(history)])
-    checkpoint.from_commits(newest_first)
-    assert len(list(newest_first)) >= len(history) - checkpoint.FULL_EVERY
+    commits.from_commits(newest_first)
+    assert len(list(newest_first)) >= len(history) - commits.FULL_EVERY
 
 
 def test_a_table_of_an_earlier_version_keeps_its_deletes() -> None:
     old = {
-        checkpoint.SOURCE_KEY: "1",
-        checkpoint.DELETES_KEY: deletes_register.encode({"a": Delete("5"), "b": Delete("6")}),
+        commits.SOURCE_KEY: "1",
+        commits.DELETES_KEY: memory.encode({"a": Delete("5"), "b": Delete("6")}),
     }
-    stored = checkpoint.from_commits([old, {checkpoint.SOURCE_KEY: "0"}])
+    stored = commits.from_commits([old, {commits.SOURCE_KEY: "0"}])
     following, _ = stored.following("2", {"a": Delete("7")}, limit=10)
-    assert checkpoint.from_commits([following.to_metadata(), old]).deleted == {"a": Delete("7"), "b": Delete("6")}
+    assert commits.from_commits([following.to_metadata(), old]).deleted == {"a": Delete("7"), "b": Delete("6")}
 
 
 def test_a_register_without_its_beginning_says_so_and_is_written_whole() -> None:
-    added = {checkpoint.SOURCE_KEY: "2", checkpoint.ADDED_DELETES_KEY: deletes_register.encode({"a": Delete("5")})}
-    stored = checkpoint.from_commits([added])
+    added = {commits.SOURCE_KEY: "2", commits.ADDED_DELETES_KEY: memory.encode({"a": Delete("5")})}
+    stored = commits.from_commits([added])
     assert (stored.deleted, stored.complete) == ({"a": Delete("5")}, False)
-    assert checkpoint.DELETES_KEY in stored.following("3", {}, limit=10)[0].to_metadata()
+    assert commits.DELETES_KEY in stored.following("3", {}, limit=10)[0].to_metadata()
 
 
 def test_a_commits_own_deletes_are_short_beside_a_full_register() -> None:
@@ -91,44 +89,44 @@ def test_a_commits_own_deletes_are_short_beside_a_full_register() -> None:
 
 def test_checkpoint_options_count_once_per_value() -> None:
     stored = Checkpoint(source="100", deleted={"k": Delete("1")})
-    reset = checkpoint.starting_from(stored, reset="5", ignore=None)
+    reset = commits.starting_from(stored, reset="5", ignore=None)
     assert (reset.source, reset.deleted) == ("5", {"k": Delete("1")})
     later = Checkpoint(source="200", reset="5")
-    assert checkpoint.starting_from(later, reset="5", ignore=None) == later
-    assert checkpoint.starting_from(later, reset="6", ignore=None).source == "6"
-    ignoring = checkpoint.starting_from(stored, reset=None, ignore="a")
+    assert commits.starting_from(later, reset="5", ignore=None) == later
+    assert commits.starting_from(later, reset="6", ignore=None).source == "6"
+    ignoring = commits.starting_from(stored, reset=None, ignore="a")
     assert (ignoring.source, ignoring.ignored) == (None, "a")
-    assert checkpoint.starting_from(Checkpoint("9", ignored="a"), reset=None, ignore="a").source == "9"
+    assert commits.starting_from(Checkpoint("9", ignored="a"), reset=None, ignore="a").source == "9"
 
 
 def test_the_register_keeps_the_highest_delete_of_a_key() -> None:
-    merged, dropped = deletes_register.merge(
+    merged, dropped = memory.merge(
         {"a": Delete("9"), "b": Delete("100")}, {"a": Delete("10"), "b": Delete("99")}, limit=10
     )
     assert (merged, dropped) == ({"a": Delete("10"), "b": Delete("100")}, 0)
 
 
 def test_the_register_drops_the_lowest_first() -> None:
-    merged, dropped = deletes_register.merge({"a": Delete("9"), "b": Delete("100")}, {"c": Delete("20")}, limit=2)
+    merged, dropped = memory.merge({"a": Delete("9"), "b": Delete("100")}, {"c": Delete("20")}, limit=2)
     assert (merged, dropped) == ({"b": Delete("100"), "c": Delete("20")}, 1)
-    assert deletes_register.merge({}, {"a": Delete("1")}, limit=0) == ({}, 1)
+    assert memory.merge({}, {"a": Delete("1")}, limit=0) == ({}, 1)
 
 
 def test_ordering_values_compare_as_numbers_beyond_what_a_float_holds() -> None:
-    assert deletes_register.merge({"a": Delete(str(2**60))}, {"a": Delete(str(2**60 + 1))}, limit=1)[0] == {
+    assert memory.merge({"a": Delete(str(2**60))}, {"a": Delete(str(2**60 + 1))}, limit=1)[0] == {
         "a": Delete(str(2**60 + 1))
     }
-    assert deletes_register.merge({"a": Delete("10.5")}, {"a": Delete("9.75")}, limit=1)[0] == {"a": Delete("10.5")}
-    assert deletes_register.merge({"a": Delete("1.0E10")}, {"a": Delete("9")}, limit=1)[0] == {"a": Delete("1.0E10")}
-    dates = deletes_register.merge({"a": Delete("2026-01-01")}, {"a": Delete("2025-12-31")}, limit=1)[0]
+    assert memory.merge({"a": Delete("10.5")}, {"a": Delete("9.75")}, limit=1)[0] == {"a": Delete("10.5")}
+    assert memory.merge({"a": Delete("1.0E10")}, {"a": Delete("9")}, limit=1)[0] == {"a": Delete("1.0E10")}
+    dates = memory.merge({"a": Delete("2026-01-01")}, {"a": Delete("2025-12-31")}, limit=1)[0]
     assert dates == {"a": Delete("2026-01-01")}
 
 
 def test_a_full_register_stays_small() -> None:
-    encoded = deletes_register.encode(FULL)
-    assert deletes_register.decode(encoded) == FULL
+    encoded = memory.encode(FULL)
+    assert memory.decode(encoded) == FULL
     assert len(encoded) < 200_000
-    assert deletes_register.decode(None) == {}
+    assert memory.decode(None) == {}
 
 
 # A batch's newest positions: of a TRUNCATE, and of an event that settles ignored ones.
@@ -171,6 +169,6 @@ def test_every_commit_carries_all_of_it() -> None:
     known = Truncates(applied=80, ignored=96, settled=88, place=TopicPlace(5, 1795216992726))
     stored, _ = Checkpoint().following("1", {}, limit=5, truncates=known)
     following, _ = stored.following("2", {"a": Delete("7")}, limit=5)
-    assert checkpoint.from_commits([following.to_metadata(), stored.to_metadata()]).truncates == known
-    assert truncates.from_metadata({}) == Truncates()
+    assert commits.from_commits([following.to_metadata(), stored.to_metadata()]).truncates == known
+    assert memory.from_metadata({}) == Truncates()
     assert Truncates().to_metadata() == {}

@@ -13,8 +13,7 @@ from botocore.stub import ANY, Stubber
 
 from spark_jobs.errors import ConcurrentWriterError
 from spark_jobs.table import claim
-from spark_jobs.table.claim import Claim
-from spark_jobs.table.claim_store import LocalClaims, S3Claims
+from spark_jobs.table.claim import Claim, LocalClaims, S3Claims
 
 
 class Jobs:

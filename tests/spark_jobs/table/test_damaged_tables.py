@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from local.look import by_spark
+from local.comparison.lake import differs_in_spark
 from local.look.lake import Lake as LakeLook
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.options import keys
@@ -91,9 +91,9 @@ def test_rows_that_spark_alone_does_not_see_are_told(
     job.load()
     assert job.run_batch() is not None
     looked_at = LakeLook(base_uri=lake.table_path.as_uri())
-    assert "Spark reads 2 rows and hudi-rs 3" in str(by_spark.difference(looked_at))
+    assert "Spark reads 2 rows and hudi-rs 3" in str(differs_in_spark(looked_at))
     lake.run(event(4, 24, "c"))
-    assert by_spark.difference(looked_at) is None
+    assert differs_in_spark(looked_at) is None
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -7,7 +7,7 @@ import pytest
 from moto.glue.responses import GlueResponse
 from pyspark.sql import SparkSession
 
-from spark_jobs.table.glue_tool import sync_to_glue
+from spark_jobs.table.glue import sync_to_glue
 from tests.spark_jobs.events import event, glue_table
 from tests.spark_jobs.lake import Lake
 

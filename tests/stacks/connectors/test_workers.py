@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from db.source import replication
-from local.services.kafka.acls import acls
-from local.services.kafka.users import ADMIN
+from local.services.kafka import ADMIN
+from local.services.kafka_rights import acls
 from local.services.postgres import ConnectionParameters
 from local.setup.ports import choose
 from operate.resnapshot.eks_connector import EksConnector

@@ -9,7 +9,7 @@ from typing import Any
 import aws_cdk
 import pytest
 
-from local.setup.archives import unpack
+from local.setup.jars import unpack
 from stacks.node import NODE
 from tests.stacks.handlers import provider_framework
 from tests.stacks.handlers.provider_framework import CREATE_FAILED, Answer, Payload, UserError

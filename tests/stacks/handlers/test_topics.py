@@ -15,9 +15,9 @@ from confluent_kafka import Consumer, ConsumerGroupState, Producer, TopicPartiti
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from local.look.topic import Topic
-from local.services.kafka.acls import acls
-from local.services.kafka.broker import Kafka
-from local.services.kafka.roles import TOPICS as ROLE
+from local.services.kafka import Kafka
+from local.services.kafka_rights import TOPICS as ROLE
+from local.services.kafka_rights import acls
 from local.setup.ports import choose
 from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings

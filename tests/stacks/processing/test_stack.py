@@ -12,7 +12,7 @@ import pytest
 from contract.lake import STOP_FILE
 from settings.load import load
 from spark_jobs.options import command_line, keys, properties, settings
-from spark_jobs.options.source_settings import FileSettings
+from spark_jobs.options.settings import FileSettings
 from spark_jobs.options.table_list import TableList
 from stacks.processing import job_assets
 from stacks.processing.security_groups import CORE_PORTS, PRIMARY_PORTS

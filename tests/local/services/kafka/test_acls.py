@@ -2,7 +2,7 @@
 
 import pytest
 
-from local.services.kafka.acls import ACTIONS, Acl, AclError, acls
+from local.services.kafka_rights import ACTIONS, Acl, AclError, acls
 from plugins.kafka.access import Grant, Kind
 
 CONNECT = Grant(kind="cluster", actions=("Connect",))

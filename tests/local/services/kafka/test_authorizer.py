@@ -14,11 +14,8 @@ from py4j.protocol import Py4JJavaError
 
 from local.look.topic import Topic
 from local.services.connect import OFFSET_TOPIC
-from local.services.kafka.acls import Acl
-from local.services.kafka.broker import Kafka
-from local.services.kafka.denials import denials
-from local.services.kafka.roles import ROLES, SINK, SOURCE, TOPICS, platform_acls
-from local.services.kafka.users import ADMIN, KafkaUsers
+from local.services.kafka import ADMIN, Kafka, KafkaUsers
+from local.services.kafka_rights import ROLES, SINK, SOURCE, TOPICS, Acl, denials, platform_acls
 from local.services.processes import Processes
 from local.setup.jars import jar_folder
 from local.setup.ports import choose

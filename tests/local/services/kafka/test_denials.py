@@ -4,7 +4,7 @@ import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from local.services.kafka.denials import denials, recently
+from local.services.kafka_rights import denials, recently
 
 TEXT = (
     "INFO logger: Principal = User:{role} is Denied operation = {operation} from host = 127.0.0.1 on resource ="

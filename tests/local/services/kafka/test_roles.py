@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from local.services.kafka.acls import Acl
-from local.services.kafka.roles import READER, ROLES, SINK, SOURCE, TOPICS, WORKER, platform_acls
+from local.services.kafka_rights import READER, ROLES, SINK, SOURCE, TOPICS, WORKER, Acl, platform_acls
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka.topics import planned_topics
 from settings.connectors import sink_settings, source_settings, topics

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from local.services.kafka.broker import Kafka
-from local.services.kafka.users import KafkaUsers
+from local.services.kafka import Kafka, KafkaUsers
 from local.sink.__main__ import read_connection
 
 

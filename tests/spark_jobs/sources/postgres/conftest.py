@@ -15,7 +15,7 @@ from contract.events import QUERIED_TYPES
 from local.services.postgres import ConnectionParameters
 from spark_jobs.ingest import Ingest
 from spark_jobs.options import keys
-from spark_jobs.report import CommitReport
+from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.sources.postgres import source
 from tests.conftest import execute
 from tests.spark_jobs.events import SHARED

@@ -14,8 +14,7 @@ from local.services.postgres import ConnectionParameters
 from spark_jobs.errors import SettingsError, first_line
 from spark_jobs.options.jdbc_settings import Password, Server
 from spark_jobs.runtime import aws
-from spark_jobs.sources.postgres.access import Database
-from spark_jobs.sources.postgres.login import connection_properties, tls_properties, unverified
+from spark_jobs.sources.postgres.access import Database, connection_properties, tls_properties, unverified
 from tests.spark_jobs.events import aws_environment
 from tests.tls import Authority, encrypted
 

@@ -11,8 +11,7 @@ from spark_jobs.errors import SettingsError
 from spark_jobs.options.jdbc_settings import Detection
 from spark_jobs.sources.postgres import source
 from spark_jobs.sources.postgres.control import Control
-from spark_jobs.sources.postgres.detection import all_rows, why_anew
-from spark_jobs.sources.postgres.progress import Mark, Progress, read_progress
+from spark_jobs.sources.postgres.detection import Mark, Progress, all_rows, read_progress, why_anew
 from spark_jobs.sources.postgres.source import Jdbc
 from tests.spark_jobs.options.test_jdbc_settings import decided
 

@@ -14,7 +14,7 @@ from contract.events import QUERIED_TYPES
 from db.source.reading import ReadObjects, grant_reader
 from spark_jobs.errors import JobError
 from spark_jobs.options import keys
-from spark_jobs.report import CommitReport
+from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.sources.postgres import source
 from spark_jobs.table.hudi_table import HudiTable
 from stacks.handlers.preparation import wanted_tables

@@ -1,34 +1,103 @@
 """A Kafka 3.9 broker on loopback: one node that is its own KRaft controller, data kept between starts.
 
-Clients log in, and may do what ACLs allow (docs/decisions/0035).
+Clients log in with SASL/PLAIN as one user per role, each with a random password that only files hold, and may do what
+ACLs allow. The broker knows exactly the users of its configuration, so a new role, or a platform folder of an earlier
+release, needs only a restart (docs/decisions/0035).
 """
 
 import secrets
 import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from local.errors import PlatformError
-from local.services.jvm import java_command, log4j_options
-from local.services.kafka.acls import Acl
-from local.services.kafka.rights import sync_acls
-from local.services.kafka.users import ADMIN, CONTROLLER, LISTENER, KafkaUsers
+from local.files import password, write_private
+from local.services.jvm import java_command, log4j_options, properties_text, write_properties, write_secret_properties
+from local.services.kafka_rights import Acl, sync_acls
 from local.services.processes import Command
-from local.services.properties import render, write, write_secret
 from local.setup.ports import HOST, accepts_connections
 from plugins.kafka.topic_admin import TopicError, Unready, apply_plan
 from plugins.kafka.topics import PlannedTopic
 
+LISTENER, CONTROLLER = "CLIENTS", "CONTROLLER"
+MECHANISM, PROTOCOL = "PLAIN", "SASL_PLAINTEXT"
+# Both have all rights: the broker itself, and the platform, which creates, reads and repairs everything.
+BROKER, ADMIN = "broker", "admin"
+_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 HEAP_MB = 512
 NODE_ID = "1"
 REQUEST_TIMEOUT_S = 10.0
 TOPICS_TIMEOUT_S = 30.0
 POLL_S = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaUsers:
+    """The users of one broker and their passwords, which are left out of its representation."""
+
+    folder: Path
+    passwords: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def of(cls, folder: Path, roles: Iterable[str] = ()) -> Self:
+        """Return the users whose passwords are kept in `folder` (mode 0700), created the first time."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return cls(folder=folder, passwords={name: password(folder / name) for name in (BROKER, ADMIN, *roles)})
+
+    def login(self, user: str) -> dict[str, str]:
+        """Return how librdkafka's clients log in as a user."""
+        return {
+            "security.protocol": PROTOCOL,
+            "sasl.mechanisms": MECHANISM,
+            "sasl.username": user,
+            "sasl.password": self.passwords[user],
+        }
+
+    def java_login(self, user: str) -> dict[str, str]:
+        """Return how Java's clients log in as a user."""
+        return {"security.protocol": PROTOCOL, "sasl.mechanism": MECHANISM, "sasl.jaas.config": self.jaas(user)}
+
+    def jaas(self, user: str) -> str:
+        return f'{_MODULE} username="{user}" password="{self.passwords[user]}";'
+
+    def client_path(self, user: str) -> Path:
+        """Name the file that `client_file` writes."""
+        return self.folder / f"{user}.properties"
+
+    def client_file(self, user: str, bootstrap_servers: str) -> Path:
+        """Write librdkafka clients' settings to connect as a user (`kcat -F` reads them, too); return the file."""
+        path = self.client_path(user)
+        properties = {"bootstrap.servers": bootstrap_servers, **self.login(user)}
+        write_private(path, "".join(f"{name}={value}\n" for name, value in properties.items()))
+        return path
+
+    @property
+    def broker_properties(self) -> dict[str, str]:
+        """The broker's settings: both listeners require a login, and all but broker and administrator need ACLs."""
+        known = " ".join(f'user_{name}="{word}"' for name, word in self.passwords.items())
+        module = f'{_MODULE} username="{BROKER}" password="{self.passwords[BROKER]}" {known};'
+        return {
+            "listener.security.protocol.map": f"{LISTENER}:{PROTOCOL},{CONTROLLER}:{PROTOCOL}",
+            "inter.broker.listener.name": LISTENER,
+            "controller.listener.names": CONTROLLER,
+            "sasl.enabled.mechanisms": MECHANISM,
+            "sasl.mechanism.inter.broker.protocol": MECHANISM,
+            "sasl.mechanism.controller.protocol": MECHANISM,
+            **{
+                f"listener.name.{listener.lower()}.{MECHANISM.lower()}.sasl.jaas.config": module
+                for listener in (LISTENER, CONTROLLER)
+            },
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "allow.everyone.if.no.acl.found": "false",
+            "super.users": f"User:{BROKER};User:{ADMIN}",
+        }
 
 
 class Kafka:
@@ -72,7 +141,7 @@ class Kafka:
     def is_current(self) -> bool:
         """Tell whether the broker was started with this configuration: an earlier release's has no users."""
         try:
-            return self._configuration.read_text(encoding="utf-8") == render(self.properties(self._data))
+            return self._configuration.read_text(encoding="utf-8") == properties_text(self.properties(self._data))
         except FileNotFoundError:
             return False
 
@@ -87,7 +156,7 @@ class Kafka:
     def prepare(self) -> Command:
         """Write the configuration, create the data folder the first time, and return how to start the broker."""
         configuration, data = self._configuration, self._data
-        write_secret(configuration, self.properties(data))
+        write_secret_properties(configuration, self.properties(data))
         options = log4j_options(self._folder)
         if not data.exists():
             self._make_folder(data)
@@ -222,7 +291,7 @@ class Kafka:
         shutil.rmtree(unfinished, ignore_errors=True)
         # Tools take an id with a leading hyphen for an option.
         cluster_id = "C" + secrets.token_urlsafe(16)[1:]
-        write(unfinished / "meta.properties", {"version": "1", "cluster.id": cluster_id, "node.id": NODE_ID})
+        write_properties(unfinished / "meta.properties", {"version": "1", "cluster.id": cluster_id, "node.id": NODE_ID})
         unfinished.rename(data)
 
 

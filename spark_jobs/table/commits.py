@@ -1,17 +1,125 @@
-"""Reads a Hudi table's timeline. Works with Hudi 0.15 and 1.0 on table version 6."""
+"""A Hudi table's commits: the progress in their metadata, under HoodieStreamer's own keys, and its timeline.
+
+Works with Hudi 0.15 and 1.0 on table version 6.
+"""
 
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from pyspark.sql import types as T
 
+from contract import added_columns
+from contract.added_columns import AddedColumn
 from spark_jobs.errors import SettingsError
+from spark_jobs.options import keys
+from spark_jobs.ordering import memory
+from spark_jobs.ordering.memory import Delete, Truncates
 from spark_jobs.runtime.hadoop import Hadoop
-from spark_jobs.table import checkpoint
+
+PREFIX = keys.PROGRESS_PREFIX
+SOURCE_KEY = keys.PROGRESS
+RESET_KEY = f"{PREFIX}.reset_key"
+IGNORE_KEY = f"{PREFIX}.ignore_key"
+# The whole register of deletes, or a commit's own deletes, which extend the earlier commits' register; tables have used
+# these names since the first version.
+DELETES_KEY = f"{PREFIX}.tombstones"
+ADDED_DELETES_KEY = f"{PREFIX}.tombstones.added"
+# Commits between two with the whole register: fewer than Hudi's active timeline keeps (20 at least).
+FULL_EVERY = 10
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """How far the source has been read, and the remembered deletes; the two `--checkpoint` values applied last.
+
+    `columns` are those that came with events, or after the table's first commit. `added`: this commit's own deletes;
+    `since_full`: how many commits back the whole register is; `complete` is False where the commit with it is gone.
+    """
+
+    source: str | None = None
+    reset: str | None = None
+    ignored: str | None = None
+    deleted: Mapping[str, Delete] = field(default_factory=dict, repr=False)
+    columns: Mapping[str, AddedColumn] = field(default_factory=dict, repr=False)
+    added: Mapping[str, Delete] = field(default_factory=dict, repr=False, compare=False)
+    since_full: int = field(default=0, compare=False)
+    complete: bool = field(default=True, compare=False)
+    truncates: Truncates = field(default_factory=Truncates)
+
+    @cached_property
+    def newest_delete(self) -> str | None:
+        """The highest ordering value of the remembered deletes; None without any."""
+        return max((delete.at for delete in self.deleted.values()), key=memory.rank, default=None)
+
+    def following(
+        self, source: str, deletes: Mapping[str, Delete], *, limit: int, truncates: Truncates | None = None
+    ) -> tuple["Checkpoint", int]:
+        """Return the next commit's checkpoint, and how many deletes were forgotten for lack of room."""
+        deleted, dropped = self.deleted, 0
+        if deletes:
+            deleted, dropped = memory.merge(self.deleted, deletes, limit=limit)
+        since_full = (self.since_full + 1) % FULL_EVERY if self.deleted else 0
+        following = replace(self, source=source, deleted=deleted, added=deletes, since_full=since_full)
+        return (replace(following, truncates=truncates) if truncates else following), dropped
+
+    def to_metadata(self) -> dict[str, str]:
+        """Return a commit's metadata entries, without empty values, which Hudi doesn't store."""
+        entries = {SOURCE_KEY: self.source, RESET_KEY: self.reset, IGNORE_KEY: self.ignored}
+        if self.since_full:
+            entries[ADDED_DELETES_KEY] = memory.encode(self.added)
+        elif self.deleted:
+            entries[DELETES_KEY] = memory.encode(self.deleted)
+        if self.columns:
+            entries[keys.ADDED_COLUMNS] = added_columns.encode(self.columns)
+        return {key: value for key, value in entries.items() if value} | self.truncates.to_metadata()
+
+
+def from_commits(commits: Iterable[Mapping[str, str]]) -> Checkpoint:
+    """Return the checkpoint from commits' metadata, newest first; an empty one without any.
+
+    Reads only as many as needed to find the whole register of deletes.
+    """
+    newest: Mapping[str, str] | None = None
+    added: list[Mapping[str, Delete]] = []
+    register: Mapping[str, Delete] = {}
+    complete = False
+    for metadata in commits:
+        newest = newest or metadata
+        if ADDED_DELETES_KEY not in metadata:
+            register, complete = memory.decode(metadata.get(DELETES_KEY)), True
+            break
+        added.append(memory.decode(metadata[ADDED_DELETES_KEY]))
+    if newest is None:
+        return Checkpoint()
+    for deletes in reversed(added):
+        register, _ = memory.merge(register, deletes, limit=sys.maxsize)
+    return Checkpoint(
+        source=newest.get(SOURCE_KEY),
+        reset=newest.get(RESET_KEY),
+        ignored=newest.get(IGNORE_KEY),
+        deleted=register,
+        columns=added_columns.decode(newest.get(keys.ADDED_COLUMNS)),
+        # If its beginning is missing, the register is written whole again.
+        since_full=len(added) if complete else FULL_EVERY - 1,
+        complete=complete,
+        truncates=memory.from_metadata(newest),
+    )
+
+
+def starting_from(stored: Checkpoint, *, reset: str | None, ignore: str | None) -> Checkpoint:
+    """Return where to start: `--checkpoint` and `--ignore-checkpoint` count once, until a commit has stored them."""
+    if reset is not None and reset != stored.reset:
+        return replace(stored, source=reset, reset=reset, ignored=ignore or stored.ignored)
+    if ignore is not None and ignore != stored.ignored:
+        return replace(stored, source=None, ignored=ignore)
+    return stored
+
 
 # The highest table version that Athena reads; Hudi 1.x would write a newer one.
 TABLE_VERSION = 6
@@ -73,14 +181,14 @@ class Timeline:
             return
         for _, metadata in self._newest_first(self.meta_client()):
             entries: dict[str, str] = metadata.get("extraMetadata") or {}
-            if checkpoint.SOURCE_KEY in entries:
+            if SOURCE_KEY in entries:
                 yield entries
 
     def carried(self, after: str, to: str) -> list[Carried]:
         """Return the completed writes with progress after `after` up to `to`, oldest first; `to` in any case."""
         found: list[tuple[str, str]] = []
         for time, metadata in self._newest_first(self.meta_client()):
-            progress = (metadata.get("extraMetadata") or {}).get(checkpoint.SOURCE_KEY)
+            progress = (metadata.get("extraMetadata") or {}).get(SOURCE_KEY)
             if progress is None or time > to:
                 continue
             found.append((time, progress))

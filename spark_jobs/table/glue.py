@@ -1,15 +1,20 @@
-"""Runs Hudi's sync tool for Glue, adding what it lacks: decoded partition values, and awaited updates."""
+"""Keeps the Glue catalog up to date through Hudi's sync tool, alongside the ingestion and without blocking it."""
 
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from pyspark import java_gateway
 from pyspark.sql import SparkSession
 
-from spark_jobs.decoding import partitions
+from spark_jobs.decoding import row_keys
+from spark_jobs.errors import Log, first_line
 from spark_jobs.options import keys
 from spark_jobs.options.table_settings import SyncSettings, TableSettings
 from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.table.hudi_table import Commit
 
 _EXTRACTORS = "org.apache.hudi.hive."
 _EXTRACTOR = "hoodie.datasource.hive_sync.partition_extractor_class"
@@ -104,7 +109,7 @@ class _Decoding:
     def extractPartitionValuesInPath(self, path: str) -> Any:  # noqa: N802  (Java's name)
         """Return the values of a partition's path relative to the table."""
         values = self._jvm.java.util.ArrayList()
-        for value in partitions.values_of(path):
+        for value in row_keys.values_of(path):
             values.add(value)
         return values
 
@@ -154,3 +159,78 @@ def sync_to_glue(spark: SparkSession, settings: SyncSettings, table: TableSettin
     finally:
         tool.close()
     return True
+
+
+_RETRY_SECONDS = 30.0
+
+
+@dataclass(eq=False)
+class GlueSync:
+    """Decides when a sync is due and runs it in its own thread, so that a slow Glue delays nothing.
+
+    A sync is pending from the start (the last run may have ended before its own), after each commit with a new schema
+    or partition, and until one succeeds that began after the last such commit. `sync` runs one; it returns False when
+    there is no table yet.
+    """
+
+    settings: SyncSettings
+    _: KW_ONLY
+    sync: Callable[[], bool]
+    log: Log
+    clock: Callable[[], float] = time.monotonic
+    _pending: bool = field(default=True, init=False)
+    _schema: str | None = field(default=None, init=False)
+    _partitions: set[str] = field(default_factory=set, init=False)
+    _not_before: float = field(default=float("-inf"), init=False)
+    _thread: threading.Thread | None = field(default=None, init=False)
+    _outcome: bool | Exception = field(default=False, init=False)
+
+    def committed(self, commit: Commit) -> None:
+        """Note a commit, and sync when it changed the schema or the partitions; never two syncs at a time."""
+        changed = commit.schema != self._schema or not commit.partitions <= self._partitions
+        self._pending = self._pending or changed
+        self._schema = commit.schema
+        self._partitions |= commit.partitions
+        self.run_if_due()
+
+    def run_if_due(self) -> None:
+        """Note a finished sync, and start one that is pending and due."""
+        if not self._finished() or not self._pending or self.clock() < self._not_before:
+            return
+        self._pending = False
+        self._thread = threading.Thread(target=self._run, name="glue-sync", daemon=True)
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Wait for a running sync and try a pending one once, each for the settings' time at most."""
+        self._wait()
+        if self._pending and self._thread is None:
+            self._not_before = float("-inf")
+            self.run_if_due()
+            self._wait()
+
+    def _run(self) -> None:
+        try:
+            self._outcome = self.sync()
+        except Exception as error:  # noqa: BLE001  (whatever it is, ingestion goes on and the sync is tried again)
+            self._outcome = error
+
+    def _finished(self) -> bool:
+        if self._thread is None:
+            return True
+        if self._thread.is_alive():
+            return False
+        self._thread = None
+        if isinstance(self._outcome, Exception):
+            self._pending = True
+            self._not_before = self.clock() + _RETRY_SECONDS
+            self.log(f"catalogue sync failed, is tried again: {first_line(self._outcome)}")
+        elif self._outcome:
+            self.log(f"catalogue sync done: {self.settings.database}.{self.settings.table}")
+        return True
+
+    def _wait(self) -> None:
+        if self._thread is not None:
+            self._thread.join(self.settings.timeout_seconds)
+        if not self._finished():
+            self.log("catalogue sync still runs: not waiting any longer, the next start syncs again")

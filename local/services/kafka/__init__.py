@@ -1,1 +1,0 @@
-"""The Kafka broker: configuration, users, ACLs, topics and their events."""

@@ -1,0 +1,293 @@
+"""Which user of the local broker may do what, from the same grants as on AWS; and what the broker has denied.
+
+plugins/kafka/access.py defines the roles' grants. Each `kafka-cluster` action becomes an ACL, as MSK's developer guide
+documents it ("Semantics of IAM authorization policy actions and resources"): it names for each action the
+equivalent ACL, and the actions that a policy must also include.
+
+Names that exist on AWS alone, of MSK Connect's internal topics and groups, have a `*` in their middle, which no ACL can
+have. Here they stand for our worker's topics and group. There, one worker runs one connector with the connector's role.
+Here, one worker runs all connectors with its own user, which has the grants on those names, and each connector logs in
+as itself for the rest.
+"""
+
+import fnmatch
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import cast
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperation, AclPermissionType
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+
+from local.errors import PlatformError
+from local.services.connect import CONFIG_TOPIC, GROUP, OFFSET_TOPIC, STATUS_TOPIC
+from plugins.connector_names import GENERATION, offset_topic
+from plugins.connector_settings import SinkSettings, SourceSettings
+from plugins.kafka.access import (
+    INTERNAL_GROUPS,
+    INTERNAL_TOPICS,
+    Grant,
+    Kind,
+    reader_access,
+    sink_access,
+    source_access,
+    topics_access,
+    worker_access,
+)
+from plugins.kafka.topics import PlannedTopic
+
+CLUSTER_NAME = "kafka-cluster"
+SOURCE, SINK, WORKER = "source-connector", "sink-connector", "connect-worker"
+# The creator of the topics, and a person who reads them.
+TOPICS, READER = "topics", "reader"
+ROLES = (SOURCE, SINK, WORKER, TOPICS, READER)
+REQUEST_TIMEOUT_S = 10.0
+POLL_S = 0.02
+# Kafka's CLUSTER is librdkafka's BROKER.
+_TYPES: dict[Kind, ResourceType] = {
+    "cluster": ResourceType.BROKER,
+    "topic": ResourceType.TOPIC,
+    "group": ResourceType.GROUP,
+    "transactional-id": ResourceType.TRANSACTIONAL_ID,
+}
+# None is any name; the package's types don't know it.
+_ANY_NAME = cast(str, None)
+_ALL = AclBindingFilter(
+    ResourceType.ANY, _ANY_NAME, ResourcePatternType.ANY, _ANY_NAME, _ANY_NAME, AclOperation.ANY, AclPermissionType.ANY
+)
+TAIL_BYTES = 65_536
+SHOWN_S = 60
+# Kafka 3.9's StandardAuthorizer, after the local time in the layout of local/services/jvm.py.
+_LINE = re.compile(
+    r"(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) .*Principal = User:(?P<role>\S+) is Denied"
+    r" operation = (?P<operation>\w+) from host = \S+ on resource = (?P<kind>\w+):LITERAL:(?P<name>.*)"
+    r" for request = (?P<request>\w+) "
+)
+
+
+class AclError(ValueError):
+    """A grant has no equivalent among Kafka's ACLs; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """A row of the table: the resource kind, the operation in Kafka's ACLs (None: none), the actions it requires."""
+
+    kind: Kind
+    operation: str | None
+    needs: tuple[str, ...] = ()
+
+
+ACTIONS: Mapping[str, Action] = {
+    # Logging in, which isn't a right in Kafka.
+    "Connect": Action("cluster", None),
+    "DescribeCluster": Action("cluster", "DESCRIBE", ("Connect",)),
+    "AlterCluster": Action("cluster", "ALTER", ("Connect", "DescribeCluster")),
+    "DescribeClusterDynamicConfiguration": Action("cluster", "DESCRIBE_CONFIGS", ("Connect",)),
+    "AlterClusterDynamicConfiguration": Action(
+        "cluster", "ALTER_CONFIGS", ("Connect", "DescribeClusterDynamicConfiguration")
+    ),
+    "WriteDataIdempotently": Action("cluster", "IDEMPOTENT_WRITE", ("Connect", "WriteData")),
+    "CreateTopic": Action("topic", "CREATE", ("Connect",)),
+    "DescribeTopic": Action("topic", "DESCRIBE", ("Connect",)),
+    "AlterTopic": Action("topic", "ALTER", ("Connect", "DescribeTopic")),
+    "DeleteTopic": Action("topic", "DELETE", ("Connect", "DescribeTopic")),
+    "DescribeTopicDynamicConfiguration": Action("topic", "DESCRIBE_CONFIGS", ("Connect",)),
+    "AlterTopicDynamicConfiguration": Action(
+        "topic", "ALTER_CONFIGS", ("Connect", "DescribeTopicDynamicConfiguration")
+    ),
+    "ReadData": Action("topic", "READ", ("Connect", "DescribeTopic", "AlterGroup")),
+    "WriteData": Action("topic", "WRITE", ("Connect", "DescribeTopic")),
+    "DescribeGroup": Action("group", "DESCRIBE", ("Connect",)),
+    "AlterGroup": Action("group", "READ", ("Connect", "DescribeGroup")),
+    "DeleteGroup": Action("group", "DELETE", ("Connect", "DescribeGroup")),
+    "DescribeTransactionalId": Action("transactional-id", "DESCRIBE", ("Connect",)),
+    "AlterTransactionalId": Action("transactional-id", "WRITE", ("Connect", "DescribeTransactionalId", "WriteData")),
+}
+
+# The broker's names for a name: none or more.
+Names = Callable[[str], Iterable[str]]
+
+
+@dataclass(frozen=True, order=True, kw_only=True)
+class Acl:
+    """A right of a user from any host; `prefixed`: on all names with this prefix. `*` is every name."""
+
+    user: str
+    kind: Kind
+    name: str
+    operation: str
+    prefixed: bool = False
+
+
+def acls(user: str, grants: Iterable[Grant], names: Names = lambda name: (name,)) -> frozenset[Acl]:
+    """Return Kafka's ACLs for a user's grants; `names` maps a name to the names on the receiving broker.
+
+    Raises AclError for an action without one that it requires, and for a pattern that Kafka can't express, such as one
+    with a `*` in its middle.
+    """
+    allowed = [
+        (action, grant.kind, name) for grant in grants for action in grant.actions for name in grant.names or ("",)
+    ]
+    for action, kind, name in allowed:
+        _check(user, action, kind, name, allowed)
+    return frozenset(
+        _acl(user, kind, called, operation)
+        for action, kind, name in allowed
+        if (operation := ACTIONS[action].operation) is not None
+        for called in ([CLUSTER_NAME] if kind == "cluster" else names(name))
+    )
+
+
+def _check(user: str, action: str, kind: Kind, name: str, allowed: Iterable[tuple[str, Kind, str]]) -> None:
+    """Raise AclError for a right that allows nothing on AWS, alone or at all."""
+    if action not in ACTIONS or ACTIONS[action].kind != kind:
+        raise AclError(f"{user}: {action} on {kind} {name}: there is no such action on a {kind}")
+    for needed in ACTIONS[action].needs:
+        # On the same name when the required action's kind is the same, else on any.
+        same_kind = ACTIONS[needed].kind == kind
+        if not any(other == needed and (not same_kind or fnmatch.fnmatchcase(name, on)) for other, _, on in allowed):
+            raise AclError(f"{user}: {action} on {kind} {name} needs {needed}, too")
+
+
+def _acl(user: str, kind: Kind, name: str, operation: str) -> Acl:
+    prefix = name.removesuffix("*")
+    if "*" in prefix or "?" in name:
+        raise AclError(f"{user}: {operation} on {kind} {name}: Kafka knows a * at a name's end alone")
+    prefixed = bool(prefix) and prefix != name
+    return Acl(user=user, kind=kind, name=prefix if prefixed else name, operation=operation, prefixed=prefixed)
+
+
+def platform_acls(source: SourceSettings, sink: SinkSettings, planned: Sequence[PlannedTopic]) -> frozenset[Acl]:
+    """Return the ACLs of all users of a pipeline with the topics `planned`.
+
+    Raises AclError for a right that Kafka can't express, or that lacks a required one.
+    """
+    internal = {
+        **{INTERNAL_TOPICS.format(connector=name): (CONFIG_TOPIC, STATUS_TOPIC) for name in (source.name, sink.name)},
+        INTERNAL_GROUPS: (GROUP,),
+        **{offset_topic(source.name, generation): (OFFSET_TOPIC,) for generation in (None, "*", GENERATION)},
+    }
+
+    def without_internal(name: str) -> Iterable[str]:
+        return () if name in internal else (name,)
+
+    worker = (*worker_access(source.name, offset_topic(source.name, "*")), *worker_access(sink.name))
+    return frozenset(
+        acls(WORKER, worker, internal.__getitem__)
+        | acls(SOURCE, source_access(source), without_internal)
+        | acls(SINK, sink_access(sink), without_internal)
+        | acls(TOPICS, topics_access(planned, sink), lambda name: internal.get(name, (name,)))
+        | acls(READER, reader_access())
+    )
+
+
+def sync_acls(admin: AdminClient, wanted: Iterable[Acl]) -> tuple[int, int]:
+    """Create missing ACLs and delete all others; return how many of each, once the broker applies them.
+
+    Raises PlatformError.
+    """
+    bindings = {_binding(acl) for acl in wanted}
+    try:
+        there = _described(admin)
+        missing, surplus = sorted(bindings - there), sorted(there - bindings)
+        if missing:
+            for made in admin.create_acls(missing, request_timeout=REQUEST_TIMEOUT_S).values():
+                made.result()
+        if surplus:
+            exactly = [_exactly(one) for one in surplus]
+            for gone in admin.delete_acls(exactly, request_timeout=REQUEST_TIMEOUT_S).values():
+                gone.result()
+        _wait_for(admin, bindings)
+    except KafkaException as error:
+        raise PlatformError(f"Kafka's ACLs can't be set: {error.args[0].str()}") from error
+    return len(missing), len(surplus)
+
+
+def _wait_for(admin: AdminClient, wanted: set[AclBinding]) -> None:
+    """Wait until the broker has them: the controller answers earlier."""
+    deadline = time.monotonic() + REQUEST_TIMEOUT_S
+    while _described(admin) != wanted:
+        if time.monotonic() > deadline:
+            raise PlatformError(f"Kafka's ACLs aren't what they were set to after {REQUEST_TIMEOUT_S:.0f} s")
+        time.sleep(POLL_S)
+
+
+def _described(admin: AdminClient) -> set[AclBinding]:
+    return set(admin.describe_acls(_ALL, request_timeout=REQUEST_TIMEOUT_S).result())
+
+
+def _binding(acl: Acl) -> AclBinding:
+    pattern = ResourcePatternType.PREFIXED if acl.prefixed else ResourcePatternType.LITERAL
+    operation = AclOperation[acl.operation]
+    return AclBinding(_TYPES[acl.kind], acl.name, pattern, f"User:{acl.user}", "*", operation, AclPermissionType.ALLOW)
+
+
+def _exactly(one: AclBinding) -> AclBindingFilter:
+    return AclBindingFilter(
+        one.restype,
+        one.name,
+        one.resource_pattern_type,
+        one.principal,
+        one.host,
+        one.operation,
+        one.permission_type,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Denial:
+    """A right that a role lacks: Kafka's names of operation, resource and request."""
+
+    role: str
+    operation: str
+    kind: str
+    name: str
+    request: str
+
+    def __str__(self) -> str:
+        where = "the cluster" if self.kind == "Cluster" else f"{self.kind.lower()} {self.name}"
+        return (
+            f"Kafka denies {self.role} {self.operation} on {where} ({self.request}): plugins/kafka/access.py says what"
+            " each role may do"
+        )
+
+
+def denials(log: Path, *, since: datetime) -> list[Denial]:
+    """Return the denials since a time, to the millisecond, each once; nothing without a log."""
+    start = since.replace(microsecond=since.microsecond // 1000 * 1000)
+    return sorted(
+        {
+            Denial(**{name: value for name, value in match.groupdict().items() if name != "at"})
+            for match in _matches(log)
+            if datetime.fromisoformat(match["at"]).astimezone() >= start
+        }
+    )
+
+
+def recently(rights: Path, since: datetime | None = None) -> datetime:
+    """Return since when denials are current: `since`, or the last update of the rights if that is later.
+
+    `rights`: the file that is as old as they are (Kafka.rights_mark); it may be missing. `since` defaults to a minute
+    ago.
+    """
+    since = since or datetime.now(UTC) - timedelta(seconds=SHOWN_S)
+    try:
+        return max(since, datetime.fromtimestamp(rights.stat().st_mtime, UTC))
+    except FileNotFoundError:
+        return since
+
+
+def _matches(log: Path) -> Iterator[re.Match[str]]:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, 2) - TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return
+    yield from filter(None, map(_LINE.match, text.splitlines()))
