@@ -18,7 +18,7 @@ from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.sources.postgres import source
 from spark_jobs.table.hudi_table import HudiTable
 from stacks.handlers.preparation import wanted_tables
-from tests.spark_jobs.runtime.test_cached import stored
+from tests.spark_jobs.runtime.test_session_and_plans import stored
 from tests.spark_jobs.sources.postgres.conftest import FIELDS, Queried
 from tests.waiting import wait_until
 
