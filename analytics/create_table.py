@@ -6,22 +6,15 @@ Source: Athena user guide, "CREATE TABLE AS" and "Considerations and limitations
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 from sqlglot import exp
 
-from analytics.translate import (
-    Statement,
-    TableName,
-    TranslationError,
-    first_word,
-    names_its_columns,
-    parsed,
-    statement_of,
-    table_name,
-)
+from analytics.alike.parts import TranslationError
+from analytics.silver_table import SilverTable
+from analytics.translate import Statement, TableName, first_word, names_its_columns, parsed, statement_of, table_name
 
 # Athena's maximum per statement; above it, it fails with HIVE_TOO_MANY_OPEN_PARTITIONS.
 MOST_PARTITIONS = 100
@@ -190,3 +183,38 @@ def _text(name: str, value: exp.Expression) -> str:
     if not (isinstance(value, exp.Literal) and value.is_string):
         raise TranslationError(f"{name} is a text in single quotes, not {value.sql('athena')}")
     return str(value.this)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InsertedRows:
+    """The target table, and the query of the rows."""
+
+    name: TableName
+    rows: Statement
+
+
+def inserted_rows(text: str) -> InsertedRows | None:
+    """Parse an INSERT INTO; None for any other statement, which isn't checked here.
+
+    Raises TranslationError for what has no meaning here, and for unreadable SQL.
+    """
+    if first_word(text) != "INSERT":
+        return None
+    statement = parsed(text)
+    if not isinstance(statement, exp.Insert) or statement.args.get("overwrite"):
+        raise TranslationError("INSERT INTO table SELECT … adds rows: Athena has no other INSERT")
+    if not isinstance(statement.this, exp.Table):
+        raise TranslationError("INSERT INTO a table takes all its columns, in their order, and no list of them")
+    if not isinstance(statement.expression, exp.Query):
+        raise TranslationError("INSERT INTO a table takes a SELECT")
+    name = table_name(statement.this)
+    return InsertedRows(name=name, rows=statement_of(cast(exp.Expression, statement.expression)))
+
+
+def check_types(table: SilverTable, found: Sequence[str]) -> None:
+    """Refuse rows whose Glue types, in their order, aren't the table's. Raises TranslationError."""
+    if len(found) != len(table.columns):
+        raise TranslationError(f"{table.name} has {len(table.columns)} columns, the statement selects {len(found)}")
+    for (column, type_), selected in zip(table.columns, found, strict=True):
+        if type_ != selected:
+            raise TranslationError(f"{table.name}.{column} is {type_}, the statement selects {selected}: CAST it")

@@ -13,9 +13,8 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
 from analytics import alike
-from analytics.errors import TranslationError
-from analytics.functions import DERIVED, unproven
-from analytics.translate import asking, named_tables, names_its_columns
+from analytics.alike.parts import TranslationError
+from analytics.translate import DERIVED, asking, named_tables, names_its_columns, unproven
 from contract.lake import DATABASE
 
 # Functions with another result each time.

@@ -11,18 +11,17 @@ import typer
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from capture import odd_values, pipeline_file, report
-from capture.objects import source_objects
+from capture.entry import propose_all
+from capture.objects import UNSEEN, Checked, add_query_columns, check, source_objects
 from capture.obstacles import Patterns
-from capture.proposal import propose_all
-from capture.queried import UNSEEN, Checked, add_query_columns, check
 from db import log_in
-from db.errors import LoadError, explain
-from db.source import preparing as source_preparing
+from db.connecting import LoadError, explain
+from db.source import plan as source_preparing
 from db.source.catalogue import Database
 from db.source.inspection import inspect
 from db.source.objects import SourceObjects
 from db.source.plan import Plan
-from settings.load_pipeline import PIPELINES, load_pipeline
+from settings.load import PIPELINES, load_pipeline
 from settings.pipeline import Pipeline
 
 NOTHING_CHANGED = "nothing was changed"

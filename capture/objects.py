@@ -1,8 +1,23 @@
-"""A pipeline's requirements on its database, as db/source/objects.py describes them."""
+"""What a pipeline requires of its database: captured tables, or the columns of its queries and the rights to read."""
 
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import psycopg2
+from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
+from psycopg2.extensions import cursor as Cursor  # noqa: N812
+
+from capture.entry import key_of
+from contract.column_types.canonical import SOURCE_SETTINGS
+from contract.column_types.catalogue import result_modifier
 from contract.source import own_schema
-from db.errors import LoadError
+from db.connecting import LoadError, connect, explain
+from db.source.catalogue import HAS_ROWS, Column, Database, Table, TableName
+from db.source.inspection import inspect, type_texts, types_of
 from db.source.objects import SourceObjects, WantedTable
+from db.source.reading import hidden_rows, rights_missing, sees_all_rows
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 
@@ -33,3 +48,146 @@ def wanted_table(table: CapturedTableSettings) -> WantedTable:
         hashed=frozenset(table.hash),
         by_xmin=table.is_queried and table.detect != "hash",
     )
+
+
+def add_query_columns(connection: Connection, database: Database, pipeline: Pipeline) -> Database:
+    """Return the catalogue with the pipeline's queries among the tables. Raises LoadError."""
+    made = [query_table(connection, table) for table in pipeline.tables if table.query is not None]
+    return replace(database, tables=(*database.tables, *made))
+
+
+def query_table(connection: Connection, settings: CapturedTableSettings) -> Table:
+    """Describe a query as a view without reading its rows. Raises LoadError."""
+    name = TableName(settings.schema_name, settings.table_name)
+    try:
+        with connection, connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION READ ONLY")
+            # As in the job: a name without its schema would not be found there.
+            cursor.execute("SELECT set_config('search_path', %s, true)", [SOURCE_SETTINGS["search_path"]])
+            cursor.execute(f"SELECT * FROM ({settings.query}\n) AS q LIMIT 0")  # noqa: S608  the user's own query
+            columns = _columns(cursor)
+    except psycopg2.Error as error:
+        raise LoadError(f"{name}: {explain(error)} (a query names each table with its schema)") from error
+    return Table(name=name, kind="view", columns=columns)
+
+
+def _columns(cursor: Cursor) -> tuple[Column, ...]:
+    found = [
+        (column.name, column.type_code, result_modifier(column.type_code, column.precision, column.scale))
+        for column in cursor.description or ()
+    ]
+    types = types_of(cursor, {oid for _, oid, _ in found})
+    texts = type_texts(cursor, {(oid, modifier) for _, oid, modifier in found})
+    return tuple(
+        Column(
+            name=name,
+            position=position,
+            type=types[oid],
+            modifier=modifier,
+            type_text=texts[oid, modifier],
+        )
+        for position, (name, oid, modifier) in enumerate(found, 1)
+    )
+
+
+# Changes that queries can't see in any database.
+UNSEEN = (
+    "A query sees rows as they are when it looks: of several changes between two looks the last one arrives, and a row"
+    " that came and went between them never does. Deletes are keys that are gone."
+)
+_BEGINS_AN_INDEX = """
+SELECT EXISTS (
+    SELECT FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]
+    WHERE n.nspname = %s AND c.relname = %s AND a.attname = %s AND x.indisvalid AND x.indpred IS NULL
+)
+"""
+_SEES_WRITERS = "SELECT pg_has_role('pg_read_all_stats', 'USAGE')"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """Reasons why the job can't query as the file requires, and notes, a line each."""
+
+    problems: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def check(connection: Connection, pipeline: Pipeline, database: Database) -> Checked:
+    """Check whether the connection's role can query what the file names. Raises LoadError."""
+    try:
+        return _checked(connection, pipeline, database)
+    except psycopg2.Error as error:
+        raise LoadError(f"cannot look whether it can be queried: {explain(error)}") from error
+
+
+def _checked(connection: Connection, pipeline: Pipeline, database: Database) -> Checked:
+    look = _Look(connection, database)
+    there = {table.name: table for table in database.tables}
+    problems, remarks = [], []
+    for settings in pipeline.tables:
+        table = there.get(TableName(settings.schema_name, settings.table_name))
+        if table is None:
+            problems.append(f"{settings.name}: the database has no such table, or you may not look into its schema")
+            continue
+        problems += [f"{settings.name}: {line}" for line in look.problems(settings, table)]
+        remarks += [f"{settings.name}: {line}" for line in look.remarks(settings, table)]
+    return Checked(problems=tuple(problems), remarks=tuple(remarks))
+
+
+def query_problems(parameters: Mapping[str, Any], pipeline: Pipeline) -> list[str]:
+    """Return why the user of `parameters` can't query what the file names. Raises LoadError."""
+    schemas = {table.schema_name for table in pipeline.tables if table.query is None}
+    with contextlib.closing(connect(parameters)) as connection:
+        database = inspect(connection, sorted(schemas))
+        return list(check(connection, pipeline, add_query_columns(connection, database, pipeline)).problems)
+
+
+class _Look:
+    def __init__(self, connection: Connection, database: Database) -> None:
+        self._connection = connection
+        self._database = database
+        with connection, connection.cursor() as cursor:
+            self._sees_all = sees_all_rows(cursor)
+
+    def problems(self, settings: CapturedTableSettings, table: Table) -> Iterator[str]:
+        yield from rights_missing(wanted_table(settings), table, self._database.server.role)
+        if missing := [name for name in settings.key if name not in {column.name for column in table.columns}]:
+            yield f"it has no column {', '.join(missing)}, which is of the key"
+        yield from hidden_rows(table, sees_all=table.owned or self._sees_all)
+        if settings.detect == "xmin" and table.kind not in HAS_ROWS:
+            yield f'a {table.kind} has no xmin by which changes are found: detect = "hash", or nothing'
+        if settings.column is not None:
+            yield from self._column(settings, table, settings.column)
+
+    def remarks(self, settings: CapturedTableSettings, table: Table) -> Iterator[str]:
+        unique = {index.columns for index in table.indexes if index.identity}
+        if settings.query is None and not any(set(columns) <= set(settings.key) for columns in unique):
+            key = ", ".join(settings.key)
+            yield f"{key} isn't unique by an index: two rows with the same one would stop the job"
+        better = key_of(table)
+        if better and set(better) != set(settings.key):
+            yield f"the database knows its rows by {', '.join(better)}"
+
+    def _column(self, settings: CapturedTableSettings, table: Table, name: str) -> Iterator[str]:
+        column = next((column for column in table.columns if column.name == name), None)
+        if column is None:
+            yield f"it has no column {name} (column)"
+            return
+        if column.type.name not in ("timestamp", "timestamptz"):
+            yield f"{name} is {column.type_text}, and column asks for a timestamp: take it out"
+        if self._database.server.standby:
+            yield f"{name}: a standby doesn't see who is writing, so changes would be lost by a column: take it out"
+        elif not self._ask(_SEES_WRITERS):
+            yield (
+                f"{name}: {self._database.server.role} doesn't see who is writing, so changes would be lost by a"
+                f" column: GRANT pg_read_all_stats TO {self._database.server.role}, or take it out"
+            )
+        if not self._ask(_BEGINS_AN_INDEX, settings.schema_name, settings.table_name, name):
+            yield f"no index begins with {name}, so each look would read the whole table: make one, or take column out"
+
+    def _ask(self, question: str, *values: str) -> bool:
+        with self._connection, self._connection.cursor() as cursor:
+            cursor.execute(question, values or None)
+            (answer,) = cursor.fetchone() or (False,)
+            return bool(answer)

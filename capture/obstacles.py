@@ -4,10 +4,10 @@ import fnmatch
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
-from contract.avro_names import no_key
-from contract.column_types.carried import Carried
+from contract.column_types.catalogue import Carried
 from contract.column_types.types import carried
 from contract.errors import UserError
+from contract.events import no_key
 from contract.source import HEARTBEAT, SCHEMA, SIGNAL
 from contract.table_names import clashes, lake_name, table_topic, topic_identity
 from db.source.catalogue import HAS_ROWS, Database, Table, TableName

@@ -11,20 +11,23 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from capture.entry import GENERATED, Entry
 from capture.pipeline_text import entry_text, pipeline_text, with_left_out
-from capture.schemas import avro_schema, schema_text
-from contract.avro_names import SOURCE_NAME
-from db.errors import LoadError
-from db.source.catalogue import Database, Table, TableName
+from contract import events
+from contract.column_types.catalogue import Carried, LeftOut
+from contract.column_types.types import avro_field, carried, specials_field
+from contract.events import SOURCE_NAME
+from contract.table_names import lake_name
+from db.connecting import LoadError
+from db.source.catalogue import Column, Database, Table, TableName
 from db.source.signals import SENDS_GENERATED
-from settings import files
-from settings.load_pipeline import PIPELINES
+from settings import load
+from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 _NAME = re.compile(r"[a-z][a-z0-9]{0,19}\Z")
@@ -45,7 +48,7 @@ def read(name: str, folder: Path = PIPELINES) -> Pipeline | None:
     path = folder / f"{name}.toml"
     if not path.is_file():
         return None
-    return files.check(Pipeline, files.read(folder, name, "pipeline"), f"{folder.name}/{path.name}", lambda _: ())
+    return load.check(Pipeline, load.read(folder, name, "pipeline"), f"{folder.name}/{path.name}", lambda _: ())
 
 
 @contextlib.contextmanager
@@ -251,3 +254,59 @@ def _write(path: Path, text: str) -> None:
         Path(name).replace(path)
     except OSError as error:
         raise LoadError(f"cannot write {path.parent.name}/{path.name}: {error.strerror}") from error
+
+
+_ENUM = "io.debezium.data.Enum"
+
+
+def avro_schema(
+    table: Table,
+    *,
+    pipeline: str,
+    lake_table: str,
+    key: Iterable[str],
+    leave_out: Iterable[str],
+    hashed: Iterable[str],
+    queried: bool = False,
+) -> dict[str, Any]:
+    """Return the Avro record of a table's events.
+
+    All but the key may be null: a delete has no other values, and a column's NOT NULL may be dropped. Columns that
+    can't be carried are left out here even if the file doesn't say so: the caller reports them.
+    """
+    out, of_key = {*leave_out}, {*key}
+    fields, special = [], False
+    for column in table.columns:
+        kind = carried(column.type, column.modifier)
+        if column.name in out or isinstance(kind, LeftOut):
+            continue
+        special = special or (kind.special and column.name not in hashed)
+        fields.append(_field(column, kind, nullable=column.name not in of_key, hashed=column.name in hashed))
+    if special:
+        fields.append(specials_field())
+    added = events.QUERIED_TYPES if queried else events.ADDED_TYPES
+    fields += [{"name": name, "type": ["null", kind], "default": None} for name, kind in added.items()]
+    return {"type": "record", "name": lake_table, "namespace": pipeline, "fields": fields}
+
+
+def schema_text(schema: Mapping[str, Any]) -> str:
+    """Write a schema with one field per line, so that a diff shows a line per field."""
+    head = [f"  {_json(key)}: {_json(value)},\n" for key, value in schema.items() if key != "fields"]
+    fields = ",\n".join(f"    {_json(field)}" for field in schema["fields"])
+    return "".join(["{\n", *head, f'  "fields": [\n{fields}\n  ]\n', "}\n"])
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _field(column: Column, kind: Carried, *, nullable: bool, hashed: bool) -> dict[str, Any]:
+    field = avro_field(lake_name(column.name), column.name, kind, nullable=nullable)
+    if not hashed or not _is_hashed(kind):
+        return field
+    return field | {"type": ["null", "string"] if nullable else "string"}
+
+
+def _is_hashed(kind: Carried) -> bool:
+    """Tell whether a type travels as its own text: only such columns are hashed, so only they may be marked so."""
+    return kind.avro == "string" or (isinstance(kind.avro, dict) and kind.avro.get("connect.name") == _ENUM)

@@ -5,9 +5,8 @@ Tables without losses are only counted.
 
 from collections.abc import Iterable, Iterator
 
-from capture.entry import Entry
+from capture.entry import Entry, Proposal, server_notes
 from capture.pipeline_file import Changes
-from capture.proposal import Proposal, server_notes
 from contract.table_names import listed
 from db.source.catalogue import Database, Table
 from db.source.plan import Plan

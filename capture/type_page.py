@@ -4,10 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from contract.column_types.array_types import ARRAY_NOTE
-from contract.column_types.carried import Carried, LeftOut
-from contract.column_types.catalogue import ColumnType, numeric_modifier
-from contract.column_types.types import carried
+from contract.column_types.catalogue import Carried, ColumnType, LeftOut, numeric_modifier
+from contract.column_types.types import ARRAY_NOTE, carried
 from contract.events import PLACEHOLDER
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "types.md"

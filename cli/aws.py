@@ -53,10 +53,8 @@ def review(*, env: Environment = "dev", json: Json = False) -> None:
     """
     _prepare_cdk()
     from operate import review, synth
-    from operate.review.changes import changes
-    from operate.review.page import page
-    from operate.review.render import write
-    from operate.review.summary import summary
+    from operate.review.page import changes, page
+    from operate.review.render import summary, write
     from settings.load import load
 
     environment = load(env)
@@ -86,7 +84,7 @@ def diff(
     """
     _prepare_cdk()
     from operate import diff, synth
-    from operate.diff import render
+    from operate.diff import comparison
     from settings.load import load
 
     environment = load(env)
@@ -95,7 +93,7 @@ def diff(
     if json:
         print_json(found)
     else:
-        typer.echo(render.text(found), nl=False)
+        typer.echo(comparison.text(found), nl=False)
 
 
 @app.command()
@@ -178,7 +176,7 @@ def resume(*, env: Environment = "dev") -> None:
     """
     prepare.wheels()
     prepare.certificates()
-    from operate.pausing.resume import resume
+    from operate.pausing.pause import resume
     from settings.load import load
 
     raise typer.Exit(resume(load(env), _waiter()))
@@ -192,7 +190,7 @@ def manifests(*, env: Environment = "dev") -> None:
     """
     prepare.wheels()
     from operate import synth
-    from operate.manifests import manifests
+    from operate.kubernetes import manifests
     from settings.load import load
 
     folder = synth.CDK_OUT / env

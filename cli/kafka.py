@@ -24,13 +24,12 @@ def topics(
 
     Examples: ./lake kafka topics; ./lake kafka topics -e dev -t public.orders --json
     """
-    from operate.kafka import topics
     from operate.kafka.cluster import find_cluster
-    from operate.kafka.reader import connect
+    from operate.kafka.reader import connect, list_topics
     from operate.text import columns
 
     with connect(cluster := find_cluster(env, pipeline, table or ())) as reader:
-        found = topics.list_topics(reader, internal=all_, only=[*cluster.topics.values()] if cluster.only else None)
+        found = list_topics(reader, internal=all_, only=[*cluster.topics.values()] if cluster.only else None)
     if json:
         print_json(found)
         return
@@ -55,16 +54,15 @@ def tail(
 
     Examples: ./lake kafka tail --from beginning --count 10; ./lake kafka tail -p mine -t public.orders
     """
-    from operate.kafka import tail
     from operate.kafka.cluster import find_cluster
-    from operate.kafka.reader import connect
+    from operate.kafka.reader import connect, follow
 
     cluster = find_cluster(env, pipeline, table or ())
     name = topic or cluster.topic
     with connect(cluster) as reader:
         typer.echo(f"{name} on {cluster.environment}, from its {from_}; Ctrl-C ends", err=True)
         try:
-            for line in tail.follow(reader, name, start=from_, count=count):
+            for line in follow(reader, name, start=from_, count=count):
                 typer.echo(str(line))
         except KeyboardInterrupt:
             # The way to end it, so no failure.
@@ -77,13 +75,12 @@ def ui(*, env: Environment = "dev") -> None:
 
     Example: ./lake kafka ui -e dev
     """
-    from operate.kafka import ui
-    from operate.kafka.cluster import check_reachable, of_environment
+    from operate.kafka.cluster import check_reachable, of_environment, start_ui
     from settings.load import load
 
     cluster = of_environment(load(env))
     check_reachable(cluster)
-    ui.start(cluster)
+    start_ui(cluster)
 
 
 @app.command()

@@ -108,8 +108,8 @@ def prepare(name: Name, *, dsn: Dsn = "", dry_run: DryRun = False) -> None:
 @contextlib.contextmanager
 def _each_line() -> Iterator[None]:
     """Show a line for each problem."""
-    from db.source.preparing import UnpreparableError
-    from settings.files import SettingsFileError
+    from db.source.plan import UnpreparableError
+    from settings.load import SettingsFileError
 
     def each(*problems: str) -> UserError:
         return UserError("\nerror: ".join(problems))

@@ -1,14 +1,52 @@
 """Connects to the database; failures are one-line errors."""
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract import rds_ca
-from db.errors import LoadError, LoginError, NoPasswordError, UnreachableError
+from contract.errors import UserError
+
+
+class LoadError(UserError):
+    """The load can't continue. Its text is one line: what, where, what to do. The database is unchanged."""
+
+
+class LaterError(LoadError):
+    """It can't continue now; the cause may pass, so try again later."""
+
+
+class UnreachableError(LaterError):
+    """The database can't be reached now; that may pass."""
+
+
+class LoginError(LoadError):
+    """The server rejects this user's password: it is wrong, or it is being changed."""
+
+
+class NoPasswordError(LoadError):
+    """The server wants a password, and there is none."""
+
+
+class NewerError(LoadError):
+    """The database's outbox is newer than this code."""
+
+
+def explain(error: psycopg2.Error) -> str:
+    """Return PostgreSQL's reason in one line."""
+    diagnosis = error.diag
+    if diagnosis.message_primary is None:
+        return f"the connection broke: {' '.join(str(error).split())}"
+    parts = [diagnosis.message_primary, diagnosis.message_detail, diagnosis.message_hint]
+    where = next((line for line in (diagnosis.context or "").splitlines() if line.startswith("COPY ")), None)
+    text = "; ".join(" ".join(part.split()) for part in (*parts, where) if part)
+    return f"PostgreSQL refused: {text}"
+
 
 CONNECT_TIMEOUT_S = 10
 LOCK_TIMEOUT_S = 30
@@ -63,6 +101,20 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
         opened.close()
         raise LoadError(f"PostgreSQL {opened.server_version // 10000} is too old: 14 or newer is needed")
     return opened
+
+
+@contextlib.contextmanager
+def transaction(connection_parameters: Mapping[str, Any], *, failing: str = "nothing was loaded") -> Iterator[Cursor]:
+    """Connect, and commit when the block ends; an exception rolls back, and PostgreSQL's become LoadError.
+
+    `failing` tells the user what that means.
+    """
+    with contextlib.closing(connect(connection_parameters)) as connection:
+        try:
+            with connection, connection.cursor() as cursor:
+                yield cursor
+        except psycopg2.Error as error:
+            raise LoadError(f"{explain(error)} ({failing})") from error
 
 
 def tls(parameters: Mapping[str, Any]) -> dict[str, str]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from contract.source import HEARTBEAT_TABLE, OUTBOX_TABLE
+from db.connecting import LoadError
 from db.dump_tokens import END, Tokens
-from db.errors import LoadError
-from db.tables import TABLES, WALK_THROUGH_ORDER, Cell, Row
+from db.sample import TABLES, WALK_THROUGH_ORDER, Cell, Row
 
 # Our derived tables: a dump of a loaded database includes them.
 DERIVED_TABLES = frozenset({OUTBOX_TABLE, HEARTBEAT_TABLE})

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from db.errors import LoadError
+from db.connecting import LoadError
 
 END = "end"
 

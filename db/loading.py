@@ -1,6 +1,6 @@
 """Loads the source database in one transaction: tables, rows, outbox, triggers, publication, connector role."""
 
-import contextlib
+import hashlib
 import io
 import itertools
 import time
@@ -9,21 +9,42 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psycopg2
 from psycopg2 import sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
 from contract.source import CONNECTOR_ROLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
-from db import data_set, outbox, preflight
-from db.connecting import connect
-from db.dump import read_dump
-from db.errors import LoadError, explain
+from db import outbox
+from db.connecting import LoadError, transaction
+from db.dump import read_dump, read_file
+from db.migrating import migrate, wait_for_others
 from db.outbox import run
-from db.sample import NORTHWIND, repeated, row_counts
-from db.source.rights import role_steps
-from db.source.shared_roles import again
-from db.tables import TABLES, Chunk, copy_lines
+from db.sample import NORTHWIND, ORDERS, TABLES, Chunk, copy_lines, repeated, row_counts
+from db.source.rights import again, role_steps
+
+DIGITS = 16
+
+
+def data_set(*, scale: int = 1, dump: Path | None = None, empty: bool = False) -> str:
+    """Return a short text that identifies the loaded rows. Raises LoadError for an unreadable dump."""
+    if empty:
+        return "no rows"
+    if dump is None:
+        return f"{ORDERS * scale:,} generated orders (--scale {scale})"
+    return f"the dump {dump.name} (SHA-256 {hashlib.sha256(read_file(dump)).hexdigest()[:DIGITS]}…)"
+
+
+def record_data_set(cursor: Cursor, words: str, *, schema: str = SCHEMA) -> None:
+    """Record what was loaded into a schema."""
+    cursor.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(sql.Identifier(schema), sql.Literal(words)))
+
+
+def recorded_data_set(cursor: Cursor, *, schema: str = SCHEMA) -> str | None:
+    """Return the record; None for a database that an older version has loaded."""
+    cursor.execute("SELECT obj_description(%s::regnamespace, 'pg_namespace')", (schema,))
+    row = cursor.fetchone()
+    return None if row is None or row[0] is None else str(row[0])
+
 
 COPY_ROWS = 20_000
 
@@ -71,23 +92,9 @@ def load(connection_parameters: Mapping[str, Any], options: LoadOptions, progres
     started = time.monotonic()
     chunks, totals = source(options, progress)
     with transaction(connection_parameters) as cursor:
-        preflight.check(cursor, replace=options.replace)
+        outbox.check_loadable(cursor, replace=options.replace)
         events = fill(cursor, chunks, totals, options, progress)
     return LoadReport(totals, events, time.monotonic() - started)
-
-
-@contextlib.contextmanager
-def transaction(connection_parameters: Mapping[str, Any], *, failing: str = "nothing was loaded") -> Iterator[Cursor]:
-    """Connect, and commit when the block ends; an exception rolls back, and PostgreSQL's become LoadError.
-
-    `failing` tells the user what that means.
-    """
-    with contextlib.closing(connect(connection_parameters)) as connection:
-        try:
-            with connection, connection.cursor() as cursor:
-                yield cursor
-        except psycopg2.Error as error:
-            raise LoadError(f"{explain(error)} ({failing})") from error
 
 
 def source(options: LoadOptions, progress: Progress) -> tuple[Iterable[Chunk], Mapping[str, int]]:
@@ -107,7 +114,7 @@ def fill(
 ) -> int:
     """Create everything in a database that preflight has checked; return the outbox's row count."""
     _create_tables(cursor)
-    data_set.note(cursor, data_set.describe(scale=options.scale, dump=options.dump, empty=options.empty))
+    record_data_set(cursor, data_set(scale=options.scale, dump=options.dump, empty=options.empty))
     _copy(cursor, chunks, totals, progress)
     _create_outbox(cursor, options, progress)
     cursor.execute(f"SELECT count(*) FROM {SCHEMA}.{OUTBOX_TABLE}")
@@ -117,9 +124,9 @@ def fill(
 
 def _create_tables(cursor: Cursor) -> None:
     """Replace the schema. Keep the publication: an existing slot needs it to decode this."""
-    state = preflight.read(cursor)
+    state = outbox.read_state(cursor)
     if state.own_schema:
-        if OUTBOX_TABLE in state.own_tables and preflight.has_slot(cursor):
+        if OUTBOX_TABLE in state.own_tables and outbox.has_slot(cursor):
             # So that the lake gets these orders' deletes.
             cursor.execute(f"DELETE FROM {SCHEMA}.{OUTBOX_TABLE}")
         cursor.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(SCHEMA)))
@@ -177,7 +184,7 @@ def grant_role(cursor: Cursor, password: str) -> None:
 
 
 def _make_role(cursor: Cursor, verifier: str) -> None:
-    for step in role_steps(preflight.OUTBOX, preflight.read(cursor), verifier):
+    for step in role_steps(outbox.OUTBOX, outbox.read_state(cursor), verifier):
         for statement in step.statements:
             cursor.execute(statement)
 
@@ -188,3 +195,38 @@ def _set_search_path(cursor: Cursor) -> None:
     cursor.execute(
         sql.SQL("ALTER DATABASE {} SET search_path = {}, public").format(sql.Identifier(name), sql.Identifier(SCHEMA))
     )
+
+
+def prepare(
+    connection_parameters: Mapping[str, Any], options: LoadOptions, *, refresh_s: float | None = None
+) -> LoadReport | None:
+    """Load the database, or return None if that is done already.
+
+    Then migrate its outbox to this code's version, and set the password and rights of the connector's role. By then the
+    tables belong to their users: sample data and scale no longer count. Raises LoadError for an incomplete schema of
+    that name or if the connector's role is an administrator, both without changes; and what `db.migrating.migrate`
+    raises, which gets `refresh_s`.
+    """
+    started = time.monotonic()
+    with transaction(connection_parameters) as cursor:
+        wait_for_others(cursor)
+        state = outbox.read_state(cursor)
+        if state.own_schema:
+            outbox.check_whole(cursor)
+            outbox.check_role(state)
+        else:
+            outbox.check_loadable(cursor, replace=False)
+            chunks, totals = source(options, _quiet)
+            events = fill(cursor, chunks, totals, options, _quiet)
+            return LoadReport(totals, events, time.monotonic() - started)
+    try:
+        migrate(connection_parameters, refresh_s=refresh_s)
+    finally:
+        # Even if the migration failed: the connector may need its new password.
+        with transaction(connection_parameters) as cursor:
+            grant_role(cursor, options.connector_password)
+    return None
+
+
+def _quiet(*_: object) -> None:
+    pass

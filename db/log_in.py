@@ -16,8 +16,7 @@ from psycopg2.extensions import connection as Connection  # noqa: N812 - a class
 from psycopg2.extensions import parse_dsn
 
 from contract.source import DATABASE
-from db.connecting import connect, hosts_of, is_here, tls
-from db.errors import LoadError, NoPasswordError
+from db.connecting import LoadError, NoPasswordError, connect, hosts_of, is_here, tls
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError

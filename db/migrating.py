@@ -14,9 +14,7 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from contract.source import SCHEMA
 from db import outbox
-from db.connecting import LOCK_TIMEOUT_S
-from db.errors import LaterError, NewerError
-from db.loading import transaction
+from db.connecting import LOCK_TIMEOUT_S, LaterError, NewerError, transaction
 
 # An arbitrary key; every preparation takes this one.
 ADVISORY_LOCK = 10_248

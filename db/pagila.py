@@ -16,12 +16,10 @@ from typing import Any
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from db import data_set
+from db import loading
+from db.connecting import LoadError, transaction
 from db.dump import Wanted, read_rows
-from db.errors import LoadError
-from db.loading import transaction
-from db.sample import FOLDER
-from db.tables import Row, copy_lines
+from db.sample import FOLDER, Row, copy_lines
 
 # The part of the dump with the rows.
 DATA_FILE = "pagila-data.sql"
@@ -57,7 +55,7 @@ def load(connection_parameters: Mapping[str, Any], dump: Path | None = None) -> 
             return Loaded(rows=_count(cursor), new=False)
         rows_of = read_rows(FOLDER / "pagila.sql" if dump is None else _file(dump), DUMP, known_by="address")
         cursor.execute(TABLES)
-        data_set.note(cursor, _described(dump), schema=SCHEMA)
+        loading.record_data_set(cursor, _described(dump), schema=SCHEMA)
         for table, rows in rows_of.items():
             _copy(cursor, table, rows)
             cursor.execute(
@@ -74,13 +72,13 @@ def _file(dump: Path) -> Path:
 
 
 def _described(dump: Path | None) -> str:
-    return "generated rows" if dump is None else data_set.describe(dump=_file(dump))
+    return "generated rows" if dump is None else loading.data_set(dump=_file(dump))
 
 
 def _refuse_other_rows(cursor: Cursor, dump: Path | None) -> None:
     if dump is None:
         return
-    there, wanted = data_set.noted(cursor, schema=SCHEMA), _described(dump)
+    there, wanted = loading.recorded_data_set(cursor, schema=SCHEMA), _described(dump)
     if there != wanted:
         raise LoadError(f"the database has {there or 'rows that nobody has described'}, so {wanted} can't be loaded")
 

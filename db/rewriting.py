@@ -13,7 +13,7 @@ from psycopg2 import errors, sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.source import OUTBOX_TABLE, SCHEMA
-from db.errors import LoadError, explain
+from db.connecting import LoadError, explain
 
 KEY = "order_id"
 OUTBOX = sql.Identifier(SCHEMA, OUTBOX_TABLE)

@@ -16,7 +16,7 @@ from operate.errors import OperateError
 from plugins.releases.archive import repack, write_resources
 from plugins.releases.download import fetch
 from plugins.releases.versions import MavenRelease, Release, load_versions
-from plugins.workers.worker_classes import OF_SOURCES, WORKER_HEALTH, resources
+from plugins.workers.connect_workers import OF_SOURCES, WORKER_HEALTH, resources
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, TARGET = ROOT / "connect-image", ROOT / "build" / "connect-image"

@@ -1,26 +1,40 @@
-"""Deploys an environment: exactly what was reviewed, and only if it can be verified."""
+"""Deploys an environment: exactly what was reviewed, and only if it can be verified. Destroys it, or adopts the rest.
 
+What survives `./lake aws destroy` has fixed names, so every new deployment would fail on them. CloudFormation remembers
+what a deleted stack kept ("DELETE_SKIPPED", for 90 days, by the stack's id), and `cdk import` takes a file that maps
+resources. Kept resources need nothing that was deleted (tests/stacks/test_kept.py), so they can be imported alone; the
+next `./lake aws deploy` creates the rest.
+"""
+
+import json
 import os
 import subprocess
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import boto3
 
 from contract.errors import CANNOT, NO
-from operate import source_cluster, stack_states
-from operate.adopt import write_mappings
+from operate import outputs, source_cluster
+from operate.changes.update_rules import schema
 from operate.errors import OperateError
-from operate.outputs import QUICK, check_account, one_line
+from operate.outputs import QUICK, check_account, find_stack, one_line
 from operate.pausing.deployed import check_runs
-from operate.review import find
+from operate.review.findings import find
 from operate.synth import CDK_OUT, synthesize
 from plugins.releases.versions import load_versions
 from settings.environment import Environment
 from stacks.base import keeps
 from stacks.node import NODE
 
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+
 ROOT = Path(__file__).resolve().parents[1]
 CDK = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"
+KEPT = "DELETE_SKIPPED"
+Mapped = dict[str, dict[str, str]]
 
 
 def bootstrap(environment: Environment) -> int:
@@ -49,7 +63,7 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
         raise OperateError("\n".join(["the review says no", *map(str, errors)]))
     with one_line(environment):
         client = session.client("cloudformation", config=QUICK)
-        for name in stack_states.clear_failed_creations(client, synthesis.templates):
+        for name in outputs.clear_failed_creations(client, synthesis.templates):
             print(f"{name}: its first creation failed, so it is empty; it is created again", flush=True)
         stack = f"{environment.prefix}-database"
         if restored := source_cluster.check_origin(client, stack, synthesis.templates[stack]):
@@ -90,7 +104,7 @@ def destroy(environment: Environment) -> int:
     if keeps(environment):
         names.remove(f"{environment.prefix}-network")
     with one_line(environment):
-        stack_states.check_unprotected(session.client("cloudformation", config=QUICK), names)
+        outputs.check_unprotected(session.client("cloudformation", config=QUICK), names)
     return cdk("destroy", *names, "--app", str(synthesis.folder))
 
 
@@ -120,3 +134,53 @@ def cdk(command: str, *arguments: str) -> int:
     argv = [str(NODE), str(CDK), command, "--no-notices", *arguments]
     done = subprocess.run(argv, cwd=ROOT, check=False, env=os.environ | {"PATH": path})
     return CANNOT if done.returncode else 0
+
+
+def write_mappings(
+    client: "CloudFormationClient", templates: Mapping[str, Mapping[str, Any]], folder: Path
+) -> dict[str, Path]:
+    """Write a file of each deleted stack's kept resources for `cdk import --resource-mapping`; return them by stack.
+
+    Skips stacks that exist or kept nothing. Raises OperateError if the template no longer has a kept resource: its
+    import would be forgotten.
+    """
+    written = {}
+    for stack, template in templates.items():
+        if find_stack(client, stack) or not (found := _mapping(client, stack, template["Resources"])):
+            continue
+        written[stack] = folder / f"{stack}.kept.json"
+        written[stack].write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    return written
+
+
+def _mapping(client: "CloudFormationClient", stack: str, resources: Mapping[str, Any]) -> Mapped:
+    found: Mapped = {}
+    for logical_id, type_, physical_id in _kept(client, stack):
+        if resources.get(logical_id, {}).get("Type") != type_:
+            raise OperateError(
+                f"{stack} has kept {logical_id} ({type_}, {physical_id}), which its template doesn't have now: check "
+                "out the version that was deployed last, or delete that by hand"
+            )
+        [identifier] = schema(type_)["primaryIdentifier"]
+        found[logical_id] = {identifier.removeprefix("/properties/"): physical_id}
+    return found
+
+
+def _kept(client: "CloudFormationClient", stack: str) -> Iterator[tuple[str, str, str]]:
+    """Return logical id, type and physical id of what the last deleted stack of that name kept."""
+    pages = client.get_paginator("list_stacks").paginate(StackStatusFilter=["DELETE_COMPLETE"])
+    deleted = [each for page in pages for each in page["StackSummaries"] if each["StackName"] == stack]
+    if not deleted:
+        return
+    # # An empty stack of a failed attempt may follow the one that kept resources.
+    for summary in sorted(deleted, key=lambda each: each["DeletionTime"], reverse=True):
+        resources = client.get_paginator("list_stack_resources").paginate(StackName=summary["StackId"])
+        kept = [
+            (each["LogicalResourceId"], each["ResourceType"], each["PhysicalResourceId"])
+            for page in resources
+            for each in page["StackResourceSummaries"]
+            if each["ResourceStatus"] == KEPT
+        ]
+        if kept:
+            yield from kept
+            return

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from contract.tags import RESNAPSHOT
 from operate.errors import OperateError
-from operate.stack_states import find_stack
+from operate.outputs import find_stack
 from settings.environment import Environment
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from cdk_nag import AwsSolutionsChecks
 
 import app
 from settings.environment import Environment
-from stacks.acceptances import ACCEPTED_STATEMENT
-from stacks.gate import Accepted, accepted_statement
+from stacks.base import ACCEPTED_STATEMENT
+from stacks.gate.rights import Accepted, accepted_statement
 from stacks.paused import Paused
 
 CDK_OUT = Path(__file__).resolve().parents[1] / "cdk.out"
@@ -134,7 +134,7 @@ def _acknowledged(folder: Path) -> Iterator[Acknowledged]:
 
 
 def _accepted(folder: Path) -> Iterator[Accepted]:
-    """Statements with their reasons, as stacks/acceptances.py records them."""
+    """Statements with their reasons, as stacks/base.py records them."""
     for stack, _, entry in _metadata(folder):
         if entry["type"] == ACCEPTED_STATEMENT:
             yield accepted_statement(stack, entry["data"])

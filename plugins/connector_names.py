@@ -7,6 +7,16 @@ OUTBOX = CapturedTable(schema=source.SCHEMA, table=source.OUTBOX_TABLE)
 EVENTS_TABLE = OUTBOX.name
 # Placeholder for the source's generation, which is known at deployment (docs/decisions/0034).
 GENERATION = "@generation@"
+# Fields of CreateConnector's request that UpdateConnector can't change: our handler recreates the connector.
+FIXED = (
+    "kafkaCluster",
+    "kafkaClusterClientAuthentication",
+    "kafkaClusterEncryptionInTransit",
+    "kafkaConnectVersion",
+    "logDelivery",
+    "networkType",
+    "serviceExecutionRoleArn",
+)
 
 
 def events_topic(topic_prefix: str) -> str:

@@ -1,18 +1,135 @@
-"""Reads and checks `environments/<name>.toml` before anything is synthesized."""
+"""Reads and checks `pipelines/<name>.toml` and `environments/<name>.toml` before anything is captured or synthesized.
 
-from collections.abc import Iterator
+Each problem is one line that names the file and the key.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic import BaseModel, ValidationError
+
+from contract.errors import UserError
 from contract.lake import DATABASE
 from plugins.releases.versions import VersionsError
-from settings import files, rules
+from settings import pipeline_rules, rules
 from settings.environment import Environment
-from settings.load_pipeline import PIPELINES, load_pipeline, pipeline_names
+from settings.pipeline import Pipeline
 
-ENVIRONMENTS = Path(__file__).resolve().parents[1] / "environments"
+Model = TypeVar("Model", bound=BaseModel)
+Problems = Iterable[tuple[str, str]]
+
+
+class SettingsFileError(UserError, ValueError):
+    """A file is missing or wrong; one line per problem, each naming the file and the key."""
+
+
+def read(folder: Path, name: str, what: str) -> dict[str, Any]:
+    """Return the content of `<folder>/<name>.toml`, with its name. `what` is the file's kind, in words: `environment`.
+
+    Raises SettingsFileError if there is no such file, or it isn't TOML.
+    """
+    path = folder / f"{name}.toml"
+    shown = f"{folder.name}/{path.name}"
+    there = sorted(file.stem for file in folder.glob("*.toml") if file.is_file())
+    if name not in there:
+        folder_of_that_name = f" (it is a folder: {_a(what)} is a file)" if path.is_dir() else ""
+        known = ", ".join(there) or "none"
+        raise SettingsFileError(f"{shown}: no such {what}{folder_of_that_name}; there are {known}")
+    values = parse(path)
+    if "name" in values:
+        raise SettingsFileError(f"{shown}: name: the {what}'s name is that of its file; take this key out")
+    return {"name": name} | values
+
+
+def parse(path: Path) -> dict[str, Any]:
+    """Return a file's content. Raises SettingsFileError if it can't be read or isn't TOML."""
+    shown = f"{path.parent.name}/{path.name}"
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsFileError(f"{shown}: not TOML: {error}") from None
+    except OSError as error:
+        raise SettingsFileError(f"{shown}: can't be read: {error.strerror}") from None
+    except RecursionError:
+        raise SettingsFileError(f"{shown}: not TOML that can be read: it is nested too deep") from None
+
+
+def check(model: type[Model], values: dict[str, Any], shown: str, rules: Callable[[Model], Problems]) -> Model:
+    """Convert the values to their types. Raises SettingsFileError for what doesn't fit, or what `rules` yield."""
+    try:
+        settings = model.model_validate(values)
+        problems = [f"{key}: {reason}" for key, reason in rules(settings)]
+    except ValidationError as error:
+        problems = [f"{_key(problem['loc'])}: {_reason(problem)}" for problem in error.errors()]
+    if problems:
+        raise SettingsFileError("\n".join(f"{shown}: {one_line(problem)}" for problem in problems))
+    return settings
+
+
+def _a(word: str) -> str:
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
+
+
+def one_line(text: str) -> str:
+    """Escape line ends and cursor movements as Python does."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+def _key(location: tuple[int | str, ...]) -> str:
+    return re.sub(r"\.(\d+)", r"[\1]", ".".join(str(part) for part in location))
+
+
+def _reason(problem: object) -> str:
+    assert isinstance(problem, dict)  # noqa: S101  pydantic's TypedDict, which it doesn't export as a class
+    match problem["type"]:
+        case "extra_forbidden":
+            return "unknown key"
+        case "missing":
+            return "is missing"
+    # The value isn't repeated: it may be a misplaced secret.
+    return str(problem["msg"]).removeprefix("Value error, ")
+
+
+_PROJECT = Path(__file__).resolve().parents[1]
+PIPELINES, ENVIRONMENTS = _PROJECT / "pipelines", _PROJECT / "environments"
+
+
+def load_pipeline(name: str, folder: Path = PIPELINES) -> Pipeline:
+    """Read and check `<folder>/<name>.toml`. Raises SettingsFileError, one line per problem."""
+    values = read(folder, name, "pipeline")
+    shown = f"{folder.name}/{name}.toml"
+    _read_queries(values, shown)
+    return check(Pipeline, values, shown, lambda pipeline: pipeline_rules.broken(pipeline, folder))
+
+
+def pipeline_names(folder: Path = PIPELINES) -> list[str]:
+    return sorted(path.stem for path in folder.glob("*.toml") if path.is_file())
+
+
+def _read_queries(values: dict[str, Any], shown: str) -> None:
+    """Put the text of a derived table's `file`, by its path from the project's folder, into its `sql`.
+
+    Raises SettingsFileError if it can't be read.
+    """
+    derived = values.get("derived")
+    for number, table in enumerate(derived if isinstance(derived, list) else []):
+        if not isinstance(table, dict) or not isinstance(file := table.get("file"), str):
+            continue
+        where = f"{shown}: derived[{number}].file"
+        if "sql" in table:
+            raise SettingsFileError(f"{where}: sql, or a file that has it: not both")
+        del table["file"]
+        try:
+            table["sql"] = (_PROJECT / file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise SettingsFileError(f"{where}: {file} can't be read, from the project's folder") from None
+
+
 # The error's name for callers that load an environment.
-EnvironmentFileError = files.SettingsFileError
+EnvironmentFileError = SettingsFileError
 
 
 def names(folder: Path = ENVIRONMENTS) -> list[str]:
@@ -25,13 +142,13 @@ def load(name: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES) ->
     Raises EnvironmentFileError, one line per problem in any of the files.
     """
 
-    def broken(environment: Environment) -> files.Problems:
+    def broken(environment: Environment) -> Problems:
         return (*rules.broken(environment), *_shared(environment, folder))
 
-    values = files.read(folder, name, "environment")
+    values = read(folder, name, "environment")
     shown = f"{folder.name}/{name}.toml"
     try:
-        return files.check(Environment, _with_captured(values, shown, pipelines), shown, broken)
+        return check(Environment, _with_captured(values, shown, pipelines), shown, broken)
     except VersionsError as error:
         raise EnvironmentFileError(str(error)) from None
 
@@ -49,7 +166,7 @@ def _with_captured(values: dict[str, Any], shown: str, folder: Path) -> dict[str
             if name not in there:
                 known = ", ".join(there) or "none"
                 raise EnvironmentFileError(
-                    f"{shown}: pipelines[{number}].name: there is no {folder.name}/{files.one_line(name)}.toml; there "
+                    f"{shown}: pipelines[{number}].name: there is no {folder.name}/{one_line(name)}.toml; there "
                     f"are {known}, and `./lake source describe` makes another"
                 )
             found.append(entry | {"captured": load_pipeline(name, folder)})
@@ -64,8 +181,8 @@ def _shared(environment: Environment, folder: Path) -> Iterator[tuple[str, str]]
         if path.stem == environment.name or not path.is_file():
             continue
         try:
-            other = files.parse(path)
-        except files.SettingsFileError:
+            other = parse(path)
+        except SettingsFileError:
             # Another file's errors are reported to users of that one.
             continue
         lake = other.get("lake")

@@ -2,7 +2,7 @@
 
 A pipeline is one database: which tables to capture, how, and their form in the lake. Names of tables and columns
 are those of PostgreSQL's catalogue, without quotes. The environment decides sizes and the database's location
-(settings/environment.py); settings/load_pipeline.py reads the file, settings/pipeline_rules.py refuses errors that no
+(settings/environment.py); settings/load.py reads the file, settings/pipeline_rules.py refuses errors that no
 single value shows.
 """
 

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analytics.translate import TranslationError
+from analytics.alike.parts import TranslationError
 from contract import events
-from contract.avro_names import SOURCE_NAME, no_key
-from contract.events import LSN, READ_MS
+from contract.events import LSN, READ_MS, SOURCE_NAME, no_key
 from plugins.source import captured
 from plugins.source.captured import CapturedTable
 from settings.pipeline import QUERY_FIELDS, CapturedTableSettings, DerivedTableSettings, Pipeline

@@ -7,8 +7,8 @@ changes that these connectors can't see (docs/your-database/kafka-connect.md).
 from collections.abc import Mapping, Sequence
 
 from plugins.polling.jdbc_settings import PolledQuery, PolledTable, Polling
+from plugins.polling.jdbc_source import Connectors, joined_rows, keyed_table, whole_tables
 from plugins.polling.joined_query import stamped
-from plugins.polling.pairs import Connectors, joined_rows, keyed_table, whole_tables
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 STAMP = "last_update"

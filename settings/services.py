@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.sizes import LARGEST_EVENT_BYTES, LARGEST_SETTING_BYTES, MIB
-from settings import aws_offers, emr_offers
+from settings import aws_offers
 from settings.section import EACH_ONCE, AwsArns, Cidr, Cidrs, Identifier, LogRetention, Memory, Section, VpnUser, one_of
 
 LONGEST_RETENTION_HOURS = 10 * 365 * 24
@@ -137,13 +137,13 @@ class Processing(Section):
     defaults of other applications.
     """
 
-    release: Annotated[str, one_of(sorted(emr_offers.RELEASES), "a release that the job was written for")]
+    release: Annotated[str, one_of(sorted(aws_offers.RELEASES), "a release that the job was written for")]
     primary_instance_type: str
     core_instance_type: str
     core_instances: Annotated[int, Field(ge=0)]
     maximum_core_instances: Annotated[int, Field(ge=0)]
     market: Literal["on_demand", "spot"] = "on_demand"
-    applications: Annotated[tuple[Annotated[str, one_of(sorted(emr_offers.APPLICATIONS))], ...], Field(strict=False)]
+    applications: Annotated[tuple[Annotated[str, one_of(sorted(aws_offers.APPLICATIONS))], ...], Field(strict=False)]
     driver_memory: Memory = "2g"
     executor_memory: Memory = "4g"
     executors: Annotated[int, Field(ge=1, le=100)] = 2

@@ -1,4 +1,10 @@
-"""The source database: Aurora PostgreSQL, prepared for change data capture before any connector is created."""
+"""The source database: Aurora PostgreSQL, prepared for change data capture before any connector is created.
+
+A cluster restored from a snapshot, or from another cluster at a point in time, inherits user, password and encryption
+from its origin: "If you specify the SourceDBClusterIdentifier, SnapshotIdentifier, or GlobalClusterIdentifier property,
+don't specify this property" (MasterUsername and MasterUserPassword in AWS::RDS::DBCluster's reference). So the source
+preparation sets the master's password from the new secret, which rotates from then on (stacks/handlers/preparation.py).
+"""
 
 import string
 from typing import Any
@@ -13,16 +19,12 @@ from constructs import Construct
 from contract import rds_ca
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from stacks.acceptances import acknowledge
-from stacks.base import POSTGRESQL, closed_group, keeps, log_group, removal, statement
-from stacks.outside_source import outside_source
+from settings.services import Restore
+from stacks.base import POSTGRESQL, acknowledge, closed_group, keeps, log_group, removal, statement
 from stacks.pipeline_names import construct_id, source_parameter
 from stacks.pipeline_secrets import connector_secret, hash_salt
-from stacks.preparation import Cluster, preparation
+from stacks.preparation import Cluster, OwnCluster, SourcePreparation, outside_source, preparation, queried_source
 from stacks.provider import HandlerProvider
-from stacks.queried_source import OwnCluster, queried_source
-from stacks.restored_cluster import restored_cluster
-from stacks.source_preparation import SourcePreparation
 
 MASTER_USER = "postgres"
 # Passwords have only letters and digits: they appear in URLs, configurations and connection strings.
@@ -251,3 +253,36 @@ class DatabaseStack(Stack):
             CfnOutput(self, construct_id(pipeline, "ConnectorSecretName"), value=name)
             if salt := self.salts.get(pipeline.name):
                 CfnOutput(self, construct_id(pipeline, "HashSaltName"), value=salt.secret_name)
+
+
+def restored_cluster(
+    scope: Construct, id_: str, restore: Restore, *, username: str, not_in_passwords: str, **properties: Any
+) -> rds.DatabaseClusterFromSnapshot:
+    """Create the cluster with a new master secret. `properties` are the same as for a new cluster."""
+    cluster = rds.DatabaseClusterFromSnapshot(
+        scope,
+        id_,
+        snapshot_identifier=restore.snapshot or "",
+        snapshot_credentials=rds.SnapshotCredentials.from_generated_secret(
+            username, exclude_characters=not_in_passwords
+        ),
+        **properties,
+    )
+    resource = cluster.node.default_child
+    assert isinstance(resource, rds.CfnDBCluster)  # noqa: S101  CDK's own type is looser
+    resource.master_user_password = None
+    if restore.cluster is not None:
+        _at_a_point_in_time(resource, restore)
+    acknowledge(
+        cluster,
+        "AwsSolutions-RDS2",
+        reason="What is restored is encrypted as its snapshot or source is; every cluster of ours is.",
+    )
+    return cluster
+
+
+def _at_a_point_in_time(resource: rds.CfnDBCluster, restore: Restore) -> None:
+    resource.snapshot_identifier = None
+    resource.source_db_cluster_identifier = restore.cluster
+    resource.restore_to_time = restore.time
+    resource.use_latest_restorable_time = None if restore.time else True

@@ -1,22 +1,24 @@
 """The buckets of landing objects, Hudi tables, artefacts, query results and logs, and the Glue database."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from aws_cdk import CfnOutput, CfnResource, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_glue as glue
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lakeformation as lakeformation
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from settings.connectors import sink_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from stacks.acceptances import accept
-from stacks.base import removal
+from stacks.base import accept, removal
 from stacks.provider import JOURNAL_KEYS
 
 # Longer than any upload takes: landing objects and the lake's files are a few hundred MB at most.
 ABORT_UPLOADS = Duration.days(2)
+_Permissions = lakeformation.CfnPrincipalPermissions
 
 
 def landed_filter(pipeline: EnvironmentPipeline) -> str:
@@ -127,3 +129,35 @@ class LakeStack(Stack):
             ),
         )
         database.apply_removal_policy(removal(self._environment))
+
+
+class TableGrants(Construct):
+    """Rights of a role or user, by ARN, on a database and each of its tables, without grant option."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        principal: str,
+        database: str,
+        on_database: Sequence[str],
+        on_tables: Sequence[str],
+    ) -> None:
+        super().__init__(scope, id_)
+        self._principal = principal
+        catalogue = Stack.of(self).account
+        itself = _Permissions.DatabaseResourceProperty(catalog_id=catalogue, name=database)
+        tables = _Permissions.TableResourceProperty(catalog_id=catalogue, database_name=database, table_wildcard={})
+        self._grant("Database", _Permissions.ResourceProperty(database=itself), on_database)
+        self._grant("Tables", _Permissions.ResourceProperty(table=tables), on_tables)
+
+    def _grant(self, what: str, resource: _Permissions.ResourceProperty, permissions: Sequence[str]) -> None:
+        _Permissions(
+            self,
+            what,
+            principal=_Permissions.DataLakePrincipalProperty(data_lake_principal_identifier=self._principal),
+            resource=resource,
+            permissions=list(permissions),
+            permissions_with_grant_option=[],
+        )

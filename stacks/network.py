@@ -8,8 +8,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from settings.environment import Environment
-from stacks.acceptances import accept, acknowledge
-from stacks.base import HTTPS, arn, closed_group, log_group, statement
+from stacks.base import HTTPS, accept, acknowledge, arn, closed_group, log_group, statement
 
 # The smallest instances have 512 MB, which installing a package can exhaust.
 SWAP = (

@@ -9,8 +9,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from plugins.source.source_connector import SALT_KEY
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from stacks.acceptances import acknowledge
-from stacks.base import removal
+from stacks.base import acknowledge, removal
 from stacks.pipeline_names import construct_id
 
 SALT_CHARACTERS = 64

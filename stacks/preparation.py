@@ -1,23 +1,32 @@
-"""The functions that run stacks/handlers/preparation.py, and their requests' description of a pipeline."""
+"""Prepares databases before any connector or job uses them: the functions that run stacks/handlers/preparation.py.
+
+In the environment's own cluster and in external databases, for pipelines that are captured and for those that are
+queried. An external database also needs a network path.
+"""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aws_cdk import CustomResource, Duration, Stack
+from aws_cdk import CfnOutput, CustomResource, Duration, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_rds as rds
+from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import IDependable
 
+from contract import tags
 from contract.source import own_schema
-from settings.environment_pipeline import EnvironmentPipeline
-from settings.load_pipeline import PIPELINES
+from settings.connectors import ROOT_CERTIFICATE, root_certificate
+from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline, OutsideDatabase
+from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
-from stacks.base import statement
+from stacks.base import HTTPS, POSTGRESQL, arn, closed_group, statement
 from stacks.lambda_assets import PSYCOPG2, sql_hash
+from stacks.pipeline_names import construct_id, source_parameter
 from stacks.provider import HandlerProvider, Rights, layer_version
 
 # In stacks/handlers/.
@@ -111,3 +120,209 @@ def preparation(stack: Stack, vpc: ec2.IVpc) -> Preparation:
 
 def read_secrets(*arns: str) -> iam.PolicyStatement:
     return statement("secretsmanager:GetSecretValue", on=[arn for arn in arns if arn])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Egress:
+    """An external database's addresses or security group, and its port."""
+
+    port: int
+    cidr: str | None = None
+    security_group: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The rule's id, from its content, since two rules with the same content can't coexist."""
+        said = f"{self.cidr or self.security_group}:{self.port}"
+        return f"ConnectorsToOutside{hashlib.sha256(said.encode()).hexdigest()[:8]}"
+
+
+def _egress(database: OutsideDatabase) -> list[Egress]:
+    ways = [Egress(port=database.port, cidr=cidr) for cidr in database.cidrs]
+    if database.security_group:
+        ways.append(Egress(port=database.port, security_group=database.security_group))
+    return ways
+
+
+def destinations(environment: Environment) -> list[Egress]:
+    """Return the connectors' paths to external databases, each once: pipelines may share a server."""
+    found = [way for pipeline in environment.streamed if pipeline.database for way in _egress(pipeline.database)]
+    return list(dict.fromkeys(found))
+
+
+def outside_source(
+    preparation: Preparation, environment: Environment, pipeline: EnvironmentPipeline, database: OutsideDatabase
+) -> CustomResource:
+    """Prepare one pipeline's database, or check that it is prepared; connectors must wait for this."""
+    record = source_parameter(environment, pipeline, "prepared-by")
+    access = outside_access(preparation, pipeline, database)
+    entries = arn(preparation.stack, "ssm", f"parameter{record}")
+    rights = {
+        "It logs in to this pipeline's database.": [read_secrets(database.secret, database.owner_secret or "")],
+        "It writes down that it has prepared the database: this pipeline's entries alone, a hash of each owner.": [
+            statement("ssm:GetParametersByPath", on=entries),
+            statement("ssm:PutParameter", "ssm:DeleteParameters", on=f"{entries}/*"),
+        ],
+    }
+    provider = preparation.provider(construct_id(pipeline, "OutsidePreparation"), access, rights)
+    request: dict[str, object] = {
+        "host": database.host,
+        "port": database.port,
+        "sslmode": database.sslmode,
+        "certificate": database.authority or "",
+        "connectorSecretArn": database.secret,
+        "ownerSecretArn": database.owner_secret or "",
+        "record": record,
+    }
+    id_ = construct_id(pipeline, "OutsideSource")
+    return preparation.prepared(id_, "OutsideSource", provider, request | captured_objects(pipeline), [access])
+
+
+def outside_access(
+    preparation: Preparation, pipeline: EnvironmentPipeline, database: OutsideDatabase
+) -> ec2.SecurityGroup:
+    """Create the group of the function that checks an external database: it reaches only that and AWS's services."""
+    group = closed_group(
+        preparation.stack,
+        construct_id(pipeline, "OutsideAccess"),
+        preparation.vpc,
+        f"Preparation of pipeline {pipeline.name}",
+    )
+    for way in _egress(database):
+        peer = ec2.Peer.ipv4(way.cidr) if way.cidr else ec2.Peer.security_group_id(way.security_group or "")
+        group.add_egress_rule(peer, ec2.Port.tcp(way.port), "The source database")
+    group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Secrets Manager and Systems Manager")
+    CfnOutput(preparation.stack, construct_id(pipeline, "PreparationSecurityGroup"), value=group.security_group_id)
+    return group
+
+
+class SourcePreparation:
+    """Prepares each pipeline's database in the environment's own cluster.
+
+    `prepared` are the custom resources, by pipeline. The loader creates the outbox's tables; for other pipelines only
+    what the connector needs is created. `access` is the group through which functions reach the cluster.
+    """
+
+    def __init__(
+        self,
+        preparation: Preparation,
+        *,
+        environment: Environment,
+        cluster: Cluster,
+        master_secret: secretsmanager.ISecret,
+        connector_secrets: Mapping[str, secretsmanager.ISecret],
+        security_group: ec2.SecurityGroup,
+    ) -> None:
+        self._preparation = preparation
+        self._settings = environment.database
+        self._cluster = cluster
+        self._master_secret = master_secret
+        self._connector_secrets = connector_secrets
+        self._security_group = security_group
+        self.access = self._function_access()
+        self.prepared: dict[str, CustomResource] = {}
+        here = [pipeline for pipeline in environment.streamed if pipeline.database is None]
+        # The loader runs first: it may create what another pipeline captures.
+        self._prepare("Source", [pipeline for pipeline in here if pipeline.captured.outbox])
+        self._prepare("Pipeline", [pipeline for pipeline in here if not pipeline.captured.outbox])
+
+    def _prepare(self, what: str, pipelines: Sequence[EnvironmentPipeline]) -> None:
+        if not pipelines:
+            return
+        before = [self._cluster, self._security_group, self.access, *self.prepared.values()]
+        reason = "The preparation connects as the master, and gives the connector its password."
+        rights = {reason: self._statements(pipelines)}
+        provider = self._preparation.provider(f"{what}Preparation", self.access, rights)
+        for pipeline in pipelines:
+            request = self._cluster_request(pipeline) | (
+                self._outbox_request(pipeline) if pipeline.captured.outbox else captured_objects(pipeline)
+            )
+            id_ = construct_id(pipeline, "PreparedSource")
+            prepared = self._preparation.prepared(id_, f"Prepared{what}", provider, request, before)
+            self.prepared[pipeline.name] = prepared
+
+    def _cluster_request(self, pipeline: EnvironmentPipeline) -> dict[str, object]:
+        return {
+            "clusterIdentifier": self._cluster.cluster_identifier,
+            "masterSecret": self._master_secret.secret_arn,
+            "connectorSecret": self._connector_secrets[pipeline.name].secret_arn,
+        }
+
+    def _outbox_request(self, pipeline: EnvironmentPipeline) -> dict[str, object]:
+        return {
+            "database": self._settings.name,
+            "slot": pipeline.captured.source.slot,
+            "sampleData": self._settings.sample_data,
+            "sampleScale": self._settings.sample_scale,
+            "setMasterPassword": self._settings.restore is not None,
+        }
+
+    def _function_access(self) -> ec2.SecurityGroup:
+        group = closed_group(self._preparation.stack, "PreparationAccess", self._preparation.vpc, "Source preparation")
+        group.add_egress_rule(self._security_group, ec2.Port.tcp(POSTGRESQL), "The source database")
+        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Secrets Manager and RDS")
+        self._security_group.add_ingress_rule(group, ec2.Port.tcp(POSTGRESQL), "Source preparation")
+        return group
+
+    def _statements(self, pipelines: Sequence[EnvironmentPipeline]) -> list[iam.PolicyStatement]:
+        connectors = [self._connector_secrets[pipeline.name].secret_arn for pipeline in pipelines]
+        arn = self._cluster.cluster_arn
+        statements = [
+            read_secrets(self._master_secret.secret_arn, *connectors),
+            statement("rds:DescribeDBClusters", "rds:ListTagsForResource", on=arn),
+            statement(
+                "rds:AddTagsToResource",
+                "rds:RemoveTagsFromResource",
+                on=arn,
+                when={"ForAllValues:StringLike": {"aws:TagKeys": [tags.ALL_KEYS]}},
+            ),
+        ]
+        if self._settings.restore and pipelines[0].captured.outbox:
+            # A restored cluster's master still has its origin's password.
+            statements.append(statement("rds:ModifyDBCluster", on=arn))
+        return statements
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnCluster:
+    """The environment's cluster: its master's secret, and the group through which functions reach it."""
+
+    cluster: Cluster
+    master_secret: secretsmanager.ISecret
+    access: ec2.ISecurityGroup
+
+
+def queried_source(
+    preparation: Preparation,
+    environment: Environment,
+    pipeline: EnvironmentPipeline,
+    *,
+    secret: secretsmanager.ISecret,
+    own: OwnCluster,
+    after: Iterable[CustomResource],
+) -> CustomResource:
+    """Let a pipeline's role read, or check that it may, before the job does. `after` creates what it reads."""
+    outside = pipeline.database
+    access = outside_access(preparation, pipeline, outside) if outside else own.access
+    reader = outside.secret if outside else secret.secret_arn
+    # The secret of a user who may grant reading; empty if a DBA has done so.
+    owner = (outside.owner_secret or "") if outside else own.master_secret.secret_arn
+    rights = {"It logs in to this pipeline's database, and lets its role read.": [read_secrets(reader, owner)]}
+    provider = preparation.provider(construct_id(pipeline, "ReadingPreparation"), access, rights)
+    tables = pipeline.captured.tables
+    request: dict[str, object] = {
+        "host": outside.host if outside else own.cluster.cluster_endpoint.hostname,
+        "port": outside.port if outside else POSTGRESQL,
+        "sslmode": outside.sslmode if outside else "verify-full",
+        "certificate": root_certificate(environment, pipeline).get(ROOT_CERTIFICATE, ""),
+        "readerSecretArn": reader,
+        "ownerSecretArn": owner,
+        "database": pipeline.database_name,
+        "pipeline": pipeline.name,
+        "role": pipeline.connector_role,
+        "tables": table_requests(pipeline.captured),
+        "queries": {table.name: table.query for table in tables if table.query is not None},
+        "seesWriters": any(table.column for table in tables),
+    }
+    before = [access, *([] if outside else [own.cluster, *after])]
+    return preparation.prepared(construct_id(pipeline, "QueriedSource"), "QueriedSource", provider, request, before)

@@ -13,8 +13,7 @@ from aws_cdk import custom_resources as cr
 from constructs import Construct, IConstruct, IDependable
 
 from stacks import lambda_assets
-from stacks.acceptances import acknowledge, acknowledge_versions
-from stacks.base import allow, bucket_arn, statement
+from stacks.base import acknowledge, acknowledge_versions, allow, bucket_arn, statement
 from stacks.lambda_assets import KAFKA, PSYCOPG2, Layer, layer_folder
 
 # Statements by the reason why a handler has them.

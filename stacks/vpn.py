@@ -15,8 +15,7 @@ from constructs import Construct
 
 from plugins.releases.versions import load_versions
 from settings.environment import Environment
-from stacks.acceptances import acknowledge
-from stacks.base import allow, arn, closed_group, of_service, serve_sessions, statement
+from stacks.base import acknowledge, allow, arn, closed_group, of_service, serve_sessions, statement
 from stacks.provider import handler_function, role_of
 
 USER_DATA = Path(__file__).with_name("userdata") / "softether.sh"

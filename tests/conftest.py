@@ -34,7 +34,7 @@ _numbers = itertools.count(1)
 MEMORY = Path("/dev/shm")  # noqa: S108 - the folder that we make there is ours alone
 ENOUGH_BYTES = 4 << 30
 # What `make setup` downloads for these modules; no folder can exist below a device.
-DOWNLOADED = ("local.setup.jars", "stacks.lambda_assets", "stacks.processing.jdbc_driver")
+DOWNLOADED = ("local.setup.jars", "stacks.lambda_assets", "stacks.processing.jobs")
 NOWHERE = Path(os.devnull) / "cache"
 
 

@@ -1,7 +1,7 @@
 """Gives Athena's functions the same meaning in DuckDB and Spark, where sqlglot leaves a difference.
 
 tests/analytics/alike/ proves it with cases and Trino's answers. What can't be the same is refused here, or missing from
-`analytics/functions.py`. A column's type is unknown at translation: where it matters, the engine's own `typeof`
+`analytics/translate.py`. A column's type is unknown at translation: where it matters, the engine's own `typeof`
 decides.
 """
 
@@ -10,9 +10,8 @@ from typing import cast
 
 from sqlglot import exp
 
-from analytics.alike import documents, texts, values
-from analytics.alike.parts import Engine, refused
-from analytics.errors import TranslationError
+from analytics.alike import texts, values
+from analytics.alike.parts import Engine, TranslationError, refused
 
 Way = Callable[[exp.Expr], exp.Expr]
 
@@ -56,12 +55,12 @@ _IN_BOTH: dict[type[exp.Expr], Callable[..., exp.Expr]] = {
     exp.StrPosition: texts.position,
     exp.RegexpExtract: texts.extract,
     exp.AtTimeZone: values.at_zone,
-    exp.JSONExtract: documents.standard_json,
-    exp.JSONValue: documents.standard_json,
-    exp.ArrayMax: documents.array_extreme,
-    exp.ArrayMin: documents.array_extreme,
-    exp.ArrayPosition: documents.array_position,
-    exp.ArraySort: documents.array_sort,
+    exp.JSONExtract: values.standard_json,
+    exp.JSONValue: values.standard_json,
+    exp.ArrayMax: values.array_extreme,
+    exp.ArrayMin: values.array_extreme,
+    exp.ArrayPosition: values.array_position,
+    exp.ArraySort: values.array_sort,
     exp.Fetch: _fetch,
 }
 _BY_ENGINE: dict[type[exp.Expr], Callable[..., exp.Expr]] = {
@@ -82,9 +81,9 @@ _BY_ENGINE: dict[type[exp.Expr], Callable[..., exp.Expr]] = {
     exp.Extract: values.field,
     exp.TimeToStr: values.formatted,
     exp.StrToTime: values.formatted,
-    exp.JSONExtractScalar: documents.scalar,
-    exp.ArrayContains: documents.contains,
-    exp.ArgMax: documents.by("arg_max_null"),
-    exp.ArgMin: documents.by("arg_min_null"),
+    exp.JSONExtractScalar: values.scalar,
+    exp.ArrayContains: values.contains,
+    exp.ArgMax: values.by("arg_max_null"),
+    exp.ArgMin: values.by("arg_min_null"),
 }
 __all__ = ["Engine", "refused", "reword"]

@@ -4,7 +4,12 @@ from typing import Literal
 
 from sqlglot import exp
 
-from analytics.errors import TranslationError
+from contract.errors import UserError
+
+
+class TranslationError(UserError):
+    """The SQL isn't a single read-only statement; one line says what is wrong and where."""
+
 
 Engine = Literal["duckdb", "spark"]
 WHOLE = (*exp.DataType.INTEGER_TYPES,)

@@ -6,12 +6,10 @@ Based on what Debezium 3.7.0 was observed to send (docs/decisions/0070).
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from contract.avro_names import BITS_LENGTH, EXACT_NUMBER, HSTORE, PATH, TEXT_AS_BYTES, ZONED_TIME
 from contract.column_types import canonical
 from contract.column_types.canonical import Spelling
-from contract.column_types.carried import AvroType, Carried, LeftOut, avro
-from contract.column_types.catalogue import ColumnType
-from contract.special_values import SPECIALS_COLUMN
+from contract.column_types.catalogue import AvroType, Carried, ColumnType, LeftOut, avro
+from contract.events import BITS_LENGTH, EXACT_NUMBER, HSTORE, PATH, SPECIALS_COLUMN, TEXT_AS_BYTES, ZONED_TIME
 
 # atttypmod's own header, and where a numeric's precision begins.
 _HEADER = 4
@@ -137,10 +135,9 @@ def _floats(items: str, meaning: str, cast: str, size: int) -> Carried:
 
 
 _INFINITE_INSTANT = (
-    "infinity is a number in contract/special_values.py: year 294247 or -290308; other values after 294246 go to"
-    " quarantine"
+    "infinity is a number in contract/events.py: year 294247 or -290308; other values after 294246 go to quarantine"
 )
-_INFINITE_DATE = "infinity is a number in contract/special_values.py: year 5877611 or -5877611"
+_INFINITE_DATE = "infinity is a number in contract/events.py: year 5877611 or -5877611"
 AS_TEXT = Carried(
     wire="Base64", avro=avro("string", TEXT_AS_BYTES), lake="string", spelling=canonical.TEXT, note="as text"
 )

@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from contract.special_values import INFINITE_DAYS, INFINITE_MICROS
+from contract.events import INFINITE_DAYS, INFINITE_MICROS
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -3,15 +3,96 @@
 docs/reference/types.md is generated from it. Types are as the catalogue has them (db/source/catalogue.py).
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from contract.avro_names import SOURCE_NAME, SPECIALS
-from contract.column_types.array_types import array
-from contract.column_types.base_types import AS_TEXT, BASE, EXTENSIONS, LEFT_OUT, named
-from contract.column_types.carried import Carried, LeftOut, avro
-from contract.column_types.catalogue import ColumnType, without_domains
-from contract.special_values import SPECIALS_COLUMN
+from contract.column_types import canonical
+from contract.column_types.base_types import AS_TEXT, BASE, EXTENSIONS, LEFT_OUT, RANGES, TEXTS, named, timestamp
+from contract.column_types.canonical import Spelling
+from contract.column_types.catalogue import AvroType, Carried, ColumnType, LeftOut, avro, without_domains
+from contract.events import SOURCE_NAME, SPECIALS, SPECIALS_COLUMN
+
+ARRAY_NOTE = (
+    "as a JSON array without its bounds; multi-dimensional arrays and arrays of nothing but NULLs go to quarantine"
+)
+_ELEMENTS: Mapping[str, tuple[AvroType, Spelling]] = {
+    "int2": ("int", canonical.ARRAY),
+    "int4": ("int", canonical.ARRAY),
+    "int8": ("long", canonical.ARRAY),
+    "oid": ("long", canonical.ARRAY_OF_OIDS),
+    "bool": ("boolean", canonical.ARRAY),
+    "float4": ("float", canonical.float_array(32)),
+    "float8": ("double", canonical.float_array(64)),
+    **dict.fromkeys((*TEXTS, *RANGES, "bpchar", "uuid", "tsvector"), ("string", canonical.ARRAY)),
+    **dict.fromkeys(("numeric", "json", "jsonb"), ("string", canonical.ARRAY_OF_TEXTS)),
+    "bytea": ("bytes", canonical.ARRAY_OF_TEXTS),
+    "date": (avro("int", "io.debezium.time.Date"), canonical.ARRAY_OF_TEXTS),
+    "timestamptz": (avro("string", "io.debezium.time.ZonedTimestamp"), canonical.ARRAY_OF_TEXTS),
+}
+_ELEMENT_NOTES = {
+    "date": "dates BC are wrong",
+    "timestamp": "timestamps before 1582-10-15 are off by days",
+    "timestamptz": "timestamps BC are wrong",
+}
+_WITH_PLACEHOLDER = ("text", "varchar", "bpchar", "json", "jsonb", "int4", "int8", "date", "uuid", "bytea")
+# What our converter sends in place of Debezium (plugins/workers/java/EveryValue.java), as for types not in _ELEMENTS.
+_CONVERTED = ("numeric", "tsvector")
+# Debezium has no arrays of these, or loses parts of them.
+_NO_ARRAYS = {
+    **dict.fromkeys(("interval", "money", "varbit", "xml", "point", "name"), "Debezium has no arrays of it"),
+    **dict.fromkeys(("line", "lseg", "box", "path", "polygon", "circle"), "Debezium has no arrays of it"),
+    "bit": "Debezium has no arrays of it",
+    "time": "Debezium drops the microseconds of times in arrays",
+    "timetz": "Debezium drops the offsets, and arrays don't say so",
+}
+_NO_EXTENSION_ARRAYS = ("hstore", "ltree", "vector", "halfvec", "sparsevec", "geometry", "geography", "isbn")
+
+
+def array(kind: ColumnType, modifier: int) -> Carried | LeftOut:
+    """Return how a column of an array type is carried; `modifier` is its elements'."""
+    [(_, element, _)] = kind.parts
+    if element.kind == "enum":
+        return _json_array("string", canonical.ARRAY, has_placeholder=True)
+    if element.kind == "domain":
+        return LeftOut("an array of a domain: Debezium doesn't tell what is in it")
+    if element.schema != "pg_catalog" and element.kind == "base":
+        return _extension_array(element)
+    if element.name in _NO_ARRAYS:
+        return LeftOut(f"an array of {element.name}: {_NO_ARRAYS[element.name]}")
+    if element.name in LEFT_OUT:
+        return LeftOut(f"an array of {element.name}: {LEFT_OUT[element.name]}")
+    if element.name == "timestamp":
+        return _json_array(timestamp(modifier).avro, canonical.ARRAY_OF_TEXTS, _ELEMENT_NOTES["timestamp"])
+    if element.name not in _ELEMENTS:
+        return _array_of_others()
+    items, spelling = _ELEMENTS[element.name]
+    has_placeholder = element.name in _WITH_PLACEHOLDER + _CONVERTED
+    return _json_array(items, spelling, _ELEMENT_NOTES.get(element.name, ""), has_placeholder=has_placeholder)
+
+
+def _extension_array(element: ColumnType) -> Carried | LeftOut:
+    if element.name == "citext":
+        return _json_array("string", canonical.ARRAY)
+    if element.name in _NO_EXTENSION_ARRAYS:
+        return LeftOut(f"an array of {element.name}: Debezium doesn't carry all of its values")
+    return _array_of_others()
+
+
+def _array_of_others() -> Carried:
+    return _json_array(AS_TEXT.avro, canonical.ARRAY_OF_TEXTS, has_placeholder=True)
+
+
+def _json_array(items: AvroType, spelling: Spelling, note: str = "", *, has_placeholder: bool = False) -> Carried:
+    return Carried(
+        wire="array",
+        avro={"type": "array", "items": ["null", items]},
+        lake="string",
+        spelling=spelling,
+        has_placeholder=has_placeholder,
+        note=ARRAY_NOTE,
+        note_of_log=note,
+    )
 
 
 def carried(kind: ColumnType, modifier: int = -1) -> Carried | LeftOut:

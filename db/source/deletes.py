@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from psycopg2 import sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from db.errors import LoadError
+from db.connecting import LoadError
 from db.source.inspection import read_tables
 
 LOOK_S = 0.2

@@ -13,7 +13,7 @@ from psycopg2.extensions import connection as Connection  # noqa: N812 - a class
 from psycopg2.extensions import cursor as Cursor  # noqa: N812
 
 from contract.column_types.catalogue import TYPES, ColumnType, column_types
-from db.errors import LoadError, explain
+from db.connecting import LoadError, explain
 from db.source import catalogue_queries as queries
 from db.source.catalogue import (
     IDENTITIES,

@@ -7,7 +7,7 @@ from typing import Any
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.source import CONNECTOR_ROLE
-from db.source import queries
+from db.source import catalogue_queries
 from db.source.catalogue import Table
 from db.source.inspection import read_tables
 
@@ -86,7 +86,7 @@ class SourceState:
 
 def read(cursor: Cursor, wanted: SourceObjects) -> SourceState:
     """Read the state; changes nothing."""
-    cursor.execute(queries.STATE, _parameters(wanted))
+    cursor.execute(catalogue_queries.STATE, _parameters(wanted))
     names = [column.name for column in cursor.description or ()]
     row: dict[str, Any] = dict(zip(names, cursor.fetchone() or (), strict=True))
     published = row.pop("published")

@@ -13,16 +13,13 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 from psycopg2.extensions import encrypt_password
 
 from contract.table_names import listed
-from db.errors import LoadError, explain
-from db.loading import transaction
+from db.connecting import LoadError, explain, transaction
 from db.source import objects as source_objects
 from db.source.catalogue import HAS_ROWS, Table
 from db.source.inspection import read_tables
 from db.source.objects import SourceObjects, SourceState, WantedTable
-from db.source.plan import columns_missing
-from db.source.preparing import PREPARE_LOCK, UnpreparableError
-from db.source.rights import reading_steps, system_columns
-from db.source.shared_roles import again
+from db.source.plan import PREPARE_LOCK, UnpreparableError, columns_missing
+from db.source.rights import again, reading_steps, system_columns
 
 _VIEW = "cdc_rows"
 _READ_BY_VIEW = f"""

@@ -11,7 +11,7 @@ from psycopg2 import errors, sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.source import CONNECTOR_ROLE, HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
-from db.errors import LoadError, explain
+from db.connecting import LoadError, connect, explain
 from db.outbox import text_of
 
 TABLES = frozenset({f"{SCHEMA}.{OUTBOX_TABLE}", f"{SCHEMA}.{HEARTBEAT_TABLE}"})
@@ -285,4 +285,32 @@ def renew_slot(cursor: Cursor, slot: str) -> bool:
     finally:
         if cursor.connection.closed == 0:
             cursor.execute("RESET statement_timeout")
+    return True
+
+
+def drop_slot(connection_parameters: Mapping[str, Any], name: str) -> bool:
+    """End the session that reads this database's slot `name`, and drop it; False while a session still has it.
+
+    Another database's slot of that name stays. Call again after False: an ended session needs a moment to release it.
+    Raises LoadError with one line.
+    """
+    with contextlib.closing(connect(connection_parameters)) as connection:
+        connection.autocommit = True
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots"
+                    " WHERE slot_name = %s AND database = current_database()",
+                    (name,),
+                )
+                if cursor.fetchone() is None:
+                    return True
+                cursor.execute("SELECT pg_drop_replication_slot(%s)", (name,))
+        except errors.ObjectInUse:
+            return False
+        except errors.UndefinedObject:
+            # Another session dropped it first.
+            return True
+        except psycopg2.Error as error:
+            raise LoadError(f"cannot drop the replication slot {name}: {explain(error)}") from error
     return True

@@ -1,11 +1,39 @@
 """The connector's role and its read rights: the least that capturing needs."""
 
-from collections.abc import Iterator
+import random
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import psycopg2
+from psycopg2 import errors
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.source import quoted
+from db.connecting import LaterError, explain
 from db.source.catalogue import HAS_ROWS, SYSTEM_COLUMNS, Table
 from db.source.objects import SourceObjects, SourceState, WantedTable
-from db.source.steps import Step, lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Statements that belong together, and their purpose. `missing`: the right for it that the user lacks."""
+
+    purpose: str
+    statements: tuple[str, ...]
+    missing: str | None = None
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The statements for printing: without a password's verifier."""
+        return tuple(re.sub(r" PASSWORD '[^']*'", " PASSWORD '…'", statement) for statement in self.statements)
+
+
+def lines(names: Iterable[str]) -> str:
+    """Write names one below the other, as a list in SQL."""
+    return ",\n    ".join(names)
 
 
 def role_steps(wanted: SourceObjects, state: SourceState, verifier: str | None) -> Iterator[Step]:
@@ -136,3 +164,47 @@ def owners_agree(tables: list[Table], state: SourceState, action: str) -> str | 
             f"{shown}, which {'belongs' if len(names) == 1 else 'belong'} to {owner} (GRANT {owner} TO {state.user})"
         )
     return f"{action} {'; '.join(texts)}"
+
+
+# Retries work that lost a race for a role, which all databases of a server share.
+#
+# No lock that every user may take covers a whole server: advisory locks are per database. If two sessions change a role
+# at once, PostgreSQL refuses the second as soon as the first has committed.
+
+PATIENCE_S = 60.0
+PAUSE_S = 0.05
+_OF_ROLES = re.compile(rb"(CREATE|ALTER) ROLE ")
+Result = TypeVar("Result")
+
+
+def again(cursor: Cursor, work: Callable[[], Result]) -> Result:
+    """Run `work`, which begins by reading the current state; roll it back and repeat it while it loses races.
+
+    Raises LaterError if it still does after PATIENCE_S, and what `work` raises.
+    """
+    deadline = time.monotonic() + PATIENCE_S
+    cursor.execute("SAVEPOINT race")
+    while True:
+        try:
+            return work()
+        except psycopg2.Error as error:
+            if not lost_race(error):
+                raise
+            if time.monotonic() > deadline:
+                raise LaterError(
+                    f"others keep changing the same role ({explain(error)}): nothing was changed, run this again"
+                ) from error
+        cursor.execute("ROLLBACK TO SAVEPOINT race")
+        # Sessions that lost together shouldn't collide again.
+        time.sleep(random.uniform(0, PAUSE_S))  # noqa: S311 - no secret
+
+
+def lost_race(error: psycopg2.Error) -> bool:
+    """Tell whether another session changed the same shared row, so that the work succeeds when repeated."""
+    if isinstance(error, errors.InternalError_):
+        # "tuple concurrently updated", or "deleted": PostgreSQL doesn't translate it.
+        return "concurrently" in str(error)
+    if isinstance(error, errors.UniqueViolation):
+        return error.diag.schema_name == "pg_catalog"
+    of_role = error.cursor is not None and _OF_ROLES.match(error.cursor.query or b"") is not None
+    return of_role and isinstance(error, (errors.DuplicateObject, errors.UndefinedObject, errors.LockNotAvailable))

@@ -14,7 +14,7 @@ import psycopg2
 from psycopg2 import errors, sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from db.errors import LoadError, explain
+from db.connecting import LoadError, explain
 from db.source.inspection import read_tables
 
 # Maximum of rows that one signal names by their keys: a condition of some 100 KB.

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pyarrow
 
-from contract.avro_names import EXACT_NUMBER, SOURCE_NAME
 from contract.column_types import canonical
 from contract.column_types.canonical import Spelling
-from contract.column_types.carried import Carried, LeftOut
+from contract.column_types.catalogue import Carried, LeftOut
 from contract.column_types.types import carried
-from contract.special_values import SPECIALS_COLUMN
+from contract.events import EXACT_NUMBER, SOURCE_NAME, SPECIALS_COLUMN
 from contract.table_names import lake_name
 from db.source.catalogue import Column, Database, Table
 from local.comparison.rows import ComparedColumn, ComparedTable, quoted

@@ -208,7 +208,7 @@ def chunk_sql(hash_: str, bits: int) -> str:
 
 
 def _python_rows(table: pyarrow.Table) -> list[dict[str, Any]]:
-    """Return a table's rows, dates as days and instants as microseconds since 1970 (see contract.special_values).
+    """Return a table's rows, dates as days and instants as microseconds since 1970 (see contract.events).
 
     Python's dates only cover the years 1 to 9999; PostgreSQL's go beyond.
     """

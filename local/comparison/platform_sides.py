@@ -16,7 +16,7 @@ from local.platform.connectors import SALT_FILE, kept_salt
 from local.platform.job import looked_file
 from local.platform.platform import Platform
 from local.platform.services import LANDING_BUCKET, LocalTable
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES
 
 
 def platform_sides(platform: Platform, names: Sequence[str] = ()) -> Sides:

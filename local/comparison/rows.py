@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from contract.column_types.carried import Carried
+from contract.column_types.catalogue import Carried
 from local.look.lake import Lake
 
 SEPARATOR = "\x01"

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import psycopg2
 from botocore.exceptions import BotoCoreError, ClientError
 
-from capture.queried import query_table
-from contract.special_values import NOT_NUMBERS
-from db.connecting import connect
-from db.errors import LoadError, explain
+from capture.objects import query_table
+from contract.events import NOT_NUMBERS
+from db.connecting import LoadError, connect, explain
 from db.source.catalogue import Database
 from db.source.inspection import inspect
 from local.comparison.compare import (

@@ -25,7 +25,7 @@ from local.look.status import DataStatus, ServiceStatus, Status, is_stopped, rea
 from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE, LocalDerived, LocalTable
 from local.platform.supervisor import read_restarts
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES
 
 PICTURE_S = 0.25
 # Viewers wait for the lake.

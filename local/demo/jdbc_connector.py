@@ -25,7 +25,7 @@ from local.services.aws import REGION
 from local.services.connect import JDBC, Connect
 from local.services.kafka import ADMIN
 from plugins.polling.jdbc_settings import PolledDatabase, Polling
-from plugins.sink.sink_properties import CONNECTOR_CLASS as SINK
+from plugins.sink.sink_connector import CONNECTOR_CLASS as SINK
 from settings.pipeline import CapturedTableSettings
 from settings.polling import STAMP, polling_connectors
 

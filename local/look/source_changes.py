@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow.compute as pc
 
-from capture.objects import source_objects
-from capture.queried import query_problems
+from capture.objects import query_problems, source_objects
 from contract import added_columns
 from contract.added_columns import AddedColumn
 from contract.table_names import table_option

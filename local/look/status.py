@@ -17,7 +17,7 @@ from confluent_kafka import KafkaException
 from contract.lake import LANDING_PREFIX
 from contract.source import SCHEMA
 from contract.table_names import lake_name, table_option
-from db.errors import LoadError
+from db.connecting import LoadError
 from local.errors import PlatformError
 from local.look.json_lines import count_quarantined
 from local.look.lake import Lake, LakeError

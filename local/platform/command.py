@@ -15,8 +15,7 @@ from local.platform.record import ORDERS, PlatformOptions, connector_file
 from local.platform.services import LAKE_BUCKET, LANDING_BUCKET
 from local.services.kafka_rights import READER
 from local.services.source_database import OutsideDatabase, find_password
-from settings.files import SettingsFileError
-from settings.load_pipeline import load_pipeline
+from settings.load import SettingsFileError, load_pipeline
 
 
 def at_pipeline(options: PlatformOptions, folder: Path, pipeline: str | None, dsn: str | None) -> PlatformOptions:

@@ -17,8 +17,7 @@ import psycopg2
 from capture.odd_values import what_stops
 from contract.lake import LANDING_PREFIX
 from contract.source import HEARTBEAT, SIGNAL, heartbeat_statement, own_schema
-from db.connecting import connect
-from db.errors import LoadError
+from db.connecting import LoadError, connect
 from db.source.replication import OUTBOX, Expected
 from local.errors import PlatformError
 from local.files import password, write_private

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from contract.table_states import FAILING, parse
+from contract.states import FAILING, parse
 from local.platform.services import PLACES, Services
 from local.services.aws import ENVIRONMENT
 from local.services.processes import Command, Processes
 from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
 from settings.job import JobPace, JobPlaces, derived_jobs, server, table_job
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES
 from settings.pipeline import Pipeline
 from spark_jobs.options import keys, submit
 from spark_jobs.options.submit import TableJob

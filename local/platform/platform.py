@@ -32,7 +32,7 @@ from local.services.kafka_rights import READER, SINK, Denial, denials, recently
 from local.services.postgres import STOPPING, ConnectionParameters, Postgres, PostgresCluster, stop_rules
 from local.services.processes import Command, Processes
 from local.setup import ports
-from settings.load_pipeline import load_pipeline
+from settings.load import load_pipeline
 from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
 

@@ -22,7 +22,7 @@ from local.services.processes import Service
 from local.services.source_database import SourceDatabase
 from local.setup.ports import HOST
 from settings.job import JobPlaces
-from settings.load_pipeline import PIPELINES, load_pipeline
+from settings.load import PIPELINES, load_pipeline
 from settings.pipeline import CapturedTableSettings, Pipeline
 from spark_jobs.runtime.archive import ROOT
 

@@ -7,14 +7,12 @@ from typing import Any
 import psycopg2
 from psycopg2 import sql
 
-from capture.objects import source_objects
-from capture.queried import query_problems
-from db import data_set, pagila
-from db.connecting import connect
-from db.errors import LoadError
-from db.loading import LoadOptions, load, transaction
+from capture.objects import query_problems, source_objects
+from db import loading, pagila
+from db.connecting import LoadError, connect, transaction
+from db.loading import LoadOptions, load
 from db.migrating import migrate
-from db.source.preparing import UnpreparableError, plan, prepare
+from db.source.plan import UnpreparableError, plan, prepare
 from local.errors import PlatformError
 from local.platform.record import PlatformOptions
 from local.platform.services import Services
@@ -82,9 +80,9 @@ def _refuse_other_data(services: Services) -> None:
     options: PlatformOptions = services.options
     if options.scale is None and options.dump is None:
         return
-    wanted = data_set.describe(scale=options.scale or 1, dump=options.dump)
+    wanted = loading.data_set(scale=options.scale or 1, dump=options.dump)
     with transaction(services.database.parameters()) as cursor:
-        loaded = data_set.noted(cursor)
+        loaded = loading.recorded_data_set(cursor)
     if wanted != loaded:
         raise PlatformError(
             f"the source database has {loaded or 'unknown rows'}, so it can't be started with"

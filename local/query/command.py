@@ -9,8 +9,15 @@ from pathlib import Path
 
 import pyarrow
 
-from analytics.create_table import CreatedTable, check_columns, check_partitions, created_table
-from analytics.insert_into import InsertedRows, check_types, inserted_rows
+from analytics.create_table import (
+    CreatedTable,
+    InsertedRows,
+    check_columns,
+    check_partitions,
+    check_types,
+    created_table,
+    inserted_rows,
+)
 from analytics.queries import Queried
 from local.errors import PlatformError
 from local.look import json_lines

@@ -9,9 +9,9 @@ from typing import Any
 import psycopg2
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from contract.avro_names import SOURCE_NAME
+from contract.events import SOURCE_NAME
 from contract.source import SIGNAL, own_schema
-from db.errors import LoadError, explain
+from db.connecting import LoadError, explain
 from db.source import deletes
 from db.source.replication import Expected
 from db.source.signals import ODD_NAME, Reading, can_name

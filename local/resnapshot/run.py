@@ -22,7 +22,7 @@ from contract.events import LSN
 from contract.sizes import LARGEST_EVENT_BYTES
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db import rewriting
-from db.errors import LoadError, explain
+from db.connecting import LoadError, explain
 from db.rewriting import KEY
 from db.source import replication
 from db.source.replication import OUTBOX, Expected

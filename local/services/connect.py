@@ -24,8 +24,8 @@ from local.setup.ports import HOST
 from plugins.connector_properties import JSON_CONVERTER, SHORTEST_SESSION_MS, session
 from plugins.polling.jdbc_settings import AIVEN, CONFLUENT
 from plugins.releases.archive import RESOURCES_JAR, write_resources
-from plugins.sink.sink_properties import CONNECTOR_CLASS
-from plugins.workers.worker_classes import EVERY_VALUE, IS_TRUNCATE, WITHOUT_DEFAULTS, resources
+from plugins.sink.sink_connector import CONNECTOR_CLASS
+from plugins.workers.connect_workers import EVERY_VALUE, IS_TRUNCATE, WITHOUT_DEFAULTS, resources
 
 HEAP_MB = LOCAL_HEAP_BYTES // MIB
 # The worker's own topics and group; the worker itself creates only the first and the last topic.

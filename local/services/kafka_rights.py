@@ -1,6 +1,6 @@
 """Which user of the local broker may do what, from the same grants as on AWS; and what the broker has denied.
 
-plugins/kafka/access.py defines the roles' grants. Each `kafka-cluster` action becomes an ACL, as MSK's developer guide
+plugins/kafka/topics.py defines the roles' grants. Each `kafka-cluster` action becomes an ACL, as MSK's developer guide
 documents it ("Semantics of IAM authorization policy actions and resources"): it names for each action the
 equivalent ACL, and the actions that a policy must also include.
 
@@ -28,18 +28,18 @@ from local.errors import PlatformError
 from local.services.connect import CONFIG_TOPIC, GROUP, OFFSET_TOPIC, STATUS_TOPIC
 from plugins.connector_names import GENERATION, offset_topic
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.kafka.access import (
+from plugins.kafka.topics import (
     INTERNAL_GROUPS,
     INTERNAL_TOPICS,
     Grant,
     Kind,
+    PlannedTopic,
     reader_access,
     sink_access,
     source_access,
     topics_access,
     worker_access,
 )
-from plugins.kafka.topics import PlannedTopic
 
 CLUSTER_NAME = "kafka-cluster"
 SOURCE, SINK, WORKER = "source-connector", "sink-connector", "connect-worker"
@@ -253,7 +253,7 @@ class Denial:
     def __str__(self) -> str:
         where = "the cluster" if self.kind == "Cluster" else f"{self.kind.lower()} {self.name}"
         return (
-            f"Kafka denies {self.role} {self.operation} on {where} ({self.request}): plugins/kafka/access.py says what"
+            f"Kafka denies {self.role} {self.operation} on {where} ({self.request}): plugins/kafka/topics.py says what"
             " each role may do"
         )
 

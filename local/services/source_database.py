@@ -21,11 +21,10 @@ from psycopg2.extensions import connection as Connection  # noqa: N812 - a class
 
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db import log_in
-from db.connecting import connect, tls
-from db.errors import LoadError, LoginError, NoPasswordError
+from db.connecting import LoadError, LoginError, NoPasswordError, connect, tls
 from db.source import objects as source_objects
-from db.source.drift import source_problems
 from db.source.objects import SourceObjects
+from db.source.plan import source_problems
 from db.source.replication import Expected, Replication, read_state, table_at
 from local.errors import PlatformError
 from local.files import write_private
@@ -201,7 +200,7 @@ class SourceDatabase:
             return table_at(cursor, slot, publication, position)
 
     def source_problems(self, wanted: SourceObjects, pipeline: str) -> list[str]:
-        """Describe changes since a pipeline's database was prepared, a line each (db/source/drift.py)."""
+        """Describe changes since a pipeline's database was prepared, a line each (db/source/plan.py)."""
         with _cursor(self._parameters) as cursor:
             return source_problems(wanted, source_objects.read(cursor, wanted), pipeline)
 

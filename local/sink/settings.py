@@ -3,7 +3,7 @@
 And the records that it refuses: nothing after one is landed, only in its partition.
 
 A property that changes what is landed is refused by name, with the same list as on AWS
-(plugins/sink/sink_properties.py).
+(plugins/sink/sink_connector.py).
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 from contract.errors import UserError
 from plugins.connector_names import sink_group
 from plugins.sink.kcql import Kcql, parse_all
-from plugins.sink.sink_properties import (
+from plugins.sink.sink_connector import (
     CONSUMER_PREFIX,
     CONSUMER_PROPERTIES,
     KCQL,

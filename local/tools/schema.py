@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from capture.schemas import avro_schema, schema_text
+from capture.pipeline_file import avro_schema, schema_text
 from contract.errors import one_line_errors
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db.connecting import connect

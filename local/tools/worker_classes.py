@@ -13,7 +13,7 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from contract.text import UTF_8_FLAG
 from local.setup.jars import jar_folder, unpack
 from local.setup.java import java_binary, spark_home
-from plugins.workers.worker_classes import ALL, PACKAGE
+from plugins.workers.connect_workers import ALL, PACKAGE
 
 # Debezium's interfaces have static methods, which classes of an older version may not call.
 JAVA_VERSION = 8

@@ -1,21 +1,26 @@
-"""Generates docs/reference/settings.md: the effect of each setting's change on AWS."""
+"""Generates docs/reference/settings.md: the effect of each setting's change on AWS, with advice.
+
+A check of the page changes settings that touch different stacks in one synthesis, which needs a third as many: the page
+says which stacks a setting touches, and a group's result is split by stack. If a result is in none of the group's
+stacks or contradicts the page, each setting is synthesized alone, as the page describes it.
+"""
 
 import json
 import multiprocessing
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
 
-from operate.changes.advice import ADVICE
 from operate.changes.compare import Templates, Touched, short_type, touched
 from operate.changes.update_rules import EFFECTS
-from operate.changes.values import OTHERS, Change, changes
+from operate.changes.values import OTHERS, Change, changed_together, changes
 from settings.environment import Environment
 from settings.load import load
 
@@ -36,6 +41,53 @@ The effect of each setting in `environments/*.toml`, changed alone from the valu
 
 Rows apply to both environments unless they name one. `+1` stands for any larger number, `pipelines[0]` for every
 pipeline. To change `account` or `region`, create another environment."""
+_ANOTHER = "This is a migration: create another environment with it."
+_CONNECTIONS = "Outbound connections break for minutes; retries bridge that."
+_DATA = "Applies only when the database is created; existing data stays."
+_CLUSTER = "Tables stay; the job resumes on the new cluster from its last commit."
+# By setting. Required where CloudFormation refuses the change or data is lost.
+ADVICE: Mapping[str, str] = {
+    "availability_zones": _ANOTHER,
+    "removal_policy": "Bucket contents stay: CDK empties only buckets with a tag that is gone by then.",
+    "network.cidr": _ANOTHER,
+    "network.nat": _CONNECTIONS,
+    "network.interface_endpoints": "Connections to these services break and switch between NAT and endpoint.",
+    "database.engine_version": "To go back, restore a snapshot from before the upgrade.",
+    "database.name": "Another name is another database: dump and load, or create another environment.",
+    "database.instances": "A removed reader holds no data of its own.",
+    "database.sample_data": _DATA,
+    "database.sample_scale": _DATA,
+    "database.restore": "Follow [restore](../aws/restore.md). `./lake aws deploy` refuses to remove it again.",
+    "streaming.kafka_version": "MSK never downgrades; to move to KRaft, use AWS's own migration.",
+    "streaming.brokers": (
+        "More: new brokers get partitions only when you reassign topics. Fewer: reassign their partitions first, then "
+        "remove one broker per zone at a time."
+    ),
+    "streaming.volume_gb": "Volumes only grow, at most once in six hours.",
+    "connectors.platform": "[Delete the connectors' stack first](../aws/eks.md#switch-platforms).",
+    "pipelines[0].topic_prefix": "Debezium takes a new snapshot into new topics; the old topics stay.",
+    "pipelines[0].role": "The secret gets a new password, and the preparation sets it for the role.",
+    "pipelines[0].job.one_step": "The old job ends before the new one starts.",
+    "pipelines[0].sink.kcql": "The job reads only its own prefix: another prefix is another landing.",
+    "processing.release": _CLUSTER,
+    "processing.primary_instance_type": _CLUSTER,
+    "processing.core_instance_type": _CLUSTER,
+    "processing.core_instances": "To or from 0 core nodes is a new cluster.",
+    "processing.market": _CLUSTER,
+    "processing.applications": _CLUSTER,
+    "analytics.quicksight_principal": "[Set up QuickSight first](../aws/analysts.md#quicksight).",
+    "analytics.import_mode": "Without `quicksight_principal`: nothing.",
+    "analytics.refresh": "Without `quicksight_principal` and SPICE: nothing.",
+    "analytics.lake_formation": (
+        "The deploying role must be a [data lake administrator](../aws/analysts.md#lake-formation) first."
+    ),
+    "budget.monthly_usd": "`./lake aws review` refuses less than the environment costs.",
+    "monitoring.alarm_email": "The new address must confirm the subscription.",
+}
+# A row's key and its change, as the page writes them.
+Name = tuple[str, str]
+_STACK = re.compile(r"(?:\*\* |; )(?P<stack>[a-z]+): ")
+_REFUSED = "**refused**"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +178,7 @@ def row_of(change: Change, found: Sequence[Touched]) -> Row:
     effect = max((each.effect for each in found), key=EFFECTS.index, default="nothing")
     advice = ADVICE.get(change.key, "")
     if not advice and (effect == "refused" or any(each.loses_data for each in found)):
-        raise MissingAdviceError(f"{change.key}: write into operate/changes/advice.py what to do")
+        raise MissingAdviceError(f"{change.key}: write into operate/changes/page.py what to do")
     text = f"{_summary(found) or 'nothing'}. {advice}".strip()
     return Row(key=change.key, change=new_value(change), effect=effect, text=text)
 
@@ -164,3 +216,58 @@ def _of_effect(effect: str, found: Sequence[Touched]) -> str:
             kinds.setdefault(each.stack, set()).add(kind)
     parts = [f"{stack}: {', '.join(sorted(kinds_of))}" for stack, kinds_of in kinds.items()]
     return f"**{effect}** {'; '.join(parts)}"
+
+
+def rows_as_said(name: str, said: Mapping[Name, str]) -> list[Row]:
+    """Work out an environment's rows; `said` is the page's text for each change and determines the groups."""
+    environment = load(name)
+    before = synthesized(environment)
+    found: list[Row] = []
+    for group in groups(list(changes(environment)), said):
+        found += _rows(group, before, said)
+    return found
+
+
+def groups(wanted: Iterable[Change], said: Mapping[Name, str]) -> list[list[Change]]:
+    """Group changes so that no two in a group touch the same stack.
+
+    Alone stay changes that the page lacks or calls refused, and those compared against another environment than the
+    file's. A refusal names one stack of several: the others don't change, because nothing is deployed.
+    """
+    found: list[tuple[set[str], list[Change]]] = []
+    alone: list[list[Change]] = []
+    by_size = sorted(wanted, key=lambda change: -len(stacks_of(_text(change, said))))
+    for change in by_size:
+        text = _text(change, said)
+        if change.environment is None or change.given is not None or not text or text.startswith(_REFUSED):
+            alone.append([change])
+            continue
+        stacks = stacks_of(text)
+        fits = (each for each in found if not each[0] & stacks and change.key not in {other.key for other in each[1]})
+        taken, group = next(fits, (set(), []))
+        if not group:
+            found.append((taken, group))
+        taken |= stacks
+        group.append(change)
+    return [*alone, *(group for _, group in found)]
+
+
+def stacks_of(text: str) -> frozenset[str]:
+    """Return the stacks that a row of the page names."""
+    return frozenset(match["stack"] for match in _STACK.finditer(text))
+
+
+def _text(change: Change, said: Mapping[Name, str]) -> str:
+    return said.get((change.key, new_value(change)), "")
+
+
+def _rows(group: Sequence[Change], before: Templates, said: Mapping[Name, str]) -> list[Row]:
+    if len(group) == 1:
+        return [row(group[0], before)]
+    found = touched(before, synthesized(changed_together(group)))
+    shares = [(change, stacks_of(_text(change, said))) for change in group]
+    rows = [row_of(change, [each for each in found if each.stack in stacks]) for change, stacks in shares]
+    unexpected = {each.stack for each in found}.difference(*(stacks for _, stacks in shares))
+    if unexpected or any(each.text != said.get((each.key, each.change)) for each in rows):
+        return [row(change, before) for change in group]
+    return rows

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal
 
+from plugins.connector_names import FIXED
+
 # From the mildest to those that need manual work.
 EFFECTS = ("in place", "new", "gone", "recreated", "replaced", "refused")
 Effect = Literal["in place", "new", "gone", "recreated", "replaced", "refused"]
@@ -133,15 +135,6 @@ FACTS: Mapping[str, tuple[Fact, ...]] = {
     ),
 }
 # Our resources and CDK's: what their handlers do with a changed request. Paths begin in `Request`.
-FIXED = (
-    "kafkaCluster",
-    "kafkaClusterClientAuthentication",
-    "kafkaClusterEncryptionInTransit",
-    "kafkaConnectVersion",
-    "logDelivery",
-    "networkType",
-    "serviceExecutionRoleArn",
-)
 _CONNECTOR = "stacks/handlers/msk_connect/changes.py"
 CUSTOM: Mapping[str, tuple[Fact, ...]] = {
     "Custom::BootstrapBrokers": (Fact(path=("clusterArn",), effect="replaced", why="", source="bootstrap_brokers.py"),),

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from operate.costs.prices import HOUR, Price, Prices
 from operate.errors import OperateError
-from operate.pausing.what_stops import AURORA, CONNECTORS, EMR, NODES, Stopping
 from settings.environment import Environment
 
 EC2 = "ec2"
@@ -15,6 +14,24 @@ NODE, UNITS_OF_A_NODE = "m5.large", 1.5
 DAYS_PER_MONTH = 30.4
 # stacks/provider.py's.
 FUNCTIONS_RETENTION_DAYS = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stopping:
+    """A part that is off in a pause: `what` people call it, `type` of the resources that are billed by the hour."""
+
+    what: str
+    type: str
+
+
+# Aurora's storage stays: only its instances stop, all of a cluster at once.
+AURORA = Stopping(what="Aurora's instances", type="AWS::RDS::DBInstance")
+CONNECTORS = Stopping(what="MSK Connect", type="Custom::Connector")
+# Auto Mode has nodes for its workloads; the cluster itself keeps running.
+NODES = Stopping(what="EKS's nodes", type="Custom::KubernetesConnector")
+EMR = Stopping(what="EMR", type="AWS::EMR::Cluster")
+# In a pause's order, which follows the events: nothing is left where it expires. A resume begins at the other end.
+WHAT_STOPS = (CONNECTORS, NODES, EMR, AURORA)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,17 +1,31 @@
 """Writes an environment's bill as text, no more precisely than its prices are known."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from operate.costs.bill import Item, confirmed, items, requests_of_rounds, total, unknown
-from operate.costs.budgets import budget_problem
-from operate.costs.hours import HOURS_A_WEEK, at_hours, hints
+from operate.costs.bill import (
+    AURORA,
+    CONNECTORS,
+    EMR,
+    NODES,
+    WHAT_STOPS,
+    Item,
+    Stopping,
+    confirmed,
+    items,
+    requests_of_rounds,
+    total,
+    unknown,
+)
 from operate.costs.prices import HOUR, Prices
+from operate.errors import OperateError
 from operate.text import columns
 from settings.environment import Environment
 
 TENS = -1
 # Rounds of the table of request costs, seconds.
 INTERVALS = (5, 15, 60, 300, 900)
+HOURS_A_WEEK = 7 * 24
 # Weekly hours: always on, daytime, working days, one day, never.
 HOURS = (HOURS_A_WEEK, 60, 40, 10, 0)
 # The overview's working week.
@@ -19,6 +33,15 @@ SHOWN_HOURS = 40
 NOT_IN_IT = (
     "Not in it: tax, data between zones and to the internet, QuickSight's users. Lambda, Glue and SNS are cents."
 )
+KEY = "budget.monthly_usd"
+# Suggested amounts are multiples of this, USD.
+STEP = 10
+_TO_KNOW: Mapping[Stopping, str] = {
+    EMR: "its job goes on from its last commit.",
+    CONNECTORS: "their slots keep what they haven't read: a database that runs on meanwhile fills its disk.",
+    NODES: "their connectors' slots keep what they haven't read; the cluster without nodes goes on, and is paid for.",
+    AURORA: "AWS starts them again after 7 days.",
+}
 
 
 def report(environment: Environment, prices: Prices, hours: float | None = None) -> str:
@@ -149,3 +172,48 @@ def _notes(prices: Prices) -> Iterator[str]:
         "estimate, of the price or of the amount: operate/costs/prices.toml says where each is from."
     )
     yield NOT_IN_IT
+
+
+def budget_problem(environment: Environment, prices: Prices) -> str | None:
+    """Return what is wrong with a budget, in one line; None if it covers the always-on cost.
+
+    None, too, without prices.
+    """
+    try:
+        usd = total(items(environment, prices))
+    except OperateError:
+        return None
+    if environment.budget.monthly_usd >= usd:
+        return None
+    enough = int(-(-usd // STEP) * STEP)
+    return (
+        f"environments/{environment.name}.toml: {KEY}: {environment.budget.monthly_usd:,} is less than the environment "
+        f"costs, always on: its alarm would come every month. Set {enough:,} or more"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hint:
+    """A part that a pause switches off, its savings in USD a month of pause, and what to know first."""
+
+    what: str
+    usd: float
+    to_know: str
+
+
+def hints(lines: list[Item]) -> list[Hint]:
+    """Return the parts that a pause stops, the most expensive first."""
+    found = [
+        Hint(what=each.what, usd=_of(lines, each), to_know=_TO_KNOW[each]) for each in WHAT_STOPS if _of(lines, each)
+    ]
+    return sorted(found, key=lambda hint: -hint.usd)
+
+
+def at_hours(lines: list[Item], hours: float) -> float:
+    """USD a month at these weekly hours, paused otherwise."""
+    off = 1 - hours / HOURS_A_WEEK
+    return total(lines) - off * sum(_of(lines, each) for each in WHAT_STOPS)
+
+
+def _of(lines: list[Item], stopping: Stopping) -> float:
+    return total([line for line in lines if line.stopping == stopping])

@@ -2,8 +2,8 @@
 
 from operate.diff import snapshots
 from operate.diff.comparison import Changes, Section, compare
-from operate.diff.deployed import deployed
 from operate.diff.normal_form import Templates
+from operate.diff.snapshots import deployed
 from settings.environment import Environment
 
 __all__ = ["Changes", "Section", "changes"]

@@ -1,21 +1,32 @@
-"""Compares two states of an environment's templates: the changes in words, and as lines of a diff."""
+"""Compares two states of an environment's templates: the changes in words, the gravest first, and as a diff.
+
+CDK's own comparison (`@aws-cdk/cloudformation-diff`) runs in the project's Node.js.
+"""
 
 import difflib
-from collections.abc import Iterator, Sequence
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from operate.changes.compare import NAME_TAKEN, Touched
 from operate.diff import resources
-from operate.diff.cloudformation import NOTHING, compared
 from operate.diff.kubernetes import kubernetes_network, kubernetes_rights
-from operate.diff.network import network
-from operate.diff.normal_form import Template, Templates, text_of
+from operate.diff.normal_form import NOTHING, Template, Templates, text_of
 from operate.diff.requests import requests
-from operate.diff.resolved import resolved
-from operate.diff.rights import rights
+from operate.diff.resources import resolved
+from operate.diff.rights import network, rights
 from operate.diff.weakened import weakened
+from operate.errors import OperateError
+from stacks.node import NODE
 
 CONTEXT = 3
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "node_modules" / "@aws-cdk" / "cloudformation-diff"
+SCRIPT = Path(__file__).with_name("cloudformation_diff.cjs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,3 +176,55 @@ def _diff(before: Templates, after: Templates) -> Iterator[str]:
         if before.get(stack) != after.get(stack):
             old, new = (text_of(side[stack]).splitlines(True) if stack in side else [] for side in (before, after))
             yield from difflib.unified_diff(old, new, f"a/{stack}.json", f"b/{stack}.json", n=CONTEXT)
+
+
+def compared(before: Templates, after: Templates) -> Mapping[str, Mapping[str, Any]]:
+    """Compare templates stack by stack; return only stacks that differ.
+
+    Each has `impacts` (resource → WILL_REPLACE, MAY_REPLACE, WILL_UPDATE, …) and `statements`, `policies`, `ingress`,
+    `egress`, each as `added` and `removed`. Raises OperateError if the package is missing or fails.
+    """
+    stacks = {
+        stack: {"before": before.get(stack, NOTHING), "after": after.get(stack, NOTHING)}
+        for stack in sorted({*before, *after})
+        if before.get(stack) != after.get(stack)
+    }
+    if not stacks:
+        return {}
+    if not PACKAGE.is_dir():
+        raise OperateError(
+            "CDK's comparison of templates isn't installed: `./lake aws diff` and `./lake aws review` install it"
+        )
+    done = subprocess.run(
+        [str(NODE), str(SCRIPT)],
+        input=json.dumps(stacks),
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"NODE_PATH": str(ROOT / "node_modules")},
+    )
+    if done.returncode:
+        raise OperateError(f"CDK's comparison of templates failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+    found: dict[str, dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def text(changes: Changes) -> str:
+    """Return the whole text, which ends with a newline."""
+    return "\n".join(_lines(changes)) + "\n"
+
+
+def _lines(changes: Changes) -> Iterator[str]:
+    yield f"{changes.environment} against {changes.base}: {changes.summary}"
+    for section in changes.sections:
+        yield ""
+        yield f"{'! ' if section.grave else ''}{section.title}"
+        yield from (f"  - {line}" for line in section.lines)
+    if changes.resolved:
+        yield ""
+        yield "Looked up at the deployment"
+        yield from (f"  - {line}" for line in changes.resolved)
+    if changes.diff:
+        yield ""
+        yield "Diff (asset hashes left out)"
+        yield changes.diff.rstrip("\n")

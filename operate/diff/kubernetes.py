@@ -7,10 +7,9 @@ and the API's public addresses are ordinary properties.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from operate.diff.names import readable
-from operate.diff.network import EVERYBODY
-from operate.diff.normal_form import Template
-from stacks.gate.kubernetes import EVERYTHING
+from operate.diff.normal_form import Template, readable
+from operate.diff.rights import EVERYBODY
+from stacks.gate.manifests import EVERYTHING
 from stacks.gate.template import as_list, written
 
 # CloudFormation's default for an API without listed addresses.

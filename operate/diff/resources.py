@@ -1,13 +1,13 @@
 """What happens to each resource: lost with its data, replaced, refused, new, deleted, updated in place."""
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from operate.changes.compare import Touched, differences, short_type, touched
 from operate.changes.update_rules import Effect, Path, UnknownTypeError, effect_of
-from operate.diff.names import from_to, resource
-from operate.diff.normal_form import Template, Templates
+from operate.diff.normal_form import Template, Templates, from_to, resource
 from operate.diff.weakened import POLICIES
 
 # What is lost with a resource unless a policy keeps it.
@@ -36,6 +36,7 @@ STAYS: Mapping[str, str] = {
     "Custom::Topics": "topics and what they hold stay",
 }
 SHOWN = 3
+IMAGE = "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>"
 
 
 def compare(before: Templates, after: Templates, compared: Mapping[str, Mapping[str, Any]]) -> list[Touched]:
@@ -133,3 +134,44 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
 
 def _written(path: Sequence[str]) -> str:
     return ".".join(key for key in path if key not in ("*", "json"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookedUp:
+    """A resource whose machine image the public parameter `source` names at deployment."""
+
+    stack: str
+    logical_id: str
+    type_: str
+    source: str
+
+    @property
+    def words(self) -> str:
+        """Say where the image is from, and the effect of a newer one."""
+        replaced = known_effect(self.type_, ("ImageId",), "", "")[0] == "replaced"
+        does = "a newer one replaces it" if replaced else "a newer one changes it"
+        return f"its image is what {self.source} names on the day of the deployment: {does}"
+
+
+def looked_up(templates: Templates) -> Iterator[LookedUp]:
+    """Find the resources whose machine image is looked up at deployment."""
+    for stack, template in sorted(templates.items()):
+        yield from _images(stack, template)
+
+
+def resolved(templates: Templates) -> list[str]:
+    """List those resources, and warn that no comparison of templates shows a new image."""
+    return [
+        f"{found.stack}/{resource(found.logical_id)} ({short_type(found.type_)}): {found.words}, "
+        "and no comparison of templates shows that"
+        for found in looked_up(templates)
+    ]
+
+
+def _images(stack: str, template: Template) -> Iterator[LookedUp]:
+    for name, parameter in sorted(template.get("Parameters", {}).items()):
+        if parameter.get("Type") != IMAGE:
+            continue
+        for logical_id, each in sorted(template["Resources"].items()):
+            if f'{{"Ref": "{name}"}}' in json.dumps(each.get("Properties", {})):
+                yield LookedUp(stack=stack, logical_id=logical_id, type_=each["Type"], source=parameter["Default"])

@@ -1,22 +1,35 @@
-"""The committed snapshots of environments' templates, by stack: tests/snapshots/<environment>/<stack>.json.
+"""The two states that templates are compared with: the committed snapshots, and what is deployed.
 
-BASE's are complete; another environment's hold only the differences (operate/diff/patch.py) once BASE's names replace
-its own. So a change of all environments is reviewed once.
+Snapshots are in tests/snapshots/<environment>/<stack>.json. BASE's are complete; another environment's hold only the
+differences once BASE's names replace its own. So a change of all environments is reviewed once.
+
+Such a patch of an object has a value for each key that differs, and null for a removed key; of a list of the same
+length, `{"at": {index: patch}}`; of a resource whose logical id changes, `{"like": former id, …}`. All else is written
+in full.
 """
 
 import json
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from operate.diff.normal_form import Templates, normal_form, text_of
-from operate.diff.patch import difference, patched
 from operate.errors import OperateError
+from operate.outputs import QUICK, check_account, one_line
 from settings.environment import Environment
 from settings.load import load
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
 
 SNAPSHOTS = Path(__file__).resolve().parents[2] / "tests" / "snapshots"
 RENEW = "./lake aws synth --save"
 BASE = "dev"
+# These stacks exist but are empty: their creation failed, or waits for its change set.
+EMPTY = frozenset({"REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE"})
+# CDK ends a logical id with a hash of its path or its content.
+_HASH = re.compile(r"[0-9A-Fa-f]{8,}$")
 
 
 def by_stack(environment: Environment, templates: Templates) -> dict[str, dict[str, Any]]:
@@ -76,3 +89,87 @@ def _files(name: str, folder: Path) -> dict[str, dict[str, Any]]:
 def shown(environment: Environment) -> str:
     """Name the snapshot's folder for people."""
     return f"tests/snapshots/{environment.name}"
+
+
+def deployed(environment: Environment) -> dict[str, Mapping[str, Any]]:
+    """Return the templates of an environment's deployed stacks by name, including those that the app no longer has.
+
+    Raises OperateError if credentials are missing or of another account, AWS refuses, or nothing is deployed.
+    """
+    session = check_account(environment)
+    with one_line(environment):
+        client = session.client("cloudformation", config=QUICK)
+        found = {name: template(client, name) for name in _deployed_names(client, f"{environment.prefix}-")}
+    if not found:
+        raise OperateError(
+            f"nothing of {environment.prefix} is deployed in {environment.region}: without --deployed the comparison is"
+            " with the snapshot"
+        )
+    return found
+
+
+def _deployed_names(client: "CloudFormationClient", prefix: str) -> Iterator[str]:
+    for page in client.get_paginator("describe_stacks").paginate():
+        for stack in page["Stacks"]:
+            nested = "ParentId" in stack
+            if stack["StackName"].startswith(prefix) and not nested and stack["StackStatus"] not in EMPTY:
+                yield stack["StackName"]
+
+
+def template(client: "CloudFormationClient", name: str) -> Mapping[str, Any]:
+    """Return a stack's template; botocore parses it if it is JSON, as CDK's are."""
+    body: Any = client.get_template(StackName=name, TemplateStage="Original")["TemplateBody"]
+    if isinstance(body, str):
+        try:
+            body = json.loads(body)
+        except ValueError:
+            raise OperateError(f"{name}: its deployed template isn't JSON: somebody else has made it") from None
+    found: Mapping[str, Any] = body
+    return found
+
+
+def difference(before: Any, after: Any) -> Any:
+    """Return the patch that turns `before` into `after`; None if they are equal. A template has no null."""
+    match before, after:
+        case _ if before == after:
+            return None
+        case dict(), dict():
+            return _of_objects(before, after)
+        case list(), list() if len(before) == len(after):
+            found = (difference(*pair) for pair in zip(before, after, strict=True))
+            patch = {"at": {str(index): each for index, each in enumerate(found) if each is not None}}
+            return min(patch, after, key=lambda value: len(json.dumps(value)))
+    return after
+
+
+def patched(before: Any, patch: Any) -> Any:
+    """Apply a patch that `difference` has returned."""
+    match before, patch:
+        case list(), {"at": dict(changes)}:
+            places = enumerate(before)
+            return [patched(each, changes[str(at)]) if str(at) in changes else each for at, each in places]
+        case dict(), dict():
+            kept = {key: value for key, value in before.items() if patch.get(key, value) is not None}
+            found = {key: patched(value, patch[key]) if key in patch else value for key, value in kept.items()}
+            return found | {key: _added(before, value) for key, value in patch.items() if key not in before}
+    return patch
+
+
+def _of_objects(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    gone = {_HASH.sub("", key): key for key in before if key not in after and _HASH.search(key)}
+    patch: dict[str, Any] = {key: None for key in before if key not in after}
+    for key, value in after.items():
+        former = gone.get(_HASH.sub("", key))
+        if key in before:
+            patch |= {key: found} if (found := difference(before[key], value)) is not None else {}
+        elif former and isinstance(value, dict) and isinstance(before[former], dict):
+            patch[key] = {"like": former} | _of_objects(before[former], value)
+        else:
+            patch[key] = value
+    return patch
+
+
+def _added(before: Mapping[str, Any], value: Any) -> Any:
+    if isinstance(value, dict) and (former := value.get("like")):
+        return patched(before[former], {key: each for key, each in value.items() if key != "like"})
+    return value

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from operate.changes.compare import short_type
-from operate.diff.names import from_to, resource
-from operate.diff.normal_form import Template
+from operate.diff.normal_form import Template, from_to, resource
 
 # The most destructive first, which is CloudFormation's default.
 POLICIES = ("Delete", "Snapshot", "RetainExceptOnCreate", "Retain")

@@ -1,17 +1,26 @@
-"""Reads from Kafka without joining a group, committing an offset or creating a topic; logs in to MSK with IAM."""
+"""Reads from Kafka without joining a group, committing an offset or creating a topic; logs in to MSK with IAM.
+
+Lists topics, and follows one.
+"""
 
 import contextlib
-from collections.abc import Iterator
+import difflib
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from contract.events import DELETED, IS_DELETED
 from contract.sizes import SizeLimits
 from operate.errors import OperateError
 from operate.kafka.cluster import Cluster, check_reachable
 from operate.outputs import LOG_IN
 from plugins.kafka import msk_login
-from plugins.kafka.access import READER_GROUP
 from plugins.kafka.msk_login import MS_PER_S
+from plugins.kafka.topics import READER_GROUP
 
 REQUEST_TIMEOUT_S = 10.0
 UNREACHABLE = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE)
@@ -20,6 +29,11 @@ NOT_ALLOWED = (
     KafkaError.GROUP_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
 )
+# Internal topics of Kafka, MSK and the connectors.
+INTERNAL = "__"
+Start = Literal["beginning", "end"]
+# Short, so that Ctrl-C counts at once.
+POLL_S = 0.5
 
 
 class Problems:
@@ -135,3 +149,127 @@ def _explain(cluster: Cluster, error: KafkaError, problems: Problems) -> str:
 
 def _text(error: KafkaError) -> str:
     return " ".join(error.str().split())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topic:
+    """A topic's partitions and offsets: `earliest` the lowest available, `latest` the next to be assigned.
+
+    `messages` is their distance, over all partitions; a compacted topic holds fewer.
+    """
+
+    name: str
+    partitions: int
+    messages: int
+    earliest: int
+    latest: int
+
+
+def list_topics(reader: Reader, *, internal: bool = False, only: Collection[str] | None = None) -> list[Topic]:
+    """Return the topics by name; with `only`, the existing ones of those. Raises KafkaException."""
+    found = reader.partitions()
+    names = sorted(name for name in found if _is_asked_for(name, internal, only))
+    return [_topic(reader, name, found[name]) for name in names]
+
+
+def find_partitions(reader: Reader, name: str) -> list[int]:
+    """Return a topic's partitions. Raises OperateError if it doesn't exist, KafkaException."""
+    found = reader.partitions()
+    if name not in found:
+        likely = difflib.get_close_matches(name, found, n=1, cutoff=0.5)
+        others = sorted(other for other in found if not other.startswith(INTERNAL))
+        known = f"did you mean {likely[0]}?" if likely else f"there are {', '.join(others) or 'none'}"
+        raise OperateError(f"there is no topic {name}: {known}")
+    return found[name]
+
+
+def _is_asked_for(name: str, internal: bool, only: Collection[str] | None) -> bool:
+    return (internal or not name.startswith(INTERNAL)) if only is None else name in only
+
+
+def _topic(reader: Reader, name: str, partitions: list[int]) -> Topic:
+    offsets = [reader.bounds(name, partition) for partition in partitions]
+    return Topic(
+        name=name,
+        partitions=len(partitions),
+        messages=sum(end - first for first, end in offsets),
+        earliest=min((first for first, _ in offsets), default=0),
+        latest=max((end for _, end in offsets), default=0),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A message to show: `place` is partition and offset, `key` and `value` are JSON.
+
+    `gone` says how the row was deleted: `deleted` (a delete event), `tombstone` (no value), or "" if it wasn't.
+    """
+
+    place: str
+    time: str
+    key: str
+    gone: str
+    value: str
+
+    def __str__(self) -> str:
+        return "  ".join(part for part in (self.place, self.time, self.key, self.gone, self.value) if part)
+
+
+def follow(reader: Reader, topic: str, *, start: Start, count: int | None = None) -> Iterator[Line]:
+    """Yield the topic's messages from its beginning or its current end, for ever or `count` of them.
+
+    Raises OperateError if the topic doesn't exist, KafkaException.
+    """
+    places = []
+    for partition in find_partitions(reader, topic):
+        first, end = reader.bounds(topic, partition)
+        # The current end as a number, so that messages that arrive before the first poll count.
+        places.append(TopicPartition(topic, partition, first if start == "beginning" else end))
+    reader.assign(places)
+    shown = 0
+    while count is None or shown < count:
+        message = reader.poll(POLL_S)
+        # Compare with None: a tombstone is false.
+        if message is not None:
+            yield line(message)
+            shown += 1
+
+
+def line(message: Message) -> Line:
+    """Format a message."""
+    value = message.value()
+    decoded = _decode(value)
+    deleted = isinstance(decoded, dict) and decoded.get(DELETED) in (IS_DELETED, True)
+    return Line(
+        place=f"{message.partition()}/{message.offset()}",
+        time=_time(message),
+        key=_json(_decode(message.key())),
+        gone="tombstone" if value is None else "deleted" if deleted else "",
+        value="" if value is None else _json(decoded),
+    )
+
+
+def _decode(raw: bytes | str | None) -> object:
+    """Return the parsed JSON, or the bytes as text if they aren't JSON."""
+    if raw is None:
+        return None
+    text = raw if isinstance(raw, str) else raw.decode("utf-8", errors="backslashreplace")
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _json(value: object) -> str:
+    # One line, without control characters that a terminal would act on.
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_CONTROLS)
+
+
+_CONTROLS = {number: f"\\u{number:04x}" for number in (*range(0x20), *range(0x7F, 0xA0))}
+
+
+def _time(message: Message) -> str:
+    kind, milliseconds = message.timestamp()
+    if kind == TIMESTAMP_NOT_AVAILABLE:
+        return "-"
+    return datetime.fromtimestamp(milliseconds / MS_PER_S, tz=UTC).isoformat(timespec="milliseconds")[:-6] + "Z"

@@ -1,35 +1,41 @@
 """What a pause needs of an environment's connectors, on MSK Connect or on EKS."""
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 import boto3
 
+from operate.errors import OperateError
+from operate.kubernetes import cluster_api, workers
 from operate.outputs import QUICK
-from operate.pausing import leftovers, objections
-from operate.pausing.on_eks import OnEks
 from operate.pausing.waiting import Waiter
+from plugins.source.source_connector import not_following_slot
+from plugins.workers import connect_workers
+from plugins.workers.connect_workers import DIMENSION, FOLLOWS_SLOT, RUNNING
+from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
+from settings.connectors import source_settings
 from settings.environment import Environment
+from stacks.connectors.manifests import NAMESPACE
 
+if TYPE_CHECKING:
+    from mypy_boto3_kafkaconnect.type_defs import ConnectorSummaryTypeDef
 
-class Connectors(Protocol):
-    """The platform of an environment's connectors. Methods raise OperateError, and botocore's errors."""
-
-    def check_no_repair(self) -> None:
-        """Raise OperateError while a re-snapshot runs on a source connector, or was interrupted."""
-
-    def objections(self) -> Iterator[str]:
-        """Report what a pause must know about the connectors but can't find out."""
-
-    def check_gone(self, names: Sequence[str]) -> None:
-        """Check that no connector of these names exists. Raises OperateError for one that remains."""
-
-    def say_nodes(self) -> None:
-        """Wait until the environment's nodes are gone, within a limit, and name those that still cost."""
+_CHANGING = frozenset({"CREATING", "UPDATING", "RESTARTING"})
+PERIOD_S = 60
+# Metrics come every minute (stacks/handlers/kubernetes_watch.py) and arrive some minutes later.
+LATE = timedelta(minutes=5)
+_CONNECTOR = "Custom::KubernetesConnector"
+_GONE, _GOING = "DELETE_COMPLETE", "DELETE_IN_PROGRESS"
+# Auto Mode removes a node some minutes after its last pod.
+NODES_LIMIT_S = 900.0
+# The tag that Auto Mode puts on its instances (EKS user guide, "AWS managed policies": AmazonEKSComputePolicy).
+_CLUSTER_TAG = "tag:eks:eks-cluster-name"
+_PAID = ["pending", "running"]
 
 
 class OnMskConnect:
-    """Connectors on MSK Connect, whose API shows everything."""
+    """Connectors on MSK Connect, whose API shows everything. Methods raise OperateError, and botocore's errors."""
 
     def __init__(self, session: boto3.Session, environment: Environment, waiter: Waiter) -> None:
         self._client = session.client("kafkaconnect", config=QUICK)
@@ -37,22 +43,172 @@ class OnMskConnect:
         self._waiter = waiter
 
     def check_no_repair(self) -> None:
-        """As in Connectors."""
-        objections.check_no_repair(self._client, self._environment)
+        """Raise OperateError while a source is being changed, or `./lake resnapshot` makes it follow its slot."""
+        sources = _sources(self._environment)
+        for connector in self._found(sources):
+            name, state = connector["connectorName"], connector["connectorState"]
+            if state in _CHANGING:
+                raise OperateError(f"the connector {name} is {state}: wait until that has ended, then this again")
+            arn = connector["connectorArn"]
+            found = self._client.describe_connector(connectorArn=arn)["connectorConfiguration"]
+            if found != not_following_slot(found):
+                raise OperateError(
+                    f"a re-snapshot with {name} is under way, or was broken off: let `./lake resnapshot "
+                    f"-e {self._environment.name}` end, then this again"
+                )
 
     def objections(self) -> Iterator[str]:
         """None: MSK Connect answers, or the command ends."""
         yield from ()
 
     def check_gone(self, names: Sequence[str]) -> None:
-        """As in Connectors."""
-        leftovers.check_connectors_gone(self._client, names, self._environment.prefix, self._waiter)
+        """Check that no connector of these names exists. Raises OperateError for one that remains."""
+
+        def look() -> str | None:
+            found = list(self._found(names))
+            for connector in found:
+                if connector["connectorState"] != "DELETING":
+                    raise OperateError(
+                        f"the connector {connector['connectorName']} is {connector['connectorState']}: CloudFormation "
+                        "couldn't delete it (its events say why) and no longer knows it: `aws kafkaconnect "
+                        f"delete-connector --connector-arn {connector['connectorArn']}`, which loses neither slot nor "
+                        "offsets; then this again"
+                    )
+            return f"the end of {', '.join(sorted(each['connectorName'] for each in found))}" if found else None
+
+        self._waiter.wait_gone(look)
 
     def say_nodes(self) -> None:
-        """Nothing to do: it has no nodes."""
+        """Do nothing: MSK Connect has no nodes."""
+
+    def _found(self, names: Sequence[str]) -> Iterator["ConnectorSummaryTypeDef"]:
+        pages = self._client.get_paginator("list_connectors").paginate(connectorNamePrefix=self._environment.prefix)
+        for page in pages:
+            yield from (each for each in page.get("connectors", []) if each["connectorName"] in names)
 
 
-def of_environment(session: boto3.Session, environment: Environment, waiter: Waiter) -> Connectors:
+class OnEks:
+    """Connectors on EKS, judged by CloudFormation and CloudWatch, and their nodes. Methods raise as OnMskConnect's do.
+
+    The cluster's API is usually reachable only inside the VPC. It is queried about a connector only if CloudFormation
+    couldn't delete it: removing it by hand needs the same access.
+    """
+
+    def __init__(self, session: boto3.Session, environment: Environment, waiter: Waiter) -> None:
+        self._session = session
+        self._environment = environment
+        self._waiter = waiter
+        self._sources = _sources(environment)
+
+    def check_no_repair(self) -> None:
+        """Raise OperateError while a source follows its slot for a re-snapshot, or did so minutes ago."""
+        if names := sorted(self._figures(FOLLOWS_SLOT)):
+            raise OperateError(
+                f"a re-snapshot with {', '.join(names)} is under way, was broken off, or ended in these last "
+                f"{LATE.seconds // 60} minutes: let `./lake resnapshot -e {self._environment.name}` end, then this"
+                " again"
+            )
+
+    def objections(self) -> Iterator[str]:
+        """Name the sources without metrics: a pause would lose track of an interrupted re-snapshot of theirs."""
+        if silent := sorted(set(self._sources) - self._figures(RUNNING)):
+            yield (
+                f"{', '.join(silent)} had no figures in the last {LATE.seconds // 60} minutes, so whether a re-snapshot"
+                " with it was broken off isn't known (docs/aws/alarms.md#connector-not-running)"
+            )
+
+    def check_gone(self, names: Sequence[str]) -> None:
+        """Check that no connector of these names exists. Raises OperateError for one that remains."""
+
+        def look() -> str | None:
+            statuses = self._last_statuses(names)
+            if going := sorted(name for name, status in statuses.items() if status == _GOING):
+                return f"the end of {', '.join(going)}"
+            for name, status in sorted(statuses.items()):
+                if status != _GONE:
+                    self._check_no_workers(name)
+            return None
+
+        self._waiter.wait_gone(look)
+
+    def say_nodes(self) -> None:
+        """Wait until the nodes are gone, within a limit, and name those that still cost; they lose nothing."""
+        client = self._session.client("ec2", config=QUICK)
+
+        def look() -> str | None:
+            filters: Any = [
+                {"Name": _CLUSTER_TAG, "Values": [self._environment.prefix]},
+                {"Name": "instance-state-name", "Values": _PAID},
+            ]
+            pages = client.get_paginator("describe_instances").paginate(Filters=filters, IncludeManagedResources=True)
+            found = [each["InstanceId"] for page in pages for one in page["Reservations"] for each in one["Instances"]]
+            return f"the end of the nodes {', '.join(sorted(found))}" if found else None
+
+        if left := self._waiter.wait(look, limit_s=NODES_LIMIT_S):
+            self._waiter.say(
+                f"  after {NODES_LIMIT_S / 60:.0f} minutes still waiting for {left}, which are paid for: `kubectl get "
+                "pods -A -o wide` says whose pods keep them"
+            )
+
+    def _figures(self, metric: str) -> set[str]:
+        """Return the sources with a metric in the last minutes."""
+        namespace, until = connect_workers.namespace(self._environment.prefix), self._waiter.now()
+        queries: Any = [
+            {
+                "Id": f"m{number}",
+                "MetricStat": {
+                    "Metric": {
+                        "Namespace": namespace,
+                        "MetricName": metric,
+                        "Dimensions": [{"Name": DIMENSION, "Value": name}],
+                    },
+                    "Period": PERIOD_S,
+                    "Stat": "Maximum",
+                },
+            }
+            for number, name in enumerate(self._sources)
+        ]
+        pages = (
+            self._session.client("cloudwatch", config=QUICK)
+            .get_paginator("get_metric_data")
+            .paginate(MetricDataQueries=queries, StartTime=until - LATE, EndTime=until, ScanBy="TimestampDescending")
+        )
+        results = [result for page in pages for result in page["MetricDataResults"]]
+        return {self._sources[int(result["Id"][1:])] for result in results if result.get("Values")}
+
+    def _last_statuses(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the newest status of these connectors in their stack's events."""
+        found: dict[str, str] = {}
+        client = self._session.client("cloudformation", config=QUICK)
+        stack = f"{self._environment.prefix}-connectors"
+        for page in client.get_paginator("describe_stack_events").paginate(StackName=stack):
+            for event in page["StackEvents"]:
+                name = event.get("PhysicalResourceId", "")
+                if event.get("ResourceType") == _CONNECTOR and name in names:
+                    found.setdefault(name, event.get("ResourceStatus", ""))
+            if len(found) == len(names):
+                break
+        return found
+
+    def _check_no_workers(self, name: str) -> None:
+        """Raise OperateError if a connector that CloudFormation gave up on still has workers, or if that is unknown."""
+        mend = (
+            f"`kubectl -n {NAMESPACE} delete deployment {name}`, which loses neither slot nor offsets; then "
+            "this again, from where the cluster's API is reached"
+        )
+        let_go = f"CloudFormation couldn't delete the connector {name} (its events say why) and no longer knows it"
+        try:
+            pods = workers(cluster_api(self._session, self._environment), name)
+        except (KubernetesError, UnreachableError) as error:
+            raise OperateError(f"{let_go}, and whether its workers run can't be asked: {error}: {mend}") from None
+        if pods:
+            raise OperateError(f"{let_go}, and {', '.join(pods)} run: {mend}")
+
+
+def _sources(environment: Environment) -> list[str]:
+    return [source_settings(environment, pipeline).name for pipeline in environment.streamed]
+
+
+def of_environment(session: boto3.Session, environment: Environment, waiter: Waiter) -> OnEks | OnMskConnect:
     """Return the platform of the environment's connectors."""
-    platform = OnEks if environment.eks is not None else OnMskConnect
-    return platform(session, environment, waiter)
+    return (OnMskConnect if environment.eks is None else OnEks)(session, environment, waiter)

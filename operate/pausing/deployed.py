@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from operate.diff import snapshots
-from operate.diff.deployed import template
 from operate.diff.normal_form import Templates
+from operate.diff.snapshots import template
 from operate.errors import OperateError
 from settings.environment import Environment
 from stacks.paused import OUTPUT, Paused

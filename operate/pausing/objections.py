@@ -1,4 +1,4 @@
-"""Objections to a pause: a running repair, ringing alarms, databases that are still written to."""
+"""Objections to a pause: ringing alarms, databases that are still written to."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -8,42 +8,21 @@ import psycopg2
 from botocore.exceptions import ClientError
 
 from operate.errors import OperateError
-from operate.resnapshot.login import login
-from plugins.source.source_connector import not_following_slot
+from operate.resnapshot.outbox import login
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
-    from mypy_boto3_kafkaconnect import KafkaConnectClient
 
 CONNECT_TIMEOUT_S = 8
 MEGABYTE = 1024 * 1024
 UNLIMITED = "-1"
-_CHANGING = frozenset({"CREATING", "UPDATING", "RESTARTING"})
 _SLOT = """
 SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::bigint, current_setting('max_slot_wal_keep_size', true)
 FROM pg_replication_slots WHERE slot_name = %s
 """
-
-
-def check_no_repair(client: "KafkaConnectClient", environment: Environment) -> None:
-    """Raise OperateError while a source connector is being changed, or `./lake resnapshot` makes it follow its slot."""
-    names = {source_settings(environment, pipeline).name for pipeline in environment.streamed}
-    for page in client.get_paginator("list_connectors").paginate(connectorNamePrefix=environment.prefix):
-        for connector in page.get("connectors", []):
-            name, state = connector["connectorName"], connector["connectorState"]
-            if name not in names:
-                continue
-            if state in _CHANGING:
-                raise OperateError(f"the connector {name} is {state}: wait until that has ended, then this again")
-            found = client.describe_connector(connectorArn=connector["connectorArn"])["connectorConfiguration"]
-            if found != not_following_slot(found):
-                raise OperateError(
-                    f"a re-snapshot with {name} is under way, or was broken off: let `./lake resnapshot "
-                    f"-e {environment.name}` end, then this again"
-                )
 
 
 def ringing(client: "CloudWatchClient", environment: Environment) -> Iterator[str]:

@@ -1,6 +1,8 @@
-"""`./lake aws pause -e …`: stops what costs by the hour and loses nothing.
+"""`./lake aws pause -e …` stops what costs by the hour and loses nothing; `./lake aws resume -e …` starts it again.
 
-Each step checks whether it is already done, so the same command finishes an interrupted pause.
+Each step of a pause checks whether it is already done, so the same command finishes an interrupted pause. A resume
+starts the database first; the rest is an ordinary deployment of complete templates: connectors continue from their
+stored offsets, the job from its last commit, and alarms are armed last.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,13 +11,14 @@ from functools import cached_property
 
 import boto3
 
+from contract.errors import NO
 from operate import deploy
 from operate.diff.normal_form import Templates
 from operate.errors import OperateError
 from operate.outputs import QUICK, check_account, one_line
-from operate.pausing import connectors, deployed, leftovers, objections
+from operate.pausing import connectors, deployed, objections, waiting
 from operate.pausing.arrival import LIMIT_S, Arrival
-from operate.pausing.database import STOPPED, Aurora
+from operate.pausing.database import AVAILABLE, STOPPED, Aurora
 from operate.pausing.deployed import CONNECTORS, KUBERNETES, MONITORING, PROCESSING, Deployed
 from operate.pausing.waiting import Waiter
 from operate.synth import CDK_OUT, Synthesis, synthesize
@@ -192,7 +195,7 @@ class _Pause:
     def _end_jobs(self) -> None:
         if not self._deployed.left_out(PROCESSING).leaves_out_all:
             self._deploy(PROCESSING, Paused.ALL)
-        leftovers.check_cluster_gone(self._emr, self._environment.prefix, self._waiter)
+        waiting.check_cluster_gone(self._emr, self._environment.prefix, self._waiter)
 
     def _deploy(self, stack: str, paused: Paused) -> None:
         """Deploy one stack with these parts left out; skip it if it already is."""
@@ -223,3 +226,35 @@ class _Pause:
         self._waiter.say(f"`./lake aws costs -e {name} --hours 0` says what that costs a month")
         self._waiter.say(f"{again}, and a mail says so: `./lake aws pause -e {name}` stops it again")
         self._waiter.say(f"`./lake aws resume -e {name}` starts everything where it was")
+
+
+def resume(environment: Environment, waiter: Waiter) -> int:
+    """Resume an environment; return the deployment's status. Raises OperateError."""
+    session, name = check_account(environment), environment.name
+    with one_line(environment):
+        client = session.client("cloudformation", config=QUICK)
+        found = deployed.look(client, environment)
+        found.check_settled()
+        aurora = Aurora(session.client("rds", config=QUICK), environment.database_cluster, waiter)
+        if found.runs and aurora.status() == AVAILABLE:
+            waiter.say(f"{name} isn't paused: nothing to resume")
+            return 0
+        if found.left_out(PROCESSING).leaves_out_all:
+            # Its job would still write the tables, and the new one would wait for them; connectors are taken over.
+            waiting.check_cluster_gone(session.client("emr", config=QUICK), environment.prefix, waiter)
+        folder = CDK_OUT / f"{name}.deployed"
+        if newer := deployed.differing(
+            client, found, lambda paused: synthesize(environment, folder, paused=paused).templates
+        ):
+            waiter.say(
+                f"this checkout makes something else of {', '.join(newer)} than what was paused: that is deployed, too"
+            )
+        waiter.say("1/2 Aurora starts")
+        aurora.start()
+    waiter.say("2/2 connectors, EMR and its job start, then the alarms are armed")
+    status = deploy.deploy(environment, resumes=True)
+    if status not in (0, NO):
+        waiter.say(f"{name} isn't whole yet, for the reason above: `./lake aws resume -e {name}` goes on from here")
+        return status
+    waiter.say(f"{name} runs. Alarms that rang in the pause go back to OK within a quarter of an hour")
+    return status

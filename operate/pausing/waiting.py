@@ -1,12 +1,19 @@
-"""Waits for operations of AWS, with progress and a limit."""
+"""Waits for operations of AWS, with progress and a limit, and for the end of what a stack no longer has."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as AwsConnectionError
+
+from operate.errors import OperateError
+
+if TYPE_CHECKING:
+    from mypy_boto3_emr import EMRClient
+    from mypy_boto3_emr.literals import ClusterStateType
 
 LOOK_S = 15.0
 # Seconds between messages that differ, and between equal ones: longer silence looks like a hang.
@@ -18,6 +25,9 @@ _THROTTLED = ("Throttl", "TooManyRequests", "RequestLimitExceeded", "SlowDown")
 Say = Callable[[str], None]
 # What is still awaited, or None once it exists.
 Look = Callable[[], str | None]
+# A deletion that CloudFormation gave up on may still finish.
+GONE_LIMIT_S = 1_200.0
+_RUNNING: Sequence["ClusterStateType"] = ("STARTING", "BOOTSTRAPPING", "RUNNING", "WAITING", "TERMINATING")
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,16 @@ class Waiter:
             self.sleep(LOOK_S)
         return None
 
+    def wait_gone(self, look: Look) -> None:
+        """Wait until nothing is left of what a stack no longer has. Raises OperateError after GONE_LIMIT_S.
+
+        CloudFormation tries three times to delete a resource that a template drops. Then it gives up and reports the
+        update as complete, so only the bill would show it.
+        """
+        if left := self.wait(look, limit_s=GONE_LIMIT_S):
+            minutes = GONE_LIMIT_S / 60
+            raise OperateError(f"after {minutes:.0f} minutes still waiting for {left}: this again goes on waiting")
+
 
 def _patiently(look: Look) -> str | None:
     try:
@@ -61,3 +81,27 @@ def _patiently(look: Look) -> str | None:
         return f"{error.operation_name} again: {code}"
     except (HTTPClientError, AwsConnectionError) as error:
         return f"AWS again: {type(error).__name__}"
+
+
+def check_cluster_gone(client: "EMRClient", name: str, waiter: Waiter) -> None:
+    """Check that no cluster of that name runs. Raises OperateError for one that remains."""
+
+    def look() -> str | None:
+        found = list(_clusters(client, name))
+        for id_, state in found:
+            if state != "TERMINATING":
+                raise OperateError(
+                    f"the EMR cluster {id_} is {state}: CloudFormation couldn't terminate it (its events say why) and "
+                    f"no longer knows it: `aws emr terminate-clusters --cluster-ids {id_}`, which loses nothing; then "
+                    "this again"
+                )
+        return f"the end of {', '.join(id_ for id_, _ in found)}" if found else None
+
+    waiter.wait_gone(look)
+
+
+def _clusters(client: "EMRClient", name: str) -> Iterator[tuple[str, str]]:
+    for page in client.get_paginator("list_clusters").paginate(ClusterStates=_RUNNING):
+        for cluster in page["Clusters"]:
+            if cluster["Name"] == name:
+                yield cluster["Id"], cluster["Status"]["State"]

@@ -1,17 +1,39 @@
-"""Finds a pipeline's source connector, on MSK Connect or on EKS, for a re-snapshot."""
+"""A pipeline's source connector for a re-snapshot: on MSK Connect, changed by updates of its configuration; on EKS,
+through Kafka Connect's REST API behind the cluster's API."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import boto3
+from confluent_kafka import TopicPartition
 
+from local.errors import PlatformError
 from local.resnapshot.run import Connector
 from operate import outputs
+from operate.kafka.reader import REQUEST_TIMEOUT_S, Reader
 from operate.kubernetes import cluster_api
 from operate.pausing import deployed
-from operate.resnapshot.eks_connector import EksConnector
-from operate.resnapshot.msk_connector import MskConnector
+from plugins.source import failures
+from plugins.source.source_connector import following_slot, not_following_slot
+from plugins.workers.kubernetes_api import Kubernetes, KubernetesError, UnreachableError
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
+from stacks.connectors.manifests import NAMESPACE
 from stacks.pipeline_names import construct_id
+
+if TYPE_CHECKING:
+    from mypy_boto3_kafkaconnect import KafkaConnectClient
+
+EKS_LOOK_S, MSK_LOOK_S = 2.0, 10.0
+# A worker that takes over a configuration or moves tasks answers that it is busy.
+BUSY_S = 120.0
+# An update restarts the workers: some minutes.
+UPDATE_S = 1_800
+SETTLED = ("RUNNING", "FAILED", "PAUSED")
 
 
 def source_of(
@@ -27,3 +49,202 @@ def source_of(
         return MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=newest)
     deployed.check_runs(session.client("cloudformation", config=outputs.QUICK), environment)
     return EksConnector(cluster_api(session, environment), settings.name, slot=settings.slot_name, newest=newest)
+
+
+class EksConnector:
+    """The connector of a name, which reads `slot`: it can be stopped, and reports why it failed.
+
+    `newest`: the highest log position that is known to have been read.
+    """
+
+    def __init__(
+        self, api: Kubernetes, name: str, *, slot: str, newest: int, pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._api = api
+        self._name = name
+        self._newest = newest
+        self._pause = pause
+        self.slot = slot
+
+    def newest_position(self) -> int:
+        """Return the highest log position that is known to have been read."""
+        return self._newest
+
+    def failure(self) -> str | None:
+        """Return why it or one of its tasks failed."""
+        status = self._ask("GET", "/status")
+        for part in (status["connector"], *status["tasks"]):
+            if part["state"] == "FAILED":
+                return failures.reason(str(part.get("trace", "")), self._configuration())
+        return None
+
+    def release(self) -> None:
+        """Stop it: its tasks end, configuration and offsets stay."""
+        self._ask("PUT", "/stop")
+
+    def follow_slot(self) -> None:
+        """Run it with the slot as the authority."""
+        self._configure(following_slot(self._configuration()))
+
+    def restart(self) -> None:
+        """Restart failed tasks, or resume what an interrupted run has stopped."""
+        self._ask("PUT", "/resume")
+        self._ask("POST", "/restart?includeTasks=true&onlyFailed=true")
+
+    def settle(self) -> None:
+        """Run it as deployed, also after an interrupted run."""
+        self._configure(not_following_slot(self._configuration()))
+
+    def _configuration(self) -> dict[str, str]:
+        return dict(self._ask("GET", "/config"))
+
+    def _configure(self, configuration: dict[str, str]) -> None:
+        self._ask("PUT", "/config", configuration)
+        self.restart()
+
+    def _ask(self, method: str, path: str, body: Any = None) -> Any:
+        """Send a request about the connector, and repeat it while the worker is busy. Raises PlatformError."""
+        deadline = time.monotonic() + BUSY_S
+        place = f"/connectors/{quote(self._name)}{path}"
+        while True:
+            try:
+                return self._api.through_service(method, NAMESPACE, self._name, place, body)
+            except UnreachableError as error:
+                if time.monotonic() > deadline:
+                    raise PlatformError(f"the connector {self._name} can't be asked: {error}") from None
+            except KubernetesError as error:
+                raise PlatformError(f"the connector {self._name}: {_explained(error)}") from None
+            self._pause(EKS_LOOK_S)
+
+
+def _explained(error: KubernetesError) -> str:
+    if error.by_connect:
+        return error.reason
+    return f"the cluster refuses it ({error}): are you one of connectors.eks.administrators?"
+
+
+class MskConnector:
+    """The connector of an ARN, which reads `slot`. MSK Connect can't stop one; callers must take the slot from it.
+
+    `newest`: the highest log position that is known to have been read.
+    """
+
+    def __init__(
+        self,
+        client: "KafkaConnectClient",
+        arn: str,
+        *,
+        slot: str,
+        newest: int,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._client = client
+        self._arn = arn
+        self._newest = newest
+        self._pause = pause
+        self.slot = slot
+
+    def newest_position(self) -> int:
+        """Return the highest log position that is known to have been read."""
+        return self._newest
+
+    def failure(self) -> str | None:
+        """Return that it has failed; its log says why. A single failed task doesn't show here."""
+        if self._describe()["connectorState"] == "FAILED":
+            return "the source connector is FAILED, why is in its log (docs/aws/alarms.md#connector-not-running)"
+        return None
+
+    def release(self) -> None:
+        """Do nothing: MSK Connect can't stop a connector."""
+
+    def follow_slot(self) -> None:
+        """Run it with the slot as the authority; return once its workers have restarted."""
+        self._update(following_slot(self._settled()["connectorConfiguration"]))
+
+    def restart(self) -> None:
+        """Restart its failed tasks."""
+        self._settled()
+        self._client.restart_connector(connectorArn=self._arn, onlyFailedTasks=True)
+        self._settled()
+
+    def settle(self) -> None:
+        """Run it as configured, also after an interrupted run."""
+        self._update(not_following_slot(self._settled()["connectorConfiguration"]))
+
+    def _update(self, configuration: Mapping[str, str]) -> None:
+        now = self._settled()
+        if now["connectorConfiguration"] == configuration:
+            # AWS would refuse an update that changes nothing.
+            self._client.restart_connector(connectorArn=self._arn, onlyFailedTasks=True)
+            self._settled()
+            return
+        operation = self._client.update_connector(
+            connectorArn=self._arn, currentVersion=now["currentVersion"], connectorConfiguration=dict(configuration)
+        )["connectorOperationArn"]
+        self._settled()
+        found = self._client.describe_connector_operation(connectorOperationArn=operation)
+        if found["connectorOperationState"] != "UPDATE_COMPLETE":
+            reason = found.get("errorInfo", {}).get("message", "no reason given")
+            raise PlatformError(
+                f"the update of the source connector ended in {found['connectorOperationState']}: {reason}"
+                " (its log says more); run this again"
+            )
+
+    def _settled(self) -> Mapping[str, Any]:
+        """Wait until nothing changes the connector."""
+        deadline = time.monotonic() + UPDATE_S
+        while (found := self._describe())["connectorState"] not in SETTLED:
+            if time.monotonic() > deadline:
+                raise PlatformError(
+                    f"the source connector is {found['connectorState']} for {UPDATE_S / 60:.0f} minutes"
+                )
+            self._pause(MSK_LOOK_S)
+        return found
+
+    def _describe(self) -> Mapping[str, Any]:
+        return self._client.describe_connector(connectorArn=self._arn)
+
+
+class StoredOffsets:
+    """The newest offset of each of a connector's sources; reading resumes where it stopped before.
+
+    Methods raise KafkaException, and `failure` PlatformError.
+    """
+
+    def __init__(self, messages: Reader, topic: str, connector: Connector) -> None:
+        self._messages = messages
+        self._topic = topic
+        self._connector = connector
+        self._next: dict[int, int] = {}
+        self._newest: dict[bytes, dict[str, Any]] = {}
+
+    def offsets(self) -> list[dict[str, Any]]:
+        """Return the offsets, as the connector wrote them; none while it hasn't stored any."""
+        places, ends = [], {}
+        for partition in self._messages.partitions().get(self._topic, []):
+            first, end = self._messages.bounds(self._topic, partition)
+            place = max(first, self._next.get(partition, 0))
+            if place < end:
+                places.append(TopicPartition(self._topic, partition, place))
+                ends[partition] = end
+        if places:
+            self._messages.assign(places)
+        while ends and (message := self._messages.poll(REQUEST_TIMEOUT_S)) is not None:
+            partition, after = message.partition() or 0, (message.offset() or 0) + 1
+            self._take(message.key(), message.value())
+            self._next[partition] = after
+            if after >= ends.get(partition, after):
+                ends.pop(partition, None)
+        return list(self._newest.values())
+
+    def failure(self) -> str | None:
+        """Return that the connector has failed."""
+        return self._connector.failure()
+
+    def _take(self, key: object, value: object) -> None:
+        """Keep the newest message per source of Connect's compacted topic; one without a value revokes it."""
+        source = key if isinstance(key, bytes) else str(key).encode()
+        if isinstance(value, bytes | str) and value:
+            self._newest[source] = json.loads(value)
+        else:
+            self._newest.pop(source, None)

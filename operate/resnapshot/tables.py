@@ -23,18 +23,15 @@ from operate import outputs
 from operate.errors import OperateError
 from operate.kafka import reader
 from operate.kafka.cluster import of_environment
-from operate.resnapshot.connectors import source_of
-from operate.resnapshot.lake import lake_table
-from operate.resnapshot.login import login
-from operate.resnapshot.outbox import newest_position
-from operate.resnapshot.stored_offsets import StoredOffsets
+from operate.resnapshot.connectors import StoredOffsets, source_of
+from operate.resnapshot.outbox import lake_table, login, newest_position
 from plugins.connector_names import offset_topic
 from plugins.kafka import msk_login
 from plugins.source.source_connector import SALT_KEY
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings
 from stacks.pipeline_names import construct_id, source_parameter
 

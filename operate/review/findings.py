@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from operate.costs.budgets import budget_problem
 from operate.costs.prices import load_prices
+from operate.costs.report import budget_problem
 from operate.synth import Synthesis
 from settings.environment import Environment
-from stacks.gate import Facts, Finding, review
+from stacks.gate import review
+from stacks.gate.template import Facts, Finding
 
 if TYPE_CHECKING:
     from cfnlint.runner import Runner

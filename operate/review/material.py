@@ -10,7 +10,7 @@ from typing import Any
 from operate.review.findings import facts
 from operate.synth import Acknowledged, Synthesis
 from settings.environment import Environment
-from stacks.gate import Accepted
+from stacks.gate.rights import Accepted
 from stacks.gate.template import App, Subject, plain_text
 
 # The hash at the end of CDK's logical ids; the ends of an L2 construct's path, which say nothing.

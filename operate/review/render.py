@@ -1,13 +1,15 @@
-"""Writes the page: one body, in self-contained HTML, and in Markdown for a pull request."""
+"""Writes the page: one body, in self-contained HTML, and in Markdown for a pull request; and the terminal's summary."""
 
 import re
+import textwrap
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from operate.review import drawing
+from operate.review import network
 from operate.review.page import Page
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -16,6 +18,8 @@ _MARKDOWN = re.compile(r"([\\|*<>\[\]]|(?<!\w)_|_(?!\w))")
 # Where a browser may break a path; not at the end of an HTML tag or character reference.
 _BREAKS = re.compile(r"([/:]|(?<=[a-z])(?=[A-Z]))(?=\w)")
 Format = Literal["html", "md"]
+WIDTH = 120
+INDENT = 35
 
 
 def render(page: Page, kind: Format) -> str:
@@ -29,7 +33,7 @@ def render(page: Page, kind: Format) -> str:
         keep_trailing_newline=True,
     )
     environment.filters |= {"markdown": _markdown, "code": _code}
-    facts = {"page": page, "drawing": drawing.svg(page.network) if kind == "html" else drawing.mermaid(page.network)}
+    facts = {"page": page, "drawing": network.svg(page.network) if kind == "html" else network.mermaid(page.network)}
     text = environment.get_template(f"page.{kind}.j2").render(facts)
     return re.sub(r"\n{3,}", "\n\n", text)
 
@@ -58,3 +62,31 @@ def _code(text: object) -> Markup:
     parts[::2] = [_BREAKS.sub(r"\1<wbr>", part) for part in parts[::2]]
     parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
     return Markup("".join(parts))  # noqa: S704
+
+
+def summary(page: Page, paths: Iterable[Path]) -> str:
+    """Write about twenty lines, with every finding."""
+    return "\n".join(_lines(page, paths))
+
+
+def _lines(page: Page, paths: Iterable[Path]) -> Iterator[str]:
+    yield f"{page.prefix}: account {page.account}, {page.region}"
+    yield page.verdict.words
+    for found in page.verdict.findings:
+        yield f"  {found.level}: {found.rule}: {found.resource}: {found.message}"
+    yield ""
+    for question, answers in (*page.verdict.rows, *_changes(page)):
+        yield textwrap.fill(
+            f"{question + ':':<{INDENT}}{'; '.join(answers)}",
+            width=WIDTH,
+            subsequent_indent=" " * INDENT,
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+    yield ""
+    yield f"For a decision, read {' or '.join(str(path) for path in paths)}"
+
+
+def _changes(page: Page) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if page.verdict.changes is not None:
+        yield "Changes against the snapshot", page.verdict.changes

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import parse_qs, urlsplit
 
-from plugins import smt
+from plugins import connector_properties
 from plugins.polling import joined_query
 from plugins.polling.jdbc_settings import CONNECTOR_CLASSES, is_reference
 
@@ -59,7 +59,7 @@ def problems(config: Mapping[str, str]) -> Iterator[Problem]:
     yield from _rows(config)
     yield from _access(config)
     yield from _worker(config)
-    yield from smt.problems(config)
+    yield from connector_properties.problems(config)
 
 
 def _detection(config: Mapping[str, str]) -> Iterator[Problem]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
 from contract.table_names import table_topic
+from plugins.connector_properties import Transform
 from plugins.polling import joined_query
-from plugins.smt import Transform
 from plugins.source.captured import CapturedTable
 
 AIVEN = "io.aiven.connect.jdbc.JdbcSourceConnector"

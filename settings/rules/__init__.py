@@ -4,31 +4,34 @@ Every rule yields `(key, reason)` for what it refuses. The reason is one line an
 """
 
 from settings.environment import Environment
-from settings.rules import (
-    analytics,
-    connectors,
-    eks,
-    network,
-    outside,
-    pipelines,
-    processing,
-    production,
-    restore,
-    services,
-)
+from settings.rules import analytics, databases, network, pipelines, processing, production
 from settings.rules.problem import Problem, Rule
 
 RULES: tuple[Rule, ...] = (
-    *network.RULES,
-    *production.RULES,
-    *services.RULES,
-    *restore.RULES,
-    *connectors.RULES,
-    *eks.RULES,
-    *pipelines.RULES,
-    *outside.RULES,
-    *processing.RULES,
-    *analytics.RULES,
+    network.zones,
+    network.network,
+    network.vpn,
+    production.production,
+    network.certificate,
+    network.database,
+    network.streaming,
+    databases.restore,
+    pipelines.connectors,
+    network.platform,
+    network.cluster,
+    network.workers,
+    pipelines.tables_exist,
+    pipelines.queried,
+    pipelines.clashes,
+    pipelines.quotas,
+    databases.outside,
+    processing.lake,
+    processing.processing,
+    processing.scaling,
+    processing.memory,
+    analytics.quicksight,
+    analytics.lake_formation,
+    analytics.declared_tables,
 )
 
 

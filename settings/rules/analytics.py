@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from analytics import landed_table, quarantine_table
-from analytics.permissions import account_of
+from analytics.dashboard import account_of
 from analytics.silver_table import CUSTOMER_ADDRESSES
 from settings.environment import Environment
-from settings.rules.problem import Problem, Rule
+from settings.rules.problem import Problem
 
 _SNAPSHOTS = "customers' snapshots"
 _DECLARED = {
@@ -58,6 +58,3 @@ def declared_tables(environment: Environment) -> Iterator[Problem]:
                     f"{pipeline.name} has a table that would be {declared} in the lake, which is that of {what}: give "
                     "it another lake_table",
                 )
-
-
-RULES: tuple[Rule, ...] = (quicksight, lake_formation, declared_tables)

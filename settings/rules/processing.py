@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from settings import emr_offers
+from settings import aws_offers
 from settings.environment import Environment
-from settings.rules.problem import Problem, Rule
+from settings.rules.problem import Problem
 from spark_jobs.options.submit import MASTER_MB, container_mb
 
 # Spark's own reserve (300 MiB), and as much again.
@@ -26,9 +26,9 @@ def lake(environment: Environment) -> Iterator[Problem]:
 
 def processing(environment: Environment) -> Iterator[Problem]:
     settings = environment.processing
-    types = emr_offers.INSTANCE_TYPES.get(environment.region)
+    types = aws_offers.INSTANCE_TYPES.get(environment.region)
     if types is None:
-        known = ", ".join(sorted(emr_offers.INSTANCE_TYPES))
+        known = ", ".join(sorted(aws_offers.INSTANCE_TYPES))
         yield "region", f"we have no list of EMR instance types for {environment.region}, only for {known}"
         return
     for key in ("primary_instance_type", "core_instance_type"):
@@ -57,7 +57,7 @@ def memory(environment: Environment) -> Iterator[Problem]:
     settings = environment.processing
     which = "core" if settings.core_instances else "primary"
     type_ = settings.core_instance_type if settings.core_instances else settings.primary_instance_type
-    largest = emr_offers.YARN_MEMORY_MB.get(type_)
+    largest = aws_offers.YARN_MEMORY_MB.get(type_)
     if largest is None:
         return
     sizes = list(_applications(environment))
@@ -102,7 +102,7 @@ def _all_of_them(
             f"{settings.core_instance_type} have {largest:,} each, which applications' masters of "
             f"{container_mb(MASTER_MB)} share: one may find no room: set more nodes, less memory, or one_step = true",
         )
-    primary = emr_offers.YARN_MEMORY_MB.get(settings.primary_instance_type)
+    primary = aws_offers.YARN_MEMORY_MB.get(settings.primary_instance_type)
     if primary is not None and drivers > primary:
         yield (
             "processing.primary_instance_type",
@@ -144,6 +144,3 @@ def _applications(environment: Environment) -> Iterator[tuple[str, Mapping[str, 
 
 def _heap(given: str) -> int:
     return int(given[:-1]) * (1024 if given.endswith("g") else 1)
-
-
-RULES: tuple[Rule, ...] = (lake, processing, scaling, memory)

@@ -1,4 +1,7 @@
-"""Rules for production: no settings that lose data, and those that protect it. Each says what to set instead."""
+"""Rules for production: no settings that lose data, and those that protect it. Each says what to set instead.
+
+The templates' review (stacks/gate) requires the same numbers.
+"""
 
 import json
 from collections.abc import Iterator
@@ -6,10 +9,25 @@ from operator import attrgetter
 
 from contract.events import ORDERING
 from settings import aws_offers
-from settings import production as least
 from settings.addresses import too_many
 from settings.environment import Environment
-from settings.rules.problem import Problem, Rule, streamed
+from settings.rules.problem import Problem, streamed
+
+# Days. A weekend and a holiday may pass before an operator reacts, and the backup must be older than the fault.
+BACKUP_DAYS = 7
+# An investigation starts with a month of logs.
+LOG_DAYS = 30
+# MSK developer guide, "Best practices": three zones, a replication factor of 3 and min.insync.replicas of 2.
+BROKERS = 3
+ZONES = 3
+# Hours. Kafka keeps events while the sink is down: from Friday evening until it is fixed on Monday.
+TOPIC_HOURS = 72
+# Days that landed objects stay for a job that is down, or a table that is rebuilt.
+LANDING_DAYS = 14
+# Days in which a deleted or overwritten object can be restored.
+NONCURRENT_DAYS = 7
+PASSWORD_DAYS = 90
+
 
 _LOGS = "who asks what has happened would come too late"
 _PASSWORD = "a password would stay what it is, whoever has seen it"  # noqa: S105  a reason
@@ -28,34 +46,34 @@ _ONLY: dict[str, tuple[object, str]] = {
 _BOUNDS: dict[str, tuple[int, int | None, str]] = {
     "database.instances": (2, None, "production needs a reader to fail over to"),
     "database.backup_retention_days": (
-        least.BACKUP_DAYS,
+        BACKUP_DAYS,
         None,
         "a fault that is found after a weekend would be in every backup, and Aurora can't go further back",
     ),
-    "database.secret_rotation_days": (1, least.PASSWORD_DAYS, _PASSWORD),
-    "vpn.password_rotation_days": (1, least.PASSWORD_DAYS, _PASSWORD),
-    "streaming.brokers": (least.BROKERS, None, "three replicas are on three brokers"),
+    "database.secret_rotation_days": (1, PASSWORD_DAYS, _PASSWORD),
+    "vpn.password_rotation_days": (1, PASSWORD_DAYS, _PASSWORD),
+    "streaming.brokers": (BROKERS, None, "three replicas are on three brokers"),
     "streaming.topic_retention_hours": (
-        least.TOPIC_HOURS,
+        TOPIC_HOURS,
         None,
         "what the sink hasn't read when it ends is gone, and it may be down over a weekend",
     ),
     "processing.core_instances": (1, None, "the primary node alone keeps job and daemons on one machine"),
     "lake.landing_expiry_days": (
-        least.LANDING_DAYS,
+        LANDING_DAYS,
         None,
         "what a job hasn't read when it expires is missing from the table",
     ),
     "lake.noncurrent_version_expiry_days": (
-        least.NONCURRENT_DAYS,
+        NONCURRENT_DAYS,
         None,
         "what is deleted by mistake could be brought back for too short",
     ),
-    "network.flow_log_retention_days": (least.LOG_DAYS, None, _LOGS),
-    "database.log_retention_days": (least.LOG_DAYS, None, _LOGS),
-    "streaming.log_retention_days": (least.LOG_DAYS, None, _LOGS),
-    "connectors.log_retention_days": (least.LOG_DAYS, None, _LOGS),
-    "lake.log_expiry_days": (least.LOG_DAYS, None, _LOGS),
+    "network.flow_log_retention_days": (LOG_DAYS, None, _LOGS),
+    "database.log_retention_days": (LOG_DAYS, None, _LOGS),
+    "streaming.log_retention_days": (LOG_DAYS, None, _LOGS),
+    "connectors.log_retention_days": (LOG_DAYS, None, _LOGS),
+    "lake.log_expiry_days": (LOG_DAYS, None, _LOGS),
 }
 
 
@@ -79,11 +97,11 @@ def production(environment: Environment) -> Iterator[Problem]:
 
 def _acknowledged_is_kept(environment: Environment) -> Iterator[Problem]:
     """Require acknowledged events on two brokers, to which clients return after a fault."""
-    if len(set(environment.availability_zones)) < least.ZONES:
+    if len(set(environment.availability_zones)) < ZONES:
         yield (
             "availability_zones",
             "a topic has as many replicas as there are zones: of two, with one away, an event that counts as written "
-            f"is on one disk alone. Name {least.ZONES}, for three replicas of which two must have it",
+            f"is on one disk alone. Name {ZONES}, for three replicas of which two must have it",
         )
     if environment.streaming.broker_type == aws_offers.MSK_SMALL_BROKER:
         yield (
@@ -103,6 +121,3 @@ def _ordered(environment: Environment) -> Iterator[Problem]:
                     f"{table.name} is ordered by {table.ordering}, which can be the same for two changes, of which one "
                     f"would be lost: set {ORDERING} in pipelines/{pipeline.name}.toml",
                 )
-
-
-RULES: tuple[Rule, ...] = (production,)

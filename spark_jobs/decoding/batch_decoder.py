@@ -11,8 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract.added_columns import AddedColumn
-from contract.events import LSN, OPERATION, OPERATIONS, SETTLED, SOURCE_TIME_MS, TRUNCATE
-from contract.special_values import SPECIALS_COLUMN
+from contract.events import LSN, OPERATION, OPERATIONS, SETTLED, SOURCE_TIME_MS, SPECIALS_COLUMN, TRUNCATE
 from spark_jobs.decoding import decode, row_keys
 from spark_jobs.decoding.decode import Decoder, Reasons
 from spark_jobs.decoding.new_columns import SourceTypes, described_columns, infer_columns, new_columns

@@ -8,9 +8,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from contract.column_types.carried import Carried
+from contract.column_types.catalogue import Carried
 from contract.column_types.types import avro_field, specials_field
-from contract.special_values import SPECIALS_COLUMN
+from contract.events import SPECIALS_COLUMN
 from contract.table_names import lake_name
 from spark_jobs.decoding.misfits import CORRUPT
 from spark_jobs.decoding.schema import inferred_type

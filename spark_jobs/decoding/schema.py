@@ -8,8 +8,8 @@ from typing import Any
 
 from pyspark.sql import types as T
 
-from contract import avro_names
-from contract.special_values import SPECIALS_COLUMN
+from contract import events
+from contract.events import SPECIALS_COLUMN
 from spark_jobs.errors import SettingsError
 
 IS_DELETED = "_hoodie_is_deleted"
@@ -86,7 +86,7 @@ _ENCODINGS = {
         Encoding.ISO_TIMESTAMP: ("io.debezium.time.ZonedTimestamp",),
         Encoding.MILLIS_OF_DAY: ("time-millis", "io.debezium.time.Time"),
         Encoding.MICROS_OF_DAY: ("time-micros", "io.debezium.time.MicroTime"),
-        Encoding.ZONED_TIME: (avro_names.ZONED_TIME,),
+        Encoding.ZONED_TIME: (events.ZONED_TIME,),
         Encoding.PLAIN: (
             *("uuid", "io.debezium.time.Interval", "io.debezium.data.Uuid", "io.debezium.data.Enum"),
             *("io.debezium.data.Xml", "io.debezium.data.Ltree", "io.debezium.data.TsVector"),
@@ -96,11 +96,11 @@ _ENCODINGS = {
         Encoding.WKB: ("io.debezium.data.geometry.Point", "io.debezium.data.geometry.Geometry"),
         Encoding.LINE: ("io.debezium.data.geometry.Line",),
         Encoding.CIRCLE: ("io.debezium.data.geometry.Circle",),
-        Encoding.PATH: (avro_names.PATH,),
-        Encoding.EXACT_NUMBER: (avro_names.EXACT_NUMBER,),
-        Encoding.TEXT_AS_BYTES: (avro_names.TEXT_AS_BYTES,),
-        Encoding.HSTORE: (avro_names.HSTORE,),
-        Encoding.SPECIALS: (avro_names.SPECIALS,),
+        Encoding.PATH: (events.PATH,),
+        Encoding.EXACT_NUMBER: (events.EXACT_NUMBER,),
+        Encoding.TEXT_AS_BYTES: (events.TEXT_AS_BYTES,),
+        Encoding.HSTORE: (events.HSTORE,),
+        Encoding.SPECIALS: (events.SPECIALS,),
     }.items()
     for meaning in meanings
 }
@@ -228,7 +228,7 @@ def column_of(field: dict[str, Any], path: str) -> Column:
     """Return the column of an Avro field; errors name `path`. Raises SettingsError as `parse` does."""
     name = str(field.get("name", "?"))
     attributes = _only_branch(field.get("type"), name, path)
-    source = field.get(avro_names.SOURCE_NAME)
+    source = field.get(events.SOURCE_NAME)
     if attributes.get("type") == "array":
         return _array(name, attributes, source, path)
     wire = _PRIMITIVES.get(str(attributes.get("type")))
@@ -266,7 +266,7 @@ def _array(name: str, attributes: dict[str, Any], source: str | None, path: str)
 
 def _bits(attributes: dict[str, Any], name: str, path: str) -> int:
     try:
-        return int(attributes["connect.parameters"][avro_names.BITS_LENGTH])
+        return int(attributes["connect.parameters"][events.BITS_LENGTH])
     except (KeyError, TypeError, ValueError):
         raise SettingsError(f"{path}: field {name} doesn't say how many bits it has") from None
 

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract import events
-from contract.special_values import (
+from contract.events import (
     INFINITE_DAYS,
     INFINITE_MICROS,
     NOT_NUMBERS,

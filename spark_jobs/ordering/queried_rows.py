@@ -14,8 +14,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from contract.events import CREATE, DELETE, DELETED, IS_DELETED, OPERATION, QUERIED_TYPES, READ_MS, UPDATE
-from contract.special_values import SPECIALS_COLUMN
+from contract.events import (
+    CREATE,
+    DELETE,
+    DELETED,
+    IS_DELETED,
+    OPERATION,
+    QUERIED_TYPES,
+    READ_MS,
+    SPECIALS_COLUMN,
+    UPDATE,
+)
 from spark_jobs.decoding.batch_decoder import DecodedBatch
 from spark_jobs.decoding.decode import Decoder
 from spark_jobs.decoding.schema import Column

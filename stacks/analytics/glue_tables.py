@@ -11,8 +11,7 @@ from constructs import Construct
 from analytics import landed_table, quarantine_table, silver_table
 from analytics.silver_table import SilverTable
 from settings.environment import Environment
-from stacks.acceptances import accept
-from stacks.base import bucket_arn, statement
+from stacks.base import accept, bucket_arn, statement
 
 Columns = Sequence[tuple[str, str]]
 

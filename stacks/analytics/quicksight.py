@@ -1,7 +1,7 @@
 """QuickSight as code: a data source that queries Athena under its own role, a data set, an analysis and a dashboard.
 
 Generic resources on purpose: CDK's QuickSight module is 17 MB of types, which every synthesis and every type check
-would read, and analytics/dashboard.py already produces the API's shape. The review (stacks/gate/analysts.py) and the
+would read, and analytics/dashboard.py already produces the API's shape. The review (stacks/gate/trust.py) and the
 providers' schemas check it.
 """
 
@@ -11,7 +11,7 @@ from aws_cdk import CfnResource, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from analytics import dashboard, permissions
+from analytics import dashboard
 from settings.environment import Environment
 
 # QuickSight refreshes at a minute of the hour or a time of day, in this time zone.
@@ -109,7 +109,7 @@ class QuickSight(Construct):
             properties={
                 "AwsAccountId": Stack.of(self).account,
                 key: self._name + suffix,
-                "Permissions": permissions.granted(kind, self._principal),
+                "Permissions": dashboard.granted(kind, self._principal),
                 "Tags": self._tags,
                 **properties,
             },

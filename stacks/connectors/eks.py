@@ -9,16 +9,15 @@ from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
 from plugins.connector_names import GENERATION, offset_topic
-from plugins.workers import worker_health
-from plugins.workers.own_workers import BROKERS, IAM_LOGIN, OFFSETS, worker_properties
+from plugins.workers import connect_workers
+from plugins.workers.connect_workers import BROKERS, IAM_LOGIN, OFFSETS, worker_properties
 from settings.environment import Environment
 from stacks.base import HTTPS, POSTGRESQL, let_in, statement
-from stacks.connectors.eks_cluster import KubernetesStack
+from stacks.connectors.eks_cluster import DEPLOYERS, WATCHERS, KubernetesStack
 from stacks.connectors.manifests import NAMESPACE, PLUGINS, Destination, WorkerGroup, objects
-from stacks.connectors.namespace import DEPLOYERS, WATCHERS
 from stacks.connectors.specs import ConnectorSpec
 from stacks.database import DatabaseStack
-from stacks.outside_source import destinations
+from stacks.preparation import destinations
 from stacks.provider import HandlerProvider, role_of, scheduled_function
 from stacks.streaming import IAM_PORT, StreamingStack
 
@@ -85,7 +84,7 @@ class EksConnectors(Construct):
         If a pause has left none, the function stays, unscheduled: a function in the VPC takes long to delete, and its
         log stays.
         """
-        namespace = worker_health.namespace(self._environment.prefix)
+        namespace = connect_workers.namespace(self._environment.prefix)
         publishing = statement(
             "cloudwatch:PutMetricData", on="*", when={"StringEquals": {"cloudwatch:namespace": namespace}}
         )

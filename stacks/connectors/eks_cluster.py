@@ -1,6 +1,11 @@
-"""The EKS cluster of the connectors' workers, if the environment runs them on Kubernetes (docs/decisions/0095)."""
+"""The EKS cluster of the connectors' workers, if the environment runs them on Kubernetes (docs/decisions/0095).
+
+The only function with full access to the cluster creates what all worker groups share: their namespace and its access
+rules.
+"""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from aws_cdk import CfnOutput, Duration, RemovalPolicy, Stack
@@ -12,9 +17,8 @@ from constructs import Construct
 
 from settings.environment import Environment
 from settings.services import Eks
-from stacks.acceptances import acknowledge
-from stacks.base import HTTPS, add_paused_output, allow, closed_group, encryption_key, log_group, statement
-from stacks.connectors.namespace import shared_objects
+from stacks.base import HTTPS, acknowledge, add_paused_output, allow, closed_group, encryption_key, log_group, statement
+from stacks.connectors.manifests import NAMESPACE, PART_OF, Object
 from stacks.connectors.roles import pod_identity
 from stacks.paused import Paused
 from stacks.provider import HandlerProvider
@@ -44,6 +48,29 @@ LOGS_ADDON, LOGS_NAMESPACE, LOGS_ACCOUNT = "amazon-cloudwatch-observability", "a
 LOGS_ALONE = {"containerLogs": {"enabled": True}, "agent": {"config": {"logs": {"metrics_collected": {}}}}}
 CPU_ADDON = "metrics-server"
 EVERYTHING = "AmazonEKSClusterAdminPolicy"
+# Kubernetes groups that access entries name; the rules below say what each may do in the namespace.
+DEPLOYERS, WATCHERS = "cdc-lake-deployers", "cdc-lake-watchers"
+_ALL = ["create", "delete", "get", "list", "patch", "update"]
+_DEPLOYING = (
+    (
+        "",
+        ["configmaps", "serviceaccounts", "services"],
+        _ALL,
+    ),
+    ("apps", ["deployments"], _ALL),
+    ("autoscaling", ["horizontalpodautoscalers"], _ALL),
+    ("networking.k8s.io", ["networkpolicies"], _ALL),
+    ("policy", ["poddisruptionbudgets"], _ALL),
+    ("", ["pods", "pods/log"], ["get", "list"]),
+    # Connect's REST interface, which is open to no one else.
+    ("", ["services/proxy"], ["create", "delete", "get", "update"]),
+)
+_WATCHING = (
+    ("", ["pods"], ["list"]),
+    ("", ["pods/proxy"], ["get"]),
+    # Restarting failed tasks is a POST.
+    ("", ["services/proxy"], ["create", "get"]),
+)
 
 
 class KubernetesStack(Stack):
@@ -213,3 +240,46 @@ class KubernetesStack(Stack):
         request = {"cluster": self.address, "objects": shared_objects()}
         after = [entry, self.handler_access]
         provider.resource(self, "SharedObjects", "KubernetesObjects", request, after=after)
+
+
+def shared_objects() -> list[Object]:
+    """Return the shared objects and their access rules; the cluster's administrator creates them."""
+    enforced = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")}
+    labels = {"app.kubernetes.io/part-of": PART_OF, **enforced}
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}},
+        # Makes Auto Mode's nodes enforce network policies (EKS user guide, "Use Network Policies with Auto Mode").
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "amazon-vpc-cni", "namespace": "kube-system"},
+            "data": {"enable-network-policy-controller": "true"},
+        },
+        _denied(),
+        *_may(DEPLOYERS, _DEPLOYING),
+        *_may(WATCHERS, _WATCHING),
+    ]
+
+
+def _may(group: str, rules: tuple[tuple[str, list[str], list[str]], ...]) -> Iterator[Object]:
+    metadata = {"name": group, "namespace": NAMESPACE, "labels": {"app.kubernetes.io/part-of": PART_OF}}
+    api = "rbac.authorization.k8s.io"
+    written = [{"apiGroups": [name], "resources": kinds, "verbs": verbs} for name, kinds, verbs in rules]
+    yield {"apiVersion": f"{api}/v1", "kind": "Role", "metadata": metadata, "rules": written}
+    yield {
+        "apiVersion": f"{api}/v1",
+        "kind": "RoleBinding",
+        "metadata": metadata,
+        "roleRef": {"apiGroup": api, "kind": "Role", "name": group},
+        "subjects": [{"apiGroup": api, "kind": "Group", "name": group}],
+    }
+
+
+def _denied() -> Object:
+    """Deny pods of the namespace all traffic that no group's own policy allows."""
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": "nothing", "namespace": NAMESPACE},
+        "spec": {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]},
+    }

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contract.text import UTF_8_FLAG, UTF_8_LOCALE
-from plugins.workers import own_workers, worker_health
+from plugins.workers import connect_workers
 from stacks.connectors.worker_file import properties_file
 
 Object = dict[str, Any]
@@ -29,7 +29,7 @@ _TMP_GIB, _LOGS_GIB = 2, 1
 # Heap as a share of the memory limit; the JVM itself and direct buffers need the rest.
 _HEAP_PERCENT = 60
 # A worker that is stopped hands its tasks over first.
-_GRACE_S = own_workers.STOP_S + 40
+_GRACE_S = connect_workers.STOP_S + 40
 _CPU_PERCENT = 70
 # Pod Identity's agent on each node (EKS user guide, "How EKS Pod Identity works").
 _IDENTITY = "169.254.170.23/32"
@@ -112,7 +112,7 @@ def _configuration_name(group: WorkerGroup) -> str:
 
 def _service(group: WorkerGroup) -> Object:
     """Connect's REST interface, for the API's proxy. Includes workers whose tasks have failed: they report why."""
-    ports = [{"name": _PORT_NAME, "port": own_workers.REST_PORT, "targetPort": _PORT_NAME, "protocol": "TCP"}]
+    ports = [{"name": _PORT_NAME, "port": connect_workers.REST_PORT, "targetPort": _PORT_NAME, "protocol": "TCP"}]
     spec = {"selector": _labels(group), "ports": ports, "publishNotReadyAddresses": True}
     return _object(group, "v1", "Service", spec=spec)
 
@@ -141,7 +141,7 @@ def _autoscaler(group: WorkerGroup) -> Iterator[Object]:
 
 def _network_policy(group: WorkerGroup) -> Object:
     siblings = {"podSelector": {"matchLabels": _labels(group)}}
-    rest = [{"port": own_workers.REST_PORT, "protocol": "TCP"}]
+    rest = [{"port": connect_workers.REST_PORT, "protocol": "TCP"}]
     names = [{"port": 53, "protocol": protocol} for protocol in ("UDP", "TCP")]
     spec = {
         "podSelector": {"matchLabels": _labels(group)},
@@ -223,13 +223,13 @@ def _container(group: WorkerGroup) -> Object:
     worker = ["org.apache.kafka.connect.cli.ConnectDistributed", f"{_FOLDER}/worker.properties"]
     memory = f"{group.units * _MEMORY_GIB}Gi"
     variables = sorted({**UTF_8_LOCALE, **group.variables}.items())
-    address = {"name": own_workers.ADDRESS, "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    address = {"name": connect_workers.ADDRESS, "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
     return {
         "name": "worker",
         "image": group.image,
         "command": [*java, logs, "-cp", f"{LIBRARIES}/*:{_FOLDER}", *worker],
         "env": [address, *({"name": name, "value": value} for name, value in variables)],
-        "ports": [{"name": _PORT_NAME, "containerPort": own_workers.REST_PORT, "protocol": "TCP"}],
+        "ports": [{"name": _PORT_NAME, "containerPort": connect_workers.REST_PORT, "protocol": "TCP"}],
         "resources": {
             "requests": {"cpu": str(group.units), "memory": memory, "ephemeral-storage": f"{_TMP_GIB}Gi"},
             # CPU may burst, for example at a start; memory can't be taken back. The disk also holds the worker's logs.
@@ -239,7 +239,7 @@ def _container(group: WorkerGroup) -> Object:
         # The worker itself hangs. Failed tasks are restarted in place: another worker would fail as well.
         "livenessProbe": _probe("/health", seconds=30, failures=6),
         # A rolling update stops at a worker whose tasks fail.
-        "readinessProbe": _probe(worker_health.PATH, seconds=10, failures=3),
+        "readinessProbe": _probe(connect_workers.PATH, seconds=10, failures=3),
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,

@@ -1,6 +1,6 @@
 """What each connector may do: one role per connector, limited to its topics, groups, secret and prefixes.
 
-plugins/kafka/access.py defines its Kafka rights; the local broker's ACLs come from there, too.
+plugins/kafka/topics.py defines its Kafka rights; the local broker's ACLs come from there, too.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as sm
 from constructs import Construct, IConstruct
 
-from plugins.kafka.access import Grant, Kind, statements
+from plugins.kafka.topics import Grant, Kind, statements
 from stacks.base import allow, arn, bucket_arn, statement
 from stacks.streaming import StreamingStack
 

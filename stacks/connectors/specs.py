@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from aws_cdk import Stack
 
 from plugins.connector_names import GENERATION, offset_topic
-from plugins.kafka.access import Grant, own_worker_access, sink_access, source_access
+from plugins.kafka.topics import Grant, own_worker_access, sink_access, source_access
 from plugins.releases.versions import Release, load_versions
 from plugins.sink.sink_connector import sink_connector
 from plugins.source.source_connector import SALT_KEY, salted, source_connector
-from plugins.workers.own_workers import SECRETS_PROVIDER
-from plugins.workers.worker_classes import OF_SOURCES, UTF8_ONLY, only_in_utf8, resources
+from plugins.workers.connect_workers import OF_SOURCES, SECRETS_PROVIDER, UTF8_ONLY, only_in_utf8, resources
 from settings.connectors import root_certificate, sink_settings, source_settings, topics
 from settings.environment import Environment
 from settings.environment_pipeline import Connector, EnvironmentPipeline

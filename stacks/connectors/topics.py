@@ -9,8 +9,7 @@ from constructs import Construct
 
 from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings
-from plugins.kafka.access import topics_access
-from plugins.kafka.topics import PlannedTopic, of_generation
+from plugins.kafka.topics import PlannedTopic, of_generation, topics_access
 from stacks.base import HTTPS, closed_group, let_in
 from stacks.connectors.roles import kafka_statements
 from stacks.lambda_assets import KAFKA

@@ -7,7 +7,7 @@ needs CDK: the same rules and acceptances judge a template that was changed afte
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from stacks.gate import analysts, data, kubernetes, manifests, reach, rights, secrets, trust
+from stacks.gate import data, manifests, reach, rights, secrets, trust
 from stacks.gate.known import known_types, template_sections
 from stacks.gate.rights import Accepted, Grant, accepted_statement
 from stacks.gate.template import App, Facts, Finding, Level, Rule, Templates, plain_text, request_of
@@ -41,15 +41,15 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("data-closed", data.disks_encrypted),
     ("data-closed", data.alarms_go_to_people),
     ("data-closed", data.budgets_tell_the_alarms_topic),
-    ("data-closed", analysts.workgroups_closed),
-    ("rights-of-readers", analysts.lake_formation_reads),
-    ("dashboard-sound", analysts.sources_as_a_role),
-    ("dashboard-sound", analysts.shows_own_data),
-    ("dashboard-sound", analysts.shown_to_people),
-    ("kubernetes-closed", kubernetes.kubernetes_closed),
-    ("kubernetes-closed", kubernetes.members),
-    ("kubernetes-closed", kubernetes.pods_roles),
-    ("kubernetes-closed", kubernetes.addons_known),
+    ("data-closed", trust.workgroups_closed),
+    ("rights-of-readers", trust.lake_formation_reads),
+    ("dashboard-sound", trust.sources_as_a_role),
+    ("dashboard-sound", trust.shows_own_data),
+    ("dashboard-sound", trust.shown_to_people),
+    ("kubernetes-closed", manifests.kubernetes_closed),
+    ("kubernetes-closed", manifests.members),
+    ("kubernetes-closed", manifests.pods_roles),
+    ("kubernetes-closed", manifests.addons_known),
     ("manifests-sound", manifests.manifests_sound),
     ("data-survives", data.data_survives),
     ("logs-kept", data.logs_kept),

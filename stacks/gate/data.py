@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from settings import production
+from settings.rules import production
 from stacks.gate.template import Subject, as_list, plain_text, request_of, written
 
 STATEFUL = frozenset(

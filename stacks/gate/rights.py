@@ -1,7 +1,7 @@
 """Rules for rights: each must be ordinary, or accepted with a reason.
 
 A statement is split into grants, one per principal, action and resource, each with the statement's condition; CDK's
-merging of statements changes none of them. An acceptance covers exactly one grant of one role (stacks/acceptances.py
+merging of statements changes none of them. An acceptance covers exactly one grant of one role (stacks/base.py
 records it next to the statement); it covers no other action, resource or condition of that role.
 """
 
@@ -130,7 +130,7 @@ class Accepted:
 
 
 def accepted_statement(stack: str, noted: Mapping[str, Any]) -> Accepted:
-    """Read a statement that stacks/acceptances.py noted in the metadata."""
+    """Read a statement that stacks/base.py noted in the metadata."""
     return Accepted(
         stack=stack,
         holder=noted["holder"]["Ref"],
@@ -238,7 +238,7 @@ def rights_accepted(accepted: Iterable[Accepted], subject: Subject) -> Iterator[
             for grant in together(unknown):
                 yield (
                     f"{holder}: {grant}: nobody has accepted this: narrow it, or give the reason beside the statement "
-                    "(stacks/acceptances.py)"
+                    "(stacks/base.py)"
                 )
 
 

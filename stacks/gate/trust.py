@@ -1,11 +1,15 @@
-"""Rules for trust: in roles, in the policies of buckets, keys, topics and secrets, and in Lambda permissions."""
+"""Rules for trust: in roles, in the policies of buckets, keys, topics and secrets, and in Lambda permissions.
+
+And for analysts' access: workgroups that clients can't change, read-only rights, dashboards of own data only.
+"""
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from stacks.gate.rights import Accepted, Grant, grants, principals, statements
+from analytics import dashboard
+from stacks.gate.rights import Accepted, Grant, grants, holders, principals, statements
 from stacks.gate.template import Subject, as_list, plain_text, written
 
 # Services that act only for the principal that passed them the role, within one account: PassRole guards these roles.
@@ -22,12 +26,15 @@ TRUSTED = frozenset(
     }
 )
 # These tag their sessions (EKS user guide, "Auto Mode cluster IAM role" and "Pod Identity role"). Associating a role
-# with pods requires PassRole; stacks/gate/kubernetes.py checks which pods.
+# with pods requires PassRole; stacks/gate/manifests.py checks which pods.
 TAGGING = frozenset({"eks.amazonaws.com", "pods.eks.amazonaws.com"})
 # AWS's own accounts that templates name: the publisher of the applications that rotate secrets.
 AWS_ACCOUNTS = frozenset({"297356227824"})
 ROTATION = re.compile(r":297356227824:applications/SecretsManagerRDSPostgreSQLRotation(Single|Multi)User$")
 _ACCOUNT = re.compile(r"arn:[^:\s]*:[^:\s]*:[^:\s]*:(\d{12}):")
+_READING = frozenset({"DESCRIBE", "SELECT"})
+_KEEPING = _READING | {"ALL", "CREATE_TABLE"}
+_QUICKSIGHT = "AWS::QuickSight::"
 
 
 def trusted_by_role(subject: Subject) -> Iterator[str]:
@@ -71,7 +78,7 @@ def policy_accepted(accepted: Iterable[Accepted], subject: Subject) -> Iterator[
             elif not (grant.principal.startswith("Service:") and _for_this_account(subject, statement)):
                 yield (
                     f"{grant}: nobody has accepted this: add a condition on aws:SourceAccount, or give the reason "
-                    "beside the statement (stacks/acceptances.py)"
+                    "beside the statement (stacks/base.py)"
                 )
 
 
@@ -167,3 +174,78 @@ def _flat(value: Any) -> str:
 
     joined(value)
     return "\n".join(parts)
+
+
+def workgroups_closed(subject: Subject) -> Iterator[str]:
+    """Query results must be encrypted in a bucket of this account, and each query must have a scan limit."""
+    if subject.type != "AWS::Athena::WorkGroup":
+        return
+    result = "WorkGroupConfiguration.ResultConfiguration"
+    if subject.get("WorkGroupConfiguration.EnforceWorkGroupConfiguration") is not True:
+        yield "lets clients choose where results go: EnforceWorkGroupConfiguration must be true"
+    if not subject.get(f"{result}.EncryptionConfiguration.EncryptionOption"):
+        yield "doesn't encrypt results: ResultConfiguration has no EncryptionConfiguration"
+    if not subject.get(f"{result}.OutputLocation") or subject.get(f"{result}.ExpectedBucketOwner") != (
+        subject.facts.account
+    ):
+        yield "may write results into a bucket of somebody else's: ExpectedBucketOwner must be this account"
+    if not subject.get("WorkGroupConfiguration.BytesScannedCutoffPerQuery"):
+        yield "lets a query read as much as there is: set BytesScannedCutoffPerQuery"
+
+
+def lake_formation_reads(subject: Subject) -> Iterator[str]:
+    """Lake Formation may grant reading, and keeping tables to roles that create them by IAM; no grant options."""
+    if subject.type != "AWS::LakeFormation::PrincipalPermissions":
+        return
+    principal = subject.get("Principal.DataLakePrincipalIdentifier")
+    allowed = _KEEPING if _makes_tables(subject, subject.target(principal)) else _READING
+    for permission in as_list(subject.get("Permissions") or []):
+        if permission not in allowed:
+            yield f"grants {permission}: whoever makes no tables reads them"
+    if subject.get("PermissionsWithGrantOption"):
+        yield "lets readers grant what they have to others: PermissionsWithGrantOption must be empty"
+    if subject.target(principal) is None and f":iam::{subject.facts.account}:" not in written(principal):
+        yield f"grants to {written(principal)}, which isn't a role or user of this account"
+
+
+def _makes_tables(subject: Subject, role: tuple[str, str] | None) -> bool:
+    """Whether a role's own policies let it create tables."""
+    policies = subject.app.resources("AWS::IAM::Policy", "AWS::IAM::Role") if role else ()
+    return any(
+        grant.action == "glue:CreateTable"
+        for policy in policies
+        if role in {(policy.stack, holder) for holder in holders(policy)}
+        for _, statement in statements(policy)
+        for grant in grants(statement)
+    )
+
+
+def sources_as_a_role(subject: Subject) -> Iterator[str]:
+    """QuickSight must query under a role of this app: the account's default role sees the data of all its sources."""
+    if subject.type != f"{_QUICKSIGHT}DataSource":
+        return
+    role = subject.get("DataSourceParameters.AthenaParameters.RoleArn")
+    if subject.target(role) is None:
+        yield f"asks Athena as {written(role)}: RoleArn must be a role of this app"
+    if subject.get("Credentials"):
+        yield "brings credentials of its own: its role is enough"
+
+
+def shows_own_data(subject: Subject) -> Iterator[str]:
+    """Analyses and dashboards may show only data sets of this app."""
+    if not subject.type.startswith(_QUICKSIGHT) or not subject.get("Definition"):
+        return
+    own = {(found.stack, found.id) for found in subject.app.resources(f"{_QUICKSIGHT}DataSet")}
+    for declared in subject.get("Definition.DataSetIdentifierDeclarations") or []:
+        if subject.target(declared.get("DataSetArn")) not in own:
+            yield f"shows {written(declared.get('DataSetArn'))}: it must be a data set of this app"
+
+
+def shown_to_people(subject: Subject) -> Iterator[str]:
+    """QuickSight resources may be shared only with this account's QuickSight users and groups, by known actions."""
+    if not subject.type.startswith(_QUICKSIGHT) or subject.type.endswith("RefreshSchedule"):
+        return
+    kind = subject.type.removeprefix(_QUICKSIGHT)
+    yield from dashboard.problems(kind, subject.get("Permissions") or [], subject.facts.account)
+    if subject.get("LinkSharingConfiguration"):
+        yield "is shared by link: name who sees it"

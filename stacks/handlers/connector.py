@@ -7,13 +7,14 @@ deletes the connector and creates it again under its name. Attributes: `Name`, `
 from typing import Any
 
 from contract.tags import ASKED, CREATED_BY, FORMER_OWNER, OWNER, SHOWN
-from stacks.handlers import framework, life_cycle
+from plugins.connector_names import FIXED
+from stacks.handlers import framework, life_cycle, worker_log
 from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
 from stacks.handlers.life_cycle import Found
-from stacks.handlers.msk_connect import log, resource
+from stacks.handlers.msk_connect import resource
 from stacks.handlers.msk_connect.changes import (
-    FIXED,
     asked,
+    check_offsets,
     described,
     differences,
     is_source,
@@ -21,10 +22,8 @@ from stacks.handlers.msk_connect.changes import (
     shown,
     update,
 )
-from stacks.handlers.msk_connect.offsets import check_offsets
-from stacks.handlers.msk_connect.operations import Operations, begin_operation, operations_of
-from stacks.handlers.msk_connect.resource import MskResource
-from stacks.handlers.redaction import hidden
+from stacks.handlers.msk_connect.resource import MskResource, Operations, begin_operation, operations_of
+from stacks.handlers.worker_log import hidden
 
 _SETTLED = ("RUNNING", "PAUSED")
 
@@ -131,7 +130,7 @@ class Connector(MskResource):
     def _reason(self, description: Any, what: str) -> str:
         """State what failed, MSK Connect's explanation, and what the workers logged last."""
         said = hidden(f"{description.get('code', 'no code')}: {description.get('message', 'no reason given')}")
-        return f"{what}: {said}; {log.last_lines(self.wanted)}"
+        return f"{what}: {said}; {worker_log.last_lines(self.wanted)}"
 
 
 def _request(event: Event) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import boto3
 
 from stacks.handlers import framework
+from stacks.handlers.framework import CALL_ERRORS
 from stacks.handlers.msk_connect import resource
-from stacks.handlers.transient import CALL_ERRORS
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient

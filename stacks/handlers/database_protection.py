@@ -13,8 +13,7 @@ import boto3
 from botocore.exceptions import ClientError
 
 from stacks.handlers import framework
-from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
-from stacks.handlers.transient import error_code
+from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting, error_code
 
 if TYPE_CHECKING:
     from mypy_boto3_rds import RDSClient

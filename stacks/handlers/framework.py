@@ -23,10 +23,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as AWSConnectionError
 
 from contract.tags import OWNER
-from stacks.handlers.transient import CALL_ERRORS, error_code, retry_reason
 
 Event = Mapping[str, Any]
 Result = TypeVar("Result")
@@ -47,6 +47,38 @@ CALL_SECONDS = 120
 
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
+# Errors of AWS calls that `retry_reason` judges.
+CALL_ERRORS = (ClientError, HTTPClientError, AWSConnectionError)
+# Throttling and transient errors of botocore's standard retry mode (botocore/retries/standard.py), and the names of
+# MSK Connect's, EMR's, S3's and Secrets Manager's own. Any 429 or 5xx answer counts, too.
+_TRANSIENT = frozenset(
+    {
+        "BandwidthLimitExceeded",
+        "EC2ThrottledException",
+        "InternalError",
+        "InternalFailure",
+        "InternalServerError",
+        "InternalServerErrorException",
+        "InternalServerException",
+        "InternalServiceError",
+        "PriorRequestNotComplete",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "RequestTimeout",
+        "RequestTimeoutException",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        "SlowDown",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
+        "TransactionInProgressException",
+    }
+)
+_TRANSIENT_STATUS = frozenset({429, 500, 502, 503, 504})
 
 
 class ResourceError(RuntimeError):
@@ -268,3 +300,17 @@ def _say(event: Event, what: str) -> None:
     # Log identifiers only, no properties or answers.
     kind, logical = event["RequestType"], event["LogicalResourceId"]
     _log.info("%s %s %s %s", kind, logical, event.get("PhysicalResourceId", "-"), what)
+
+
+def error_code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def retry_reason(error: Exception) -> str | None:
+    """Return what failed if the error is transient (AWS is busy or out of reach); otherwise None."""
+    if isinstance(error, ClientError):
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+        if error_code(error) in _TRANSIENT or status in _TRANSIENT_STATUS:
+            return f"{error.operation_name} again after {error_code(error)}"
+    unreachable = isinstance(error, CALL_ERRORS) and not isinstance(error, ClientError)
+    return f"AWS again after {type(error).__name__}" if unreachable else None

@@ -26,8 +26,7 @@ import boto3
 from botocore.exceptions import ClientError
 
 from stacks.handlers import framework
-from stacks.handlers.framework import Event, ResourceError
-from stacks.handlers.transient import error_code
+from stacks.handlers.framework import Event, ResourceError, error_code
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -8,21 +8,22 @@ workers are ready. A task that fails, or a worker that doesn't start, fails the 
 removes the connector, then its workers; slot, offsets and topics stay, as on MSK Connect.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
 from contract.tags import FORMER_OWNER, OWNER
 from plugins.source import failures
+from plugins.workers.connect_workers import OFFSETS
 from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all
-from plugins.workers.own_workers import OFFSETS
 from stacks.handlers import framework, journal, life_cycle
 from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
 from stacks.handlers.kubernetes_objects import no_longer, refused
-from stacks.handlers.kubernetes_rollout import rollout
 from stacks.handlers.life_cycle import Found, Resource
 from stacks.handlers.msk_connect.changes import kept_name
-from stacks.handlers.redaction import hidden
+from stacks.handlers.worker_log import hidden
 
 _REQUEST = {"cluster": dict, "connectorName": str, "objects": list, "connectorConfiguration": dict}
 # Restarts before failed tasks fail the deployment: IAM may still be propagating rights, and the previous worker holds
@@ -38,6 +39,14 @@ _NOT_FOUND = 404
 _AT_REST = ("PAUSED", "STOPPED")
 # Annotation: the server whose log positions a source's offsets are.
 SERVER = "cdc-lake-server"
+# What a container waits for and won't get without a change.
+_HOPELESS = frozenset({"CreateContainerConfigError", "ErrImageNeverPull", "ImagePullBackOff", "InvalidImageName"})
+# Restarts allowed per worker: one that starts before its rights on topics are propagated ends.
+_STARTS = 5
+_LOG_LINES = 20
+# Allowed clock difference; the API reports whole seconds.
+_SKEW_SECONDS = 2
+_TELLING = ("ERROR", "FATAL", "Exception", "Caused by")
 
 
 def start(event: Event) -> dict[str, Any]:
@@ -106,7 +115,7 @@ class Connector(Resource):
             raise ResourceError(hidden(f"{self.name}: {workers.failure}"))
         if not workers.all_begun:
             return Waiting(f"{self.name}: {workers.state}")
-        if self._configuration() != {**self.wanted["connectorConfiguration"], "name": self.name}:
+        if self._shown("/config") != {**self.wanted["connectorConfiguration"], "name": self.name}:
             with journal.acting(self.event):
                 self._rest("PUT", "/config", self.wanted["connectorConfiguration"])
             return Waiting(f"{self.name}: its configuration is taken over")
@@ -170,24 +179,10 @@ class Connector(Resource):
                 "stay what it is"
             )
 
-    def _configuration(self) -> Mapping[str, str] | None:
-        """Return the connector's current configuration; None without a connector."""
-        try:
-            found: dict[str, str] = self._rest("GET", "/config")
-        except KubernetesError as error:
-            if error.status == _NOT_FOUND:
-                return None
-            raise
-        return found
-
     def _tasks(self) -> Waiting | None:
         """Return what to wait for until all tasks run. Raises ResourceError if one keeps failing."""
-        try:
-            status = self._rest("GET", "/status")
-        except KubernetesError as error:
-            if error.status == _NOT_FOUND:
-                return Waiting(f"{self.name}: its first status")
-            raise
+        if (status := self._shown("/status")) is None:
+            return Waiting(f"{self.name}: its first status")
         if status["connector"]["state"] in _AT_REST:
             return None
         parts = [status["connector"], *status["tasks"]]
@@ -218,6 +213,15 @@ class Connector(Resource):
             return Waiting(f"{self.name}: its tasks run; whether they go on")
         return None
 
+    def _shown(self, path: str) -> Any:
+        """Return what Connect shows of the connector; None without a connector."""
+        try:
+            return self._rest("GET", path)
+        except KubernetesError as error:
+            if error.status != _NOT_FOUND:
+                raise
+            return None
+
     def _rest(self, method: str, path: str, body: Any = None) -> Any:
         place = f"/connectors/{quote(self.name)}{path}"
         return self._api.through_service(method, self.namespace, self.name, place, body)
@@ -234,6 +238,93 @@ def _offset_topic(deployment: Mapping[str, Any]) -> str | None:
     """Return the offset topic of a Deployment's workers."""
     variables = deployment["spec"]["template"]["spec"]["containers"][0]["env"]
     return next((entry.get("value") for entry in variables if entry["name"] == OFFSETS), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rollout:
+    """`all_begun`: every worker is of the newest version; `complete`: they are ready, and no older one is left.
+
+    `running`: some pod runs. `failure`: why it can't complete. `state` is for people.
+    """
+
+    all_begun: bool
+    complete: bool
+    running: bool
+    pods: bool
+    state: str
+    failure: str | None = None
+
+
+def rollout(api: Kubernetes, objects: Sequence[Mapping[str, Any]], *, since: float) -> Rollout:
+    """Check the Deployment among the objects, and its pods. Raises KubernetesError, UnreachableError.
+
+    `since`: when the change began, in seconds since 1970. Faults of older pods, which a rollback is about to replace,
+    don't count.
+    """
+    wanted = next(each for each in objects if each["kind"] == "Deployment")
+    found = api.get(wanted)
+    pods = api.pods(wanted["metadata"]["namespace"], wanted["spec"]["selector"]["matchLabels"])
+    running = any(pod.get("status", {}).get("phase") == "Running" for pod in pods)
+    if found is None:
+        return Rollout(all_begun=False, complete=False, running=running, pods=bool(pods), state="no workers yet")
+    status, replicas = found.get("status", {}), found["spec"].get("replicas", 1)
+    seen = status.get("observedGeneration", 0) >= found["metadata"].get("generation", 0)
+    new, ready = status.get("updatedReplicas", 0), status.get("availableReplicas", 0)
+    others = status.get("replicas", 0) - new
+    reasons = sorted(set(_waiting(pods)))
+    state = f"{new} of {replicas} workers are of the newest kind, {ready} ready, {max(others, 0)} older"
+    return Rollout(
+        all_begun=seen and new >= replicas and running,
+        complete=seen and new >= replicas and ready >= replicas and others <= 0,
+        running=running,
+        pods=bool(pods),
+        state=f"{state} ({'; '.join(reasons)})" if reasons else state,
+        failure=_failure(api, found, [pod for pod in pods if _is_of(pod, since)]) if seen else None,
+    )
+
+
+def _is_of(pod: Mapping[str, Any], since: float) -> bool:
+    """Whether this change created the pod, and it isn't being deleted."""
+    metadata = pod["metadata"]
+    born = datetime.fromisoformat(metadata["creationTimestamp"]).timestamp()
+    return "deletionTimestamp" not in metadata and born >= since - _SKEW_SECONDS
+
+
+def _waiting(pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield why pods aren't running."""
+    for pod in pods:
+        status = pod.get("status", {})
+        for condition in status.get("conditions", []):
+            if condition["type"] == "PodScheduled" and condition["status"] == "False":
+                yield str(condition.get("message", condition.get("reason", "not scheduled")))
+        for container in status.get("containerStatuses", []):
+            if waiting := container.get("state", {}).get("waiting"):
+                yield str(waiting.get("reason", "waiting"))
+
+
+def _failure(api: Kubernetes, deployment: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> str | None:
+    for pod in pods:
+        name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+        for container in pod.get("status", {}).get("containerStatuses", []):
+            waiting = container.get("state", {}).get("waiting") or {}
+            if waiting.get("reason") in _HOPELESS:
+                return f"the worker {name} can't start: {waiting['reason']}: {waiting.get('message', '')}"
+            if waiting and container.get("restartCount", 0) >= _STARTS:
+                return f"the worker {name} ends again and again: {_last_lines(api, namespace, name)}"
+    for condition in deployment.get("status", {}).get("conditions", []):
+        if condition["type"] == "Progressing" and condition["status"] == "False":
+            return f"its workers don't become ready: {condition.get('message', condition.get('reason', ''))}"
+    return None
+
+
+def _last_lines(api: Kubernetes, namespace: str, pod: str) -> str:
+    """Return the most telling last lines of a worker's log."""
+    try:
+        lines = api.log(namespace, pod, lines=_LOG_LINES).splitlines()
+    except UnreachableError as error:
+        return f"its log can't be read: {error}"
+    telling = [line.strip() for line in lines if any(word in line for word in _TELLING)]
+    return " | ".join((telling or lines)[-3:]) or "it has logged nothing"
 
 
 _handler = life_cycle.handler(start, Connector.wanted_by, Connector.deleted_by)

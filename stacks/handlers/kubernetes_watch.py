@@ -1,6 +1,6 @@
 """Watches connectors on EKS, on a schedule: publishes their tasks' states and restarts failed tasks.
 
-MSK Connect does this itself, under the same names (plugins/workers/worker_health.py). In the environment: `CLUSTER`
+MSK Connect does this itself, under the same names (plugins/workers/connect_workers.py). In the environment: `CLUSTER`
 (JSON: `name`, `endpoint`, `authority`), `NAMESPACE` (of Kubernetes), `METRICS` (CloudWatch's namespace) and
 `CONNECTORS`, separated by commas. A connector that doesn't answer has no metrics, and its alarm reports that. Pauses
 between restarts grow as on MSK Connect (connector_restarts.py); the metrics themselves show the earlier restarts.
@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from plugins.source.source_connector import not_following_slot
-from plugins.workers import worker_health
+from plugins.workers import connect_workers
+from plugins.workers.connect_workers import DIMENSION, FAILED, FOLLOWS_SLOT, RATES, REST_PORT, RESTARTS, RUNNING
 from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError
-from plugins.workers.own_workers import REST_PORT
-from plugins.workers.worker_health import DIMENSION, FAILED, FOLLOWS_SLOT, RATES, RESTARTS, RUNNING
 from stacks.handlers import framework
 from stacks.handlers.connector_restarts import REMEMBERED, each_connector, figures_by_minute, metrics, seconds_left
 
@@ -65,7 +64,7 @@ def _rates(api: Kubernetes, namespace: str, name: str) -> dict[str, float]:
         if pod.get("status", {}).get("phase") != "Running":
             continue
         try:
-            figures = api.through_pod(namespace, pod["metadata"]["name"], REST_PORT, worker_health.PATH)
+            figures = api.through_pod(namespace, pod["metadata"]["name"], REST_PORT, connect_workers.PATH)
         except (KubernetesError, UnreachableError) as error:
             # The worker is starting or stopping: the connector's status is what counts.
             _log.info("%s: %s", name, error)

@@ -32,15 +32,14 @@ from typing import Any
 
 import psycopg2
 
-from db import preparing
-from db.connecting import connect
-from db.errors import LaterError, LoadError, LoginError, NewerError, UnreachableError, explain
+from db import loading
+from db.connecting import LaterError, LoadError, LoginError, NewerError, UnreachableError, connect, explain
 from db.loading import LoadOptions
 from db.log_in import of_secret
-from db.source import preparing as source_preparing
+from db.source import plan as source_preparing
 from db.source.objects import SourceObjects, WantedTable
 from db.source.reading import ReadObjects, grant_reader, missing_privileges
-from db.source.slots import drop_slot
+from db.source.replication import drop_slot
 from stacks.handlers import framework, preparation_record
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 from stacks.handlers.preparation_record import Record, Tags
@@ -159,7 +158,7 @@ def _load(wanted: Mapping[str, Any]) -> dict[str, int]:
     )
     try:
         with _login(wanted, wanted["masterSecret"]) as master:
-            report = preparing.prepare(master, options, refresh_s=REFRESH_S)
+            report = loading.prepare(master, options, refresh_s=REFRESH_S)
     except NewerError as error:
         _log.warning("%s: %s", wanted["database"], error)
         return {}

@@ -14,8 +14,7 @@ from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient
 
 from plugins.kafka import msk_login
-from plugins.kafka.first_offsets import set_first_offsets
-from plugins.kafka.topic_admin import REQUEST_S, TopicError, Unready, apply_plan
+from plugins.kafka.topic_admin import REQUEST_S, TopicError, Unready, apply_plan, set_first_offsets
 from plugins.kafka.topics import PlannedTopic
 from stacks.handlers import framework, journal
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting

@@ -1,17 +1,24 @@
-"""The alarms: one for each way in which events can stop flowing. Missing data alarms, too."""
+"""The alarms: one for each way in which events can stop flowing, where missing data alarms, too; and one on costs.
+
+AWS Budgets watches the monthly costs of everything with the environment's tags.
+"""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
+from aws_cdk import Stack
+from aws_cdk import aws_budgets as budgets
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from contract.metrics import COMMIT_AGE_SECONDS, FAILED_ATTEMPTS, HORIZON_AGE_SECONDS, IGNORED_TRUNCATES, QUARANTINED
 from contract.states import Word
-from plugins.workers import worker_health
+from plugins.workers import connect_workers
 from settings.services import Monitoring
 from stacks.monitoring.metrics import PERIOD_MINUTES, Metrics
 from stacks.monitoring.watches import (
@@ -27,6 +34,12 @@ from stacks.monitoring.watches import (
 
 # These also notify in a pause: the brokers keep running.
 IN_A_PAUSE = frozenset({"broker-disk"})
+# Actual and forecast costs, in percent of the budget.
+NOTIFICATIONS: tuple[tuple[Literal["ACTUAL", "FORECASTED"], int], ...] = (
+    ("ACTUAL", 80),
+    ("ACTUAL", 100),
+    ("FORECASTED", 100),
+)
 
 
 @dataclass(frozen=True)
@@ -113,14 +126,14 @@ class Alarms:
         for role, (name, tasks) in pipeline.roles.items():
             yield Watch(
                 "connector-not-running",
-                self._metrics.connector(name, worker_health.RUNNING, "Minimum"),
+                self._metrics.connector(name, connect_workers.RUNNING, "Minimum"),
                 about=role,
                 least=tasks,
                 what=f"The {role} connector runs fewer than {tasks} task(s)",
             )
             yield Watch(
                 "connector-task-failed",
-                self._metrics.connector(name, worker_health.FAILED, "Maximum"),
+                self._metrics.connector(name, connect_workers.FAILED, "Maximum"),
                 about=role,
                 periods=1,
                 what=f"A task of the {role} connector has failed",
@@ -195,3 +208,58 @@ class Alarms:
         alarm.add_alarm_action(self._notification)
         alarm.add_ok_action(self._notification)
         self.by_word[WORDS[watch.runbook]].append(alarm)
+
+
+class Budget(Construct):
+    """A monthly budget in USD that notifies a topic; `tags` are those that all of its resources have.
+
+    It has no fixed name: changed notifications create another budget before the old one is deleted.
+    """
+
+    def __init__(
+        self, scope: Construct, id_: str, *, monthly_usd: int, tags: Mapping[str, str], topic: sns.Topic
+    ) -> None:
+        super().__init__(scope, id_)
+        # With the topic's key, too:
+        # https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-sns-policy.html
+        topic.grant_publish(_budgets_of(Stack.of(self)))
+        budget = budgets.CfnBudget(
+            self,
+            "Budget",
+            budget=budgets.CfnBudget.BudgetDataProperty(
+                budget_type="COST",
+                time_unit="MONTHLY",
+                budget_limit=budgets.CfnBudget.SpendProperty(amount=monthly_usd, unit="USD"),
+                filter_expression=budgets.CfnBudget.ExpressionProperty(and_=[_has(*tag) for tag in tags.items()]),
+                metrics=["UnblendedCost"],
+            ),
+            notifications_with_subscribers=[
+                _notification(type_, percent, topic.topic_arn) for type_, percent in NOTIFICATIONS
+            ],
+        )
+        # The policy must allow it to publish first.
+        budget.node.add_dependency(topic.node.find_child("Policy"))
+
+
+def _budgets_of(stack: Stack) -> iam.ServicePrincipal:
+    """AWS Budgets, only for budgets of the stack's account: budgets belong to no region."""
+    conditions = {
+        "StringEquals": {"aws:SourceAccount": stack.account},
+        "ArnLike": {"aws:SourceArn": f"arn:{stack.partition}:budgets::{stack.account}:*"},
+    }
+    return iam.ServicePrincipal("budgets.amazonaws.com", conditions=conditions)
+
+
+def _has(key: str, value: str) -> budgets.CfnBudget.ExpressionProperty:
+    return budgets.CfnBudget.ExpressionProperty(
+        tags=budgets.CfnBudget.TagValuesProperty(key=key, values=[value], match_options=["EQUALS"])
+    )
+
+
+def _notification(type_: str, percent: int, topic_arn: str) -> budgets.CfnBudget.NotificationWithSubscribersProperty:
+    return budgets.CfnBudget.NotificationWithSubscribersProperty(
+        notification=budgets.CfnBudget.NotificationProperty(
+            notification_type=type_, comparison_operator="GREATER_THAN", threshold=percent, threshold_type="PERCENTAGE"
+        ),
+        subscribers=[budgets.CfnBudget.SubscriberProperty(subscription_type="SNS", address=topic_arn)],
+    )

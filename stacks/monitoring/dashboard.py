@@ -22,7 +22,7 @@ from contract.metrics import (
     UPSERTS,
 )
 from contract.states import JOB, LAKE, LANDING, SLOT, SOURCE, TOPIC, Word
-from plugins.workers import worker_health
+from plugins.workers import connect_workers
 from settings.services import Monitoring
 from stacks.monitoring.metrics import Metrics
 from stacks.monitoring.watches import (
@@ -152,8 +152,8 @@ class Dashboard(Construct):
     def _on_the_way(self, name: str, way: WatchedWay) -> Iterator[Row]:
         metrics = self._metrics
         waiting = [metrics.events_waiting(way.sink, topic) for topic in way.topics[:MOST_LINES]]
-        written = metrics.connector(way.source, worker_health.SOURCE_RATE, "Average")
-        taken = metrics.connector(way.sink, worker_health.SINK_RATE, "Average")
+        written = metrics.connector(way.source, connect_workers.SOURCE_RATE, "Average")
+        taken = metrics.connector(way.sink, connect_workers.SINK_RATE, "Average")
         yield (
             self._tasks(f"{SLOT} of {name}: tasks that read it", way.source, 1),
             Graph(title=f"{TOPIC} of {name}: events written/s", lines=[written]),
@@ -175,7 +175,7 @@ class Dashboard(Construct):
         return Limit(runbook=runbook, value=self._limits[runbook])
 
     def _tasks(self, title: str, connector: str, tasks: int) -> Graph:
-        running = self._metrics.connector(connector, worker_health.RUNNING, "Minimum")
+        running = self._metrics.connector(connector, connect_workers.RUNNING, "Minimum")
         return Graph(
             title=title, lines=[running], limit=Limit(runbook="connector-not-running", value=tasks, below=True)
         )

@@ -13,7 +13,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from contract.metrics import DIMENSION, EVENTS, table_value
 from plugins.connector_names import sink_group
-from plugins.workers import worker_health
+from plugins.workers import connect_workers
 
 PERIOD_MINUTES = 5
 MSK_CONNECT = "AWS/KafkaConnect"
@@ -60,7 +60,7 @@ class Metrics:
         )
 
     def connector(self, name: str, metric: str, statistic: str) -> cloudwatch.Metric:
-        return self._metric(self.connectors_namespace, metric, statistic, **{worker_health.DIMENSION: name})
+        return self._metric(self.connectors_namespace, metric, statistic, **{connect_workers.DIMENSION: name})
 
     def events_waiting(self, sink_connector: str, topic: str) -> cloudwatch.Metric:
         """Events in a topic that its sink hasn't landed: the minimum per period."""

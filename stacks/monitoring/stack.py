@@ -10,16 +10,14 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
-from plugins.workers import worker_health
+from plugins.workers import connect_workers
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from stacks.acceptances import accept
-from stacks.base import add_paused_output, encryption_key, removal
+from stacks.base import accept, add_paused_output, encryption_key, removal
 from stacks.connectors.specs import PipelineConnectors
 from stacks.connectors.stack import ConnectorsStack
 from stacks.lake import LakeStack, landed_filter
-from stacks.monitoring.alarms import Alarms
-from stacks.monitoring.budget import Budget
+from stacks.monitoring.alarms import Alarms, Budget
 from stacks.monitoring.dashboard import Dashboard
 from stacks.monitoring.metrics import MSK_CONNECT, Metrics
 from stacks.monitoring.watches import WatchedPipeline, WatchedWay, alarm_text
@@ -60,7 +58,7 @@ class MonitoringStack(Stack):
             landing_bucket=environment.bucket_name("landing"),
             namespace=processing.metrics_namespace,
             database=environment.lake.database,
-            connectors_namespace=worker_health.namespace(environment.prefix) if environment.eks else MSK_CONNECT,
+            connectors_namespace=connect_workers.namespace(environment.prefix) if environment.eks else MSK_CONNECT,
         )
         self.topic = self._topic()
         self._alarms = Alarms(

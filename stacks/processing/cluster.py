@@ -6,11 +6,11 @@ from aws_cdk import aws_emr as emr
 from constructs import Construct
 
 from contract.tags import CLUSTER
-from settings import emr_offers
+from settings import aws_offers
 from settings.environment import Environment
-from stacks.acceptances import acknowledge
+from stacks.base import acknowledge
+from stacks.processing.access import EMR_TAG, EmrAccess
 from stacks.processing.roles import EmrRoles
-from stacks.processing.security_groups import EMR_TAG, EmrAccess
 
 # EMR's maximum. A running step that is cancelled may keep its slot, and all our jobs are steps.
 STEP_CONCURRENCY = 256
@@ -142,7 +142,7 @@ class EmrCluster(Construct):
 
     def _configurations(self) -> list[emr.CfnCluster.ConfigurationProperty]:
         """Glue as the common metastore, Python 3.11, and the region, which boto3 can't determine itself."""
-        python = f"python{emr_offers.RELEASES[self._settings.release].python}"
+        python = f"python{aws_offers.RELEASES[self._settings.release].python}"
         glue = {"hive.metastore.client.factory.class": GLUE_CLIENT}
         properties = {
             "hive-site": glue,

@@ -7,9 +7,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from stacks.acceptances import acknowledge
-from stacks.base import Conditions, allow, arn, bucket_arn, of_service, serve_sessions, statement
-from stacks.lake_formation import TableGrants
+from stacks.base import Conditions, acknowledge, allow, arn, bucket_arn, of_service, serve_sessions, statement
+from stacks.lake import TableGrants
 
 _READ_CATALOGUE = of_service(
     "glue", ("GetDatabase", "GetDatabases", "GetTable", "GetTables", "GetPartition", "GetPartitions")

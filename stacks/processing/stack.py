@@ -14,12 +14,10 @@ from stacks.base import add_paused_output, arn, bucket_arn, encryption_key, of_s
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
 from stacks.paused import Paused
+from stacks.processing.access import EMR_TAG, EmrAccess, open_database, secret_arn, source_properties
 from stacks.processing.cluster import EmrCluster
-from stacks.processing.jdbc_access import open_database, secret_arn, source_properties
-from stacks.processing.job_assets import JobAssets
-from stacks.processing.jobs import Jobs
+from stacks.processing.jobs import JobAssets, Jobs
 from stacks.processing.roles import EmrRoles
-from stacks.processing.security_groups import EMR_TAG, EmrAccess
 from stacks.provider import HandlerProvider
 
 LOGS_PREFIX = "emr/"

@@ -10,8 +10,8 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from analytics.functions import ASKED, DERIVED, FLEETING, name
-from analytics.translate import TranslationError, parsed, translate
+from analytics.alike.parts import TranslationError
+from analytics.translate import ASKED, DERIVED, FLEETING, name, parsed, translate
 from local.query.engine import Engine
 from tests.analytics import alike
 

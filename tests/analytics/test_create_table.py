@@ -2,8 +2,9 @@
 
 import pytest
 
+from analytics.alike.parts import TranslationError
 from analytics.create_table import MOST_PARTITIONS, check_columns, check_partitions, created_table
-from analytics.translate import TableName, TranslationError
+from analytics.translate import TableName
 
 # From the seed: latest rows per key as a table by country.
 SEED = """

@@ -9,9 +9,8 @@ import pytest
 from botocore.model import Shape
 from botocore.validate import ParamValidator
 
-from analytics import permissions
-from analytics.dashboard import COLUMNS, DATA_SET, GRID_COLUMNS, REVENUE, definition
-from analytics.permissions import GRANTED, granted
+from analytics import dashboard
+from analytics.dashboard import COLUMNS, DATA_SET, GRANTED, GRID_COLUMNS, REVENUE, definition, granted
 from analytics.queries import QUERIES
 
 ACCOUNT = "111111111111"
@@ -97,7 +96,7 @@ def measured(well: list[dict[str, Any]]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("kind", GRANTED)
 def test_what_is_granted_is_in_order_and_in_quicksights_shape(kind: str) -> None:
     given = granted(kind, ANALYSTS)
-    assert [*permissions.problems(kind, given, ACCOUNT)] == []
+    assert [*dashboard.problems(kind, given, ACCOUNT)] == []
     for each in given:
         report = ParamValidator().validate(each, shape("ResourcePermission"))
         assert not report.has_errors(), report.generate_report()
@@ -113,14 +112,14 @@ def test_what_is_granted_is_in_order_and_in_quicksights_shape(kind: str) -> None
     ],
 )
 def test_a_wrong_principal_is_found(principal: str, expected: str) -> None:
-    [problem] = permissions.problems("Dashboard", granted("Dashboard", principal), ACCOUNT)
+    [problem] = dashboard.problems("Dashboard", granted("Dashboard", principal), ACCOUNT)
     assert problem.startswith(f"{principal} {expected}")
 
 
 @pytest.mark.parametrize("action", ["quicksight:DescribeDashboards", "quicksight:QueryAnalysis", "s3:GetObject", "*"])
 def test_an_action_of_something_else_is_found(action: str) -> None:
     given = [{"Principal": ANALYSTS, "Actions": ["quicksight:DescribeDashboard", action]}]
-    [problem] = permissions.problems("Dashboard", given, ACCOUNT)
+    [problem] = dashboard.problems("Dashboard", given, ACCOUNT)
     assert problem.startswith(f"grants {action}, which isn't")
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from analytics.alike.parts import TranslationError
 from analytics.derived import derived_query
 from analytics.queries import SQL_FOLDER
-from analytics.translate import TranslationError
 
 
 def test_names_are_those_of_the_pipelines_tables_without_the_database_and_in_lower_case() -> None:

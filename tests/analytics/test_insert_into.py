@@ -2,9 +2,10 @@
 
 import pytest
 
-from analytics.insert_into import check_types, inserted_rows
+from analytics.alike.parts import TranslationError
+from analytics.create_table import check_types, inserted_rows
 from analytics.silver_table import CUSTOMER_ADDRESSES, SilverTable
-from analytics.translate import TableName, TranslationError
+from analytics.translate import TableName
 
 TABLE = SilverTable(name="t", description="Two columns", columns=(("id", "int"), ("day", "date")))
 

@@ -5,7 +5,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from analytics.translate import TableName, TranslationError, translate
+from analytics.alike.parts import TranslationError
+from analytics.translate import TableName, translate
 
 ORDERS = (
     "CREATE SCHEMA datalake; CREATE TABLE datalake.cdc_events AS SELECT 1 AS order_id, 5::BIGINT AS b, 2::INT AS i,"

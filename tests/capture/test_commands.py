@@ -15,7 +15,7 @@ from capture import commands, pipeline_file
 from cli.__main__ import app
 from contract.errors import CANNOT
 from local.services.postgres import ConnectionParameters, Postgres
-from settings.load_pipeline import load_pipeline
+from settings.load import load_pipeline
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA, load_dump
 from tests.conftest import execute, fresh_database
 from tests.db.conftest import NORTHWIND, WITHOUT_DUMP

@@ -5,7 +5,7 @@ import contextlib
 import psycopg2
 import pytest
 
-from db.errors import LoadError
+from db.connecting import LoadError
 from db.source import inspection
 from db.source.catalogue import Database, Table, TableName
 from local.services.postgres import ConnectionParameters, Postgres

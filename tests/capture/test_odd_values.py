@@ -21,7 +21,7 @@ ODD = [
         "timestamptz",
         "'-infinity'",
         "'294246-12-31'",
-        "infinite: kept as a number (contract/special_values.py)",
+        "infinite: kept as a number (contract/events.py)",
     ),
     ("date", "'1582-10-07'", "'1582-10-15'", "of the ten days that Gregory left out: a snapshot has it 10 days late"),
     ("interval", "'2147483648 hours'", "'99 years'", "more than 2³¹ hours: stops its table (on AWS the source)"),

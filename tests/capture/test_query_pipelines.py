@@ -8,11 +8,11 @@ from typing import Any
 import psycopg2
 import pytest
 
-from capture import queried
+from capture import objects
 from contract import events
 from contract.errors import CANNOT, USAGE
 from local.services.postgres import ConnectionParameters, Postgres
-from settings.load_pipeline import load_pipeline
+from settings.load import load_pipeline
 from tests.capture.test_commands import Folder, folder_of
 from tests.conftest import execute, fresh_database
 
@@ -110,7 +110,7 @@ def test_a_connection_that_breaks_while_it_is_checked_is_a_line(mine: Folder, mo
     def broken(*_: object) -> None:
         raise psycopg2.OperationalError("server closed the connection unexpectedly\n\tThis probably means the server")
 
-    monkeypatch.setattr(queried._Look, "problems", broken)
+    monkeypatch.setattr(objects._Look, "problems", broken)
     result = mine.run("describe", how="query")
     assert (result.exit_code, type(result.exception)) == (CANNOT, SystemExit)
     [line] = result.stderr.splitlines()

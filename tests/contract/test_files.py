@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contract import events, metrics, source, states
-from settings.load_pipeline import load_pipeline
+from settings.load import load_pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,7 +11,7 @@ from psycopg2.errors import InsufficientPrivilege
 from psycopg2.extensions import connection as Connection
 from psycopg2.extras import LogicalReplicationConnection
 
-from db.tables import TABLES
+from db.sample import TABLES
 from local.services.postgres import Postgres
 from tests.db.conftest import CONNECTOR_PASSWORD, Shop, Template, shop_copy
 

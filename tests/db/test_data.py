@@ -9,13 +9,12 @@ import pytest
 
 from contract import source
 from contract.source import CONNECTOR_ROLE
-from db import data_set, loading, pagila
+from db import loading, pagila
+from db.connecting import LoadError, transaction
 from db.dump import read_rows
-from db.errors import LoadError
-from db.loading import LoadOptions, load, transaction
+from db.loading import LoadOptions, load
 from db.outbox import SQL_FOLDER
-from db.sample import FOLDER, ORDERS
-from db.tables import TABLES, Row, copy_lines
+from db.sample import FOLDER, ORDERS, TABLES, Row, copy_lines
 from local.services.postgres import ConnectionParameters
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA
 from tests.conftest import ask
@@ -159,9 +158,9 @@ def people_at_104(database: ConnectionParameters) -> dict[str, int]:
 
 
 def test_generated_orders_are_told_by_their_number() -> None:
-    assert data_set.describe() == data_set.describe(scale=1) == "829 generated orders (--scale 1)"
-    assert data_set.describe(scale=5) == "4,145 generated orders (--scale 5)"
-    assert data_set.describe(empty=True) == "no rows"
+    assert loading.data_set() == loading.data_set(scale=1) == "829 generated orders (--scale 1)"
+    assert loading.data_set(scale=5) == "4,145 generated orders (--scale 5)"
+    assert loading.data_set(empty=True) == "no rows"
 
 
 def test_a_dump_is_told_by_its_content(tmp_path: Path) -> None:
@@ -169,10 +168,10 @@ def test_a_dump_is_told_by_its_content(tmp_path: Path) -> None:
     for path in (one, other):
         path.parent.mkdir()
         path.write_text("SELECT 1;")
-    words = data_set.describe(dump=one)
-    assert words == data_set.describe(dump=other)
+    words = loading.data_set(dump=one)
+    assert words == loading.data_set(dump=other)
     other.write_text("SELECT 2;")
-    assert data_set.describe(dump=other) != words
+    assert loading.data_set(dump=other) != words
     assert words.startswith("the dump dump.sql (SHA-256 ")
 
 
@@ -180,7 +179,7 @@ def test_a_dump_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("nowhere", "pipe"):
         with pytest.raises(LoadError, match=f"cannot read {tmp_path / name}: "):
-            data_set.describe(dump=tmp_path / name)
+            loading.data_set(dump=tmp_path / name)
 
 
 @pytest.mark.integration
@@ -188,11 +187,11 @@ def test_a_load_writes_it_down_and_a_later_one_replaces_it(database: ConnectionP
     options = LoadOptions(connector_password=CONNECTOR_PASSWORD, empty=True)
     load(database, options, lambda *_: None)
     with transaction(database) as cursor:
-        assert data_set.noted(cursor) == "no rows"
-        data_set.note(cursor, 'somebody\'s "own" words')
-        assert data_set.noted(cursor) == 'somebody\'s "own" words'
+        assert loading.recorded_data_set(cursor) == "no rows"
+        loading.record_data_set(cursor, 'somebody\'s "own" words')
+        assert loading.recorded_data_set(cursor) == 'somebody\'s "own" words'
         cursor.execute("COMMENT ON SCHEMA datalake IS NULL")
-        assert data_set.noted(cursor) is None
+        assert loading.recorded_data_set(cursor) is None
     load(database, LoadOptions(connector_password=CONNECTOR_PASSWORD, replace=True), lambda *_: None)
     with transaction(database) as cursor:
-        assert data_set.noted(cursor) == data_set.describe()
+        assert loading.recorded_data_set(cursor) == loading.data_set()

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from db.connecting import LoadError
 from db.dump import read_dump
-from db.errors import LoadError
-from db.tables import TABLES, Row
+from db.sample import TABLES, Row
 
 ORDER = "INSERT INTO orders (order_id) VALUES (1);\n"
 

@@ -17,8 +17,7 @@ from typer.testing import CliRunner, Result
 
 from cli.__main__ import app
 from contract.errors import CANNOT
-from db.connecting import connect
-from db.errors import LoadError
+from db.connecting import LoadError, connect
 from db.loading import LoadOptions, load
 from local.services.postgres import ConnectionParameters, Postgres, temporary_postgres
 from tests.conftest import ask, execute, free_port, fresh_database

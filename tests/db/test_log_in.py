@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from cli.__main__ import app
 from contract.errors import CANNOT
 from db import loading, log_in
-from db.errors import LoadError
+from db.connecting import LoadError
 from db.loading import LoadOptions, LoadReport
 from db.log_in import DEFAULTS, of_secret
 

@@ -14,7 +14,7 @@ import pytest
 from psycopg2.extensions import connection as Connection
 
 from db import migrating, outbox
-from db.errors import LaterError, LoadError, NewerError
+from db.connecting import LaterError, LoadError, NewerError
 from db.migrating import migrate
 from local.services.postgres import Postgres
 from tests.conftest import fresh_database

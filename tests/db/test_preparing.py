@@ -3,9 +3,8 @@ from typing import Any
 
 import pytest
 
-from db import preparing
-from db.loading import LoadOptions
-from db.preparing import prepare
+from db import loading
+from db.loading import LoadOptions, prepare
 from local.services.postgres import ConnectionParameters
 
 pytestmark = pytest.mark.integration
@@ -37,7 +36,7 @@ def test_a_preparation_that_breaks_leaves_nothing(
         raise PowerCutError
 
     with monkeypatch.context() as patched:
-        patched.setattr(preparing, "fill", cut)
+        patched.setattr(loading, "fill", cut)
         with pytest.raises(PowerCutError):
             prepare(database, LoadOptions(connector_password="x"))
     report = prepare(database, LoadOptions(connector_password="x"))

@@ -7,7 +7,7 @@ import pytest
 from psycopg2.extensions import cursor as Cursor
 
 from db import rewriting
-from db.errors import LoadError
+from db.connecting import LoadError
 from tests.db.conftest import Shop
 from tests.waiting import PATIENCE_S, wait_until
 

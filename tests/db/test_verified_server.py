@@ -11,8 +11,7 @@ import pytest
 
 from contract import rds_ca
 from db import log_in
-from db.connecting import connect
-from db.errors import LoadError, UnreachableError
+from db.connecting import LoadError, UnreachableError, connect
 from local.errors import PlatformError
 from local.platform.record import PlatformOptions, RecordFile
 from local.services.postgres import Postgres

@@ -15,9 +15,8 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from contract.lake import LANDING_PREFIX
-from db.loading import LoadOptions
-from db.preparing import prepare
-from db.source.slots import drop_slot as drop_slot_of
+from db.loading import LoadOptions, prepare
+from db.source.replication import drop_slot as drop_slot_of
 from local.comparison.reconcile import compare_platform
 from local.errors import LostChangesError, PlatformError
 from local.look.status import read_status
@@ -29,7 +28,7 @@ from local.resnapshot.run import Wanted
 from plugins.kafka.topics import PlannedTopic, planned_topics
 from tests import conftest
 from tests.e2e.faults import suspended, wait_until_well
-from tests.e2e.harness.writer import Writer
+from tests.e2e.writers import Writer
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
@@ -125,12 +124,12 @@ def test_a_dropped_slot_while_writers_go_on(platform: Platform) -> None:
     assert str(told.value) == line
     assert platform.running() == platform.expected()
     assert line in read_status(platform).problems
-    with Writer(platform.source, transactions=120, rate=15, first_order=800_000) as writer:
-        writer.wait_for(20)
+    with Writer(platform.source, transactions=60, rate=8, first_order=800_000) as writer:
+        writer.wait_for(10)
         # An order from the last moment before a slot exists again.
         said = mend(platform, once_found=partial(insert_order, platform, 899_999))
         writer.hurry()
-        writer.wait_for(120)
+        writer.wait_for(60)
     assert writer.error is None
     assert_equal(platform)
     assert any("deleted that only the lake had" in line for line in said)
@@ -258,6 +257,7 @@ def restore_a_copy(platform: Platform, *, first_order: int, shipped: int, delete
     platform.revive("postgres")
 
 
+@pytest.mark.long
 def test_a_restored_database_whose_log_is_behind_the_lake(platform: Platform) -> None:
     restore_a_copy(platform, first_order=850_000, shipped=10_259, deleted=10_260)
     eventually(platform, "the log of devdb is behind what was read from it")
@@ -302,7 +302,7 @@ def arrives(platform: Platform, order: int, ship_name: str) -> None:
 def test_a_second_life_of_the_source(platform: Platform) -> None:
     """Destroyed and redeployed around a database that stayed: docs/decisions/0034."""
     api, name = platform.services.connect.api, platform.pipeline.connectors.source.name
-    configuration = dict(platform.pipeline.connectors.source_connector()._configuration)
+    configuration = dict(platform.pipeline.connectors.source_connector().configuration)
     api.delete_connector(name)
     delete_order(platform, 10_261)
     drop_slot(platform)

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from local.services.processes import Command, Processes
 from local.setup.ports import HOST, choose
 from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError
-from stacks.connectors.namespace import DEPLOYERS, WATCHERS
+from stacks.connectors.eks_cluster import DEPLOYERS, WATCHERS
 from tests.tls import Authority
 
 ADMINISTRATORS = "system:masters"

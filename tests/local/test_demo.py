@@ -25,7 +25,7 @@ from local.demo.walk import ORDERS_DEMO, PIPELINE, PLACES_DEMO, Proof, Summary, 
 from local.demo.watch import Arrival, NotArrivedError, Seen, Watch
 from local.errors import PlatformError
 from local.platform.startup import Progress
-from settings.load_pipeline import load_pipeline
+from settings.load import load_pipeline
 
 ADDRESS = AffectedRows(what="address", keys=only(101), shows=("address2", "district"))
 CHANGE = Change(name="an apartment", statements=(), reaches=(ADDRESS,))

@@ -15,7 +15,7 @@ from local.look.topic import RawEvent
 from local.resnapshot.changed_tables import LocalConnector
 from local.resnapshot.run import Wanted, resnapshot
 from local.services.connect_api import ConnectApi, RequestError
-from settings.load_pipeline import load_pipeline
+from settings.load import load_pipeline
 
 
 class Api:

@@ -15,7 +15,7 @@ from local.resnapshot.changed_tables import LocalConnector
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.pipelines import log_table, read_tables_again, settlement, signals_of
 from local.resnapshot.run import Wanted
-from settings.load_pipeline import load_pipeline
+from settings.load import load_pipeline
 from settings.pipeline import Pipeline
 
 TEXT = """

@@ -11,7 +11,6 @@ from operate.changes.update_rules import (
     CUSTOM,
     EFFECTS,
     FACTS,
-    FIXED,
     UnknownTypeError,
     effect_of,
     fixed_name,
@@ -19,9 +18,9 @@ from operate.changes.update_rules import (
     too_many,
 )
 from operate.changes.values import Change, NoOtherValueError, changes, settings
+from plugins.connector_names import FIXED
 from settings.environment import Environment
 from settings.load import load
-from stacks.handlers.msk_connect.changes import FIXED as CONNECTORS_FIXED
 
 ENVIRONMENTS = ["dev", "prod"]
 
@@ -187,8 +186,7 @@ def test_the_facts_are_of_properties_that_there_are_and_say_where_from() -> None
 
 
 def test_what_makes_a_connector_anew_is_what_its_handler_says() -> None:
-    assert FIXED == CONNECTORS_FIXED
-    assert {fact.path[0] for fact in CUSTOM["Custom::Connector"]} == {"connectorName", *CONNECTORS_FIXED}
+    assert {fact.path[0] for fact in CUSTOM["Custom::Connector"]} == {"connectorName", *FIXED}
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

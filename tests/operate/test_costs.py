@@ -4,15 +4,13 @@ from typing import Any
 import pytest
 
 from operate.costs.bill import Item, confirmed, items, requests_of_rounds, total, unknown
-from operate.costs.budgets import budget_problem
-from operate.costs.hours import HOURS_A_WEEK, at_hours, hints
 from operate.costs.prices import Prices, load_prices
-from operate.costs.report import overview, report
+from operate.costs.report import HOURS_A_WEEK, at_hours, budget_problem, hints, overview, report
 from operate.errors import OperateError
-from settings import aws_offers, emr_offers
+from settings import aws_offers
 from settings.environment import Environment
 from settings.load import load, names
-from tests.stacks.connectors.environments import environment_on_eks
+from tests.stacks.environments import environment_on_eks
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -101,7 +99,7 @@ def test_gateways_and_endpoints_are_paid_per_zone(dev: Environment, prices: Pric
 def test_every_type_that_an_environment_may_choose_has_a_price(prices: Prices) -> None:
     types = [("msk", type_.removeprefix("kafka.")) for type_ in aws_offers.MSK_BROKER_TYPES]
     types += [("aurora", type_) for type_ in aws_offers.AURORA_INSTANCE_CLASSES]
-    types += [("ec2", type_) for type_ in emr_offers.INSTANCE_TYPES[prices.region]]
+    types += [("ec2", type_) for type_ in aws_offers.INSTANCE_TYPES[prices.region]]
     assert [type_ for type_ in types if prices.of_instance(*type_) is None] == []
 
 

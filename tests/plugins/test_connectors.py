@@ -5,8 +5,7 @@ import pytest
 from contract.sizes import MIB, SizeLimits
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.sink.kcql import parse, parse_all
-from plugins.sink.sink_connector import sink_connector
-from plugins.sink.sink_properties import ASSIGNMENT, ROUND_ROBIN
+from plugins.sink.sink_connector import ASSIGNMENT, ROUND_ROBIN, sink_connector
 from plugins.source.source_connector import source_connector
 
 SOURCE = SourceSettings(

@@ -3,7 +3,16 @@ import zipfile
 import pytest
 
 from local.setup.jars import jar_folder
-from plugins.smt import STANDARD, insert_topic, insert_values, key_of, problems, properties, rename, to_header
+from plugins.connector_properties import (
+    STANDARD,
+    insert_topic,
+    insert_values,
+    key_of,
+    problems,
+    properties,
+    rename,
+    to_header,
+)
 
 STEPS = (
     *key_of("address_id"),

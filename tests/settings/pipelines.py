@@ -10,8 +10,7 @@ from typing import Self
 import pytest
 
 from settings.environment import Environment
-from settings.load import EnvironmentFileError, load
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES, EnvironmentFileError, load
 from tests.stacks.settings import change
 
 FIELDS = {"id": "long", "name": "string", "__op": "string", "__lsn": "long", "__source_ts_ms": "long"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from settings.job import JobPace, JobPlaces, landing_folder, layout, table_job
-from settings.load_pipeline import load_pipeline
+from settings.load import load_pipeline
 from settings.pipeline import Pipeline
 from spark_jobs.options import keys, table_settings
 

@@ -7,9 +7,8 @@ import pytest
 
 from contract.events import READ_MS
 from contract.history import COMMIT, VERSION
-from settings.files import SettingsFileError
 from settings.job import JobPace, JobPlaces, derived_job, derived_jobs, table_job
-from settings.load_pipeline import load_pipeline
+from settings.load import SettingsFileError, load_pipeline
 from settings.pipeline import Pipeline
 from spark_jobs.options import keys, submit
 from tests.settings.pipelines import DERIVED, queried_shop, write_pipeline

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from contract.table_names import lake_name
-from settings.files import SettingsFileError
 from settings.job import layout
-from settings.load_pipeline import PIPELINES, load_pipeline, pipeline_names
+from settings.load import PIPELINES, SettingsFileError, load_pipeline, pipeline_names
 from settings.pipeline import CapturedTableSettings, Pipeline
 from spark_jobs.options import keys
 from tests.settings.pipelines import BY_LOG, logged_shop

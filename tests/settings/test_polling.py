@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from plugins.polling.jdbc_rules import problems
-from plugins.polling.pairs import Connectors
-from settings.load_pipeline import load_pipeline
+from plugins.polling.jdbc_source import Connectors
+from settings.load import load_pipeline
 from settings.pipeline import Pipeline
 from settings.polling import polling_connectors
 from tests.plugins.polling.test_jdbc_settings import POLLING

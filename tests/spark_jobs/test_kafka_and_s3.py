@@ -17,8 +17,7 @@ from local.services.kafka_rights import READER, acls
 from local.services.processes import Processes
 from local.services.spark import s3a_settings
 from local.setup.ports import choose
-from plugins.kafka.access import reader_access
-from plugins.kafka.topics import PlannedTopic
+from plugins.kafka.topics import PlannedTopic, reader_access
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.settings import KafkaSettings

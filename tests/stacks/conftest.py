@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from settings.load import load
-from stacks.gate import plain_text, request_of
+from stacks.gate.template import plain_text
+from stacks.gate.template import request_of
 from stacks.gate.template import as_list
-from tests.stacks.pipelines.many import many_pipelines
-from tests.stacks.pipelines.queried import mixed
+from tests.stacks.environments import many_pipelines
+from tests.stacks.environments import mixed
 from tests.synthesis import shared_synthesis
 
 if TYPE_CHECKING:
@@ -92,12 +93,20 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 
 
 @pytest.fixture(scope="session")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """dev with three people who may connect by the VPN and reach EMR."""
+    dev = load("dev")
+    vpn = dev.vpn.model_copy(update={"users": ("alice", "bob", "carol.smith"), "emr_access": True})
+    return synthesized("dev", tmp_path_factory.mktemp("people"), environment=dev.model_copy(update={"vpn": vpn}))
+
+
+@pytest.fixture(scope="session")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """dev with three pipelines: orders, one of twelve tables, and one whose two tables have separate steps."""
     folder = tmp_path_factory.mktemp("many")
     environment = many_pipelines(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stacks.processing.job_assets.PIPELINES", folder / "pipelines")
+        patch.setattr("stacks.processing.jobs.PIPELINES", folder / "pipelines")
         return synthesized("dev", folder / "cdk.out", environment=environment)
 
 
@@ -107,5 +116,5 @@ def queried(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     folder = tmp_path_factory.mktemp("queried")
     environment = mixed(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stacks.processing.job_assets.PIPELINES", folder / "pipelines")
+        patch.setattr("stacks.processing.jobs.PIPELINES", folder / "pipelines")
         return synthesized("dev", folder / "cdk.out", environment=environment)

@@ -13,10 +13,9 @@ from local.services.aws import S3
 from local.setup.jars import jar_folder
 from local.setup.java import spark_home
 from settings.environment import Environment
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES
 from spark_jobs.runtime.archive import ROOT, build_archive
-from stacks.processing.job_assets import JobAssets, included
-from stacks.processing.jobs import Jobs
+from stacks.processing.jobs import JobAssets, Jobs, included
 from tests.spark_jobs.events import aws_environment
 from tests.spark_jobs.programs import Submitted
 from tests.yarn.cluster import Cluster

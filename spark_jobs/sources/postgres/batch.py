@@ -12,10 +12,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract.column_types import canonical
-from contract.column_types.carried import Carried
+from contract.column_types.catalogue import Carried
 from contract.column_types.types import avro_field
-from contract.events import DATABASE, DELETED, OPERATION, PLACEHOLDER, READ_MS, SCHEMA, TABLE, UPDATE
-from contract.special_values import SPECIALS_COLUMN
+from contract.events import DATABASE, DELETED, OPERATION, PLACEHOLDER, READ_MS, SCHEMA, SPECIALS_COLUMN, TABLE, UPDATE
 from spark_jobs.decoding import schema, wire
 from spark_jobs.decoding.schema import Column
 from spark_jobs.options.jdbc_settings import DRIVER

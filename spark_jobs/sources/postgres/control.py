@@ -6,9 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from contract.avro_names import no_key
-from contract.column_types.carried import Carried
-from contract.column_types.catalogue import result_modifier
+from contract.column_types.catalogue import Carried, result_modifier
+from contract.events import no_key
 from spark_jobs.errors import JobError, Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.jdbc_settings import JdbcSettings

@@ -14,13 +14,21 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contract.avro_names import BITS_LENGTH, EXACT_NUMBER, HSTORE, PATH, TEXT_AS_BYTES, ZONED_TIME
 from contract.column_types import canonical
 from contract.column_types.canonical import SOURCE_SETTINGS, Spelling
-from contract.column_types.carried import AvroType, Carried, LeftOut
-from contract.column_types.catalogue import TYPES, ColumnType, column_types
+from contract.column_types.catalogue import TYPES, AvroType, Carried, ColumnType, LeftOut, column_types
 from contract.column_types.types import carried
-from contract.special_values import INFINITE_DAYS, INFINITE_MICROS, NOT_NUMBERS
+from contract.events import (
+    BITS_LENGTH,
+    EXACT_NUMBER,
+    HSTORE,
+    INFINITE_DAYS,
+    INFINITE_MICROS,
+    NOT_NUMBERS,
+    PATH,
+    TEXT_AS_BYTES,
+    ZONED_TIME,
+)
 
 NULL = "null"
 # The decoder rejects this as an array that hasn't one dimension, and sets the event aside.

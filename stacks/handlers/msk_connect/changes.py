@@ -3,33 +3,28 @@
 Two tags of the connector record, as hashes per field, the last request (ASKED) and what the service showed after it
 (SHOWN). A field differs if the new request differs from the last one, omitted optional properties included, or if the
 service now shows another value. So additions and rewrites by the service are no difference. Without tags, the request
-is compared with what the service shows.
+is compared with what the service shows. No change may lose a source's offsets.
 """
 
+import base64
 import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from contract.tags import ASKED, SHOWN
+from plugins.connector_names import FIXED
 from stacks.handlers.framework import Event, ResourceError, sha256_of
+from stacks.handlers.msk_connect import resource
 
 # One UpdateConnector request accepts some of these, or the configuration, but not both.
 WORKER_SETTINGS = ("capacity", "plugins", "workerConfiguration")
 CONFIGURATION = "connectorConfiguration"
 UPDATE_SETTINGS, UPDATE_CONFIGURATION = "UPDATE_WORKER_SETTING", "UPDATE_CONNECTOR_CONFIGURATION"
-FIXED = (
-    "kafkaCluster",
-    "kafkaClusterClientAuthentication",
-    "kafkaClusterEncryptionInTransit",
-    "kafkaConnectVersion",
-    "logDelivery",
-    "networkType",
-    "serviceExecutionRoleArn",
-)
 _IN_PLACE = (*WORKER_SETTINGS, CONFIGURATION)
 _FIELDS = (*_IN_PLACE, *FIXED)
 # A tag's value has 256 characters.
 _DIGITS = 12
+OFFSET_TOPIC = "offset.storage.topic"
 
 
 def kept_name(event: Event, name: str) -> str:
@@ -161,3 +156,43 @@ def _remembered(fields: tuple[str, ...], tag: str) -> dict[str, str]:
 
 def _as_text(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=str)
+
+
+def check_offsets(found: Mapping[str, Any], wanted: Mapping[str, Any], changed: list[str], *, anew: bool) -> None:
+    """Raise ResourceError if a change would make a source start over: its offset topic must stay.
+
+    Without an offset topic of its own, a connector's offsets are lost when it is recreated (`anew`). A FAILED connector
+    is recreated anyway: nothing else helps, the slot holds what it hasn't read, and a new snapshot repeats what it has.
+    Offsets of another server are worthless: a source that moves to a restored one has others there
+    (docs/decisions/0034).
+    """
+    if _server(found) != _server(wanted):
+        return
+    if not anew and "workerConfiguration" not in changed:
+        return
+    kept, next_one = _offset_topic(found.get("workerConfiguration")), _offset_topic(wanted.get("workerConfiguration"))
+    if kept == next_one and (kept or not anew):
+        return
+    raise ResourceError(
+        f"a change of {', '.join(sorted(changed))} would lose the offsets of {found['connectorName']}, which are in "
+        f"{kept or 'a topic that goes with it'}: the worker configuration must set {OFFSET_TOPIC} and keep it"
+    )
+
+
+def _server(connector: Mapping[str, Any]) -> Any:
+    """A source's server; None for a sink."""
+    return connector.get("connectorConfiguration", {}).get("database.hostname")
+
+
+def content(arn: str) -> str:
+    """Return the properties file of a worker configuration's latest revision."""
+    described = resource.client().describe_worker_configuration(workerConfigurationArn=arn)
+    return base64.b64decode(described["latestRevision"]["propertiesFileContent"]).decode()
+
+
+def _offset_topic(worker_configuration: Any) -> str:
+    """Return a worker configuration's offset topic; empty if it names none."""
+    if not worker_configuration:
+        return ""
+    lines = content(worker_configuration["workerConfigurationArn"]).splitlines()
+    return dict(line.partition("=")[::2] for line in lines).get(OFFSET_TOPIC, "")

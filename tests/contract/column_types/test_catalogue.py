@@ -2,8 +2,7 @@
 
 import pytest
 
-from contract.column_types.carried import Carried
-from contract.column_types.catalogue import column_types, result_modifier
+from contract.column_types.catalogue import Carried, column_types, result_modifier
 from contract.column_types.types import carried
 
 INT4 = {"oid": 23, "schema": "pg_catalog", "name": "int4", "kind": "base", "parts": None}

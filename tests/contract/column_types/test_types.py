@@ -2,9 +2,8 @@
 
 import pytest
 
-from contract.column_types.carried import Carried, LeftOut
+from contract.column_types.catalogue import Carried, LeftOut, numeric_modifier
 from contract.column_types.catalogue import ColumnType as Type
-from contract.column_types.catalogue import numeric_modifier
 from contract.column_types.types import avro_field, carried, specials_field
 
 NUMERIC = Type("numeric")

@@ -6,7 +6,7 @@ import pytest
 from psycopg2.extensions import connection as Connection
 from psycopg2.extensions import cursor as Cursor
 
-from db.errors import LoadError
+from db.connecting import LoadError
 from db.source.deletes import deleted_keys, horizon_lsn
 from local.services.postgres import ConnectionParameters
 

@@ -6,9 +6,8 @@ import psycopg2
 import pytest
 
 from db.source import objects as source_objects
-from db.source.drift import source_problems
 from db.source.objects import SourceObjects, WantedTable
-from db.source.preparing import prepare
+from db.source.plan import prepare, source_problems
 from local.services.postgres import ConnectionParameters
 from local.services.source_database import SourceDatabase
 from tests.conftest import execute

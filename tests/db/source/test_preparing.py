@@ -11,10 +11,10 @@ from psycopg2.errors import InsufficientPrivilege
 from psycopg2.extensions import cursor as Cursor
 
 from contract.source import heartbeat_statement
-from db.errors import LaterError, LoadError
-from db.source import preparing as source_preparing
+from db.connecting import LaterError, LoadError
+from db.source import plan as source_preparing
 from db.source.objects import SourceObjects, WantedTable
-from db.source.preparing import UnpreparableError, prepare
+from db.source.plan import UnpreparableError, prepare
 from db.source.signals import check_readable
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database

@@ -7,9 +7,8 @@ import pytest
 
 from db.source import objects as source_objects
 from db.source import plan as source_plan
-from db.source.drift import source_problems
 from db.source.objects import SourceObjects, WantedTable
-from db.source.preparing import prepare
+from db.source.plan import prepare, source_problems
 from local.services.postgres import ConnectionParameters
 from tests.conftest import ask, execute
 from tests.db.source.test_preparing import PASSWORD, ROLE, connector, cursor_of, forget
@@ -75,13 +74,13 @@ def test_who_prepares_hears_what_is_sent_all_the_same_and_what_a_list_of_columns
 ) -> None:
     with cursor_of(prepared) as cursor:
         state = source_objects.read(cursor, WANTED)
-    whole, coded, amid, listed = source_plan.plan(WANTED, state).remarks
+    whole, coded, amid, listed = source_plan.make_plan(WANTED, state).remarks
     sent = "PostgreSQL sends mail, and only the connector leaves it out"
     assert whole == f"public.whole: {sent}: its replica identity is the whole row (FULL)"
     assert coded == f"public.coded: {sent}: its replica identity has a column that is left out, or generated"
     assert amid == f"public.amid: {sent}: columns that are captured come after it"
     assert listed.startswith("published by their columns: public.people, public.visits: run this again after a column")
-    before_lists = source_plan.plan(WANTED, dataclasses.replace(state, version=140000, published=None))
+    before_lists = source_plan.make_plan(WANTED, dataclasses.replace(state, version=140000, published=None))
     assert [line for line in before_lists.remarks if "from version 15 on" not in line] == []
     assert "    public.people,\n" in before_lists.script
 

@@ -10,7 +10,7 @@ from psycopg2.extensions import cursor as Cursor
 from psycopg2.extras import LogicalReplicationConnection
 
 from db.source import replication
-from db.source.slots import drop_slot
+from db.source.replication import drop_slot
 from tests.db.conftest import Shop
 from tests.waiting import wait_until
 

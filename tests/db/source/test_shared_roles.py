@@ -9,11 +9,11 @@ from typing import Any
 import psycopg2
 import pytest
 
-from db.errors import LaterError
-from db.source import preparing as source_preparing
-from db.source import shared_roles
+from db.connecting import LaterError
+from db.source import plan as source_preparing
+from db.source import rights
 from db.source.objects import SourceObjects
-from db.source.preparing import prepare
+from db.source.plan import prepare
 from db.source.reading import ReadObjects, grant_reader
 from local.services.postgres import ConnectionParameters
 from tests.conftest import execute
@@ -58,7 +58,7 @@ def test_a_change_of_the_role_in_another_database_is_waited_for(
 
 
 def test_a_change_that_lasts_is_one_line(server: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_roles, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(rights, "PATIENCE_S", 0.1)
     with changing(server, "CREATE ROLE {}"), pytest.raises(LaterError, match="others keep changing the same role"):
         capture(server)
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pyarrow
 
-from contract.column_types.carried import Carried
-from contract.column_types.catalogue import ColumnType
+from contract.column_types.catalogue import Carried, ColumnType
 from contract.column_types.types import carried
 from local.comparison.compare import Limits, TableComparison, compare_table
 from local.comparison.rows import ComparedColumn, ComparedTable
@@ -29,7 +28,7 @@ class ArrowLake(Lake):
     def schema(self) -> pyarrow.Schema:
         return self.now[0].schema
 
-    def stream(self, columns: list[str], batch_rows: int, *, as_of: str | None = None) -> Iterator[pyarrow.RecordBatch]:
+    def stream(self, columns: list[str], batch_rows: int, *, as_of: str | None = None) -> Iterator[pyarrow.RecordBatch]:  # noqa: ARG002
         table = self.now.pop(0) if len(self.now) > 1 else self.now[0]
         yield from table.select(columns).to_batches(batch_rows)
 

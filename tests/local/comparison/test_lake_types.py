@@ -9,7 +9,7 @@ import pytest
 
 from contract import column_types
 from contract.column_types import canonical
-from contract.column_types.carried import Carried
+from contract.column_types.catalogue import Carried
 from local.comparison import describe
 from local.comparison.describe import _called_in_lake as called_in_lake
 from local.comparison.describe import _canonical_json as canonical_json

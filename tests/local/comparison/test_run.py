@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow
 import pytest
 
-from contract.avro_names import SOURCE_NAME
-from contract.special_values import SPECIALS_COLUMN
+from contract.events import SOURCE_NAME, SPECIALS_COLUMN
 from local.comparison.command import lines, write
 from local.comparison.compare import Difference, TableComparison
 from local.comparison.describe import Compared

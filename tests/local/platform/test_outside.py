@@ -7,7 +7,7 @@ import pytest
 
 from contract import rds_ca
 from contract.errors import UserError
-from db.errors import LoadError, LoginError
+from db.connecting import LoadError, LoginError
 from local.look.status import read_status
 from local.platform.connectors import source_settings
 from local.platform.job import places

@@ -3,16 +3,19 @@
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from db.source.replication import OUTBOX
-from local.errors import PlatformError
+from local.errors import LostChangesError, PlatformError
 from local.platform import job
 from local.platform.connectors import Connectors, published
 from local.platform.job import multi_table_arguments, table_jobs
-from settings.load_pipeline import PIPELINES, load_pipeline
+from local.platform.pipeline import LocalPipeline
+from local.services.connect_api import ConnectApi
+from settings.load import PIPELINES, load_pipeline
 from tests.local.platform.built import moving, services
 
 
@@ -124,3 +127,24 @@ def test_up_starts_the_real_sink_again_when_it_had_failed(tmp_path: Path, *, fai
     moving(found).connectors.start_sink()
     assert worker.configured == ["orders-sink"]
     assert worker.failed == set()
+
+
+def test_a_log_behind_what_was_read_from_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = SimpleNamespace(position=100, database="shop", has_slot=True, problems=[])
+    found = services(tmp_path)
+    monkeypatch.setattr(found.database, "replication", lambda *_: state)
+    monkeypatch.setattr(LocalPipeline, "former_topic_problem", lambda _: None)
+    for lsn, told in ((100, False), (101, True)):
+        monkeypatch.setattr(ConnectApi, "stored_offsets", lambda *_, lsn=lsn: [{"lsn": lsn}])
+        lost = moving(found).lost_changes()
+        assert (lost is not None and "the log of shop is behind what was read from it" in lost) is told
+
+
+def test_what_is_lost_is_told_before_a_connector_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its failure to take another list of tables would hide the cause."""
+    monkeypatch.setattr(LocalPipeline, "lost_changes", lambda _: "the slot is gone")
+    pipeline, started = moving(services(tmp_path)), list[bool]()
+    monkeypatch.setattr(pipeline.connectors, "start_source", lambda: started.append(True))
+    with pytest.raises(LostChangesError, match="the slot is gone"):
+        pipeline.start_source()
+    assert not started

@@ -26,7 +26,7 @@ from psycopg2 import sql
 from contract.errors import CANNOT
 from contract.events import ADDED_TYPES, DELETED, LSN, OPERATION, TABLE, TRUNCATE
 from contract.sizes import LARGEST_EVENT_BYTES
-from db.errors import LoadError
+from db.connecting import LoadError
 from db.source.signals import Reading, ask_for_snapshot
 from local.errors import PlatformError
 from local.look.status import read_status
@@ -516,7 +516,7 @@ def test_a_missing_right_is_named_with_its_role_and_the_next_up_gives_it_back(
     lacking = {acl for acl in rights if (acl.user, acl.operation, acl.kind) != (SINK, "READ", "topic")}
     assert len(lacking) < len(rights)
     monkeypatch.setattr(Connectors, "rights", lacking)
-    topic, said = platform.topic.name, "plugins/kafka/access.py says what each role may do"
+    topic, said = platform.topic.name, "plugins/kafka/topics.py says what each role may do"
     denied = f"Kafka denies {SINK} READ on topic {topic} (OffsetCommit): {said}"
     with pytest.raises(PlatformError, match=f"^{re.escape(denied)}; "):
         platform.up()

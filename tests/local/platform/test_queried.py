@@ -17,7 +17,7 @@ from local.platform.record import PlatformOptions, passwords
 from local.platform.services import DERIVED, HISTORY, Services
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
-from settings.load_pipeline import load_pipeline
+from settings.load import load_pipeline
 from spark_jobs.options import command_line, keys, properties
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, jdbc_settings
 from tests.local.dashboard.test_state import WELL, stage

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from db.errors import LoadError
+from db.connecting import LoadError
 from local.errors import FailingTablesError
 from local.platform.connectors import Connectors, SetAside
 from local.sink.settings import HELD, Held, write_held

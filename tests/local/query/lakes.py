@@ -28,7 +28,7 @@ class KnownLake(Lake):
     def exists(self) -> bool:
         return bool(self.rows_.num_rows)
 
-    def stream(self, columns: list[str], batch_rows: int, *, as_of: str | None = None) -> Iterator[pyarrow.RecordBatch]:
+    def stream(self, columns: list[str], batch_rows: int, *, as_of: str | None = None) -> Iterator[pyarrow.RecordBatch]:  # noqa: ARG002
         self.read.append(columns)
         yield from self.rows_.select(columns).to_batches(max_chunksize=batch_rows)
 

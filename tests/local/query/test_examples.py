@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow
 import pytest
 
-from analytics.insert_into import inserted_rows
+from analytics.create_table import inserted_rows
 from analytics.queries import QUERIES
 from contract.errors import UserError
 from local.query.command import insert
 from local.query.query import LakeTable, Period, QueriedLake, described
-from settings.load_pipeline import PIPELINES
+from settings.load import PIPELINES
 from tests.local.query.lakes import KnownLake, known_table, lake_of, rows
 
 ARROW = {

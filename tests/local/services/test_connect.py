@@ -6,7 +6,7 @@ import pytest
 from local.errors import PlatformError
 from local.services.connect import JDBC, LENSES, Connect, UserPlugin
 from plugins.releases.archive import RESOURCES_JAR
-from plugins.workers.worker_classes import EVERY_VALUE, IS_TRUNCATE
+from plugins.workers.connect_workers import EVERY_VALUE, IS_TRUNCATE
 
 
 def connect(folder: Path, lenses: Path | None = None) -> Connect:

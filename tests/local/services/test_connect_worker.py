@@ -21,7 +21,7 @@ from plugins.connector_settings import SinkSettings
 from plugins.kafka.topics import PlannedTopic
 from plugins.releases.archive import write_resources
 from plugins.sink.sink_connector import sink_connector
-from plugins.workers.worker_classes import UTF8_ONLY, only_in_utf8, resources
+from plugins.workers.connect_workers import UTF8_ONLY, only_in_utf8, resources
 from tests.broker import RunningBroker
 from tests.waiting import wait_until
 

@@ -13,7 +13,7 @@ from confluent_kafka.cimpl import NewTopic
 from local.sink.consumer import Committed, GroupConsumer
 from local.sink.settings import Partition, SinkError
 from local.sink.store import LandingStore
-from plugins.kafka.first_offsets import set_first_offsets
+from plugins.kafka.topic_admin import set_first_offsets
 from tests.local.sink.fakes import CrashError, Steps
 from tests.local.sink.harness import BUCKET, Pipeline, RunningTask, Services
 from tests.waiting import PATIENCE_S, wait_until

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from operate.diff import cloudformation, render
+from operate.diff import comparison
 from operate.diff.comparison import compare
 from operate.diff.normal_form import normal_form
 from operate.errors import OperateError
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.synth
 def test_the_same_templates_have_no_changes(templates: Templates) -> None:
     found = templates.compared()
     assert (found.any, found.sections, found.diff, found.summary) == (False, (), "", "no changes")
-    assert render.text(found).startswith(f"{templates.environment.name} against the snapshot: no changes\n")
+    assert comparison.text(found).startswith(f"{templates.environment.name} against the snapshot: no changes\n")
 
 
 def test_another_hash_of_an_asset_is_no_change(templates: Templates) -> None:
@@ -166,7 +166,7 @@ def test_connectors_and_steps_are_told_as_what_our_handlers_do(of_prod: Template
 def test_cdks_comparison_sees_nothing_in_a_request(of_prod: Templates) -> None:
     """The reason for our own comparison of requests."""
     of_prod.request("connectors", "Custom::Connector", "Source")["connectorConfiguration"]["slot.name"] = "x"
-    impacts = cloudformation.compared(of_prod.before, of_prod.after)["connectors"]["impacts"]
+    impacts = comparison.compared(of_prod.before, of_prod.after)["connectors"]["impacts"]
     assert set(impacts.values()) <= {"NO_CHANGE"}
 
 
@@ -205,7 +205,7 @@ def test_the_words_come_before_the_diff_and_secrets_in_neither(of_prod: Template
     for side, text in ((of_prod.before, "{}"), (of_prod.after, raw)):
         resource = {"Type": "Custom::Connector", "Properties": {"Request": text}}
         side["lake"] = normal_form({"Resources": {"C": resource}})
-    text = render.text(of_prod.compared())
+    text = comparison.text(of_prod.compared())
     assert text.index("lake/C (Connector): x: new, 1") < text.index("--- a/lake.json")
     assert "hunter2" not in text
     assert "db.password: new, <secret>" in text
@@ -214,7 +214,7 @@ def test_the_words_come_before_the_diff_and_secrets_in_neither(of_prod: Template
 def test_without_the_package_one_line_says_what_installs_it(
     of_prod: Templates, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(cloudformation, "PACKAGE", tmp_path / "none")
+    monkeypatch.setattr(comparison, "PACKAGE", tmp_path / "none")
     of_prod.after["lake"]["Resources"].popitem()
     with pytest.raises(OperateError, match=r"`\./lake aws diff` and `\./lake aws review` install it"):
         of_prod.compared()
@@ -222,7 +222,7 @@ def test_without_the_package_one_line_says_what_installs_it(
 
 def test_a_comparison_that_fails_is_one_line(of_prod: Templates, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = subprocess.CompletedProcess([], 1, "", "trace\nError: no such thing\n")
-    monkeypatch.setattr("operate.diff.cloudformation.subprocess.run", lambda *_args, **_kwargs: failed)
+    monkeypatch.setattr("operate.diff.comparison.subprocess.run", lambda *_args, **_kwargs: failed)
     of_prod.after["lake"]["Resources"].popitem()
     with pytest.raises(OperateError, match="CDK's comparison of templates failed: Error: no such thing"):
         of_prod.compared()

@@ -23,13 +23,9 @@ from local.services.processes import Processes
 from local.setup.ports import choose
 from operate.errors import OperateError
 from operate.kafka.cluster import Cluster, of_platform
-from operate.kafka.reader import connect
-from operate.kafka.tail import follow
-from operate.kafka.topics import list_topics
-from operate.resnapshot.msk_connector import MskConnector
-from operate.resnapshot.stored_offsets import StoredOffsets
-from plugins.kafka.access import READER_GROUP, reader_access
-from plugins.kafka.topics import PlannedTopic
+from operate.kafka.reader import connect, follow, list_topics
+from operate.resnapshot.connectors import MskConnector, StoredOffsets
+from plugins.kafka.topics import READER_GROUP, PlannedTopic, reader_access
 from tests.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]

@@ -15,8 +15,8 @@ from operate.errors import OperateError
 from operate.kafka import reader
 from operate.kafka.cluster import Cluster, check_reachable
 from operate.kafka.reader import Problems, Reader, configuration, connect
-from plugins.kafka.access import READER_GROUP
 from plugins.kafka.msk_login import Login
+from plugins.kafka.topics import READER_GROUP
 from tests.conftest import free_port
 from tests.operate.test_outputs import without_credentials
 

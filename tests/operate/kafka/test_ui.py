@@ -12,9 +12,8 @@ import pytest
 import yaml
 
 from operate.errors import OperateError
-from operate.kafka import ui
-from operate.kafka.cluster import Cluster
-from operate.kafka.ui import COMPOSE_FILE, variables
+from operate.kafka import cluster
+from operate.kafka.cluster import COMPOSE_FILE, Cluster, variables
 
 CLUSTER = Cluster(environment="dev", bootstrap_servers="b-1:9098,b-2:9098", topics={"t": "t"}, region="ap-southeast-2")
 # compose-spec's schema, as far as the file uses it.
@@ -22,8 +21,8 @@ SERVICE_KEYS = {"image", "user", "ports", "volumes", "environment", "cap_drop", 
 START = """
 from pathlib import Path
 from operate.kafka.cluster import Cluster
-from operate.kafka.ui import start
-start(Cluster(environment="dev", bootstrap_servers="b-1:9098,b-2:9098", topics={"t": "t"}, region="ap-southeast-2"))
+from operate.kafka.cluster import start_ui
+start_ui(Cluster(environment="dev", bootstrap_servers="b-1:9098,b-2:9098", topics={"t": "t"}, region="ap-southeast-2"))
 """
 DOCKER = """#!{python}
 import json, os, sys
@@ -112,7 +111,7 @@ def test_without_docker_one_line_says_what_does_it_without(monkeypatch: pytest.M
     with pytest.raises(
         OperateError, match=r"needs Docker, which isn't there; `\./lake kafka topics` and `\./lake kafka tail`"
     ):
-        ui.start(CLUSTER)
+        cluster.start_ui(CLUSTER)
 
 
 def test_a_docker_without_compose_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -120,11 +119,11 @@ def test_a_docker_without_compose_is_one_line(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     with pytest.raises(OperateError, match=r"install Docker Compose 2; `\./lake kafka topics`"):
-        ui.start(CLUSTER)
+        cluster.start_ui(CLUSTER)
 
 
 def test_without_a_credentials_folder_docker_makes_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(OperateError, match=r"~/\.aws, which isn't there"):
-        ui.start(CLUSTER)
+        cluster.start_ui(CLUSTER)
     assert not (tmp_path / ".aws").exists()

@@ -13,7 +13,7 @@ from settings.load import load
 from stacks.paused import Paused
 from tests.operate.pausing.cloud import Cloud
 from tests.operate.test_outputs import without_credentials
-from tests.stacks.connectors.environments import environment_on_eks
+from tests.stacks.environments import environment_on_eks
 from tests.synthesis import shared_synthesis
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def on_eks(
 ) -> Iterator[Cloud]:
     """The same on EKS."""
     with standing_in(dev_on_eks, syntheses_on_eks, monkeypatch, tmp_path) as made:
-        monkeypatch.setattr("operate.pausing.on_eks.cluster_api", lambda _session, _environment: made)
-        monkeypatch.setattr("operate.pausing.on_eks.workers", Cloud.workers)
+        monkeypatch.setattr("operate.pausing.connectors.cluster_api", lambda _session, _environment: made)
+        monkeypatch.setattr("operate.pausing.connectors.workers", Cloud.workers)
         yield made
 
 
@@ -70,7 +70,7 @@ def standing_in(
 ) -> Iterator[Cloud]:
     """Replace AWS with a Cloud."""
     from operate import deploy
-    from operate.pausing import pause, resume
+    from operate.pausing import pause
 
     without_credentials(monkeypatch, tmp_path)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
@@ -80,7 +80,7 @@ def standing_in(
     def synthesize(_environment: Any, _folder: Path, *, nag: bool = False, paused: Paused = Paused.NOTHING) -> Any:  # noqa: ARG001
         return syntheses[paused]
 
-    for module in (deploy, pause, resume):
+    for module in (deploy, pause):
         monkeypatch.setattr(module, "synthesize", synthesize)
     monkeypatch.setattr(deploy, "cdk", made.deploy)
     monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])

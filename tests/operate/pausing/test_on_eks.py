@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
+from operate.costs.bill import AURORA, CONNECTORS, WHAT_STOPS
 from operate.errors import OperateError
-from operate.pausing.on_eks import NODES_LIMIT_S
-from operate.pausing.pause import Options, pause
-from operate.pausing.resume import resume
-from operate.pausing.what_stops import AURORA, CONNECTORS, WHAT_STOPS
+from operate.pausing.connectors import NODES_LIMIT_S
+from operate.pausing.pause import Options, pause, resume
 from plugins.workers.kubernetes_api import UnreachableError
 from stacks.paused import Paused
 from tests.operate.pausing.cloud import EPOCH, Cloud
@@ -124,7 +123,7 @@ def test_a_connector_that_cloudformation_let_go_of_is_named_until_its_workers_ar
         raise UnreachableError("x.eks.amazonaws.com can't be reached: TimeoutError: timed out")
 
     with monkeypatch.context() as patch:
-        patch.setattr("operate.pausing.on_eks.workers", unreachable)
+        patch.setattr("operate.pausing.connectors.workers", unreachable)
         assert "whether its workers run can't be asked: x.eks.amazonaws.com can't be reached" in refused(on_eks)
     del on_eks.connectors[kept]
     run(on_eks)

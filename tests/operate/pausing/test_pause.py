@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from contract.errors import CANNOT
+from operate.costs.bill import AURORA, NODES, WHAT_STOPS
 from operate.errors import OperateError
 from operate.pausing import objections
 from operate.pausing.arrival import LIMIT_S
 from operate.pausing.database import LIMIT_S as DATABASE_LIMIT_S
 from operate.pausing.pause import Options, pause
-from operate.pausing.what_stops import AURORA, NODES, WHAT_STOPS
 from settings.load import load
 from stacks.paused import Paused
 from tests.operate.pausing.cloud import EPOCH, Cloud, error

@@ -9,8 +9,7 @@ from contract.errors import CANNOT
 from operate import deploy
 from operate.errors import OperateError
 from operate.outputs import output
-from operate.pausing.pause import Options, pause
-from operate.pausing.resume import resume
+from operate.pausing.pause import Options, pause, resume
 from tests.operate.pausing.cloud import Cloud, error
 
 pytestmark = pytest.mark.synth

@@ -1,4 +1,4 @@
-"""A connector's stored offsets, read from its topic; test_local_kafka.py does it on a real broker."""
+"""A connector's stored offsets, read from its topic; tests/operate/kafka does it on a real broker."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from confluent_kafka import TopicPartition
 
 from local.resnapshot.run import Connector
-from operate.resnapshot.stored_offsets import StoredOffsets
+from operate.resnapshot.connectors import StoredOffsets
 
 TOPIC = "__cdc_lake_offsets_dev-cdc-lake-shop-source-0a1b2c3d"
 SHOP, OTHER = b'["shop",{"server":"shop"}]', b'["shop",{"server":"other"}]'

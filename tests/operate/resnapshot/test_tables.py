@@ -13,10 +13,10 @@ from moto import mock_aws
 from psycopg2.extras import LogicalReplicationConnection
 from rich.console import Console
 
-from db.errors import LoadError
+from db.connecting import LoadError
 from db.source.objects import SourceObjects, WantedTable
-from db.source.preparing import prepare
-from db.source.slots import drop_slot
+from db.source.plan import prepare
+from db.source.replication import drop_slot
 from local.comparison.run import Sides
 from local.errors import PlatformError
 from local.resnapshot import run
@@ -26,7 +26,7 @@ from operate.errors import OperateError
 from operate.kafka import reader
 from operate.kafka.cluster import of_environment
 from operate.resnapshot import tables as log_tables
-from operate.resnapshot.login import login
+from operate.resnapshot.outbox import login
 from operate.resnapshot.tables import chosen, resnapshot_tables
 from settings.environment import Environment
 from settings.load import load

@@ -5,17 +5,17 @@ import re
 from pathlib import Path
 
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.kafka.access import (
+from plugins.kafka.topics import (
     READER_GROUP,
     Grant,
     Kind,
+    planned_topics,
     reader_access,
     sink_access,
     source_access,
     statements,
     topics_access,
 )
-from plugins.kafka.topics import planned_topics
 from plugins.source.captured import CapturedTable
 
 SOURCE = SourceSettings(

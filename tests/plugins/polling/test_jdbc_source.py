@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
+from plugins.connector_properties import key_of
 from plugins.polling.jdbc_rules import problems
 from plugins.polling.jdbc_settings import CONNECTOR_CLASSES
 from plugins.polling.jdbc_source import alike, jdbc_source, pattern_of
-from plugins.smt import key_of
 from tests.plugins.polling.test_jdbc_settings import ADDRESS, CITY, DATABASE, PLACES, POLLING, SETTINGS
 
 STORE = replace(ADDRESS, table="store_address")

@@ -1,8 +1,8 @@
 from dataclasses import replace
 
 from plugins.polling import jdbc_rules
-from plugins.polling.pairs import joined_rows, keyed_table, whole_tables
-from plugins.sink import sink_properties
+from plugins.polling.jdbc_source import joined_rows, keyed_table, whole_tables
+from plugins.sink import sink_connector
 from tests.plugins.polling.test_jdbc_settings import ADDRESS, CITY, PLACES, POLLING
 
 COUNTRY = replace(CITY, table="country", key="country_id")
@@ -72,4 +72,4 @@ def test_no_configuration_says_what_would_be_refused() -> None:
         if name.endswith("-source"):
             assert not list(jdbc_rules.problems(config)), name
         elif "STOREAS `JSON`" in config["connect.s3.kcql"]:
-            assert not list(sink_properties.problems(config)), name
+            assert not list(sink_connector.problems(config)), name

@@ -2,11 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from plugins.connector_properties import rename
 from plugins.connector_settings import SinkSettings
-from plugins.sink.parquet_sink import parquet_sink, parquet_statement
-from plugins.sink.sink_connector import sink_connector
-from plugins.sink.sink_properties import problems
-from plugins.smt import rename
+from plugins.sink.sink_connector import parquet_sink, parquet_statement, problems, sink_connector
 
 SETTINGS = SinkSettings(topics=("pagila.query.places",), bucket="landing", region="us-east-1")
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from plugins.connector_settings import SinkSettings
-from plugins.sink.sink_connector import sink_connector
-from plugins.sink.sink_properties import problems
+from plugins.sink.sink_connector import problems, sink_connector
 
 SINK = SinkSettings(topics=("orders",), bucket="landing", region="us-east-1")
 

@@ -3,8 +3,8 @@ import re
 from contract import events
 from plugins.connector_names import OUTBOX
 from plugins.source.captured import CapturedTable
-from plugins.source.transformations import transformations
-from plugins.workers.worker_classes import IS_TRUNCATE
+from plugins.source.source_connector import transformations
+from plugins.workers.connect_workers import IS_TRUNCATE
 
 ITEMS = CapturedTable(schema="public", table="items", stops_at_truncate=True)
 STAGED = CapturedTable(schema="public", table="staged", tells_of_truncate=True)

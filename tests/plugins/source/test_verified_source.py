@@ -28,7 +28,7 @@ from plugins.kafka.topics import PlannedTopic
 from plugins.releases.archive import repack
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import salted, source_connector
-from plugins.workers.worker_classes import EVERY_VALUE, SALTED_CONNECTOR, SALTED_TASK, WITHOUT_DEFAULTS, resources
+from plugins.workers.connect_workers import EVERY_VALUE, SALTED_CONNECTOR, SALTED_TASK, WITHOUT_DEFAULTS, resources
 from settings.connectors import ROOT_CERTIFICATE
 from tests.broker import RunningBroker
 from tests.conftest import execute, fresh_database

@@ -14,7 +14,7 @@ from local.services.processes import Processes
 from local.setup.ports import choose
 from plugins.connector_settings import SourceSettings
 from plugins.source.source_connector import source_connector
-from plugins.workers.worker_classes import EVERY_VALUE
+from plugins.workers.connect_workers import EVERY_VALUE
 from tests.broker import RunningBroker
 from tests.conftest import fresh_database
 from tests.events.recorders.types import TABLES, TARGET, record

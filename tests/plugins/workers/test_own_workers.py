@@ -2,8 +2,8 @@
 
 from plugins.connector_names import offset_topic, workers_group, workers_topics
 from plugins.connector_settings import SinkSettings
-from plugins.kafka.access import own_worker_access, sink_access, worker_access
-from plugins.workers.own_workers import ADDRESS, BROKERS, IAM_LOGIN, OFFSETS, SECRETS_PROVIDER, worker_properties
+from plugins.kafka.topics import own_worker_access, sink_access, worker_access
+from plugins.workers.connect_workers import ADDRESS, BROKERS, IAM_LOGIN, OFFSETS, SECRETS_PROVIDER, worker_properties
 
 NAME = "dev-cdc-lake-orders-sink"
 

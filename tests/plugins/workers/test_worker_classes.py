@@ -10,8 +10,8 @@ from local.tools.worker_classes import compile_classes
 from plugins.connector_settings import SALT, SourceSettings
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import SALT_PROPERTY, salted, source_connector
-from plugins.workers import worker_classes
-from plugins.workers.worker_classes import (
+from plugins.workers import connect_workers
+from plugins.workers.connect_workers import (
     ALL,
     SALTED_CONNECTOR,
     SALTED_TASK,
@@ -20,7 +20,7 @@ from plugins.workers.worker_classes import (
 
 
 def test_every_source_is_compiled() -> None:
-    assert {each.source for each in ALL} == set(Path(worker_classes.__file__).parent.glob("java/*.java"))
+    assert {each.source for each in ALL} == set(Path(connect_workers.__file__).parent.glob("java/*.java"))
 
 
 @pytest.mark.integration

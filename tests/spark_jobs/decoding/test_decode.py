@@ -9,7 +9,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from contract import avro_names, events
+from contract import events
 from contract.events import PLACEHOLDER
 from spark_jobs.decoding.decode import Decoder
 from spark_jobs.decoding.schema import Column, extend, parse
@@ -330,7 +330,7 @@ ODD: list[dict[str, Any]] = [
     {"name": "flags", "type": {"type": "bytes", "connect.name": "io.debezium.data.Bits"}},
     {"name": "weight", "type": "double"},
     {"name": "opens", "type": {"type": "long", "connect.name": "io.debezium.time.MicroTime"}},
-    {"name": "traits", "type": {"type": "string", "connect.name": avro_names.HSTORE}},
+    {"name": "traits", "type": {"type": "string", "connect.name": events.HSTORE}},
     {"name": "since", "type": {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}},
 ]
 ODD[6]["type"]["connect.parameters"] = {"length": "4"}

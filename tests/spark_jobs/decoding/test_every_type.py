@@ -19,11 +19,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from contract.column_types.canonical import SOURCE_SETTINGS
-from contract.column_types.carried import Carried
+from contract.column_types.catalogue import Carried
 from contract.column_types.types import avro_field, carried, specials_field
-from contract.events import ADDED_TYPES, LSN
+from contract.events import ADDED_TYPES, LSN, SPECIALS_COLUMN
 from contract.sizes import LARGEST_EVENT_BYTES
-from contract.special_values import SPECIALS_COLUMN
 from db.source.catalogue import Table
 from db.source.inspection import inspect
 from local.look.lake import Lake as HudiRs

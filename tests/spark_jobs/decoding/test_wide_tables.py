@@ -9,7 +9,7 @@ import psycopg2
 import pytest
 from pyspark.sql import SparkSession
 
-from capture.schemas import avro_schema
+from capture.pipeline_file import avro_schema
 from contract import events
 from db.source.catalogue import Database
 from db.source.inspection import inspect

@@ -9,8 +9,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
+from analytics.alike.parts import TranslationError
 from analytics.derived import derived_query
-from analytics.translate import TranslationError
 from spark_jobs.runtime.session import as_in_athena
 from tests.analytics import alike
 from tests.analytics.alike import Case

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from local.platform.job import job_arguments
-from settings.load_pipeline import load_pipeline
+from settings.load import load_pipeline
 from spark_jobs.options import command_line, keys, properties, settings
 from spark_jobs.options.settings import FileSettings
 from spark_jobs.options.submit import TableJob, YarnSubmission, yarn_command

@@ -9,10 +9,10 @@ import pytest
 
 from contract.text import UTF_8_FLAG
 from settings.aws_offers import EKS_VERSIONS
+from stacks.connectors.eks_cluster import shared_objects
 from stacks.connectors.manifests import WorkerGroup, objects
-from stacks.connectors.namespace import shared_objects
 from stacks.gate.manifests import problems
-from tests.stacks.connectors.groups import group
+from tests.stacks.environments import group
 
 Objects = list[dict[str, Any]]
 

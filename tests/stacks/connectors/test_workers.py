@@ -15,22 +15,21 @@ from local.services.kafka import ADMIN
 from local.services.kafka_rights import acls
 from local.services.postgres import ConnectionParameters
 from local.setup.ports import choose
-from operate.resnapshot.eks_connector import EksConnector
+from operate.resnapshot.connectors import EksConnector
 from plugins.connector_names import heartbeat_topic
 from plugins.connector_settings import SourceSettings
-from plugins.kafka.access import own_worker_access, source_access
-from plugins.kafka.topics import PlannedTopic
+from plugins.kafka.topics import PlannedTopic, own_worker_access, source_access
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import source_connector
+from plugins.workers.connect_workers import PATH
 from plugins.workers.kubernetes_api import Cluster
-from plugins.workers.worker_health import PATH
 from settings.connectors import ROOT_CERTIFICATE
 from stacks.connectors.manifests import objects
 from stacks.handlers import framework, journal, kubernetes_connector
 from tests.broker import RunningBroker, running_broker
 from tests.conftest import execute
-from tests.stacks.connectors.groups import group
 from tests.stacks.connectors.workers import PASSWORD, RealRest, Workers
+from tests.stacks.environments import group
 from tests.stacks.handlers import cloudformation
 from tests.stacks.handlers.cloudformation import Clock, Stack, World, failing
 from tests.stacks.handlers.journal_store import MemoryStore

@@ -19,10 +19,8 @@ from local.services.jvm import java_command, log4j_options
 from local.services.processes import Command, Processes
 from local.setup.ports import HOST
 from plugins.releases.archive import write_resources
+from plugins.workers.connect_workers import ADDRESS, BROKERS, OFFSETS, PATH, WORKER_HEALTH, resources, worker_properties
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
-from plugins.workers.own_workers import ADDRESS, BROKERS, OFFSETS, worker_properties
-from plugins.workers.worker_classes import WORKER_HEALTH, resources
-from plugins.workers.worker_health import PATH
 from stacks.connectors.worker_file import properties_file
 from tests.stacks.handlers.kubernetes.cluster import FakeKubernetes
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from settings.addresses import too_many
-from stacks.gate import Facts, Finding, plain_text, request_of, review
+from stacks.gate import review
 from stacks.gate.rights import is_wide
+from stacks.gate.template import Facts, Finding, plain_text, request_of
 
 # These resources are written for one rule each: other rules judge what they lack.
 OTHERS = {"known-types", "data-closed", "rights-accepted", "private-network"}

@@ -44,7 +44,7 @@ def test_the_staged_handlers_can_be_called(tmp_path: Path) -> None:
 
 def test_a_handler_without_packages_has_the_contract(tmp_path: Path) -> None:
     staged = lambda_assets.stage(staging=tmp_path)
-    script = "from stacks.handlers import emr_step, emr_steps; print(emr_steps.STOP_FILE)"
+    script = "from stacks.handlers import emr_step; print(emr_step.STOP_FILE)"
     environment = {**os.environ, "PYTHONPATH": str(staged)}
     run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert run.stdout.strip() == STOP_FILE, run.stderr

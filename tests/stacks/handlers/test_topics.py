@@ -22,9 +22,8 @@ from local.setup.ports import choose
 from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings
 from plugins.kafka import topic_admin
-from plugins.kafka.access import topics_access
 from plugins.kafka.msk_login import Login
-from plugins.kafka.topics import HOUR_MS, PlannedTopic
+from plugins.kafka.topics import HOUR_MS, PlannedTopic, topics_access
 from stacks.handlers import topics
 from tests.broker import RunningBroker
 from tests.stacks.handlers.cloudformation import Clock, Stack, World, failing

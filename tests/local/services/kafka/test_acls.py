@@ -3,7 +3,7 @@
 import pytest
 
 from local.services.kafka_rights import ACTIONS, Acl, AclError, acls
-from plugins.kafka.access import Grant, Kind
+from plugins.kafka.topics import Grant, Kind
 
 CONNECT = Grant(kind="cluster", actions=("Connect",))
 

@@ -22,7 +22,7 @@ from local.setup.ports import choose
 from local.tools.worker_classes import java_gateway
 from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.kafka.first_offsets import set_first_offsets
+from plugins.kafka.topic_admin import set_first_offsets
 from plugins.kafka.topics import PlannedTopic, planned_topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from contract import events
-from contract.column_types.carried import Carried
+from contract.column_types.catalogue import Carried
 from contract.column_types.types import avro_field, specials_field
-from contract.special_values import SPECIALS_COLUMN
+from contract.events import SPECIALS_COLUMN
 from local.services.postgres import ConnectionParameters, Postgres
 from spark_jobs.decoding import schema
 from spark_jobs.decoding.decode import Decoder

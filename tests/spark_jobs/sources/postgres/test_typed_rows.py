@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from contract.column_types.carried import Carried
+from contract.column_types.catalogue import Carried
 from contract.column_types.types import avro_field
 from contract.events import PLACEHOLDER, QUERIED_TYPES
 from local.services.postgres import ConnectionParameters

@@ -13,11 +13,10 @@ from botocore.exceptions import ClientError
 
 from plugins.releases.archive import RESOURCES_JAR
 from stacks.handlers import connector_plugin
-from stacks.handlers.msk_connect import archive
 from tests.plugins.releases.server import Server, body, serving, status
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, World, failing
-from tests.stacks.handlers.msk_connect.plugin_requests import (
+from tests.stacks.handlers.msk_connect.requests import (
     BUCKET,
     PLUGIN,
     RELEASES,
@@ -272,7 +271,7 @@ def test_a_server_that_is_out_of_reach_for_minutes_is_waited_for(plugin: Stack, 
     server.answers["/two.zip"] = [status(503)] * 40
     began = plugin.world.clock.seconds
     assert "HTTP 503" in failing(plugin.update, plugin_request(server, "two"))
-    assert plugin.world.clock.seconds - began < archive.UNREACHABLE_SECONDS + 180
+    assert plugin.world.clock.seconds - began < connector_plugin.UNREACHABLE_SECONDS + 180
 
 
 def test_a_plugin_that_is_refused_leaves_no_zip(connect: KafkaConnect, plugin: Stack, server: Server) -> None:
@@ -353,14 +352,14 @@ def test_a_deletion_that_is_refused_for_a_while_is_asked_for_again(
 def test_a_function_that_dies_while_it_uploads_leaves_nothing(
     plugin: Stack, connect: KafkaConnect, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upload, lost = archive.s3().upload_file, [True]
+    upload, lost = connector_plugin.s3().upload_file, [True]
 
     def dying(*arguments: Any, **more: Any) -> None:
         upload(*arguments, **more)
         if lost.pop():
             raise LambdaDeathError
 
-    monkeypatch.setattr(archive.s3(), "upload_file", dying)
+    monkeypatch.setattr(connector_plugin.s3(), "upload_file", dying)
     failing(plugin.create, plugin_request(server, "one"))
     monkeypatch.undo()
     assert_gone(plugin, connect)
