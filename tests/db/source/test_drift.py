@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg2
 import pytest
+from psycopg2.errors import InsufficientPrivilege
 from psycopg2.extensions import connection as Connection
 from psycopg2.extensions import cursor as Cursor
 
@@ -178,6 +179,16 @@ def test_a_change_of_the_role_in_another_database_is_waited_for(
         working.result(PATIENCE_S)
     with connector(server) as cursor:
         cursor.execute("SELECT 1")
+
+
+def test_a_query_gives_the_right_to_the_columns_that_it_names(server: ConnectionParameters) -> None:
+    execute(server, "CREATE TABLE people (id INT PRIMARY KEY, name TEXT, mail TEXT)")
+    queries = {"names": "SELECT name FROM public.people"}
+    grant_reader(server, ReadObjects(role=ROLE, tables=(), queries=queries), password=PASSWORD)
+    with connector(server) as cursor:
+        cursor.execute("SELECT name FROM people")
+        with pytest.raises(InsufficientPrivilege):
+            cursor.execute("SELECT mail FROM people")
 
 
 def test_a_change_that_lasts_is_one_line(server: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:

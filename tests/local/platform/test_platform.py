@@ -19,11 +19,10 @@ from typing import Any
 import psutil
 import psycopg2
 import pytest
-from click.testing import Result
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from psycopg2 import sql
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from cli.__main__ import app
 from contract.errors import CANNOT
@@ -48,6 +47,7 @@ from local.services.kafka import ADMIN
 from local.services.kafka_rights import ROLES, SINK
 from local.services.processes import Processes
 from local.sink.values import line
+from tests import cases
 from tests.conftest import execute
 from tests.local.platform.shop import ITEMS, ODD, PLACES, SIGNALS, Shop, shop
 from tests.waiting import PATIENCE_S, wait_until
@@ -706,7 +706,7 @@ def run_cli(command: str, folder: Path) -> Result:
     return CliRunner().invoke(app, [command, "--folder", str(folder)])
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, cases.long(signal.SIGKILL)])
 def test_an_interrupted_up_leaves_nothing_running(tmp_path: Path, number: signal.Signals) -> None:
     folder = tmp_path / "state"
     argv = [sys.executable, "-m", "cli", "up", "--no-job", "--folder", str(folder)]
