@@ -71,8 +71,6 @@ class Pipeline:
         self.settings = TaskSettings.of(self.sink.name, sink_connector(self.sink))
         self.create_topic(partitions)
         self._numbers = itertools.count()
-        # What was read of the bucket, by key and ETag.
-        self._bodies: dict[tuple[str, str], bytes] = {}
 
     def create_topic(self, partitions: int = 1) -> None:
         admin = self.services.admin
@@ -110,11 +108,10 @@ class Pipeline:
         """
         client, prefix = self.services.s3.client(), f"{self.sink.prefix}/"
         pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
-        listed = {entry["Key"]: entry["ETag"] for page in pages for entry in page.get("Contents", [])}
-        found = sorted((key, tag) for key, tag in listed.items() if key.endswith(".json"))
-        for key, tag in set(found) - self._bodies.keys():
-            self._bodies[key, tag] = client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
-        return {key.removeprefix(prefix): self._bodies[key, tag] for key, tag in found}
+        keys = [entry["Key"] for page in pages for entry in page.get("Contents", []) if entry["Key"].endswith(".json")]
+        return {
+            key.removeprefix(prefix): client.get_object(Bucket=BUCKET, Key=key)["Body"].read() for key in sorted(keys)
+        }
 
     def landed(self) -> list[bytes]:
         return [line for body in self.objects().values() for line in body.splitlines()]
