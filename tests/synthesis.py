@@ -1,15 +1,22 @@
-"""Syntheses that tests share: each takes seconds of CPU."""
+"""Syntheses that tests share: each takes seconds of CPU, and so does cfn-lint on its templates."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from settings.environment import Environment
+from stacks.gate.template import Finding
 from stacks.paused import Paused
 
 if TYPE_CHECKING:
+    from cfnlint.runner import Runner
+
     from operate.synth import Synthesis
 
 _made: "dict[tuple[str, Path, Paused], Synthesis]" = {}
+_linted: dict[tuple[str, str], list[Finding]] = {}
 
 
 def shared_synthesis(environment: Environment, folder: Path, *, paused: Paused = Paused.NOTHING) -> "Synthesis":
@@ -27,3 +34,25 @@ def shared_synthesis(environment: Environment, folder: Path, *, paused: Paused =
         place = folder / (environment.name if runs else f"{environment.name}.paused-{paused}")
         _made[key] = synthesize(environment, place, nag=runs, paused=paused)
     return _made[key]
+
+
+def found_in(environment: Environment, synthesis: "Synthesis", *, lint: bool = True) -> list[str]:
+    """All that the review finds but missing checksums: the deployer pins the connectors' releases.
+
+    cfn-lint checks a template that environments share once; all are of one region. Without `lint` it checks none.
+    """
+    from operate.review import findings
+    from operate.review.findings import find
+
+    once = findings._cfn_lint
+
+    def lint_once(linter: "Runner", synthesis: "Synthesis", stack: str) -> Iterator[Finding]:
+        key = (stack, (synthesis.folder / f"{stack}.template.json").read_text())
+        if lint and key not in _linted:
+            _linted[key] = list(once(linter, synthesis, stack))
+        return iter(_linted.get(key, []))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(findings, "_cfn_lint", lint_once)
+        found = find(environment, synthesis)
+    return [str(each) for each in found if "./lake dev lock plugins" not in each.message]

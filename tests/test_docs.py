@@ -1,10 +1,9 @@
-"""The documents match the project: commands, files, and no word of any one machine."""
+"""The documents match the project: commands, files, decisions, and no word of any one machine."""
 
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from tests.__main__ import ORDER
 from tests.transcripts import transcript
@@ -25,10 +24,13 @@ def anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_make_target_that_is_named_exists(document: Path) -> None:
-    named = set(re.findall(r"(?:`|^|\$ )make ([a-z][a-z-]*)", document.read_text(), re.MULTILINE))
-    assert named <= TARGETS
+def test_every_make_target_that_is_named_exists() -> None:
+    named = {
+        (str(document), target)
+        for document in DOCUMENTS
+        for target in re.findall(r"(?:`|^|\$ )make ([a-z][a-z-]*)", document.read_text(), re.MULTILINE)
+    }
+    assert {(document, target) for document, target in named if target not in TARGETS} == set()
 
 
 def test_every_make_target_is_documented() -> None:
@@ -36,12 +38,15 @@ def test_every_make_target_is_documented() -> None:
     assert {target for target in TARGETS if f"make {target}" not in text} == set()
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
-    links = re.findall(r"\]\((?!https?:|mailto:)([^)#]*)(?:#([^)]+))?\)", re.sub(r"`[^`]*`", "", document.read_text()))
-    targets = [(document.parent / path if path else document, anchor) for path, anchor in links]
-    assert [str(path) for path, _ in targets if not path.exists()] == []
-    assert [anchor for path, anchor in targets if anchor and anchor not in anchors(path)] == []
+def test_every_link_to_a_file_leads_somewhere() -> None:
+    broken = []
+    for document in DOCUMENTS:
+        text = re.sub(r"`[^`]*`", "", document.read_text())
+        for path, anchor in re.findall(r"\]\((?!https?:|mailto:)([^)#]*)(?:#([^)]+))?\)", text):
+            target = document.parent / path if path else document
+            if not target.exists() or (anchor and anchor not in anchors(target)):
+                broken.append((str(document), path, anchor))
+    assert broken == []
 
 
 def found(pattern: str, names: list[str], *, without: str = r"\Z.") -> list[tuple[str, str]]:
@@ -92,6 +97,59 @@ def test_start_shows_every_part_of_the_tests() -> None:
     assert re.findall(r"^(\w+) +[\d.…]+ +[\d.…]+", shown, re.MULTILINE) == [*ORDER, "all"]
 
 
-@pytest.mark.parametrize(("pages", "most"), [([ROOT / "README.md"], 1_200), (DOCUMENTS, 50_000)], ids=["README", "all"])
-def test_documents_stay_short(pages: list[Path], most: int) -> None:
-    assert sum(len(page.read_text().split()) for page in pages) <= most
+def test_documents_stay_short() -> None:
+    for pages, most in (([ROOT / "README.md"], 1_200), (DOCUMENTS, 50_000)):
+        assert sum(len(page.read_text().split()) for page in pages) <= most
+
+
+FOLDER = ROOT / "docs" / "decisions"
+PAGES = sorted(FOLDER.glob("[0-9]*.md"))
+NUMBERS = {page.name[:4] for page in PAGES}
+# Below the title: the date of the first version, and whether it holds.
+HEAD = re.compile(
+    r"# (?P<number>\d{4}) (?P<title>.+)\n\n"
+    r"Date: (?P<date>\d{4}-\d{2}-\d{2})\. Status: (?P<status>accepted|superseded by \[\d{4}\]\([\w-]+\.md\))\.\n\n## "
+)
+WIDTH = 120
+
+
+def problems(page: Path) -> Iterator[str]:
+    text = page.read_text()
+    if not (head := HEAD.match(text)) or head["number"] != page.name[:4]:
+        yield "begins with `# NNNN title`, a blank line, `Date: YYYY-MM-DD. Status: accepted.`, a blank line"
+    if re.findall(r"^## (.+)$", text, re.MULTILINE) != ["Context", "Decision", "Consequences"]:
+        yield "has the sections Context, Decision, Consequences"
+    long = [number for number, line in enumerate(text.splitlines(), 1) if len(line) > WIDTH]
+    if long:
+        yield f"has no line of more than {WIDTH} characters: {long}"
+
+
+def test_each_page_has_its_form() -> None:
+    assert [(page.name, problem) for page in PAGES for problem in problems(page)] == []
+    assert len(PAGES) == len(NUMBERS)
+
+
+def test_the_index_lists_each_page_as_it_calls_itself_in_order() -> None:
+    heads = [(page, HEAD.match(page.read_text())) for page in PAGES]
+    rows = [
+        f"| [{page.name[:4]}]({page.name}) | {h['title']} | {h['date']} | {h['status']} |" for page, h in heads if h
+    ]
+    index = (FOLDER / "README.md").read_text().splitlines()
+    assert [line for line in index if line.startswith("| [")] == rows
+
+
+def test_every_decision_that_is_named_is_there() -> None:
+    texts = {name: (ROOT / name).read_text(errors="ignore") for name in TRACKED if (ROOT / name).is_file()}
+    named = {(name, n) for name, text in texts.items() for n in re.findall(r"\bdecisions?[/ ](\d{4})\b", text)}
+    assert {(name, number) for name, number in named if number not in NUMBERS} == set()
+
+
+def test_documents_link_the_decisions_that_they_name() -> None:
+    """`([0040](0040-landing-and-local-sink.md))`: a bare number says neither what it is nor whether it exists."""
+    unlinked = {
+        name: re.sub(r"\[[^\]]*\]\([^)]*\)|`[^`]*`|^# .*", "", (ROOT / name).read_text(), flags=re.MULTILINE)
+        for name in TRACKED
+        if name.endswith(".md") and (ROOT / name).is_file()
+    }
+    bare = {name: re.findall(r"(?:[(,;] ?|\bdecisions? )(00[0-9]{2})\b", text) for name, text in unlinked.items()}
+    assert {name: numbers for name, numbers in bare.items() if numbers} == {}

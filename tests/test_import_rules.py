@@ -1,12 +1,13 @@
-"""Who may import whom: docs/architecture.md."""
+"""Who may import whom (docs/architecture.md), and that required packages are used, and imported ones required."""
 
 import ast
+import functools
+import importlib.metadata
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 # The job's command line and archive: its starters, here and on EMR, import only these of its modules.
@@ -43,6 +44,7 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
 WITHIN = {folder for folder in RULES if "/" in folder}
 
 
+@functools.cache
 def imports_of(path: Path) -> set[str]:
     """The top-level names that a module imports, anywhere in it; the handlers' package is listed separately.
 
@@ -95,11 +97,14 @@ def test_every_folder_has_a_rule_and_is_checked() -> None:
     assert {*tools["ruff"]["lint"]["isort"]["known-first-party"]} == FOLDERS
 
 
-@pytest.mark.parametrize("folder", RULES)
-def test_every_module_imports_only_what_its_folder_may(folder: str) -> None:
-    modules = modules_of(folder)
-    assert modules
-    wrong = {str(path.relative_to(ROOT)): violations(folder, imports_of(path)) for path in modules}
+def test_every_module_imports_only_what_its_folder_may() -> None:
+    modules = {folder: modules_of(folder) for folder in RULES}
+    assert all(modules.values())
+    wrong = {
+        str(path.relative_to(ROOT)): violations(folder, imports_of(path))
+        for folder, paths in modules.items()
+        for path in paths
+    }
     assert {path: names for path, names in wrong.items() if names} == {}
 
 
@@ -140,3 +145,50 @@ def test_few_modules_of_the_plugins_need_packages() -> None:
         "versions.py": {"pydantic"},
         "msk_login.py": {"aws_msk_iam_sasl_signer", "botocore"},
     }
+
+
+APP = "app.py"
+PROGRAMS = [APP, *sorted(FOLDERS - {"tests"})]
+LINE = re.compile(r"^([\w.-]+)[^#\n]*(#.*)?$", re.MULTILINE)
+
+
+@functools.cache
+def imported(folder: str) -> set[str]:
+    """The top-level package names that a folder's modules import, anywhere in them."""
+    paths = [ROOT / APP] if folder == APP else (ROOT / folder).rglob("*.py")
+    ours = {*OURS, *WITHIN, APP.removesuffix(".py")}
+    return {name for path in paths for name in imports_of(path)} - ours - sys.stdlib_module_names
+
+
+@functools.cache
+def distributions() -> dict[str, set[str]]:
+    """The distributions, as requirements write them, that provide each top-level name."""
+    return {module: set(map(written, names)) for module, names in importlib.metadata.packages_distributions().items()}
+
+
+def written(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def listed(*files: str) -> dict[str, str]:
+    """Each required package, and its comments."""
+    return {written(name): said for file in files for name, said in LINE.findall((ROOT / file).read_text())}
+
+
+def test_what_a_folder_imports_is_listed() -> None:
+    files = ["requirements.in", "requirements-dev.in"]
+    for folder in (*PROGRAMS, "tests"):
+        asked = listed(*files if folder == "tests" else files[:1]).keys()
+        assert (folder, [name for name in imported(folder) if not distributions()[name] & asked]) == (folder, [])
+
+
+def test_every_package_is_imported_or_says_what_it_is_for() -> None:
+    silent = {name for name, said in listed("requirements.in").items() if not said}
+    used = {package for folder in PROGRAMS for name in imported(folder) for package in distributions()[name]}
+    assert silent
+    assert silent - used == set()
+
+
+def test_a_package_that_is_said_to_be_unused_is_so() -> None:
+    said = {name for name, said in listed("requirements.in").items() if said.startswith("# nothing imports it yet")}
+    assert said & set().union(*map(imported, [*PROGRAMS, "tests"])) == set()

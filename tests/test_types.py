@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]
 FOLLOWED = next(rule["module"] for rule in SETTINGS["overrides"] if rule.get("follow_imports") == "normal")
@@ -64,9 +62,12 @@ def test_each_module_that_the_project_imports_is_followed() -> None:
     assert [module for module in sorted(modules) if not is_followed(module)] == []
 
 
-@pytest.mark.parametrize("module", sorted(name.removesuffix(".*") for name in FOLLOWED if "aws_cdk.aws" in name))
-def test_what_a_followed_module_derives_from_is_followed(module: str) -> None:
-    assert [base for base in sorted(base_modules(module_text(module))) if not is_followed(base)] == []
+def test_what_a_followed_module_derives_from_is_followed() -> None:
+    for module in (name.removesuffix(".*") for name in FOLLOWED if "aws_cdk.aws" in name):
+        assert (module, {base for base in base_modules(module_text(module)) if not is_followed(base)}) == (
+            module,
+            set(),
+        )
 
 
 def test_base_classes_are_found_in_the_generated_text() -> None:

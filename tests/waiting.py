@@ -10,10 +10,10 @@ Answer = TypeVar("Answer")
 PATIENCE_S = 200.0
 
 
-def wait_until(question: Callable[[], Answer], what: str = "what was waited for") -> Answer:
-    """Return the first true answer; AssertionError if none came within PATIENCE_S."""
+def wait_until(question: Callable[[], Answer], what: str = "what was waited for", *, every_s: float = 0.05) -> Answer:
+    """Return the first true answer; AssertionError if none came within PATIENCE_S. Ask a costly question less often."""
     deadline = time.monotonic() + PATIENCE_S
     while not (answer := question()):
         assert time.monotonic() < deadline, f"not there after {PATIENCE_S:.0f} s: {what}"
-        time.sleep(0.05)
+        time.sleep(every_s)
     return answer

@@ -10,9 +10,9 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from bench import running_job
-from bench.running_job import RunningJob
-from bench.tables import crowded
+from bench import job as running_job
+from bench import tables
+from bench.job import RunningJob
 from cli.__main__ import app
 from local.errors import PlatformError
 from local.setup import jars
@@ -89,9 +89,9 @@ def test_changes_that_wait_too_long_during_loads_fail_the_benchmark(
     monkeypatch: pytest.MonkeyPatch, slow: int, status: int
 ) -> None:
     waits = [1.0] * (21 - slow) + [5.1] * slow
-    monkeypatch.setattr(crowded, "crowd", lambda *_given: nullcontext((None, None)))
-    monkeypatch.setattr(crowded, "_at_once", lambda *_given: [2.0, 3.0, 4.0])
-    monkeypatch.setattr(crowded, "_loaded", lambda *_given, first, **_more: (40.0 if first else 30.0, 16, waits))
+    monkeypatch.setattr(tables, "crowd", lambda *_given: nullcontext((None, None)))
+    monkeypatch.setattr(tables, "_at_once", lambda *_given: [2.0, 3.0, 4.0])
+    monkeypatch.setattr(tables, "_loaded", lambda *_given, first, **_more: (40.0 if first else 30.0, 16, waits))
     monkeypatch.setattr(jars, "fetch", lambda _names: None)
     result = CliRunner().invoke(app, ["dev", "bench", "crowded", "--events", "1000"])
     assert result.exit_code == status

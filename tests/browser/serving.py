@@ -1,11 +1,16 @@
-"""The live page, served in a separate process as `./lake dashboard` does."""
+"""The live page, served in a separate process: a platform's as `./lake dashboard` does, or a test's pictures.
+
+`python -m tests.browser.serving PORT FILE` serves a pickled picture, and ends with its standard input.
+"""
 
 import contextlib
+import os
 import pickle
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -57,7 +62,7 @@ def serving_still(picture: Picture, folder: Path) -> Iterator[Still]:
     """Serve a picture, which is kept in the folder."""
     still = Still(port=free_port(), file=folder / "picture")
     still.show(picture)
-    with _running("tests.browser.still", str(still.port), str(still.file)) as process:
+    with _running("tests.browser.serving", str(still.port), str(still.file)) as process:
         _wait_until_taken(still.port, process)
         yield still
 
@@ -89,3 +94,47 @@ def _wait_until_taken(port: int, process: subprocess.Popen[bytes]) -> None:
         assert process.poll() is None, "the page's server has ended"
         assert time.monotonic() < deadline, f"nobody listens on {port} after {START_S} s"
         time.sleep(0.05)
+
+
+LOOK_S = 0.05
+
+
+class Shown:
+    """The picture in a file, which others replace."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self.picture = self._read()
+
+    def start(self) -> None:
+        """Watch the file, and wait for the end, alongside the server."""
+        for target in (self._run, _end_with_standard_input):
+            threading.Thread(target=target, daemon=True).start()
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def _run(self) -> None:
+        number = 0
+        while True:
+            if (now := self._file.stat().st_mtime_ns) != number:
+                number, self.picture = now, self._read()
+            time.sleep(LOOK_S)
+
+    def _read(self) -> Picture:
+        with self._file.open("rb") as file:
+            picture = pickle.load(file)  # noqa: S301 - written by who has started this program
+        assert isinstance(picture, Picture)
+        return picture
+
+
+def _end_with_standard_input() -> None:
+    os.read(0, 1)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    # The page's packages take a second to import.
+    from local.dashboard.server import serve
+
+    serve(Shown(Path(sys.argv[2])), int(sys.argv[1]))

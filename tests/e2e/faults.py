@@ -27,7 +27,7 @@ from local.look.status import read_status
 from local.platform.platform import Platform
 from local.platform.record import PlatformOptions
 from local.platform.startup import SUPERVISOR
-from tests.e2e.harness.writer import Writer
+from tests.e2e.writers import Writer
 from tests.waiting import PATIENCE_S, wait_until
 
 SERVICES = ("postgres", "kafka", "connect", "s3", "moto", "sink", "job")

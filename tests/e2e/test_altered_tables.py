@@ -23,7 +23,7 @@ from local.platform.record import RecordFile
 from local.services.aws import S3
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
-from tests.e2e.harness.commands import Commands, equal_tables
+from tests.e2e.commands import Commands, equal_tables
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]

@@ -12,8 +12,8 @@ import pytest
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA, load_dump
 from tests.conftest import ask, execute, fresh_database
-from tests.e2e.harness.clerk import Clerk
-from tests.e2e.harness.commands import ROOT, Commands, equal_tables
+from tests.e2e.commands import ROOT, Commands, equal_tables
+from tests.e2e.writers import Clerk
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, WITHOUT_PAGILA, pytest.mark.timeout(900), pytest.mark.long]

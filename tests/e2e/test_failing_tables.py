@@ -13,6 +13,7 @@ from confluent_kafka import Producer
 
 from contract.errors import CANNOT
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
+from local.platform.connectors import ASIDE, SetAside
 from local.platform.platform import Platform
 from local.platform.record import RecordFile
 from local.platform.startup import SUPERVISOR
@@ -20,8 +21,7 @@ from local.services.kafka import ADMIN, Kafka, KafkaUsers
 from local.services.kafka_rights import ROLES
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
-from tests.e2e.harness.commands import Commands, equal_tables
-from tests.e2e.harness.walking import crowd
+from tests.e2e.commands import Commands, crowd, equal_tables
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
@@ -100,7 +100,8 @@ def test_a_table_that_the_connector_fails_at_is_set_aside_and_all_others_flow(
     for statement in FAILING:
         execute(source, statement)
     # Each start of the connector meets the next one.
-    wait_until(lambda: make.status(status=None).count(" is set aside: ") == 5)
+    aside = SetAside(make.platform / "connect" / ASIDE)
+    wait_until(lambda: len(aside.read()) == 5, every_s=0.2)
     said = make.status(status=1)
     odd = [f"table public.{table} is set aside: {ODD.format(table=table, key=key)}" for table, key in ODD_KEYS.items()]
     parts = (*REASONS, *odd)
@@ -158,6 +159,7 @@ def test_a_record_that_the_sink_refuses_holds_up_its_table_alone(make: Commands,
     make.wait_until_status_is_well()
 
 
+@pytest.mark.long
 def test_a_table_that_leaves_doesnt_hide_that_the_slot_is_gone(make: Commands, source: ConnectionParameters) -> None:
     drop_slot(source)
     make.take_out("public.leaving")

@@ -28,7 +28,7 @@ from local.resnapshot.run import Wanted
 from plugins.kafka.topics import PlannedTopic, planned_topics
 from tests import conftest
 from tests.e2e.faults import suspended, wait_until_well
-from tests.e2e.harness.writer import Writer
+from tests.e2e.writers import Writer
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
@@ -124,12 +124,12 @@ def test_a_dropped_slot_while_writers_go_on(platform: Platform) -> None:
     assert str(told.value) == line
     assert platform.running() == platform.expected()
     assert line in read_status(platform).problems
-    with Writer(platform.source, transactions=120, rate=15, first_order=800_000) as writer:
-        writer.wait_for(20)
+    with Writer(platform.source, transactions=60, rate=8, first_order=800_000) as writer:
+        writer.wait_for(10)
         # An order from the last moment before a slot exists again.
         said = mend(platform, once_found=partial(insert_order, platform, 899_999))
         writer.hurry()
-        writer.wait_for(120)
+        writer.wait_for(60)
     assert writer.error is None
     assert_equal(platform)
     assert any("deleted that only the lake had" in line for line in said)
@@ -257,6 +257,7 @@ def restore_a_copy(platform: Platform, *, first_order: int, shipped: int, delete
     platform.revive("postgres")
 
 
+@pytest.mark.long
 def test_a_restored_database_whose_log_is_behind_the_lake(platform: Platform) -> None:
     restore_a_copy(platform, first_order=850_000, shipped=10_259, deleted=10_260)
     eventually(platform, "the log of devdb is behind what was read from it")

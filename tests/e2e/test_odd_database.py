@@ -10,7 +10,7 @@ import pytest
 from contract.errors import CANNOT
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
-from tests.e2e.harness.commands import Commands
+from tests.e2e.commands import Commands
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 

@@ -16,10 +16,10 @@ from settings.aws_offers import EKS_VERSIONS
 from stacks.connectors.eks_cluster import shared_objects
 from stacks.connectors.manifests import NAMESPACE, objects
 from stacks.gate.manifests import problems
-from tests.kubernetes.binaries import binaries
+from tests.kubernetes.command import binaries
 from tests.kubernetes.server import Server, running_server
-from tests.stacks.connectors.groups import group
 from tests.stacks.connectors.test_manifests import POD, WORKER, of_kind, set_to
+from tests.stacks.environments import group
 
 pytestmark = pytest.mark.integration
 

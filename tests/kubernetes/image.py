@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from operate.connect_image import DOCKERFILE
-from tests.kubernetes.binaries import binaries
+from tests.kubernetes.command import binaries
 
 pytestmark = pytest.mark.integration
 

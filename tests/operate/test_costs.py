@@ -10,7 +10,7 @@ from operate.errors import OperateError
 from settings import aws_offers
 from settings.environment import Environment
 from settings.load import load, names
-from tests.stacks.connectors.environments import environment_on_eks
+from tests.stacks.environments import environment_on_eks
 
 ROOT = Path(__file__).resolve().parents[2]
 

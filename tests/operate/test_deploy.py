@@ -22,6 +22,7 @@ from settings.load import load
 from stacks import vpn
 from stacks.connectors import specs
 from stacks.gate.template import Finding
+from tests.synthesis import shared_synthesis
 
 pytestmark = pytest.mark.synth
 
@@ -82,6 +83,19 @@ def environment() -> Environment:
     return load("dev").model_copy(update={"account": MOTO_ACCOUNT})
 
 
+@pytest.fixture
+def synthesized(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """dev's templates, without another synthesis."""
+    from operate.synth import Synthesis
+
+    dev = shared_synthesis(load("dev"), tmp_path_factory.mktemp("dev"))
+
+    def synthesize(_environment: Environment, folder: Path, **_: object) -> Synthesis:
+        return dataclasses.replace(dev, folder=folder)
+
+    monkeypatch.setattr(deploy, "synthesize", synthesize)
+
+
 @pytest.mark.parametrize("unpinned", [["softether"], ["debezium", "lenses-s3", "config-provider", "softether"]])
 def test_a_release_without_checksum_is_refused_before_anything_happens(
     called: Path, environment: Environment, releases: Releases, unpinned: list[str]
@@ -108,6 +122,8 @@ def test_what_was_reviewed_is_deployed_and_cdks_failure_is_told(
     called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STATUS", "1")
+    # The templates are dev's but for the account; it takes seconds.
+    monkeypatch.setattr("operate.review.findings._cfn_lint", lambda *_: iter(()))
     assert deploy.deploy(environment) == CANNOT
     folder = called.parent / "cdk.out" / "dev"
     expected = ["deploy", "--no-notices", "--all", "--app", str(folder), "--require-approval", "broadening"]
@@ -158,6 +174,7 @@ def test_without_cdks_command_line_it_says_so(environment: Environment, monkeypa
         deploy.bootstrap(environment)
 
 
+@pytest.mark.usefixtures("synthesized")
 @pytest.mark.parametrize(("policy", "stays"), [("destroy", False), ("retain", True)])
 def test_the_network_stays_where_kept_things_lie_in_it(
     called: Path, environment: Environment, policy: str, *, stays: bool
@@ -174,6 +191,7 @@ def test_bootstrap_names_the_environments_account_and_region(called: Path, envir
     assert json.loads(called.read_text()) == ["bootstrap", "--no-notices", f"aws://{MOTO_ACCOUNT}/ap-southeast-2"]
 
 
+@pytest.mark.usefixtures("synthesized")
 def test_adopting_imports_stack_by_stack_and_stops_at_the_first_failure(
     called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +207,7 @@ def test_adopting_imports_stack_by_stack_and_stops_at_the_first_failure(
     assert json.loads(called.read_text()) == expected
 
 
+@pytest.mark.usefixtures("synthesized")
 def test_nothing_to_adopt_is_said(called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deploy, "write_mappings", lambda *_: {})
     with pytest.raises(OperateError, match="nothing to adopt"):

@@ -1,6 +1,9 @@
-"""How an operator's machine finds an environment's cluster API, and authenticates."""
+"""An environment's cluster: its API from an operator's machine, the printed objects, and the workers' image."""
 
 import base64
+import json
+import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,10 +12,14 @@ import boto3
 import pytest
 from botocore.client import BaseClient
 
-from operate.kubernetes import cluster_api, workers
+from operate import connect_image
+from operate.errors import OperateError
+from operate.kubernetes import cluster_api, manifests, workers
+from plugins.releases.versions import load_versions
 from plugins.workers.kubernetes_api import Kubernetes
 from settings.load import load
 from tests.operate.test_outputs import without_credentials
+from tests.stacks.environments import environment_on_eks
 from tests.tls import Authority
 
 
@@ -65,3 +72,83 @@ def test_a_connectors_workers_are_asked_for_with_the_callers_own_credentials(ask
     url = urlsplit(base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode())
     assert url.hostname == "sts.ap-southeast-2.amazonaws.com"
     assert "AKIAEXAMPLE" in url.query
+
+
+def test_manifests_are_a_list_that_kubectl_reads(tmp_path: Path) -> None:
+    request = {"Fn::Join": ["", ['{"objects":[{"kind":"ConfigMap","data":{"a":"', {"Ref": "Something"}, '"}}]}']]}
+    resource = {"Type": "Custom::KubernetesConnector", "Properties": {"Request": request}}
+    templates = {"dev-cdc-lake-connectors": {"Resources": {"A": resource}}}
+    found = json.loads(manifests(environment_on_eks(tmp_path, "dev"), lambda _: templates))
+    assert found["kind"] == "List"
+    assert found["items"] == [{"kind": "ConfigMap", "data": {"a": "KNOWN-AT-DEPLOYMENT"}}]
+
+
+def test_nothing_is_printed_where_connectors_run_elsewhere() -> None:
+    with pytest.raises(OperateError, match="its connectors run on MSK Connect: nothing is put on Kubernetes"):
+        manifests(load("dev"), lambda _: {})
+
+
+@pytest.fixture
+def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """All releases pinned, and downloads that are small archives; returns what was fetched."""
+    versions, fetched = load_versions(), []
+    pins: dict[str, Any] = {"size": 1, "sha256": "0" * 64}
+    all_pinned = versions.model_copy(
+        update={name: getattr(versions, name).model_copy(update=pins) for name in ("lenses_s3", "config_provider")}
+    )
+
+    def fetch(release: Mapping[str, Any], folder: Path) -> Path:
+        target = folder / str(release["file"])
+        fetched.append(target.name)
+        with zipfile.ZipFile(target, "w") as archive:
+            archive.writestr(f"{target.stem}.jar", target.name)
+        return target
+
+    (tmp_path / "kafka").mkdir()
+    (tmp_path / "kafka" / "connect-runtime-3.9.1.jar").write_bytes(b"jar")
+    monkeypatch.setattr(connect_image, "load_versions", lambda: all_pinned)
+    monkeypatch.setattr(connect_image, "jar_folder", lambda name: tmp_path / name)
+    monkeypatch.setattr(connect_image, "fetch", fetch)
+    return fetched
+
+
+def test_everything_is_put_together_and_the_lines_say_how_to_build_it(
+    tmp_path: Path,
+    pinned: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said: list[str] = []
+    # Debezium's is a tar.gz, unlike the archives here.
+    monkeypatch.setattr(connect_image, "repack", _packed)
+    connect_image.connect_image(said.append, target=tmp_path / "image")
+    found = {str(path.relative_to(tmp_path / "image")) for path in (tmp_path / "image").rglob("*") if path.is_file()}
+    assert "libs/connect-runtime-3.9.1.jar" in found
+    assert "libs/aws-msk-iam-auth-2.3.2-all.jar" in found
+    assert "libs/cdc-lake-worker.jar" in found
+    assert {"plugins/source/one.jar", "plugins/sink/one.jar", "Dockerfile"} <= found
+    assert not [name for name in found if ".work" in name]
+    assert len(pinned) == 4
+    assert f"docker build --platform linux/amd64 -t <repository>:<any tag> {tmp_path / 'image'}" in "\n".join(said)
+
+
+def _packed(_archives: list[Path], target: Path, *, resources: Mapping[str, str] | None) -> None:
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("one.jar", str(sorted(resources or {})))
+
+
+@pytest.mark.parametrize("base", ["java:17", "java:17@sha256:", f"java@sha256:{'a' * 63}", "${BASE}"])
+def test_a_base_without_a_digest_is_one_line(tmp_path: Path, base: str) -> None:
+    (tmp_path / "Dockerfile").write_text(f"# A base.\nFROM {base}\nUSER 1\n")
+    with pytest.raises(OperateError, match=r"Dockerfile: FROM .* has no digest: write `@` and what `docker buildx"):
+        connect_image.connect_image(print, target=tmp_path / "image", dockerfile=tmp_path / "Dockerfile")
+    assert not (tmp_path / "image").exists()
+
+
+def test_a_release_without_a_checksum_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = load_versions()
+    unpinned = versions.lenses_s3.model_copy(update={"size": None, "sha256": None})
+    monkeypatch.setattr(connect_image, "load_versions", lambda: versions.model_copy(update={"lenses_s3": unpinned}))
+    with pytest.raises(
+        OperateError, match=r"has no SHA-256 for .*kafka-connect-aws-s3.*: run `./lake dev lock plugins`"
+    ):
+        connect_image.connect_image(print, target=tmp_path / "image")

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from settings.load import load
-from tests.stacks.connectors.environments import on_eks
-from tests.stacks.connectors.groups import IMAGE
+from tests.stacks.environments import IMAGE, on_eks
 from tests.stacks.settings import change, copied, refusal
 
 

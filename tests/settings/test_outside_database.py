@@ -8,7 +8,7 @@ from settings import aws_offers
 from settings.connectors import ROOT_CERTIFICATE, root_certificate, source_settings
 from settings.load import EnvironmentFileError
 from tests.settings.pipelines import Project
-from tests.stacks.pipelines.many import CRM, ERP
+from tests.stacks.environments import CRM, ERP
 
 OUTBOX_OUTSIDE = "captures the outbox, which is in the environment's own cluster: take it out"
 

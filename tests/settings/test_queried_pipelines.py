@@ -7,8 +7,7 @@ import pytest
 from settings import aws_offers
 from settings.load import EnvironmentFileError, load
 from tests.settings.pipelines import Project
-from tests.stacks.connectors.environments import on_eks
-from tests.stacks.pipelines.queried import only_queried
+from tests.stacks.environments import on_eks, only_queried
 
 
 def test_a_pipeline_that_is_queried_takes_no_workers(project: Project) -> None:

@@ -9,8 +9,7 @@ import pytest
 from contract import rds_ca
 from settings.load import SettingsFileError, load_pipeline
 from tests.settings.pipelines import Project, derived_shop, logged_shop, queried_shop
-from tests.stacks.connectors.environments import on_eks
-from tests.stacks.pipelines.many import CRM
+from tests.stacks.environments import CRM, on_eks
 from tests.stacks.settings import change, copied, refusal
 
 TABLE = tomllib.loads(Path(__file__).with_name("refused.toml").read_text())

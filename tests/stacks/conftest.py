@@ -13,8 +13,7 @@ import pytest
 
 from settings.load import load
 from stacks.gate.template import as_list, plain_text, request_of
-from tests.stacks.pipelines.many import many_pipelines
-from tests.stacks.pipelines.queried import mixed
+from tests.stacks.environments import many_pipelines, mixed
 from tests.synthesis import shared_synthesis
 
 if TYPE_CHECKING:
@@ -88,6 +87,14 @@ def environment(request: pytest.FixtureRequest) -> Synthesized:
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """For tests of its differences from dev: another synthesis takes seconds."""
     return synthesized("sandbox", tmp_path_factory.mktemp("cdk.out"))
+
+
+@pytest.fixture(scope="session")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """dev with three people who may connect by the VPN and reach EMR."""
+    dev = load("dev")
+    vpn = dev.vpn.model_copy(update={"users": ("alice", "bob", "carol.smith"), "emr_access": True})
+    return synthesized("dev", tmp_path_factory.mktemp("people"), environment=dev.model_copy(update={"vpn": vpn}))
 
 
 @pytest.fixture(scope="session")

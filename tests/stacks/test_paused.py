@@ -1,9 +1,6 @@
 """What a pause leaves out of the templates; everything else stays unchanged."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +12,11 @@ from operate.diff import snapshots
 from settings.load import load
 from stacks.paused import OUTPUT, Paused
 from tests.cases import long
-from tests.stacks.pipelines.many import many_pipelines
+from tests.stacks.environments import many_pipelines
 from tests.synthesis import shared_synthesis
 
 pytestmark = pytest.mark.synth
 
-ROOT = Path(__file__).resolve().parents[2]
 Templates = dict[str, dict[str, Any]]
 Syntheses = dict[Paused, Templates]
 
@@ -178,14 +174,18 @@ def test_each_stack_says_what_it_leaves_out(dev: Syntheses) -> None:
     ("paused", "line"),
     [long("all", ""), ("a bit", "it is one of nothing, sources, all")],
 )
-def test_plain_cdk_makes_the_same_by_its_context(tmp_path: Path, paused: str, line: str) -> None:
-    context = json.dumps({"env": "dev", "paused": paused})
-    environment = os.environ | {"CDK_CONTEXT_JSON": context, "CDK_OUTDIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "app.py"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300
-    )
+def test_plain_cdk_makes_the_same_by_its_context(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], paused: str, line: str
+) -> None:
+    import app
+
+    monkeypatch.setenv("CDK_CONTEXT_JSON", json.dumps({"env": "dev", "paused": paused}))
+    monkeypatch.setenv("CDK_OUTDIR", str(tmp_path))
     if line:
-        assert (done.returncode, done.stderr) == (CANNOT, f"synth: -c paused={paused}: {line}\n")
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        assert (ended.value.code, capsys.readouterr().err) == (CANNOT, f"synth: -c paused={paused}: {line}\n")
         return
+    app.main()
     made = json.loads((tmp_path / "dev-cdc-lake-processing.template.json").read_text())
     assert made["Outputs"][OUTPUT] == {"Value": "all"}

@@ -49,6 +49,11 @@ def markdown(read: Page) -> str:
     return render(read, "md")
 
 
+@pytest.fixture(scope="module")
+def prod_page(prod: Synthesized) -> Page:
+    return page(load("prod"), prod.synthesis, [])
+
+
 def changed_page(prod: Synthesized, mutate: Callable[[Changed], object]) -> Page:
     changed = Changed(prod.synthesis.templates)
     mutate(changed)
@@ -110,9 +115,9 @@ def test_the_page_is_for_light_and_dark_and_small_windows(html: str) -> None:
     assert '<svg role="img" aria-labelledby="drawing-caption"' in html
 
 
-def test_a_browser_shows_all_of_it_to_everybody(html: str, browser: "Browser", tmp_path: Path) -> None:
+def test_a_browser_shows_all_of_it_to_everybody(prod_page: Page, browser: "Browser", tmp_path: Path) -> None:
     file = tmp_path / "page.html"
-    file.write_text(html, encoding="utf-8")
+    file.write_text(render(prod_page, "html"), encoding="utf-8")
     for screen in (SCREENS[0], SCREENS[-1]):  # a light laptop, a dark phone
         with viewing(browser, file.as_uri(), screen) as viewer:
             viewer.page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
@@ -202,20 +207,20 @@ def test_an_opened_port_is_in_verdict_drawing_and_tables(prod: Synthesized) -> N
     assert ">8.8.0.0/16</text>" in text
 
 
-def test_a_wildcard_shows_first_with_nobody_having_accepted_it(prod: Synthesized) -> None:
+def test_a_wildcard_shows_first_with_nobody_having_accepted_it(prod: Synthesized, prod_page: Page) -> None:
     found = changed_page(prod, lambda changed: changed.allow("processing", "RolesNodes", "s3:GetObject"))
     (wide,) = (each for each in found.roles.everything if not each.reason)
     assert wide.who == ("processing/Roles/Nodes",)
     assert wide.rights[0].sentence == "S3: reads — on everything (*)"
-    before = page(load("prod"), prod.synthesis, [])
+    before = prod_page
     (row, row_before) = (dict(each.verdict.rows)["Wildcards in rights"] for each in (found, before))
     assert row != row_before
 
 
-def test_a_framework_role_that_may_more_is_shown_as_any_other(prod: Synthesized) -> None:
+def test_a_framework_role_that_may_more_is_shown_as_any_other(prod: Synthesized, prod_page: Page) -> None:
     role = "TopicsProviderFrameworkframeworkonEvent"
     found = changed_page(prod, lambda changed: changed.allow("connectors", role, "iam:PassRole"))
-    assert found.roles.framework == page(load("prod"), prod.synthesis, []).roles.framework - 1
+    assert found.roles.framework == prod_page.roles.framework - 1
     assert any("IAM: pass role" in right.words for wide in found.roles.everything for right in wide.rights)
 
 
@@ -227,12 +232,12 @@ def test_a_bucket_without_a_retention_is_in_the_verdict(prod: Synthesized) -> No
     assert dict(found.verdict.rows)["Without encryption or a retention"] == ("lake/Landing: no retention",)
 
 
-def test_an_image_that_is_looked_up_on_the_day_is_in_the_verdict(prod: Synthesized) -> None:
+def test_an_image_that_is_looked_up_on_the_day_is_in_the_verdict(prod: Synthesized, prod_page: Page) -> None:
     def pin(changed: Changed) -> None:
         changed.properties("vpn", "AWS::EC2::Instance")["ImageId"] = "ami-0123456789abcdef0"
 
     question = "Looked up at the deployment"
-    (answer,) = dict(page(load("prod"), prod.synthesis, []).verdict.rows)[question]
+    (answer,) = dict(prod_page.verdict.rows)[question]
     assert answer.startswith("vpn/Bastion: its image is what /aws/service/ami-amazon-linux")
     assert dict(changed_page(prod, pin).verdict.rows)[question] == ("nothing",)
 
@@ -275,21 +280,21 @@ def test_a_new_reader_of_a_secret_is_beside_it(prod: Synthesized, resource: obje
     assert any(reader.startswith("database/Protection/") for reader in secret.readers)
 
 
-def test_a_reader_from_another_stack_is_found_and_one_of_another_secret_is_not(prod: Synthesized) -> None:
-    readers = {secret.name: " ".join(secret.readers) for secret in page(load("prod"), prod.synthesis, []).secrets}
+def test_a_reader_from_another_stack_is_found_and_one_of_another_secret_is_not(prod_page: Page) -> None:
+    readers = {secret.name: " ".join(secret.readers) for secret in prod_page.secrets}
     assert "connectors/Source" in readers["database/ConnectorSecret"]
     assert "connectors/" not in readers["database/Database/Secret"]
     assert "by CloudFormation" in readers["database/Database/Secret"]
     assert "by CloudFormation" not in readers["database/ConnectorSecret"]
 
 
-def test_who_is_let_in_by_a_resources_policy_shows(prod: Synthesized) -> None:
+def test_who_is_let_in_by_a_resources_policy_shows(prod: Synthesized, prod_page: Page) -> None:
     def let_in(changed: Changed) -> None:
         changed.let_in(
             "monitoring", "AWS::KMS::Key", "KeyPolicy", {"AWS": "arn:aws:iam::999999999999:root"}, "kms:Decrypt"
         )
 
-    assert "iam root" not in render(page(load("prod"), prod.synthesis, []), "md")
+    assert "iam root" not in render(prod_page, "md")
     (who,) = (each for each in changed_page(prod, let_in).let_in if "999999999999" in each.who)
     assert (who.where, who.actions, who.conditions) == ("monitoring/TopicKey", ("KMS: decrypt",), ())
 

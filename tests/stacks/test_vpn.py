@@ -43,14 +43,9 @@ def role_rights(policies: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def with_people(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def with_people(people: Synthesized) -> dict[str, Any]:
     """The resources of dev's VPN with three people, by logical id."""
-    from operate.synth import synthesize
-
-    settings = load("dev")
-    vpn = settings.vpn.model_copy(update={"users": ("alice", "bob", "carol.smith")})
-    templates = synthesize(settings.model_copy(update={"vpn": vpn}), tmp_path_factory.mktemp("people")).templates
-    return dict(templates["dev-cdc-lake-vpn"]["Resources"])
+    return dict(people[ROLE].to_json()["Resources"])
 
 
 def of_type(resources: dict[str, Any], type_: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -11,18 +12,20 @@ from rich.console import Console
 from contract.states import Word
 from db.source.replication import OUTBOX
 from local.dashboard.state import judge
-from local.errors import PlatformError
+from local.errors import LostChangesError, PlatformError
 from local.look.show_status import print_status
 from local.look.status import DataStatus, Status, TableStatus
 from local.platform import job
 from local.platform.command import left_behind
 from local.platform.connectors import Connectors, published
 from local.platform.job import looked_file, multi_table_arguments, places, table_jobs
+from local.platform.pipeline import LocalPipeline
 from local.platform.platform import CONNECTORS, Platform
 from local.platform.record import PlatformOptions, passwords
 from local.platform.services import DERIVED, HISTORY, Services
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
+from local.services.connect_api import ConnectApi
 from settings.load import PIPELINES, load_pipeline
 from spark_jobs.options import command_line, keys, properties
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, jdbc_settings
@@ -233,3 +236,24 @@ def test_a_dashboard_without_stages_in_between_claims_no_more_than_is_known() ->
 def test_a_resnapshot_names_what_reads_queried_tables_anew(platform: Platform) -> None:
     with pytest.raises(PlatformError, match=r"pipeline pagilaquery is queried: `\./lake reconcile --repair`"):
         resnapshot_tables(platform, (), Wanted())
+
+
+def test_a_log_behind_what_was_read_from_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = SimpleNamespace(position=100, database="shop", has_slot=True, problems=[])
+    found = services(tmp_path)
+    monkeypatch.setattr(found.database, "replication", lambda *_: state)
+    monkeypatch.setattr(LocalPipeline, "former_topic_problem", lambda _: None)
+    for lsn, told in ((100, False), (101, True)):
+        monkeypatch.setattr(ConnectApi, "stored_offsets", lambda *_, lsn=lsn: [{"lsn": lsn}])
+        lost = moving(found).lost_changes()
+        assert (lost is not None and "the log of shop is behind what was read from it" in lost) is told
+
+
+def test_what_is_lost_is_told_before_a_connector_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its failure to take another list of tables would hide the cause."""
+    monkeypatch.setattr(LocalPipeline, "lost_changes", lambda _: "the slot is gone")
+    pipeline, started = moving(services(tmp_path)), list[bool]()
+    monkeypatch.setattr(pipeline.connectors, "start_source", lambda: started.append(True))
+    with pytest.raises(LostChangesError, match="the slot is gone"):
+        pipeline.start_source()
+    assert not started

@@ -14,7 +14,7 @@ from operate.diff.kubernetes import kubernetes_network, kubernetes_rights
 from operate.diff.requests import requests
 from operate.diff.weakened import weakened
 from tests.operate.diff.conftest import lines
-from tests.stacks.connectors.environments import environment_on_eks
+from tests.stacks.environments import environment_on_eks
 from tests.synthesis import shared_synthesis
 
 POLICY = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"

@@ -1,13 +1,25 @@
-"""Reading and writing snapshots."""
+"""Templates for comparison: their normal form, snapshots and patches, and what is deployed, with moto."""
 
+import base64
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import boto3
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from moto import mock_aws
 
-from operate.diff import snapshots
+from operate.diff import changes, snapshots
+from operate.diff.normal_form import ASSET, SECRET, normal_form, text_of
+from operate.diff.snapshots import deployed, difference, patched
 from operate.errors import OperateError
+from settings.environment import Environment
 from settings.load import load
+from tests.operate.diff.conftest import Templates
+from tests.operate.test_outputs import without_credentials
 
 DEV = load("dev")
 LAKE = {"dev-cdc-lake-lake": {"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}}
@@ -47,3 +59,161 @@ def test_a_broken_snapshot_is_named(tmp_path: Path) -> None:
     (tmp_path / "dev" / "lake.json").write_text("<<<<<<< HEAD")
     with pytest.raises(OperateError, match=r"tests/snapshots/dev/lake.json: .*: run `./lake aws synth --save`"):
         snapshots.read(DEV, tmp_path)
+
+
+KEYS = st.sampled_from(["Name", "Bucket0123ABCD", "Bucket4567EF01", "Key"])
+VALUES = st.recursive(
+    st.integers(0, 2) | st.text("ab", max_size=1),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(before=st.dictionaries(KEYS, VALUES), after=st.dictionaries(KEYS, VALUES))
+def test_what_a_patch_was_made_of_comes_back(before: dict[str, Any], after: dict[str, Any]) -> None:
+    patch = difference(before, after)
+    assert before == after if patch is None else patched(before, patch) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "patch"),
+    [
+        ({"A": 1, "B": 2}, {"A": 1, "C": 3}, {"B": None, "C": 3}),
+        ({"A": ["long", "list", "of", "words"]}, {"A": ["long", "list", "of", "W"]}, {"A": {"at": {"3": "W"}}}),
+        ({"A": [1, 2]}, {"A": [1]}, {"A": [1]}),
+        (
+            {"Bastion01234567": {"Type": "T", "Size": 1}},
+            {"Bastion89ABCDEF": {"Type": "T", "Size": 2}},
+            {"Bastion01234567": None, "Bastion89ABCDEF": {"like": "Bastion01234567", "Size": 2}},
+        ),
+    ],
+)
+def test_a_patch_says_only_what_differs(before: dict[str, Any], after: dict[str, Any], patch: dict[str, Any]) -> None:
+    assert difference(before, after) == patch
+
+
+HASH = "0123456789abcdef" * 4
+
+
+def normal(properties: Any) -> Any:
+    return normal_form({"Resources": {"R": {"Type": "Custom::Connector", "Properties": properties}}})["Resources"]["R"][
+        "Properties"
+    ]
+
+
+def test_a_request_is_opened_and_its_references_stay_readable() -> None:
+    request = {"Fn::Join": ["", ['{"role":"', {"Fn::GetAtt": ["Role1", "Arn"]}, '","workers":2}']]}
+    assert normal({"Request": request}) == {"Request": {"json": {"role": "<Role1.Arn>", "workers": 2}}}
+
+
+def test_a_function_within_a_request_leaves_it_readable() -> None:
+    password = {"Fn::Select": [0, {"Fn::Split": ["-", {"Ref": "Secret"}]}]}
+    request = {"Fn::Join": ["", ['{"database.password":"${secretsmanager:', password, ':password}"}']]}
+    assert normal({"Request": request})["Request"]["json"] == {
+        "database.password": "${secretsmanager:<Select 0, <Split -, <Secret>>>:password}"
+    }
+
+
+def test_a_text_of_several_lines_is_lines() -> None:
+    assert normal({"UserData": {"Fn::Base64": "#!/bin/sh\nexit"}}) == {
+        "UserData": {"Fn::Base64": {"lines": ["#!/bin/sh", "exit"]}}
+    }
+
+
+def test_an_assets_hash_is_left_out_and_a_pinned_sum_stays() -> None:
+    found = normal({"S3Key": f"{HASH}.zip", "Script": f"s3://assets/{HASH}.py", "sha256": HASH})
+    assert found == {"S3Key": f"{ASSET}.zip", "Script": f"s3://assets/{ASSET}.py", "sha256": HASH}
+
+
+@pytest.mark.parametrize(
+    ("properties", "shown"),
+    [
+        ({"Request": json.dumps({"sasl.jaas.config": "x password=hunter2"})}, {"sasl.jaas.config": SECRET}),
+        ({"Request": json.dumps({"nested": {"db.password": "hunter2"}})}, {"nested": {"db.password": SECRET}}),
+        ({"Request": json.dumps({"db.password": "${secretsmanager:a:b}"})}, {"db.password": "${secretsmanager:a:b}"}),
+    ],
+)
+def test_a_secret_in_a_request_is_never_shown(properties: dict[str, Any], shown: dict[str, Any]) -> None:
+    assert normal(properties) == {"Request": {"json": shown}}
+
+
+@pytest.mark.parametrize("name", ["MasterUserPassword", "SecretString", "Password"])
+def test_a_secret_in_a_property_is_never_shown_whatever_it_looks_like(name: str) -> None:
+    for value in ("hunter2", "hunter2\nand more", '{"a": "hunter2"}'):
+        assert "hunter2" not in json.dumps(normal({name: value}))
+    reference = "{{resolve:secretsmanager:arn:SecretString:password::}}"
+    assert normal({name: reference}) == {name: reference}
+
+
+def test_a_workers_settings_are_shown_without_their_secrets() -> None:
+    text = base64.b64encode(b"a=1\nssl.key.password=hunter2").decode()
+    assert normal({"PropertiesFileContent": text}) == {
+        "PropertiesFileContent": {"file": ["a=1", f"ssl.key.password={SECRET}"]}
+    }
+
+
+def test_the_normal_form_of_a_normal_form_is_itself_and_the_text_says_all_of_it(templates: Templates) -> None:
+    for template in templates.before.values():
+        assert normal_form(template) == template == json.loads(text_of(template))
+
+
+def test_a_snapshot_has_lines_that_people_can_read(templates: Templates) -> None:
+    for stack, template in templates.before.items():
+        long = [line for line in text_of(template).splitlines() if len(line) > 2_000]
+        assert long == [], stack
+
+
+def test_another_hash_of_an_asset_moves_no_resource() -> None:
+    def statement(*resources: str) -> dict[str, Any]:
+        return {"Resources": {"Policy": {"Properties": {"Resource": list(resources)}}}}
+
+    first, second = "a" * 64, "b" * 64
+    job, settings = "arn:aws:s3:::assets/{}.py", "arn:aws:s3:::assets/{}.properties"
+    other = "arn:aws:s3:::stop/*"
+    before = statement(job.format(first), settings.format(second), other)
+    after = statement(settings.format(first), job.format(second), other)
+    assert normal_form(before) == normal_form(after)
+    assert normal_form(before) != normal_form(statement(other, job.format(first)))
+
+
+MOTOS_ACCOUNT = "123456789012"
+TOPIC = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"DisplayName": "one"}}}}
+
+
+@pytest.fixture
+def environment() -> Environment:
+    return load("dev").model_copy(update={"account": MOTOS_ACCOUNT})
+
+
+@pytest.fixture(autouse=True)
+def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    without_credentials(monkeypatch, tmp_path)
+    with mock_aws():
+        yield
+
+
+def deploy(name: str) -> None:
+    client = boto3.client("cloudformation", region_name="ap-southeast-2")
+    client.create_stack(StackName=name, TemplateBody=json.dumps(TOPIC))
+
+
+def test_the_environments_stacks_are_read_and_nobody_elses(environment: Environment) -> None:
+    for name in ("dev-cdc-lake-lake", "dev-cdc-lake-former", "prod-cdc-lake-lake", "other"):
+        deploy(name)
+    assert deployed(environment) == {"dev-cdc-lake-lake": TOPIC, "dev-cdc-lake-former": TOPIC}
+
+
+def test_what_is_deployed_is_compared_by_itself(environment: Environment) -> None:
+    deploy("dev-cdc-lake-lake")
+    found = changes(environment, {"dev-cdc-lake-lake": TOPIC}, against_deployed=True)
+    assert (found.base, found.any) == ("what is deployed", False)
+
+
+def test_nothing_deployed_is_one_line(environment: Environment) -> None:
+    with pytest.raises(OperateError, match="nothing of dev-cdc-lake is deployed in ap-southeast-2: without --deployed"):
+        deployed(environment)
+
+
+def test_credentials_of_another_account_are_refused(environment: Environment) -> None:
+    with pytest.raises(OperateError, match="your credentials are of account 123456789012"):
+        deployed(environment.model_copy(update={"account": "111111111111"}))

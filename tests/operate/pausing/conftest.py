@@ -13,7 +13,7 @@ from settings.load import load
 from stacks.paused import Paused
 from tests.operate.pausing.cloud import Cloud
 from tests.operate.test_outputs import without_credentials
-from tests.stacks.connectors.environments import environment_on_eks
+from tests.stacks.environments import environment_on_eks
 from tests.synthesis import shared_synthesis
 
 if TYPE_CHECKING:

@@ -1,26 +1,187 @@
-"""Which source connector a re-snapshot controls: the environment's platform decides."""
+"""A re-snapshot on AWS: its parameters from an environment, and how it controls MSK Connect and workers on EKS."""
 
+import copy
+import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
+from confluent_kafka import TopicPartition
 from moto import mock_aws
 
+from contract.rds_ca import BUNDLE
+from local.errors import PlatformError
 from operate.errors import OperateError
 from operate.resnapshot import connectors as source_connectors
-from operate.resnapshot.connectors import EksConnector, MskConnector, source_of
+from operate.resnapshot.connectors import BUSY_S, EksConnector, MskConnector, source_of
+from operate.resnapshot.outbox import lake_table, login, newest_position
+from plugins.source.source_connector import following_slot
+from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
 from settings.environment import Environment
 from stacks.paused import OUTPUT, Paused
-from tests.operate.test_outputs import MOTOS_ACCOUNT, deploy, environment, without_credentials  # noqa: F401
-from tests.stacks.connectors.environments import environment_on_eks
-from tests.stacks.handlers.clients import CREDENTIALS
+from tests.operate.test_outputs import MOTOS_ACCOUNT, deploy, environment, without_credentials  # noqa: F401  # noqa: F401
+from tests.stacks.environments import environment_on_eks
+from tests.stacks.handlers.clients import CREDENTIALS, client
+from tests.stacks.handlers.msk_connect.requests import connector_request
+from tests.stacks.handlers.msk_connect.service import KafkaConnect
 
 REGION = "ap-southeast-2"
 
 
 @pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[boto3.Session]:
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[boto3.Session]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    with mock_aws():
+        yield boto3.Session(region_name=REGION)
+
+
+@pytest.fixture
+def connect() -> Iterator[KafkaConnect]:
+    backend = KafkaConnect(time.time)
+    with backend.answering():
+        yield backend
+
+
+@pytest.fixture
+def connector(connect: KafkaConnect) -> MskConnector:
+    request = connector_request(connect)
+    # CloudFormation's attributes are strings; the handler converts them to numbers.
+    request["plugins"][0]["customPlugin"]["revision"] = request["workerConfiguration"]["revision"] = 1
+    arn = client("kafkaconnect").create_connector(**request)["connectorArn"]
+    connect.tick()
+    return MskConnector(client("kafkaconnect"), arn, slot="cdc_orders", newest=7, pause=lambda _seconds: connect.tick())
+
+
+def configurations(connect: KafkaConnect) -> list[str | None]:
+    return [
+        request["connectorConfiguration"].get("offset.mismatch.strategy")
+        for name, request in connect.requests
+        if name == "UpdateConnector"
+    ]
+
+
+def test_the_owners_login_is_the_environments_over_tls(aws: boto3.Session, environment: Environment) -> None:  # noqa: F811
+    deploy("dev-cdc-lake-database", Endpoint="db.example:5432", MasterSecretName="master")
+    secret = {"username": "owner", "password": "p", "host": "elsewhere", "port": 1}
+    aws.client("secretsmanager").create_secret(Name="master", SecretString=json.dumps(secret))
+    with login(environment, aws, environment.pipelines[0]) as parameters:
+        assert parameters == {
+            "host": "db.example",
+            "port": 5432,
+            "dbname": environment.database.name,
+            "user": "owner",
+            "password": "p",
+            "sslmode": "verify-full",
+            "sslrootcert": str(BUNDLE),
+        }
+
+
+def test_the_lake_is_read_with_the_callers_credentials(aws: boto3.Session, environment: Environment) -> None:  # noqa: F811
+    deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
+    [orders] = environment.pipelines
+    found = lake_table(environment, aws, orders, orders.captured.tables[0])
+    assert found.base_uri == "s3://dev-lake/cdc_events"
+    assert found.storage_options["aws_region"] == REGION
+    credentials = aws.get_credentials()
+    assert credentials is not None
+    assert found.storage_options["aws_access_key_id"] == credentials.access_key
+    assert found.storage_options["aws_secret_access_key"] == credentials.secret_key
+
+
+def test_an_environment_that_is_not_deployed_is_one_line(aws: boto3.Session, environment: Environment) -> None:  # noqa: F811
+    with pytest.raises(OperateError, match="there is no stack dev-cdc-lake-lake"):
+        lake_table(environment, aws, environment.pipelines[0], environment.pipelines[0].captured.tables[0])
+
+
+def test_the_slot_is_the_authority_for_the_time_of_the_repair_only(
+    connect: KafkaConnect, connector: MskConnector
+) -> None:
+    connector.follow_slot()
+    connector.settle()
+    assert configurations(connect) == ["trust_slot", None]
+
+
+def test_a_run_that_was_broken_off_is_gone_on_with(connect: KafkaConnect, connector: MskConnector) -> None:
+    connector.follow_slot()
+    connector.follow_slot()
+    connector.settle()
+    assert configurations(connect) == ["trust_slot", None]
+    assert connect.called("RestartConnector") == ["RestartConnector"]
+
+
+def test_an_update_that_is_rolled_back_is_an_error(connect: KafkaConnect, connector: MskConnector) -> None:
+    connect.updates = ["ROLLBACK_COMPLETE"]
+    with pytest.raises(PlatformError, match="ended in ROLLBACK_COMPLETE: Tasks did not become healthy"):
+        connector.follow_slot()
+
+
+def test_failed_tasks_are_started_again(connect: KafkaConnect, connector: MskConnector) -> None:
+    connector.restart()
+    (asked,) = [request for name, request in connect.requests if name == "RestartConnector"]
+    assert asked["onlyFailedTasks"] is True
+
+
+def test_a_connector_that_runs_has_not_failed_and_one_that_failed_says_where_to_look(
+    connect: KafkaConnect, connector: MskConnector
+) -> None:
+    assert connector.failure() is None
+    connect.updates = ["UPDATE_FAILED"]
+    with pytest.raises(PlatformError):
+        connector.follow_slot()
+    assert "FAILED, why is in its log" in str(connector.failure())
+
+
+class Message:
+    """A message at the topic's end."""
+
+    def __init__(self, offset: int, value: dict[str, object] | None) -> None:
+        self._offset = offset
+        self._value = value
+
+    def offset(self) -> int:
+        return self._offset
+
+    def value(self) -> bytes | None:
+        return None if self._value is None else json.dumps(self._value).encode()
+
+
+class Tail:
+    """A reader of a topic with two partitions, one of them empty."""
+
+    def __init__(self) -> None:
+        self.assigned: list[TopicPartition] = []
+        self._messages = [Message(4_998, {"__lsn": 9}), Message(4_999, {"__lsn": 5}), Message(5_000, None)]
+
+    def partitions(self) -> dict[str, list[int]]:
+        return {"msk.t": [0, 1]}
+
+    def bounds(self, _topic: str, partition: int) -> tuple[int, int]:
+        return (0, 5_001) if partition == 0 else (3, 3)
+
+    def assign(self, places: list[TopicPartition]) -> None:
+        self.assigned += places
+
+    def poll(self, _timeout_s: float) -> Message | None:
+        return self._messages.pop(0)
+
+
+def test_the_newest_position_is_looked_for_in_each_partitions_tail() -> None:
+    tail = Tail()
+    assert newest_position(tail, "msk.t") == 9  # type: ignore[arg-type]
+    assert [(place.partition, place.offset) for place in tail.assigned] == [(0, 4_001)]
+
+
+def test_a_topic_that_is_gone_tells_nothing() -> None:
+    assert newest_position(Tail(), "msk.gone") == 0  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[boto3.Session]:
     without_credentials(monkeypatch, tmp_path)
     for name in ("aws_access_key_id", "aws_secret_access_key"):
         monkeypatch.setenv(name.upper(), CREDENTIALS[name])
@@ -35,20 +196,118 @@ def on_eks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Environment:
 
 
 def test_on_msk_connect_it_is_the_stacks_and_on_eks_the_workers(
-    aws: boto3.Session,
+    credentials: boto3.Session,
     environment: Environment,  # noqa: F811
     on_eks: Environment,
 ) -> None:
     arn = f"arn:aws:kafkaconnect:{REGION}:{MOTOS_ACCOUNT}:connector/x/y"
     deploy("dev-cdc-lake-connectors", SourceConnectorArn=arn)
-    found = source_of(environment, environment.pipelines[0], aws, newest=7)
+    found = source_of(environment, environment.pipelines[0], credentials, newest=7)
     assert isinstance(found, MskConnector)
-    other = source_of(on_eks, on_eks.pipelines[0], aws, newest=7)
+    other = source_of(on_eks, on_eks.pipelines[0], credentials, newest=7)
     assert isinstance(other, EksConnector)
     assert (found.slot, found.newest_position()) == (other.slot, other.newest_position()) == ("cdc_orders", 7)
 
 
-def test_a_paused_environment_is_not_told_anything(aws: boto3.Session, on_eks: Environment) -> None:
+def test_a_paused_environment_is_not_told_anything(credentials: boto3.Session, on_eks: Environment) -> None:
     deploy("dev-cdc-lake-connectors", **{OUTPUT: Paused.ALL.value})
     with pytest.raises(OperateError, match=r"dev is paused: first `\./lake aws resume -e dev`"):
-        source_of(on_eks, on_eks.pipelines[0], aws)
+        source_of(on_eks, on_eks.pipelines[0], credentials)
+
+
+NAME = "dev-cdc-lake-orders-source"
+DEPLOYED = {"name": NAME, "slot.name": "cdc_orders"}
+
+
+class Rest:
+    """Connect's REST API behind the API server's proxy: its state, and the requests; `errors` come first."""
+
+    def __init__(self) -> None:
+        self.configuration = dict(DEPLOYED)
+        self.state = "RUNNING"
+        self.task: dict[str, Any] = {"state": "RUNNING"}
+        self.asked: list[str] = []
+        self.errors: list[Exception] = []
+
+    def through_service(self, method: str, namespace: str, name: str, path: str, body: Any = None) -> Any:
+        assert (namespace, name) == ("kafka-connect", NAME)
+        if self.errors:
+            raise self.errors.pop(0)
+        what = path.removeprefix(f"/connectors/{NAME}")
+        self.asked += [f"{method} {what}"] if method != "GET" else []
+        if what == "/stop":
+            self.state = "STOPPED"
+        elif what == "/resume":
+            self.state = "RUNNING"
+        elif method == "PUT":
+            self.configuration = dict(body)
+        elif what == "/config":
+            return copy.copy(self.configuration)
+        elif what == "/status":
+            return {"connector": {"state": self.state}, "tasks": [self.task]}
+        return None
+
+
+@pytest.fixture
+def rest() -> Rest:
+    return Rest()
+
+
+@pytest.fixture
+def eks_connector(rest: Rest, monkeypatch: pytest.MonkeyPatch) -> EksConnector:
+    clock = iter(range(0, 10_000, 10))
+    monkeypatch.setattr("operate.resnapshot.eks_connector.time.monotonic", lambda: next(clock))
+    return EksConnector(rest, NAME, slot="cdc_orders", newest=7, pause=lambda _seconds: None)  # type: ignore[arg-type]
+
+
+def test_it_lets_go_of_its_slot_and_the_slot_is_the_authority_for_the_time_of_the_repair_only(
+    rest: Rest, eks_connector: EksConnector
+) -> None:
+    eks_connector.release()
+    assert rest.state == "STOPPED"
+    eks_connector.follow_slot()
+    assert (rest.state, rest.configuration) == ("RUNNING", following_slot(DEPLOYED))
+    eks_connector.settle()
+    assert (rest.state, rest.configuration) == ("RUNNING", DEPLOYED)
+    assert eks_connector.newest_position() == 7
+
+
+def test_what_a_run_that_was_broken_off_has_stopped_runs_again(rest: Rest, eks_connector: EksConnector) -> None:
+    eks_connector.release()
+    eks_connector.restart()
+    assert rest.state == "RUNNING"
+    assert rest.asked == ["PUT /stop", "PUT /resume", "POST /restart?includeTasks=true&onlyFailed=true"]
+
+
+def test_a_failed_task_says_why(rest: Rest, eks_connector: EksConnector) -> None:
+    assert eks_connector.failure() is None
+    rest.task = {"state": "FAILED", "trace": 'org.x.Y: publication "cdc_orders" does not exist'}
+    assert "the publication is gone" in str(eks_connector.failure())
+
+
+def test_workers_that_cannot_answer_now_are_asked_again_but_not_for_ever(
+    rest: Rest, eks_connector: EksConnector
+) -> None:
+    rest.errors = [UnreachableError("a rebalance is under way")] * 3
+    eks_connector.release()
+    assert rest.state == "STOPPED"
+    rest.errors = [UnreachableError("x.eks can't be reached: timed out")] * int(BUSY_S)
+    with pytest.raises(PlatformError, match=f"{NAME} can't be asked: x.eks can't be reached: timed out"):
+        eks_connector.settle()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (KubernetesError("GET /x", 403, "forbidden"), "one of connectors.eks.administrators?"),
+        (KubernetesError("GET /x", 404, "Connector not found", by_connect=True), f"{NAME}: Connector not found"),
+    ],
+)
+def test_what_is_refused_is_one_line_with_the_reason(
+    rest: Rest, eks_connector: EksConnector, error: KubernetesError, said: str
+) -> None:
+    rest.errors = [error]
+    with pytest.raises(PlatformError) as caught:
+        eks_connector.failure()
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)

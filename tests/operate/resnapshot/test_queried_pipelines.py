@@ -18,7 +18,7 @@ from operate.pausing.arrival import Arrival
 from operate.resnapshot.tables import resnapshot_tables
 from settings.environment import Environment
 from settings.load import load
-from tests.stacks.pipelines.queried import mixed, only_queried
+from tests.stacks.environments import mixed, only_queried
 from tests.stacks.settings import copied
 
 

@@ -1,4 +1,4 @@
-"""A connector's stored offsets, read from its topic; test_local_kafka.py does it on a real broker."""
+"""A connector's stored offsets, read from its topic; tests/operate/kafka does it on a real broker."""
 
 import json
 from typing import Any

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from bench.s3_requests.server import CountedS3, by_verb
+from bench.job import CountedS3, by_verb
 from local.services.processes import Processes
 from local.services.spark import s3a_settings
 from local.setup.ports import choose

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from operate.review.findings import facts, find
+from operate.review.findings import facts
 from operate.review.page import page
 from operate.review.render import render
 from plugins.connector_names import offset_topic
@@ -15,13 +15,43 @@ from plugins.source.source_connector import source_connector
 from plugins.workers.connect_workers import only_in_utf8
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
+from settings.load import load
 from stacks.gate import review
 from stacks.gate.manifests import problems
 from stacks.gate.template import plain_text
-from tests.stacks.conftest import Synthesized
-from tests.stacks.connectors.test_kafka_rights import arns, on_kafka, pairs
+from tests.cases import long
+from tests.settings.pipelines import add_to
+from tests.stacks.conftest import Synthesized, synthesized
+from tests.stacks.connectors.test_stack import arns, on_kafka, pairs
+from tests.stacks.environments import environment_on_eks, on_eks
+from tests.synthesis import found_in
 
-pytestmark = pytest.mark.synth
+ADMINISTRATOR = 'administrators = ["arn:aws:iam::111111111111:role/platform"]'
+
+
+@pytest.fixture(scope="session")
+def dev_settings(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """dev's settings, with allowed addresses and an administrator of the API; another pipeline is query-based."""
+    addresses = 'endpoint_cidrs = ["203.0.113.0/24"]'
+    environments = on_eks(tmp_path_factory.mktemp("dev"), "dev", addresses, ADMINISTRATOR)
+    add_to(environments, "pagilaquery")
+    return load("dev", environments)
+
+
+@pytest.fixture(scope="session")
+def prod_settings(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return environment_on_eks(tmp_path_factory.mktemp("prod"), "prod")
+
+
+@pytest.fixture(scope="session")
+def dev_on_eks(dev_settings: Environment, tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    return synthesized("dev", tmp_path_factory.mktemp("eks"), environment=dev_settings)
+
+
+@pytest.fixture(scope="session")
+def prod_on_eks(prod_settings: Environment, tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    return synthesized("prod", tmp_path_factory.mktemp("eks"), environment=prod_settings)
+
 
 ENVIRONMENTS = pytest.mark.parametrize("name", ["dev", "prod"])
 
@@ -42,11 +72,13 @@ def connectors(eks: Synthesized) -> list[dict[str, Any]]:
     return sorted(found, key=lambda each: each["connectorName"], reverse=True)
 
 
-@ENVIRONMENTS
-def test_every_check_says_yes(settings: Environment, eks: Synthesized) -> None:
-    assert [str(finding) for finding in find(settings, eks.synthesis) if finding.level == "error"] == []
+@pytest.mark.synth
+@pytest.mark.parametrize(("name", "lint"), [("dev", True), ("prod", False), long("prod", True)])
+def test_every_check_says_yes(settings: Environment, eks: Synthesized, *, lint: bool) -> None:
+    assert [each for each in found_in(settings, eks.synthesis, lint=lint) if each.startswith("error")] == []
 
 
+@pytest.mark.synth
 @ENVIRONMENTS
 def test_the_connectors_are_configured_as_on_msk_connect(
     name: str, eks: Synthesized, request: pytest.FixtureRequest
@@ -59,6 +91,7 @@ def test_the_connectors_are_configured_as_on_msk_connect(
     assert checked == theirs
 
 
+@pytest.mark.synth
 @ENVIRONMENTS
 def test_their_objects_are_sound_and_the_source_alone_reaches_the_database(eks: Synthesized) -> None:
     source, sink = connectors(eks)
@@ -76,6 +109,7 @@ def test_their_objects_are_sound_and_the_source_alone_reaches_the_database(eks: 
     }
 
 
+@pytest.mark.synth
 @ENVIRONMENTS
 def test_each_role_may_do_in_kafka_what_is_written_down(settings: Environment, eks: Synthesized) -> None:
     [orders] = settings.streamed
@@ -97,6 +131,7 @@ def test_each_role_may_do_in_kafka_what_is_written_down(settings: Environment, e
     }
 
 
+@pytest.mark.synth
 @ENVIRONMENTS
 def test_a_role_is_for_the_pods_of_its_connector(settings: Environment, eks: Synthesized) -> None:
     roles = eks.resources("connectors", "AWS::IAM::Role")
@@ -112,6 +147,7 @@ def test_a_role_is_for_the_pods_of_its_connector(settings: Environment, eks: Syn
         }
 
 
+@pytest.mark.synth
 @ENVIRONMENTS
 def test_alarms_and_dashboard_look_where_the_figures_are(settings: Environment, eks: Synthesized) -> None:
     alarms = eks.resources("monitoring", "AWS::CloudWatch::Alarm").values()
@@ -127,12 +163,14 @@ def test_alarms_and_dashboard_look_where_the_figures_are(settings: Environment, 
     assert watch["CONNECTORS"].split(",") == [each["connectorName"] for each in connectors(eks)]
 
 
+@pytest.mark.synth
 @ENVIRONMENTS
 def test_nothing_of_msk_connect_is_made(eks: Synthesized) -> None:
     for type_ in ("Custom::Connector", "Custom::Plugin", "AWS::KafkaConnect::WorkerConfiguration"):
         assert eks.resources("connectors", type_) == {}
 
 
+@pytest.mark.synth
 @ENVIRONMENTS
 def test_the_page_says_who_reaches_and_who_administers_the_cluster(
     name: str, settings: Environment, eks: Synthesized
@@ -236,6 +274,7 @@ def _without_digest(request: Any) -> Any:
     return {"Fn::Join": ["", parts]}
 
 
+@pytest.mark.synth
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_dangerous_change_is_refused(prod_on_eks: Synthesized, prod_settings: Environment, name: str) -> None:
     find_it, mutate, rule = MUTATIONS[name]
@@ -245,6 +284,7 @@ def test_a_dangerous_change_is_refused(prod_on_eks: Synthesized, prod_settings: 
     assert rule in {finding.rule for finding in found if finding.level == "error"}
 
 
+@pytest.mark.synth
 def test_the_source_is_configured_from_its_settings(dev_settings: Environment, dev_on_eks: Synthesized) -> None:
     [orders] = dev_settings.streamed
     configured = connectors(dev_on_eks)[0]["connectorConfiguration"]

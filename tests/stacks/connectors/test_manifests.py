@@ -12,7 +12,7 @@ from settings.aws_offers import EKS_VERSIONS
 from stacks.connectors.eks_cluster import shared_objects
 from stacks.connectors.manifests import WorkerGroup, objects
 from stacks.gate.manifests import problems
-from tests.stacks.connectors.groups import group
+from tests.stacks.environments import group
 
 Objects = list[dict[str, Any]]
 

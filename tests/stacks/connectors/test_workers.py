@@ -28,8 +28,8 @@ from stacks.connectors.manifests import objects
 from stacks.handlers import framework, journal, kubernetes_connector
 from tests.broker import RunningBroker, running_broker
 from tests.conftest import execute
-from tests.stacks.connectors.groups import group
 from tests.stacks.connectors.workers import PASSWORD, RealRest, Workers
+from tests.stacks.environments import group
 from tests.stacks.handlers import cloudformation
 from tests.stacks.handlers.cloudformation import Clock, Stack, World, failing
 from tests.stacks.handlers.journal_store import MemoryStore

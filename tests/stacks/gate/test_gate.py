@@ -1,4 +1,4 @@
-"""Careless or hostile changes to the templates: the review refuses each of them.
+"""Careless or hostile changes to the templates are refused, and the templates as they are pass every check.
 
 Templates are changed after synthesis, with all acceptances unchanged: an earlier acceptance of the same role must not
 hide anything.
@@ -18,9 +18,11 @@ from settings.load import load
 from stacks.gate import review
 from stacks.gate.rights import accepted_statement
 from stacks.gate.template import Finding
+from tests.cases import long
 from tests.stacks.conftest import Synthesized
 from tests.stacks.gate.changed import Changed, Templates
 from tests.stacks.gate.mutations import HANDLER, MUTATIONS, NODES
+from tests.synthesis import found_in
 
 pytestmark = pytest.mark.synth
 
@@ -37,13 +39,6 @@ def test_a_dangerous_change_is_refused(prod: Synthesized, name: str) -> None:
     mutate(changed)
     found = errors(prod, changed.templates)
     assert rule in {finding.rule for finding in found}, found
-
-
-@pytest.mark.parametrize("environment", ["dev", "prod"])
-def test_what_is_there_passes(request: pytest.FixtureRequest, environment: str) -> None:
-    synthesized: Synthesized = request.getfixturevalue(environment)
-    found = review(synthesized.synthesis.templates, facts(load(environment)), synthesized.synthesis.accepted)
-    assert [str(finding) for finding in found if finding.level == "error"] == []
 
 
 def test_a_statement_is_accepted_for_its_role_alone(prod: Synthesized) -> None:
@@ -93,3 +88,41 @@ def test_a_refusal_is_the_commands_exit_status(
     page = (tmp_path / "build" / "review" / "prod.md").read_text()
     assert "**No: 1 error" in page
     assert "connectors/Providers/Connector/IsCompleteRole" in page
+
+
+@pytest.mark.parametrize(("name", "lint"), [("dev", True), ("prod", True), ("sandbox", False), long("sandbox", True)])
+def test_cdk_nag_cfn_lint_and_our_rules_find_nothing(request: pytest.FixtureRequest, name: str, *, lint: bool) -> None:
+    environment: Synthesized = request.getfixturevalue(name)
+    assert found_in(load(name), environment.synthesis, lint=lint) == []
+
+
+def test_every_acknowledged_finding_has_a_reason_that_says_something(environment: Synthesized) -> None:
+    acknowledged = environment.synthesis.acknowledged
+    assert acknowledged
+    assert [each for each in acknowledged if len(each.reason.split()) < 6] == []
+
+
+def test_nothing_of_cdk_nag_is_acknowledged_for_a_whole_stack(environment: Synthesized) -> None:
+    ours = [each for each in environment.synthesis.acknowledged if each.rule.startswith("AwsSolutions")]
+    assert ours
+    assert [each for each in ours if "/" not in each.construct] == []
+
+
+@pytest.mark.parametrize("environment", ["prod", long("dev")], indirect=True)
+def test_every_acknowledgement_is_of_something_that_is_there(
+    environment: Synthesized, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from operate.synth import synthesize  # isort: skip
+    from aws_cdk import Validations
+
+    monkeypatch.setattr(Validations, "acknowledge", lambda *_: None)
+    settings = load(environment.name)
+    violations = synthesize(settings, tmp_path / "cdk.out", nag=True).violations
+    ours = [each for each in environment.synthesis.acknowledged if each.rule.startswith("AwsSolutions")]
+    assert [each for each in ours if not any(each.covers(violation) for violation in violations)] == []
+    # And nothing else hides anything.
+    assert [
+        str(violation)
+        for violation in violations
+        if "AwsSolutions" in violation.rule and not any(each.covers(violation) for each in ours)
+    ] == []

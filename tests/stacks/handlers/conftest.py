@@ -1,7 +1,6 @@
 """In-memory services for the handlers, and the time that they share."""
 
 import functools
-import time
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -23,10 +22,10 @@ from stacks.handlers import (
 from stacks.handlers.msk_connect import resource
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Clock, Stack, World
-from tests.stacks.handlers.emr_step.cluster import Cluster, running_cluster
+from tests.stacks.handlers.emr_step.cluster import Cluster, Emr
 from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kubernetes.cluster import FakeCluster, FakeKubernetes
-from tests.stacks.handlers.msk_connect.connector_requests import connector_request
+from tests.stacks.handlers.msk_connect.requests import connector_request
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
 
 
@@ -55,13 +54,20 @@ def world(clock: Clock, records: MemoryStore) -> World:  # noqa: ARG001
 @pytest.fixture
 def connect(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaConnect]:
     """An empty MSK Connect."""
-    backend, service = KafkaConnect(world.clock), client("kafkaconnect")
+    backend = KafkaConnect(world.clock)
     world.tick = backend.tick
+<<<<<<< HEAD
     monkeypatch.setattr(resource, "client", lambda: service)
     monkeypatch.setattr(worker_log, "client", _no_log)
     service.meta.events.register_first("before-send.kafkaconnect", backend.handle)
     yield backend
     service.meta.events.unregister("before-send.kafkaconnect", backend.handle)
+=======
+    monkeypatch.setattr(resource, "client", lambda: client("kafkaconnect"))
+    monkeypatch.setattr(log, "client", _no_log)
+    with backend.answering():
+        yield backend
+>>>>>>> x-synthtests
 
 
 def _no_log() -> None:
@@ -84,14 +90,21 @@ def aws(connect: KafkaConnect, moto_services: MockAWS, monkeypatch: pytest.Monke
 
 
 @pytest.fixture
-def emr(world: World, moto_services: MockAWS, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+def emr(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     """An EMR cluster without a step."""
+<<<<<<< HEAD
     moto_services.reset()
     monkeypatch.setattr(emr_step, "client", lambda service, _config=None: client(service))
     # moto's S3 has the real time.
     world.clock.seconds = time.time()
     with running_cluster(world.clock) as cluster:
         world.tick = cluster.tick
+=======
+    monkeypatch.setattr(emr_steps, "client", lambda service, _config=None: client(service))
+    cluster = Cluster(Emr(world.clock))
+    world.tick = cluster.tick
+    with cluster.account.answering():
+>>>>>>> x-synthtests
         yield cluster
 
 

@@ -11,11 +11,18 @@ from contract.tags import FORMER_OWNER, OWNER
 from stacks.handlers import connector, connector_plugin, emr_step, kubernetes_connector
 from tests.plugins.releases.server import Server, body
 from tests.stacks.handlers.cloudformation import Stack, World
-from tests.stacks.handlers.emr_step.cluster import Cluster, keys
-from tests.stacks.handlers.kubernetes.cluster import FakeCluster, image_of
-from tests.stacks.handlers.kubernetes.requests import eks_request
-from tests.stacks.handlers.msk_connect.connector_requests import NAME, configuration, connector_request, provisioned
-from tests.stacks.handlers.msk_connect.plugin_requests import RELEASES, make_bucket, plugin_request, stored
+from tests.stacks.handlers.emr_step.cluster import Cluster
+from tests.stacks.handlers.kubernetes.cluster import FakeCluster, eks_request, image_of
+from tests.stacks.handlers.msk_connect.requests import (
+    NAME,
+    RELEASES,
+    configuration,
+    connector_request,
+    make_bucket,
+    plugin_request,
+    provisioned,
+    stored,
+)
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
 from tests.stacks.handlers.provider_framework import Payload
 
@@ -86,7 +93,7 @@ def connector_kind(world: World, connect: KafkaConnect, *, list_lag: float = 0) 
         there=there,
         as_wanted=as_wanted,
         identity=lambda: sorted(connect.connectors),
-        busy_until=lambda until: connect.throttled_until.update({"*": until}),
+        busy_until=lambda until: connect.throttled_until.update(kafkaconnect=until),
         end_next=lambda fault: connect.faults.update(CreateConnector=[fault], UpdateConnector=[fault]),
         owners=lambda: [_owner(connect.tags[arn]) for arn in connect.connectors],
     )
@@ -113,7 +120,7 @@ def plugin_kind(world: World, connect: KafkaConnect, server: Server, *, list_lag
         there=there,
         as_wanted=as_wanted,
         identity=lambda: sorted(connect.plugins),
-        busy_until=lambda until: connect.throttled_until.update({"*": until}),
+        busy_until=lambda until: connect.throttled_until.update(kafkaconnect=until),
         end_next=lambda fault: connect.faults.update(CreateCustomPlugin=[fault]),
         owners=lambda: [_owner(connect.tags[arn]) for arn in connect.plugins],
         leftovers=stored,
@@ -143,16 +150,18 @@ def step_kind(world: World, cluster: Cluster) -> Kind:
         there=lambda: [[*step.args[:-1], f"stop.file={STOP_FILE}"] for step in running()],
         as_wanted=commands,
         identity=lambda: [step.id for step in running()],
-        busy_until=lambda until: setattr(cluster, "throttled_until", until),
-        end_next=lambda fault: setattr(cluster, "fault", fault),
-        owners=lambda: [owner for key in keys("stop/owners/") for owner in _owners(key.rpartition("/")[2])],
-        leftovers=lambda: keys("stop/owners/"),
+        busy_until=lambda until: cluster.account.throttled_until.update(emr=until),
+        end_next=lambda fault: cluster.account.faults.update(AddJobFlowSteps=[fault]),
+        owners=lambda: _owners(cluster.account.keys("stop/owners/")),
+        leftovers=lambda: cluster.account.keys("stop/owners/"),
     )
 
 
-def _owners(digits: str) -> list[str]:
+def _owners(keys: set[str]) -> list[str]:
     names = ("dev-cdc-lake-connectors/Source", "dev-cdc-lake-connectors/Renamed")
-    return [name for name in names if hashlib.sha256(name.encode()).hexdigest().startswith(digits)]
+    hashes = {hashlib.sha256(name.encode()).hexdigest(): name for name in names}
+    found = [key.rpartition("/")[2] for key in keys]
+    return [name for digest, name in hashes.items() for digits in found if digest.startswith(digits)]
 
 
 def eks_kind(world: World, cluster: FakeCluster) -> Kind:

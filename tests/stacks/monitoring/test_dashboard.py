@@ -9,6 +9,7 @@ import pytest
 from contract.states import CATALOGUE, STAGES, Word
 from settings.load import load
 from stacks.monitoring.watches import ON_THEIR_WAY, UNALARMED, WORDS, WatchedPipeline, WatchedWay, heading, key
+from tests.cases import long
 from tests.stacks.conftest import Synthesized
 from tests.stacks.monitoring.found import alarms, events, ids, widgets, widgets_of
 
@@ -128,9 +129,8 @@ def keeps_to_the_limits(found: list[dict[str, Any]]) -> None:
         taken |= cells
 
 
-@pytest.fixture
-def crowded() -> list[dict[str, Any]]:
-    """The widgets of thirteen pipelines of nine tables each, with all of an environment's alarms."""
+def crowded(many_pipelines: int) -> list[dict[str, Any]]:
+    """The widgets of pipelines of nine tables each, with all of an environment's alarms."""
     from aws_cdk import App, Stack
     from aws_cdk import aws_sns as sns
 
@@ -156,7 +156,7 @@ def crowded() -> list[dict[str, Any]]:
             tables=[f"p{number}_t{table}" for table in range(9)],
             ignoring=[],
         )
-        for number in range(13)
+        for number in range(many_pipelines)
     ]
     settings = load("dev").monitoring
     made = Alarms(
@@ -174,10 +174,12 @@ def crowded() -> list[dict[str, Any]]:
     return widgets_of(stack)
 
 
-def test_tables_share_rows_and_alarms_widgets_where_there_are_many(crowded: list[dict[str, Any]]) -> None:
-    keeps_to_the_limits(crowded)
-    assert "job of p0 (p0_t0 to p0_t8): events" in titles(crowded, "metric")
-    shown = [one["properties"] for one in crowded if one["type"] == "alarm"]
+@pytest.mark.parametrize("pipelines", [6, long(13)])
+def test_tables_share_rows_and_alarms_widgets_where_there_are_many(pipelines: int) -> None:
+    found = crowded(pipelines)
+    keeps_to_the_limits(found)
+    assert "job of p0 (p0_t0 to p0_t8): events" in titles(found, "metric")
+    shown = [one["properties"] for one in found if one["type"] == "alarm"]
     failing = [one for one in shown if one["title"] == heading(Word.FAILING)]
     assert len(failing) > 1
-    assert sum(len(one["alarms"]) for one in failing) == 1 + 13 * (2 + 2 * 9)
+    assert sum(len(one["alarms"]) for one in failing) == 1 + pipelines * (2 + 2 * 9)

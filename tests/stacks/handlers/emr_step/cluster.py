@@ -1,157 +1,150 @@
-"""An EMR cluster on moto's EMR and S3.
+"""EMR and the bucket of its jobs' stop files, in memory; moto's steps neither start nor end, nor can be cancelled."""
 
-moto has no CancelSteps, its steps neither start nor end, and never report a failure's reason: `Cluster` adds all three.
-botocore checks requests and answers against its model.
-"""
-
-import contextlib
-import json
-from collections.abc import Iterator
+import io
+import itertools
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from botocore.exceptions import ClientError, ReadTimeoutError
-from botocore.validate import ParamValidator
-from moto.emr.models import emr_backends
-
 from contract.lake import STOP_FILE
-from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.cloudformation import Clock
-from tests.stacks.handlers.provider_framework import EARLY_DEATH, LOST, SLOW, LambdaDeathError, Later
+from tests.stacks.handlers.stand_in import RefusalError, StandIn
 
-# moto's only one.
-ACCOUNT = "123456789012"
 BUCKET = "artefacts"
 NAME = "dev-cdc-lake-cdc_events"
 FAILED = {"Reason": "Unknown Error.", "Message": "exit code 1", "LogFile": "s3://logs/emr/steps/stderr.gz"}
-THROTTLED = ClientError({"Error": {"Code": "ThrottlingException"}}, "Any")
+
+
+@dataclass
+class Step:
+    """A step of a cluster."""
+
+    id: str
+    name: str
+    args: list[str]
+    jar: str
+    action_on_failure: str
+    state: str = "PENDING"
+    began: datetime | None = None
+
+
+class Emr(StandIn):
+    """An account's clusters, by id, and the bucket's objects, by key, with the times of their writes."""
+
+    services = ("emr", "s3")
+    throttling = "ThrottlingException"
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.clusters: dict[str, Cluster] = {}
+        self.objects: dict[str, tuple[datetime, bytes]] = {}
+        self.numbers = itertools.count(1)
+
+    def keys(self, prefix: str) -> set[str]:
+        """Keys of the bucket's objects with this prefix."""
+        return {key for key in self.objects if key.startswith(prefix)}
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.clock(), UTC)
+
+    def _cluster(self, id_: str) -> "Cluster":
+        if id_ not in self.clusters:
+            raise RefusalError("InvalidRequestException", f"Cluster id '{id_}' is not valid.")
+        return self.clusters[id_]
+
+    def _describe_cluster(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        return {"Cluster": {"Status": {"State": self._cluster(wanted["ClusterId"]).state}}}
+
+    def _list_steps(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        newest_first = reversed(self._cluster(wanted["ClusterId"]).steps)
+        return {"Steps": [self._shown(step) for step in newest_first]}
+
+    def _shown(self, step: Step) -> dict[str, Any]:
+        timeline = {} if step.began is None else {"StartDateTime": step.began}
+        details = {"FailureDetails": FAILED} if step.state == "FAILED" else {}
+        return {"Id": step.id, "Name": step.name, "Status": {"State": step.state, "Timeline": timeline, **details}}
+
+    def _add_job_flow_steps(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        cluster = self._cluster(wanted["JobFlowId"])
+        made = [self._made(step) for step in wanted["Steps"]]
+        cluster.steps += made
+        return {"StepIds": [step.id for step in made]}
+
+    def _made(self, step: dict[str, Any]) -> Step:
+        command = step["HadoopJarStep"]
+        on_failure = step.get("ActionOnFailure", "")
+        return Step(f"s-{next(self.numbers)}", step["Name"], command["Args"], command["Jar"], on_failure)
+
+    def _cancel_steps(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        cluster, option = self._cluster(wanted["ClusterId"]), wanted["StepCancellationOption"]
+        for step in cluster.steps:
+            if step.id in wanted["StepIds"]:
+                cluster.cancelled.append((step.id, option))
+                if cluster.interruptible or option == "TERMINATE_PROCESS":
+                    step.state = "CANCELLED"
+        return {"CancelStepsInfoList": [{"StepId": id_, "Status": "SUBMITTED"} for id_ in wanted["StepIds"]]}
+
+    def _list_objects_v2(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        assert wanted["Bucket"] == BUCKET
+        found = sorted(self.keys(wanted["Prefix"]))
+        return {"Contents": [{"Key": key, "LastModified": self.objects[key][0]} for key in found]} if found else {}
+
+    def _put_object(self, wanted: dict[str, Any]) -> None:
+        assert wanted["Bucket"] == BUCKET
+        # botocore has made a file of it.
+        self.objects[wanted["Key"]] = self.now(), wanted["Body"].read() if "Body" in wanted else b""
+
+    def _get_object(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        return {"Body": io.BytesIO(self.objects[wanted["Key"]][1])}
+
+    def _delete_object(self, wanted: dict[str, Any]) -> None:
+        self.objects.pop(wanted["Key"], None)
 
 
 @dataclass
 class Cluster:
     """An EMR cluster whose steps start, check for their stop file if `obedient`, and can be cancelled."""
 
-    clock: Clock
+    account: Emr
     obedient: bool = True
     interruptible: bool = True
     starting: bool = True
     # Steps with this among their arguments fail.
     failing: str | None = None
     cancelled: list[tuple[str, str]] = field(default_factory=list)
-    throttled_until: float = 0.0
-    # The outcome of the next AddJobFlowSteps.
-    fault: str = ""
-    later: Later = field(default_factory=Later)
+    steps: list[Step] = field(default_factory=list)
+    state: str = "WAITING"
     id: str = ""
 
     def __post_init__(self) -> None:
-        instances = {"MasterInstanceType": "m5.xlarge", "InstanceCount": 1, "KeepJobFlowAliveWhenNoSteps": True}
-        started = client("emr").run_job_flow(
-            Name="dev-cdc-lake", ReleaseLabel="emr-7.10.0", Instances=instances, JobFlowRole="r", ServiceRole="s"
-        )
-        self.id = started["JobFlowId"]
+        self.id = f"j-{next(self.account.numbers)}"
+        self.account.clusters[self.id] = self
 
-    @property
-    def model(self) -> Any:
-        return emr_backends[ACCOUNT][CREDENTIALS["region_name"]]
-
-    @property
-    def steps(self) -> list[Any]:
-        return list(self.model.clusters[self.id].steps)
+    def another(self) -> "Cluster":
+        """A further cluster of the account."""
+        return Cluster(self.account)
 
     def states(self) -> list[str]:
         return [step.state for step in self.steps]
 
     def tick(self) -> None:
         """Let the steps progress."""
-        self.later.tick()
-        told = keys("stop/")
+        self.account.later.tick()
         for step in self.steps:
-            if self.starting and step.state in ("PENDING", "RUNNING") and step.start_date_time is None:
-                step.state, step.start_date_time = "RUNNING", datetime.fromtimestamp(self.clock(), UTC)
+            if self.starting and step.state in ("PENDING", "RUNNING") and step.began is None:
+                step.state, step.began = "RUNNING", self.account.now()
             elif step.state == "RUNNING" and self.failing in step.args:
                 step.state = "FAILED"
-            elif step.state == "RUNNING" and self.obedient and f"stop/{step.name}" in told:
+            elif step.state == "RUNNING" and self.obedient and f"stop/{step.name}" in self.account.objects:
                 step.state = "COMPLETED"
 
     def end(self, state: str = "TERMINATED") -> None:
-        self.model.clusters[self.id].state = state
+        self.state = state
 
     def wanted(self, *arguments: str, name: str = NAME) -> dict[str, Any]:
         command = ["spark-submit", "streamer.py", *arguments, "--hoodie-conf", f"stop.file={STOP_FILE}"]
         place = {"stopBucket": BUCKET, "stopPrefix": "stop/"}
         return {"clusterId": self.id, "name": name, "arguments": command, **place}
 
-    def cancel(self, params: dict[str, Any], model: Any, **_: Any) -> tuple[Any, dict[str, Any]]:
-        """CancelSteps: its effect and answer."""
-        wanted: dict[str, Any] = json.loads(params["body"])
-        for step in self.steps:
-            if step.id in wanted["StepIds"]:
-                self.cancelled.append((step.id, wanted["StepCancellationOption"]))
-                if self.interruptible or wanted["StepCancellationOption"] == "TERMINATE_PROCESS":
-                    step.state = "CANCELLED"
-        answer = {"CancelStepsInfoList": [{"StepId": id_, "Status": "SUBMITTED"} for id_ in wanted["StepIds"]]}
-        _check(answer, model.output_shape)
-        return type("Response", (), {"status_code": 200}), answer
-
-    def explain(self, parsed: dict[str, Any], model: Any, **_: Any) -> None:
-        """Add failed steps' reasons to ListSteps' answers."""
-        for step in parsed["Steps"]:
-            if step["Status"]["State"] == "FAILED":
-                step["Status"]["FailureDetails"] = FAILED
-        _check(FAILED, model.output_shape.members["Steps"].member.members["Status"].members["FailureDetails"])
-
-    def throttle(self, **_: Any) -> None:
-        if self.clock() < self.throttled_until:
-            raise THROTTLED
-
-    def fail_before(self, params: dict[str, Any], **_: Any) -> None:
-        if self.fault == SLOW:
-            request: dict[str, Any] = json.loads(params["body"])
-            self.later.add(lambda: client("emr").add_job_flow_steps(**request))
-        if self.fault in (EARLY_DEATH, SLOW):
-            raise self._end_of_call()
-
-    def fail_after(self, **_: Any) -> None:
-        if self.fault:
-            raise self._end_of_call()
-
-    def _end_of_call(self) -> BaseException:
-        fault, self.fault = self.fault, ""
-        return ReadTimeoutError(endpoint_url="https://emr") if fault == LOST else LambdaDeathError()
-
-
-def _check(value: Any, shape: Any) -> None:
-    report = ParamValidator().validate(value, shape)
-    assert not report.has_errors(), report.generate_report()
-
-
-@contextlib.contextmanager
-def running_cluster(clock: Clock) -> Iterator[Cluster]:
-    """A cluster, and the bucket of its stop files; moto is running."""
-    location = {"LocationConstraint": CREDENTIALS["region_name"]}
-    client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration=location)
-    cluster, events = Cluster(clock), client("emr").meta.events
-    handlers = [
-        ("before-call.emr", cluster.throttle),
-        ("before-call.emr.AddJobFlowSteps", cluster.fail_before),
-        ("after-call.emr.AddJobFlowSteps", cluster.fail_after),
-        ("before-call.emr.CancelSteps", cluster.cancel),
-        ("after-call.emr.ListSteps", cluster.explain),
-    ]
-    for name, handler in handlers:
-        events.register(name, handler)
-    yield cluster
-    for name, handler in handlers:
-        events.unregister(name, handler)
-
-
-def keys(prefix: str) -> set[str]:
-    """Keys of the bucket's objects with this prefix."""
-    listed = client("s3").list_objects_v2(Bucket=BUCKET, Prefix=prefix)
-    return {entry["Key"] for entry in listed.get("Contents", [])}
-
-
-def stop_files() -> set[str]:
-    return {key for key in keys("stop/") if key.count("/") == 1}
+    def stop_files(self) -> set[str]:
+        return {key for key in self.account.keys("stop/") if key.count("/") == 1}

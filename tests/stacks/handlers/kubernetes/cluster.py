@@ -1,17 +1,20 @@
-"""A Kubernetes cluster and its Kafka Connect in memory, as far as the handlers see them.
+"""A Kubernetes cluster and its Kafka Connect in memory, as far as the handlers see them, and a connector's request.
 
 It stands in where the real ones can't run: pods need nodes. `./lake dev test kubernetes` checks objects and rights on a
 real API server, tests/plugins/workers/test_own_workers.py the rest on real workers.
 """
 
 import copy
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from plugins.workers.kubernetes_api import Cluster, KubernetesError, UnreachableError, identity
+from stacks.connectors.manifests import objects
 from stacks.handlers import framework
+from tests.stacks.environments import group
 from tests.stacks.handlers.provider_framework import EARLY_DEATH, LOST, SLOW, LambdaDeathError, Later
 
 TRACE = "org.apache.kafka.connect.errors.ConnectException: wrong\nCaused by: java.lang.Exception: {reason}\n"
@@ -143,4 +146,23 @@ def _pod(namespace: str, image: str, born: float, *, pulled: bool) -> dict[str, 
     return {
         "metadata": {"name": "worker-1", "namespace": namespace, "creationTimestamp": made},
         "status": {"phase": "Running" if pulled else "Pending", "containerStatuses": [{"state": state}]},
+    }
+
+
+NAME = "dev-cdc-lake-orders-source"
+CONFIGURATION = {"connector.class": "io.debezium", "database.hostname": "db.example"}
+
+
+def eks_request(*, image: str | None = None, offsets: str | None = None, **changes: str) -> dict[str, Any]:
+    """A connector on EKS, with another image, topic of offsets or configuration."""
+    text = json.dumps(objects(group(NAME)))
+    if image:
+        text = text.replace(group(NAME).image, image)
+    if offsets:
+        text = text.replace(f"__cdc_lake_offsets_{NAME}-1", offsets)
+    return {
+        "cluster": {"name": "dev", "endpoint": "https://example", "authority": ""},
+        "connectorName": NAME,
+        "objects": json.loads(text),
+        "connectorConfiguration": CONFIGURATION | changes,
     }

@@ -4,7 +4,8 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.stacks.handlers.msk_connect.state import RefusalError, State
+from tests.stacks.handlers.msk_connect.parts import State
+from tests.stacks.handlers.stand_in import RefusalError
 
 UPDATABLE = ("capacity", "plugins", "workerConfiguration")
 TRANSITIONAL = ("CREATING", "UPDATING", "PAUSING", "RESUMING", "RESTARTING")

@@ -6,7 +6,7 @@ import pytest
 
 from stacks.handlers.msk_connect import resource
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing, succeeds
-from tests.stacks.handlers.msk_connect.connector_requests import NAME, assert_as, configuration, provisioned, updates
+from tests.stacks.handlers.msk_connect.requests import NAME, assert_as, configuration, provisioned, updates
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
 from tests.stacks.handlers.provider_framework import DEATH, LOST
 

@@ -16,7 +16,7 @@ from stacks.handlers import connector_plugin
 from tests.plugins.releases.server import Server, body, serving, status
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, World, failing
-from tests.stacks.handlers.msk_connect.plugin_requests import (
+from tests.stacks.handlers.msk_connect.requests import (
     BUCKET,
     PLUGIN,
     RELEASES,

@@ -1,8 +1,18 @@
-"""RDS's data on the source's cluster, in moto."""
+"""RDS's data on the source's cluster, the request for a prepared source, and a test's changes to its database."""
 
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg2
 from moto.rds.models import rds_backends
 
+from local.services.postgres import ConnectionParameters
+from tests.conftest import ask, execute
 from tests.stacks.handlers.clients import client
+from tests.tls import Authority, encrypted
 
 CLUSTER = "dev-cdc-lake"
 
@@ -40,3 +50,61 @@ class Cluster:
 
     def is_gone(self) -> None:
         self._rds.delete_db_cluster(DBClusterIdentifier=CLUSTER, SkipFinalSnapshot=True)
+
+
+SLOT = "cdc_orders"
+ROWS = "SELECT count(*) FROM datalake.cdc_events"
+
+
+def request(database: ConnectionParameters, **changes: Any) -> dict[str, Any]:
+    return {
+        "clusterIdentifier": CLUSTER,
+        "masterSecret": "master",
+        "connectorSecret": "connector",
+        "database": database["dbname"],
+        "slot": SLOT,
+        "sampleData": True,
+        "sampleScale": 1,
+        **changes,
+    }
+
+
+def log_in(database: ConnectionParameters, password: str) -> None:
+    """Log in as the connector does, over TCP and with its password."""
+    settings: dict[str, Any] = {**database, "user": "cdc_connector", "password": password}
+    psycopg2.connect(**settings).close()
+
+
+def log_in_as(secrets: Any, database: ConnectionParameters, **changes: Any) -> None:
+    """Put this login into the master's secret."""
+    values = {**database, "username": database["user"], "engine": "postgres", **changes}
+    secrets.put_secret_value(SecretId="master", SecretString=json.dumps(values))
+
+
+def slot_exists(database: ConnectionParameters, name: str = SLOT) -> bool:
+    return bool(ask(database, f"SELECT count(*) FROM pg_replication_slots WHERE slot_name = '{name}'"))
+
+
+def make_slot(database: ConnectionParameters, name: str = SLOT) -> None:
+    execute(database, f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput')")
+
+
+@contextlib.contextmanager
+def others_server(database: ConnectionParameters, authority: Authority, folder: Path, role: str) -> Iterator[int]:
+    """The port of an outside server with a certificate; the pipeline's role is dropped afterwards."""
+    with encrypted(int(database["port"]), authority.server("localhost", folder)) as port:
+        yield port
+    drop_role(database, role)
+
+
+def others_secrets(manager: Any, database: ConnectionParameters, **users: tuple[str, str]) -> None:
+    """The owner's secret, and others by their names: user and password."""
+    owner = str(database["user"]), str(database.get("password") or "none")
+    for name, (user, password) in {"owner": owner, **users}.items():
+        manager.create_secret(Name=name, SecretString=json.dumps({"username": user, "password": password}))
+
+
+def drop_role(database: ConnectionParameters, role: str) -> None:
+    """Drop a role, which belongs to the whole server, if it exists."""
+    if ask(database, f"SELECT count(*) FROM pg_roles WHERE rolname = '{role}'"):
+        execute(database, f"DROP OWNED BY {role}; DROP ROLE {role}")

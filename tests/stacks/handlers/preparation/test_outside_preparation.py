@@ -16,7 +16,7 @@ from stacks.handlers import preparation
 from tests.conftest import ask, execute
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Stack, World, failing
-from tests.stacks.handlers.preparation.source import others_secrets, others_server
+from tests.stacks.handlers.preparation.cluster import others_secrets, others_server
 from tests.tls import Authority
 
 pytestmark = pytest.mark.integration

@@ -3,21 +3,24 @@
 import contextlib
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import boto3
 import psycopg2
 import pytest
 
+from capture.objects import source_objects
 from local.services.postgres import ConnectionParameters
+from settings.pipeline import Pipeline
 from stacks.handlers import preparation
+from stacks.handlers.framework import ResourceError
+from stacks.handlers.preparation import wanted_tables
+from stacks.preparation import table_request, table_requests
 from tests.conftest import ask, execute
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Stack, World, failing
-from tests.stacks.handlers.preparation.cluster import CLUSTER, Cluster
-from tests.stacks.handlers.preparation.source import drop_role
-
-pytestmark = pytest.mark.integration
+from tests.stacks.handlers.preparation.cluster import CLUSTER, Cluster, drop_role
 
 ROLE, PUBLICATION, SLOT = "cdc_shop", "cdc_shop", "cdc_shop"
 PUBLISHED = "SELECT string_agg(tablename, ' ' ORDER BY tablename) FROM pg_publication_tables WHERE pubname = 'cdc_shop'"
@@ -59,6 +62,7 @@ def request(database: ConnectionParameters, *tables: dict[str, Any], **changes: 
     }
 
 
+@pytest.mark.integration
 def test_the_connectors_role_reads_what_is_published_and_a_table_can_be_added(
     database: ConnectionParameters, source: Stack
 ) -> None:
@@ -73,6 +77,7 @@ def test_the_connectors_role_reads_what_is_published_and_a_table_can_be_added(
     assert {"items", "notes"} <= set(ask(database, PUBLISHED).split())
 
 
+@pytest.mark.integration
 def test_a_table_that_is_not_there_fails_the_deployment_with_its_name(
     database: ConnectionParameters, source: Stack
 ) -> None:
@@ -81,6 +86,7 @@ def test_a_table_that_is_not_there_fails_the_deployment_with_its_name(
     assert "public.gone: no such table" in reason
 
 
+@pytest.mark.integration
 def test_deleting_drops_its_own_slot_and_no_other(database: ConnectionParameters, source: Stack) -> None:
     source.create(request(database, table("items", "id")))
     for name in (SLOT, "cdc_other"):
@@ -94,6 +100,7 @@ def test_deleting_drops_its_own_slot_and_no_other(database: ConnectionParameters
         execute(database, "SELECT pg_drop_replication_slot('cdc_other')")
 
 
+@pytest.mark.integration
 def test_a_pipelines_entry_in_the_tags_is_not_the_outboxs(
     database: ConnectionParameters, cluster: str, source: Stack
 ) -> None:
@@ -107,9 +114,46 @@ def test_a_pipelines_entry_in_the_tags_is_not_the_outboxs(
     assert keys == {"cdc-lake-prepared-by-0123"}
 
 
+@pytest.mark.integration
 def test_a_database_out_of_reach_is_waited_for(database: ConnectionParameters, source: Stack) -> None:
     boto3.client("secretsmanager").put_secret_value(
         SecretId="master",
         SecretString=json.dumps({**database, "username": database["user"], "host": "127.0.0.1", "port": 1}),
     )
     assert "127.0.0.1" in failing(source.create, request(database, table("items", "id")))
+
+
+ENTRY: dict[str, Any] = {"source": "public.customers", "how": "log", "key": ["id"], "leave_out": ["photo"]}
+
+
+def test_a_database_is_prepared_on_aws_for_the_same_tables_as_on_one_machine() -> None:
+    tables = [ENTRY | {"hash": ["email"]}, {"source": "public.notes", "how": "log", "append_only": True}]
+    shop = Pipeline.model_validate({"name": "shop", "source": {"database": "d"}, "tables": tables})
+    sent = json.loads(json.dumps([table_request(table) for table in shop.tables]))
+    assert wanted_tables(sent) == source_objects(shop).tables
+
+
+def test_a_new_column_beside_one_that_is_left_out_is_another_request(tmp_path: Path) -> None:
+    tables = [ENTRY, {"source": "public.notes", "how": "log", "key": ["id"]}]
+    shop = Pipeline.model_validate({"name": "shop", "source": {"database": "d"}, "tables": tables})
+    (tmp_path / "shop").mkdir()
+    sent = []
+    for columns in (["id"], ["id", "email"]):
+        for table in shop.tables:
+            (tmp_path / shop.schema_file(table)).write_text(json.dumps({"fields": columns}))
+        sent.append(table_requests(shop, tmp_path))
+    (customers, notes), (wider, notes_again) = sent
+    assert wider != customers
+    assert notes_again == notes
+    assert wanted_tables(sent[0]) == wanted_tables(sent[1]) == source_objects(shop).tables
+
+
+def test_a_request_of_an_earlier_release_hashes_nothing() -> None:
+    [table] = wanted_tables([{"schema": "public", "name": "a", "key": ["id"], "leaveOut": []}])
+    assert table.hashed == frozenset()
+
+
+@pytest.mark.parametrize("entry", [{}, {"schema": "public", "name": "a", "key": ["id"]}, "public.a"])
+def test_what_is_no_table_is_refused(entry: Any) -> None:
+    with pytest.raises(ResourceError, match="Request: tables: not a table"):
+        wanted_tables([entry])

@@ -1,7 +1,11 @@
-"""A database gets what its connector needs; existing objects are kept, migrated or refused."""
+"""A database gets what its connector needs, existing objects are kept, migrated or refused, and passwords follow."""
 
 import contextlib
 import functools
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
 
 import psycopg2
 import pytest
@@ -12,9 +16,18 @@ from db.migrating import migrate
 from local.services.postgres import ConnectionParameters
 from tests.conftest import ask, execute
 from tests.db.earlier import make_earlier
+from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing
-from tests.stacks.handlers.preparation.cluster import Cluster
-from tests.stacks.handlers.preparation.source import ROWS, log_in, request
+from tests.stacks.handlers.preparation.cluster import (
+    CLUSTER,
+    ROWS,
+    Cluster,
+    log_in,
+    log_in_as,
+    make_slot,
+    request,
+    slot_exists,
+)
 
 pytestmark = pytest.mark.integration
 
@@ -114,3 +127,123 @@ def test_an_administrator_by_the_connectors_name_is_refused_and_nothing_changed(
         assert cluster.tags == {}
     finally:
         execute(database, take)
+
+
+def test_an_update_keeps_the_data_and_the_id_and_renews_the_password(
+    source: Stack, secrets: Any, database: ConnectionParameters
+) -> None:
+    source.create(request(database))
+    before = source.physical_id
+    secrets.put_secret_value(
+        SecretId="connector", SecretString=json.dumps({"username": "x", "password": "second-Pass"})
+    )
+    assert source.update(request(database, sampleScale=3))["Loaded"] == 0
+    assert ask(database, ROWS) == 829
+    assert (source.physical_id, source.deleted) == (before, [])
+    log_in(database, "second-Pass")
+    with pytest.raises(psycopg2.OperationalError, match="password authentication failed"):
+        log_in(database, "first-Password")
+
+
+def test_a_newer_outbox_stays_as_it_is_and_the_connector_gets_its_password(
+    source: Stack, secrets: Any, database: ConnectionParameters, caplog: pytest.LogCaptureFixture
+) -> None:
+    source.create(request(database))
+    execute(database, "UPDATE datalake.outbox_versions SET steps = steps || '9999_later'::text, sql_hash = 'later'")
+    secrets.put_secret_value(SecretId="connector", SecretString=json.dumps({"username": "x", "password": "second"}))
+    assert source.update(request(database, sampleScale=2))["Loaded"] == 0
+    assert "the database's outbox is of a newer version than this code" in caplog.text
+    assert ask(database, "SELECT sql_hash FROM datalake.outbox_versions") == "later"
+    log_in(database, "second")
+
+
+def test_a_password_that_is_being_rotated_is_read_again(
+    source: Stack, secrets: Any, database: ConnectionParameters
+) -> None:
+    """The database has the new password before the secret does."""
+    execute(database, "CREATE ROLE owner SUPERUSER LOGIN PASSWORD 'rotated'")
+    try:
+        log_in_as(secrets, database, username="owner", password="first")
+        begun = source.begin_create(request(database))
+        assert begun.poll() is None
+        log_in_as(secrets, database, username="owner", password="rotated")
+        assert begun.poll() is not None
+        assert ask(database, ROWS) == 829
+    finally:
+        for statement in ("REASSIGN OWNED BY owner TO postgres", "DROP OWNED BY owner", "DROP ROLE owner"):
+            execute(database, statement)
+
+
+def test_a_password_that_stays_wrong_ends_with_one_line_and_nothing_to_delete(
+    source: Stack, secrets: Any, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEADLINE_SECONDS", "60")
+    make_slot(database)
+    log_in_as(secrets, database, password="wrong")
+    reason = failing(source.create, request(database))
+    assert re.fullmatch(
+        "gave up waiting: cannot connect to [^ ]+: password authentication failed for user .postgres. .*: the master's"
+        " secret says another password than the database has, or is being rotated",
+        reason,
+    )
+    # `create` has deleted it by now: it never logged in.
+    assert source.deleted == [source.physical_id]
+    assert slot_exists(database)
+
+
+def test_the_secret_is_read_again_on_the_way_down_too(
+    source: Stack, secrets: Any, database: ConnectionParameters
+) -> None:
+    source.create(request(database))
+    make_slot(database)
+    log_in_as(secrets, database, password="before the rotation")
+    begun = source.send("Delete")
+    assert begun.poll() is None
+    log_in_as(secrets, database)
+    assert begun.poll() is not None
+    assert not slot_exists(database)
+
+
+def test_a_secret_that_cant_be_read_is_the_reason(source: Stack, database: ConnectionParameters) -> None:
+    with pytest.raises(DeploymentError, match="cannot read the secret nowhere"):
+        source.begin_create(request(database, connectorSecret="nowhere")).poll()
+
+
+@pytest.fixture
+def passwords(cluster: Cluster) -> Iterator[list[str]]:  # noqa: ARG001  whose they are
+    """Passwords that RDS is to give the master."""
+    told: list[str] = []
+    events = client("rds").meta.events
+    events.register("provide-client-params.rds.ModifyDBCluster", tell := lambda params, **_: _note(told, params))
+    yield told
+    events.unregister("provide-client-params.rds.ModifyDBCluster", tell)
+
+
+def _note(told: list[str], params: dict[str, Any]) -> None:
+    assert (params["DBClusterIdentifier"], params["ApplyImmediately"]) == (CLUSTER, True)
+    told.append(params["MasterUserPassword"])
+
+
+def test_a_restored_clusters_master_gets_the_secrets_password(
+    source: Stack, secrets: Any, passwords: list[str], database: ConnectionParameters
+) -> None:
+    """The server gets the change that RDS would make."""
+    execute(database, "CREATE ROLE restored SUPERUSER LOGIN PASSWORD 'of the snapshot'")
+    log_in_as(secrets, database, username="restored", password="of-the-secret")
+    try:
+        begun = source.begin_create(request(database, setMasterPassword=True))
+        assert begun.poll() is None
+        assert passwords == ["of-the-secret"]
+        execute(database, "ALTER ROLE restored PASSWORD 'of-the-secret'")
+        assert begun.poll() is not None
+    finally:
+        for statement in ("REASSIGN OWNED BY restored TO postgres", "DROP OWNED BY restored", "DROP ROLE restored"):
+            execute(database, statement)
+
+
+def test_nobody_elses_password_is_set(
+    source: Stack, secrets: Any, passwords: list[str], database: ConnectionParameters
+) -> None:
+    log_in_as(secrets, database, password="wrong")
+    assert source.begin_create(request(database, setMasterPassword=False)).poll() is None
+    assert passwords == []

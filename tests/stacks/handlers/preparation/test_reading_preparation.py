@@ -13,7 +13,7 @@ from stacks.handlers import preparation
 from stacks.preparation import table_request
 from tests.conftest import ask, execute
 from tests.stacks.handlers.cloudformation import Stack, World, failing
-from tests.stacks.handlers.preparation.source import others_secrets, others_server
+from tests.stacks.handlers.preparation.cluster import others_secrets, others_server
 from tests.tls import Authority
 
 pytestmark = pytest.mark.integration

@@ -1,0 +1,102 @@
+"""The many-table application that the benchmarks run, and its landed input."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from bench.job import CountedS3, RunningJob, running
+from contract.events import DELETED, LSN, OPERATION, UPDATE
+from contract.lake import DATABASE
+from local.services.spark import MULTI_TABLE_JOB
+from spark_jobs.options import submit
+from spark_jobs.runtime.archive import ROOT
+
+EVENT = ROOT / "tests" / "events" / "update.jsonl"
+SCHEMA = ROOT / "pipelines" / "orders" / "cdc_events.avsc"
+
+
+def line(table: int, *, lsn: int, **fields: Any) -> str:
+    """Return an event of table number `table`, with `fields` replacing the sample's."""
+    event = (
+        {**_sample()} | {LSN: lsn, OPERATION: UPDATE, DELETED: "false"} | dict.fromkeys(_own_columns(table), 1) | fields
+    )
+    return json.dumps(event)
+
+
+@cache
+def _sample() -> dict[str, Any]:
+    sample: dict[str, Any] = json.loads(EVENT.read_text().splitlines()[0])
+    return sample
+
+
+def land(s3: CountedS3, table: int, lines: Sequence[str], *, offset: int) -> None:
+    """Land an object of a table's events; the last has `offset`."""
+    key = f"cdc/{_topic(table)}/0/{offset:012d}_1_2.json"
+    s3.client().put_object(Bucket="landing", Key=key, Body="".join(f"{one}\n" for one in lines).encode())
+
+
+def name(table: int) -> str:
+    """Return a table's name in the lake."""
+    return f"t{table:03}"
+
+
+def _topic(number: int) -> str:
+    return f"shop.public.t{number:03}"
+
+
+def _own_columns(number: int) -> list[str]:
+    return [f"own_{column}" for column in range(number)]
+
+
+def _schema(number: int) -> str:
+    """Return a table's Avro schema: the outbox's columns, plus one extra column per preceding table."""
+    record = json.loads(SCHEMA.read_text())
+    record["fields"] += [{"name": name, "type": ["null", "int"], "default": None} for name in _own_columns(number)]
+    return json.dumps(record)
+
+
+@contextmanager
+def application(
+    folder: Path,
+    s3: CountedS3,
+    tables: int,
+    *,
+    own: Mapping[str, str] | None = None,
+    shared: Mapping[str, str] | None = None,
+    sync_interval_s: int = 5,
+    options: Sequence[str] = (),
+) -> Iterator[RunningJob]:
+    """Run it until the block ends, with properties of each table's `own`, `shared` ones and further `options`."""
+    arguments = [*_arguments(folder, tables, own or {}, shared or {}, sync_interval_s), *options]
+    with running(arguments, folder=folder, s3=s3, program=MULTI_TABLE_JOB) as job:
+        yield job
+
+
+def _arguments(
+    folder: Path, tables: int, own: Mapping[str, str], shared: Mapping[str, str], sync_interval_s: int
+) -> list[str]:
+    files = {}
+    for number in range(tables):
+        schema_file = folder / f"{name(number)}.avsc"
+        schema_file.write_text(_schema(number))
+        job = submit.TableJob(
+            landing=f"s3a://landing/cdc/{_topic(number)}",
+            table_path=f"s3a://lake/{name(number)}",
+            database=DATABASE,
+            table=name(number),
+            schema_file=str(schema_file),
+            properties_file=str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties"),
+            sync_interval_seconds=sync_interval_s,
+            configuration=own,
+        )
+        path = folder / f"{job.table}.properties"
+        path.write_text(submit.table_properties(job))
+        files[job.name] = str(path)
+    listed = folder / "list.properties"
+    listed.write_text(submit.list_properties(files, shared))
+    return submit.multi_table_arguments(
+        properties_file=str(listed), config_folder=str(folder), base_path_prefix="s3a://lake"
+    )

@@ -1,0 +1,261 @@
+"""Measures how old a change is when the lake shows it, and where the time goes: `./lake dev bench freshness`.
+
+Runs on its own local platform: single changes on an idle system, then many per second. Times are those of the source's
+commit, of the broker, and of the files in which S3Proxy keeps objects and the table's timeline, so that measuring adds
+no requests. A commit can be queried as soon as its file exists: there a journey ends.
+"""
+
+import bisect
+import itertools
+import json
+import random
+import re
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import psycopg2
+import typer
+from confluent_kafka import Consumer, TopicPartition
+from rich.console import Console
+from rich.table import Table
+
+from contract.errors import UserError
+from contract.events import SOURCE_TIME_MS
+from contract.source import OUTBOX_TABLE, SCHEMA
+from local.errors import PlatformError
+from local.platform.platform import Platform
+from local.platform.services import LAKE_BUCKET, LANDING_BUCKET
+from spark_jobs.options.keys import PROGRESS
+
+_LANDED = re.compile(r"(?P<partition>\d+)/(?P<last>\d{12,})_\d+_\d+\.json$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """An event in the topic's one partition; times in ms since 1970: the source's commit, the broker's."""
+
+    offset: int
+    source_ms: float
+    topic_ms: float
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """Everything up to the offset `last` had arrived at `ms`."""
+
+    last: int
+    ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Journey:
+    """One change: when it was committed at the source, then in the topic, an object, and the table; ms since 1970."""
+
+    source_ms: float
+    topic_ms: float
+    landed_ms: float
+    committed_ms: float
+
+
+STAGES: dict[str, Callable[[Journey], float]] = {
+    "source to topic": lambda one: one.topic_ms - one.source_ms,
+    "topic to object": lambda one: one.landed_ms - one.topic_ms,
+    "object to commit": lambda one: one.committed_ms - one.landed_ms,
+    "source to commit": lambda one: one.committed_ms - one.source_ms,
+}
+
+
+def landed(key: str, ms: float) -> Arrival | None:
+    """Parse an object's key; None for an unrelated one."""
+    found = _LANDED.search(key)
+    return Arrival(int(found["last"]), ms) if found else None
+
+
+def committed(content: str, ms: float) -> Arrival | None:
+    """Parse a completed commit's progress in the landing's one partition; None for one without progress."""
+    progress = (json.loads(content).get("extraMetadata") or {}).get(PROGRESS)
+    names = (json.loads(progress).get("watermarks") or {}).values() if progress else ()
+    found = [arrival for name in names if (arrival := landed(name, ms))]
+    return found[0] if found else None
+
+
+def journeys(events: Iterable[Event], objects: Sequence[Arrival], commits: Sequence[Arrival]) -> list[Journey]:
+    """Return the journeys of the events that have reached the table, in the topic's order."""
+    to_object, to_commit = _first_at(objects), _first_at(commits)
+    found = []
+    for event in sorted(events, key=lambda event: event.offset):
+        landed_ms, committed_ms = to_object(event.offset), to_commit(event.offset)
+        if landed_ms is not None and committed_ms is not None:
+            times = {"landed_ms": landed_ms, "committed_ms": committed_ms}
+            found.append(Journey(source_ms=event.source_ms, topic_ms=event.topic_ms, **times))
+    return found
+
+
+def percentiles(values: Iterable[float]) -> tuple[float, float]:
+    """Return median and 95th percentile, in seconds, of times in ms. Raises UserError without any."""
+    ordered = sorted(values)
+    if not ordered:
+        raise UserError("nothing has arrived")
+    return statistics.median(ordered) / 1000, ordered[min(len(ordered) * 95 // 100, len(ordered) - 1)] / 1000
+
+
+def _first_at(arrivals: Sequence[Arrival]) -> Callable[[int], float | None]:
+    ordered = sorted(arrivals, key=lambda arrival: (arrival.last, arrival.ms))
+    lasts = [arrival.last for arrival in ordered]
+
+    def at(offset: int) -> float | None:
+        index = bisect.bisect_left(lasts, offset)
+        return ordered[index].ms if index < len(ordered) else None
+
+    return at
+
+
+GOAL_P50_S, GOAL_P95_S = 10, 20
+SINGLE_TIMEOUT_S = 60
+CATCH_UP_S = 120
+PARTS = 5
+
+
+def main(
+    *,
+    rate: Annotated[int, typer.Option(min=1, help="Changes per second.")] = 200,
+    seconds: Annotated[int, typer.Option(min=10, help="For how long.")] = 300,
+    singles: Annotated[int, typer.Option(min=1, help="Changes one by one before that.")] = 10,
+) -> None:
+    """Measure freshness; exit 1 if it misses the goals, or changes don't arrive."""
+    console = Console()
+    with tempfile.TemporaryDirectory(prefix="bench-freshness-") as folder, _platform(Path(folder)) as platform:
+        alone = measure(platform, lambda source: _one_by_one(platform, source, singles))
+        many = measure(platform, lambda source: _at_a_rate(source, rate, seconds))
+    achieved = len(many) / ((many[-1].source_ms - many[0].source_ms) / 1000)
+    console.print(_table(f"{len(alone)} changes one by one", [("", alone)]))
+    console.print(_table(f"{len(many):,} changes, {achieved:.0f} per second", [("all", many), *_parts(many)]))
+    p50, p95 = percentiles(STAGES["source to commit"](one) for one in many)
+    met = p50 <= GOAL_P50_S and p95 <= GOAL_P95_S
+    console.print(
+        f"p50 {p50:.1f} s (goal {GOAL_P50_S}), p95 {p95:.1f} s (goal {GOAL_P95_S}): {'met' if met else 'missed'}"
+    )
+    raise typer.Exit(0 if met else 1)
+
+
+def measure(platform: Platform, change: Any) -> list[Journey]:
+    """Make changes and return their journeys. Raises PlatformError if some haven't arrived after CATCH_UP_S."""
+    _, first = platform.topic.bounds()
+    with _timeline(platform.state_dir) as commits, closing(psycopg2.connect(**platform.source)) as source:
+        source.autocommit = True
+        changed = change(source)
+        deadline = time.monotonic() + CATCH_UP_S
+        while max((commit.last for commit in commits), default=-1) < first + changed - 1:
+            if time.monotonic() > deadline:
+                raise PlatformError(f"the lake hasn't caught up {CATCH_UP_S} s after the last of {changed} changes")
+            time.sleep(0.5)
+    objects = platform.state_dir / "s3" / "objects" / LANDING_BUCKET
+    files = [landed(str(path), path.stat().st_mtime * 1000) for path in objects.rglob("*.json")]
+    return journeys(_events(platform, first), [file for file in files if file], commits)
+
+
+def _one_by_one(platform: Platform, source: Any, count: int) -> int:
+    """Change an order, wait until the lake shows it and a moment more, `count` times."""
+    for _ in range(count):
+        before = platform.lake.last_commit()
+        _change(source)
+        deadline = time.monotonic() + SINGLE_TIMEOUT_S
+        while platform.lake.last_commit() == before:
+            if time.monotonic() > deadline:
+                raise PlatformError(f"a single change isn't in the lake after {SINGLE_TIMEOUT_S} s")
+            time.sleep(0.3)
+        time.sleep(random.uniform(1, 3))  # noqa: S311  (no secret)
+    return count
+
+
+def _at_a_rate(source: Any, rate: int, seconds: int) -> int:
+    """Change orders at a steady rate, as far as the source keeps up; return how many."""
+    started, changed = time.monotonic(), 0
+    while (elapsed := time.monotonic() - started) < seconds:
+        if changed < elapsed * rate:
+            _change(source)
+            changed += 1
+        else:
+            time.sleep(1 / rate / 4)
+    return changed
+
+
+def _change(source: Any) -> None:
+    with source.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {SCHEMA}.orders SET freight = freight + 0.01"
+            f" WHERE order_id = (SELECT order_id FROM {SCHEMA}.orders WHERE order_id >= %s ORDER BY order_id LIMIT 1)",
+            (random.randint(10248, 11077),),  # noqa: S311  (no secret)
+        )
+
+
+def _events(platform: Platform, first: int) -> list[Event]:
+    """Read the topic from the offset `first` on, with the source's and the broker's times."""
+    _, end = platform.topic.bounds()
+    consumer = Consumer({**platform.services.kafka.client(), "group.id": "bench"})
+    events: list[Event] = []
+    with closing(consumer):
+        consumer.assign([TopicPartition(platform.topic.name, 0, first)])
+        while not events or events[-1].offset < end - 1:
+            message = consumer.poll(10)
+            value, offset = (message.value(), message.offset()) if message and not message.error() else (None, None)
+            if message is None or value is None or offset is None:
+                raise PlatformError(f"the topic can't be read: {message and message.error()}")
+            source_ms = json.loads(value)[SOURCE_TIME_MS]
+            events.append(Event(offset=offset, source_ms=source_ms, topic_ms=message.timestamp()[1]))
+    return events
+
+
+@contextmanager
+def _timeline(folder: Path) -> Iterator[list[Arrival]]:
+    """Collect commits while the block runs: Hudi archives them, and then their times are lost."""
+    timeline = folder / "s3" / "objects" / LAKE_BUCKET / OUTBOX_TABLE / ".hoodie"
+    seen, found, ended = {path.name for path in timeline.glob("*.commit")}, list[Arrival](), threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(0.5):
+            for path in timeline.glob("*.commit"):
+                if path.name not in seen and (text := path.read_text()):
+                    seen.add(path.name)
+                    if arrival := committed(text, path.stat().st_mtime * 1000):
+                        found.append(arrival)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield found
+    finally:
+        ended.set()
+        thread.join(10)
+
+
+def _parts(many: list[Journey]) -> list[tuple[str, list[Journey]]]:
+    """Split the run into parts of equal length, so that a rising figure shows."""
+    bounds = [len(many) * part // PARTS for part in range(PARTS + 1)]
+    slices = [many[first:last] for first, last in itertools.pairwise(bounds)]
+    return [(f"part {number} of {PARTS}", part) for number, part in enumerate(slices, 1) if part]
+
+
+def _table(title: str, rows: list[tuple[str, list[Journey]]]) -> Table:
+    table = Table("", *(f"{stage}\np50, p95 s" for stage in STAGES), title=title)
+    for label, part in rows:
+        cells = [percentiles(stage(one) for one in part) for stage in STAGES.values()]
+        table.add_row(label, *(f"{p50:.1f}, {p95:.1f}" for p50, p95 in cells))
+    return table
+
+
+@contextmanager
+def _platform(folder: Path) -> Iterator[Platform]:
+    platform = Platform(folder / "platform")
+    try:
+        platform.up()
+        yield platform
+    finally:
+        platform.remove()

@@ -1,1 +1,0 @@
-"""A change's age at each stage between PostgreSQL and the lake."""

@@ -1,0 +1,244 @@
+"""Runs the streaming job with spark-submit, as EMR does, against an S3 that counts its requests, and watches it.
+
+Also starts Spark in this process, where a benchmark measures or fills something without the job.
+"""
+
+import os
+import re
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+from pyspark.sql import SparkSession
+
+from local.errors import PlatformError
+from local.services.aws import S3
+from local.services.processes import Command, Processes
+from local.services.spark import JOB, job_class_path, spark_flags, spark_submit
+from local.setup.java import java_home
+from local.setup.ports import choose
+from spark_jobs.runtime import session
+
+# S3 counts LIST as a GET but charges it as a PUT; deletes are free.
+VERBS = ("LIST", "PUT", "HEAD", "GET", "DELETE")
+_REQUEST = re.compile(r"\{(?P<verb>[A-Z]+)@\w+ http://[^/]+(?P<path>/[^\s?]*)(?P<query>\?\S*)? HTTP")
+_LOGBACK = """<configuration>
+  <appender name="requests" class="ch.qos.logback.core.FileAppender">
+    <file>{log}</file><encoder><pattern>%msg%n</pattern></encoder>
+  </appender>
+  <logger name="org.gaul.s3proxy.S3ProxyHandler" level="DEBUG" additivity="false">
+    <appender-ref ref="requests"/>
+  </logger>
+  <root level="OFF"/>
+</configuration>
+"""
+
+
+class Request(NamedTuple):
+    """One request: its verb, of VERBS, and the path with the query, `/bucket/key?…`."""
+
+    verb: str
+    target: str
+
+
+class CountedS3(S3):
+    """S3Proxy with a log of its requests."""
+
+    def __init__(self, folder: Path, *, port: int) -> None:
+        super().__init__(folder, port=port)
+        self.log = folder / "requests.log"
+        self._read = 0
+
+    def prepare(self) -> Command:
+        """Write the configuration, including the log's, and return S3Proxy's command."""
+        command = super().prepare()
+        (self.log.parent / "logback.xml").write_text(_LOGBACK.format(log=self.log))
+        return command
+
+    def taken(self) -> list[Request]:
+        """Return the requests since the last call."""
+        with self.log.open() as file:
+            file.seek(self._read)
+            text = file.read()
+            self._read = file.tell()
+        return list(requests_of(text))
+
+
+@contextmanager
+def counted_s3(folder: Path) -> Iterator[CountedS3]:
+    """Run an S3 with two empty buckets, `landing` and `lake`, until the block ends; `folder` holds all its files."""
+    processes = Processes(folder, folder / "logs")
+    (folder / "s3").mkdir()
+    s3 = CountedS3(folder / "s3", port=choose(["s3"], earlier={})["s3"])
+    try:
+        processes.start(s3.name, s3.prepare())
+        processes.wait_until(s3.name, s3.ready, timeout_s=60)
+        s3.create_buckets(["landing", "lake"])
+        yield s3
+    finally:
+        processes.stop(s3.name, grace_s=10)
+
+
+def requests_of(text: str) -> Iterator[Request]:
+    """Yield the requests in a log."""
+    for found in _REQUEST.finditer(text):
+        verb, query = found["verb"], found["query"] or ""
+        if verb == "GET" and re.search(r"[?&](list-type|prefix|delimiter)=", query):
+            verb = "LIST"
+        if verb == "POST":
+            verb = "DELETE" if query.startswith("?delete") else "PUT"
+        yield Request(verb, found["path"] + query)
+
+
+def by_verb(requests: list[Request]) -> dict[str, int]:
+    """Count requests by verb, in the order of VERBS."""
+    counted = Counter(request.verb for request in requests)
+    return {verb: counted[verb] for verb in VERBS}
+
+
+TIMEOUT_S = 600
+END_S = 60
+_LOOK_S = 0.05
+_SHOWN = 300
+
+
+class RunningJob:
+    """The job's processes, and the lines that it has written to `output`."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", output: Path) -> None:
+        self._process = process
+        self._output = output
+
+    def reports(self) -> list[dict[str, str]]:
+        """Return each commit's line as key → value (spark_jobs/runtime/metrics.py; `table` where there are many)."""
+        text = self._output.read_text()
+        # The last line may be incomplete.
+        lines = [one for one in text[: text.rfind("\n") + 1].splitlines() if one.startswith("commit=")]
+        return [dict(pair.split("=", 1) for pair in one.split()) for one in lines]
+
+    def commits(self) -> int:
+        return len(self.reports())
+
+    def upserts(self) -> int:
+        """Return the number of rows written by them."""
+        return sum(int(report["upserts"]) for report in self.reports())
+
+    def wait_for_commits(self, count: int) -> None:
+        self.wait(lambda: self.commits() >= count, f"{count} commits")
+
+    def wait(self, reached: Callable[[], bool], what: str) -> None:
+        """Wait until `reached`. Raises PlatformError if the job ends before, or after TIMEOUT_S."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while not reached():
+            if self._process.poll() is not None:
+                raise PlatformError(f"the job has ended before {what}: {self._last_words()}")
+            if time.monotonic() > deadline:
+                raise PlatformError(f"no {what} within {TIMEOUT_S} s: {self._last_words()}")
+            time.sleep(_LOOK_S)
+
+    def megabytes(self) -> float:
+        """Return the resident memory of all its processes."""
+        return self._sum(lambda process: process.memory_info().rss) / 2**20
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU time of all its processes."""
+        return self._sum(lambda process: sum(process.cpu_times()[:2]))
+
+    def _sum(self, value: Callable[[psutil.Process], float]) -> float:
+        total = 0.0
+        for process in self._processes():
+            # Python's workers may end during the count.
+            with suppress(psutil.NoSuchProcess):
+                total += value(process)
+        return total
+
+    def _processes(self) -> list[psutil.Process]:
+        try:
+            process = psutil.Process(self._process.pid)
+            return [process, *process.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            raise PlatformError(f"the job has ended: {self._last_words()}") from None
+
+    def _last_words(self) -> str:
+        return " ".join(self._output.read_text(errors="replace").split())[-_SHOWN:]
+
+
+@contextmanager
+def running(arguments: Sequence[str], *, folder: Path, s3: CountedS3, program: Path = JOB) -> Iterator[RunningJob]:
+    """Run the job, or another `program` of it, until the block ends; it writes to `folder`."""
+    with running_on(arguments, folder=folder, s3_endpoint=s3.endpoint, program=program) as job:
+        yield job
+
+
+@contextmanager
+def running_on(
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    s3_endpoint: str | None = None,
+    program: Path = JOB,
+    java_options: Sequence[str] = (),
+) -> Iterator[RunningJob]:
+    """Run the job with an S3 at an endpoint, or none, and further `java_options`; no catalogue is synced."""
+    argv, environment = spark_submit(
+        [argument for argument in arguments if argument != "--enable-sync"],
+        work_folder=folder / "job",
+        log_file=folder / "logs" / "spark.log",
+        s3_endpoint=s3_endpoint,
+        program=program,
+        java_options=java_options,
+    )
+    output = folder / "job.out"
+    with output.open("wb") as out:
+        process = subprocess.Popen(argv, env=environment, cwd=folder, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        yield RunningJob(process, output)
+    finally:
+        _end(process)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Ask the job to end, and kill what doesn't: a benchmark must end whatever the job does."""
+    try:
+        processes = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return
+    process.terminate()
+    _, alive = psutil.wait_procs(processes, timeout=END_S)
+    for one in alive:
+        one.kill()
+    psutil.wait_procs(alive, timeout=END_S)
+    process.wait()
+
+
+@contextmanager
+def spark_session(scratch: Path) -> Iterator[SparkSession]:
+    """Start a session on two cores; it ends with the block."""
+    submit = {
+        "spark.driver.extraClassPath": job_class_path(),
+        "spark.driver.extraJavaOptions": " ".join([*spark_flags(), f"-Dderby.system.home={scratch}"]),
+        "spark.driver.memory": "4g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    quoted = " ".join(f'--conf "{key}={value}"' for key, value in submit.items())
+    os.environ |= {
+        "JAVA_HOME": str(java_home()),
+        "PYSPARK_SUBMIT_ARGS": f"{quoted} pyspark-shell",
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    spark = session.start("bench", "local[2]")
+    spark.sparkContext.setLogLevel("OFF")
+    try:
+        yield spark
+    finally:
+        spark.stop()

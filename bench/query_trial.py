@@ -1,0 +1,314 @@
+"""One trial: a random load, polls by last_update alongside the job, and each resulting lake.
+
+The load has short transactions, a few long ones, and all that a poll doesn't expect; each poll keeps the lake that it
+would create.
+"""
+
+# ruff: noqa: S608  # put together from the expressions that stand here
+
+import contextlib
+import datetime as dt
+import json
+import random
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pyarrow
+
+from bench.job import RunningJob
+from contract.events import QUERIED_TYPES, READ_MS
+from local.look.lake import Lake, LakeError
+from spark_jobs.options import keys, submit
+
+TABLE = "public.address"
+COLUMNS = ("address_id", "address", "district", "last_update")
+# Pagila's table with its trigger; all rows have the same last_update, as in the dump.
+CREATE = """
+CREATE TABLE address (
+    address_id integer PRIMARY KEY,
+    address text NOT NULL,
+    district text,
+    last_update timestamptz NOT NULL DEFAULT now()
+);
+CREATE FUNCTION last_updated() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.last_update = OLD.last_update THEN NEW.last_update = now(); END IF;
+    RETURN NEW;
+END $$;
+CREATE SEQUENCE version;
+INSERT INTO address SELECT i, 'Street ' || i, 'District ' || i % 7, '2022-02-15 10:45:30+00'
+    FROM generate_series(1, 603) AS i;
+CREATE TRIGGER last_updated BEFORE UPDATE ON address FOR EACH ROW EXECUTE FUNCTION last_updated();
+"""
+# A row that no other writer is changing: a long transaction must not hold up the others.
+_ANY = (
+    "(SELECT address_id FROM address WHERE address_id >= %(from)s ORDER BY address_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
+)
+_UPDATE = f"UPDATE address SET address = 'v' || nextval('version') WHERE address_id = {_ANY}"
+_CHANGES = (
+    (70, _UPDATE),
+    (12, "INSERT INTO address SELECT nextval('version') + 10000, 'v' || currval('version'), 'new'"),
+    (
+        4,
+        "INSERT INTO address SELECT nextval('version') + 10000, 'v' || currval('version'), 'old stamp',"
+        " now() - interval '1 day'",
+    ),
+    (8, f"DELETE FROM address WHERE address_id = {_ANY}"),
+    (3, f"UPDATE address SET address_id = nextval('version') + 10000 WHERE address_id = {_ANY}"),
+    (
+        3,
+        "UPDATE address SET address = 'v' || nextval('version'), last_update = last_update - interval '1 hour'"
+        f" WHERE address_id = {_ANY}",
+    ),
+)
+_PAUSE_S = 0.05
+
+
+@dataclass
+class Load:
+    """`writers` connections that change rows for `seconds`; a share of their transactions is long."""
+
+    parameters: Mapping[str, Any]
+    writers: int = 8
+    seconds: float = 60
+    long_share: float = 0.03
+    # Duration of the long ones; they end with the load.
+    long_seconds: tuple[float, float] = (1.0, 20.0)
+    seed: int = 1
+    # Committed row versions: inserted or updated rows.
+    versions: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def run(self) -> None:
+        """Change rows until the time is up and the last transaction has ended."""
+        until = time.monotonic() + self.seconds
+        threads = [threading.Thread(target=self._write, args=(number, until)) for number in range(self.writers)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _write(self, number: int, until: float) -> None:
+        chance = random.Random(f"{self.seed} {number}")  # noqa: S311  (no secret)
+        with contextlib.closing(psycopg2.connect(**self.parameters)) as connection:
+            while time.monotonic() < until:
+                with connection, connection.cursor() as cursor:
+                    written = self._transaction(cursor, chance, until)
+                with self._lock:
+                    self.versions += written
+                time.sleep(chance.uniform(0, 2 * _PAUSE_S))
+
+    def _transaction(self, cursor: Any, chance: random.Random, until: float) -> int:
+        long = chance.random() < self.long_share
+        written = 0
+        for step in range(chance.randint(1, 4)):
+            if step:
+                cursor.execute("SAVEPOINT step")
+            weights, statements = zip(*_CHANGES, strict=True)
+            [statement] = chance.choices(statements, weights)
+            cursor.execute(statement, {"from": chance.randint(1, 700)})
+            written += 0 if statement.startswith("DELETE") else cursor.rowcount
+            if long and not step:
+                time.sleep(min(chance.uniform(*self.long_seconds), max(until - time.monotonic(), 0) + 1))
+        return int(written)
+
+
+Row = tuple[Any, ...]
+_FIRST = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A condition on last_update; `%(last)s` is the newest value seen."""
+
+    name: str
+    condition: str
+
+
+WAYS = (
+    Way("mode=timestamp", "last_update > %(last)s AND last_update < now()"),
+    Way("… delay of 5 s", "last_update > %(last)s AND last_update < now() - interval '5 s'"),
+    Way("HoodieStreamer's JdbcSource", "last_update > %(last)s"),
+    Way("overlap of 5 s", "last_update >= %(last)s::timestamptz - interval '5 s'"),
+)
+
+
+@dataclass
+class Poll:
+    """Polls in one way, every `seconds`, until stopped; `rows` is the lake by key, `seen` its row versions."""
+
+    parameters: Mapping[str, Any]
+    way: Way
+    seconds: float = 1
+    rows: dict[int, Row] = field(default_factory=dict)
+    seen: set[Row] = field(default_factory=set)
+    _ended: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        """Poll until stopped, and then until two polls find nothing new."""
+        last = _FIRST
+        with contextlib.closing(psycopg2.connect(**self.parameters)) as connection:
+            connection.autocommit = True
+            while not self._ended.wait(self.seconds):
+                last = self._once(connection, last)
+
+    def end(self) -> None:
+        """Stop after the current poll."""
+        self._ended.set()
+
+    def _once(self, connection: Any, last: dt.datetime) -> dt.datetime:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT {', '.join(COLUMNS)} FROM {TABLE} WHERE {self.way.condition} ORDER BY last_update",
+                {"last": last},
+            )
+            for row in cursor.fetchall():
+                # The lake keeps the row with the highest last_update, its ordering field.
+                if row[0] not in self.rows or row[3] >= self.rows[row[0]][3]:
+                    self.rows[row[0]] = row
+                self.seen.add(row)
+                last = max(last, row[3])
+        return last
+
+
+# Longer than any poll's delay and the job's full scan interval.
+QUIET_S = 8
+_ROOT = Path(__file__).resolve().parents[1]
+AVRO: Mapping[str, Any] = {
+    "address_id": "int",
+    "address": "string",
+    "district": "string",
+    "last_update": {"type": "string", "connect.name": "io.debezium.time.ZonedTimestamp"},
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Compared with the source: rows that a lake lacks or has in an older version, extra rows, and versions seen."""
+
+    name: str
+    missing: int
+    stale: int
+    extra: int
+    seen: int
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether the lake equals the source."""
+        return not (self.missing or self.stale or self.extra)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial's results: rows in the source at its end, committed versions, and each way's outcome."""
+
+    rows: int
+    versions: int
+    outcomes: Sequence[Outcome]
+
+
+def prepare(parameters: Mapping[str, Any], password_file: Path) -> None:
+    """Create the table, and the file with the password for the job."""
+    password_file.write_text(str(parameters["password"]))
+    with contextlib.closing(psycopg2.connect(**parameters)) as connection, connection, connection.cursor() as cursor:
+        cursor.execute(CREATE)
+
+
+def job_arguments(
+    parameters: Mapping[str, Any], folder: Path, *, sweep_seconds: float, columns: Mapping[str, Any] = AVRO
+) -> list[str]:
+    """Return the arguments of a job that keeps the table in `folder`/lake; `columns` have Avro's types."""
+    fields = [{"name": name, "type": ["null", kind]} for name, kind in {**columns, **QUERIED_TYPES}.items()]
+    avro = folder / "address.avsc"
+    avro.write_text(json.dumps({"type": "record", "name": "address", "fields": fields}))
+    p = parameters
+    job = submit.TableJob(
+        landing=None,
+        table_path=str(folder / "lake"),
+        database="lake",
+        table="address",
+        schema_file=str(avro),
+        properties_file=str(_ROOT / "spark_jobs" / "conf" / "lean.properties"),
+        ordering_field=READ_MS,
+        sync_interval_seconds=0,
+        configuration={
+            keys.RECORD_KEY: "address_id",
+            keys.KEY_GENERATOR: "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+            keys.JDBC_URL: f"jdbc:postgresql://{p['host']}:{p['port']}/{p['dbname']}",
+            keys.JDBC_USER: str(p["user"]),
+            keys.JDBC_PASSWORD_FILE: str(folder / "password"),
+            keys.JDBC_TABLE: TABLE,
+            keys.JDBC_SWEEP: str(sweep_seconds),
+            # The load deletes a good share of 700 rows.
+            keys.JDBC_DELETES_PERCENT: "50",
+            keys.POLL_INTERVAL: "0.2",
+        },
+    )
+    return submit.job_arguments(job)
+
+
+def run(parameters: Mapping[str, Any], folder: Path, job: RunningJob, load: Load, *, poll_seconds: float) -> Trial:
+    """Run a load alongside a job that has made its first commit, until everything is polled and quiet."""
+    polls = [Poll(parameters, way, poll_seconds) for way in WAYS]
+    with _polling(polls):
+        time.sleep(2 * poll_seconds)
+        # Existing rows aren't versions of the load's.
+        before = [*(len(poll.seen) for poll in polls), job.upserts()]
+        load.run()
+        time.sleep(QUIET_S + 2 * poll_seconds)
+        source = source_rows(parameters)
+        job.wait(lambda: _is_equal(folder, source), "equal lake")
+    lakes = [(poll.way.name, poll.rows, len(poll.seen)) for poll in polls]
+    lakes.append(("this project's JdbcSource", lake_rows(folder), job.upserts()))
+    outcomes = [
+        compare(name, source, lake, seen - already) for (name, lake, seen), already in zip(lakes, before, strict=True)
+    ]
+    return Trial(rows=len(source), versions=load.versions, outcomes=outcomes)
+
+
+def compare(name: str, source: Mapping[int, Any], lake: Mapping[int, Any], seen: int) -> Outcome:
+    common = source.keys() & lake.keys()
+    return Outcome(
+        name,
+        missing=len(source.keys() - lake.keys()),
+        stale=sum(source[key] != lake[key] for key in common),
+        extra=len(lake.keys() - source.keys()),
+        seen=seen,
+    )
+
+
+def source_rows(parameters: Mapping[str, Any]) -> dict[int, tuple[Any, ...]]:
+    with contextlib.closing(psycopg2.connect(**parameters)) as connection, connection.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(COLUMNS)} FROM {TABLE}")
+        return {row[0]: row for row in cursor.fetchall()}
+
+
+def lake_rows(folder: Path) -> dict[int, tuple[Any, ...]]:
+    found: pyarrow.Table = Lake(base_uri=str(folder / "lake")).rows(list(COLUMNS))
+    return {row["address_id"]: tuple(row[name] for name in COLUMNS) for row in found.to_pylist()}
+
+
+def _is_equal(folder: Path, source: Mapping[int, Any]) -> bool:
+    try:
+        return lake_rows(folder) == source
+    except LakeError:  # a commit is being written
+        return False
+
+
+@contextlib.contextmanager
+def _polling(polls: Sequence[Poll]) -> Iterator[None]:
+    threads = [threading.Thread(target=poll.run, daemon=True) for poll in polls]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        for poll in polls:
+            poll.end()
+        for thread in threads:
+            thread.join(10)

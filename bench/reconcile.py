@@ -1,0 +1,142 @@
+"""Compares a table of PostgreSQL with the same rows in a Hudi table: seconds and peak memory, by size and table type.
+
+The comparison runs in a separate process, to measure its memory alone.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import psycopg2
+import typer
+from pyspark.sql import DataFrame, SparkSession, functions
+
+from bench.job import spark_session
+from contract.events import LSN
+from contract.lake import DATABASE
+from local.comparison.compare import Limits
+from local.comparison.describe import Compared
+from local.comparison.run import Sides, compare_tables
+from local.look.lake import Lake
+from local.services.postgres import temporary_postgres
+from settings.pipeline import CapturedTableSettings
+from spark_jobs.options import command_line, properties, settings
+from spark_jobs.table import commits
+from spark_jobs.table.hudi_table import HudiTable
+
+TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+LIMIT_S = 60
+TABLE = """
+CREATE TABLE big_{rows} (id bigint PRIMARY KEY, code varchar(20), name text, amount numeric(12, 2), ratio float8,
+    active boolean, born date, seen timestamptz, token uuid, doc jsonb, raw bytea, small int);
+INSERT INTO big_{rows} SELECT g, 'C' || g % 9973, CASE WHEN g % 11 > 0 THEN 'name é ' || md5(g::text) END,
+    g * 7919 % 100000000 / 100.0, CASE WHEN g % 13 > 0 THEN g / 8.0 END, g % 3 = 0,
+    DATE '1970-01-01' + (g % 30000)::int,
+    '2020-01-01 00:00Z'::timestamptz + g * INTERVAL '1.000123 s', md5(g::text)::uuid,
+    jsonb_build_object('a', g, 'b', jsonb_build_array(1.50, 2, 'x'), 'name', 'n' || g), decode(md5('x' || g), 'hex'),
+    g % 1000 FROM generate_series(1::bigint, {rows}) AS g;
+ANALYZE big_{rows}
+"""
+
+
+def main(
+    rows: Annotated[int, typer.Option(min=1, help="Rows of the large table; a tenth is measured, too.")] = 1_000_000,
+) -> None:
+    """Fill both sides, compare them, print a line each; exit 1 on differences or after more than a minute."""
+    with tempfile.TemporaryDirectory(prefix="bench-reconcile-") as name:
+        folder = Path(name)
+        with temporary_postgres(folder / "postgres", settings={"fsync": "off"}) as postgres:
+            parameters = dict(postgres.connection_parameters())
+            lakes = _fill(folder, parameters, [max(rows // 10, 1), rows])
+            slow = [lake for lake in lakes if _measure(folder, parameters, *lake)]
+    raise typer.Exit(1 if slow else 0)
+
+
+def _fill(folder: Path, parameters: dict[str, Any], sizes: list[int]) -> list[tuple[int, str]]:
+    connection = psycopg2.connect(**parameters)
+    with connection, connection.cursor() as cursor:
+        for size in sizes:
+            cursor.execute(TABLE.format(rows=size))
+    connection.close()
+    made = [(size, kind) for size in sizes for kind in TYPES]
+    with spark_session(folder / "spark") as spark:
+        for size, kind in made:
+            write_table(spark, folder / f"{kind}_{size}", size, kind)
+    return made
+
+
+def _measure(folder: Path, parameters: dict[str, Any], rows: int, kind: str) -> bool:
+    """Compare in another process and print the cost; tell whether it was too slow or found differences."""
+    given = {"source": parameters, "rows": rows, "lake": (folder / f"{kind}_{rows}").as_uri(), "folder": str(folder)}
+    command = [sys.executable, "-m", "bench.reconcile"]
+    done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    print(
+        f"{kind:<14} {rows:>9,} rows  {found['seconds']:5.1f} s  peak {found['mb']:,} MB  {found['verdict']}",
+        flush=True,
+    )
+    return bool(found["verdict"] != "equal" or found["seconds"] > LIMIT_S)
+
+
+def compare_one(given: dict[str, Any]) -> dict[str, Any]:
+    """Compare one table, given as JSON on standard input; return seconds, peak memory and the verdict."""
+    entry = CapturedTableSettings.model_validate(
+        {"source": f"public.big_{given['rows']}", "how": "log", "key": ["id"], "truncate": "stop"}
+    )
+    schema_file = Path(given["folder"]) / "big.avsc"
+    schema_file.write_text('{"fields": []}')
+    wanted = Compared(entry=entry, schema_file=schema_file, lake=Lake(base_uri=given["lake"]))
+    [found] = compare_tables(Sides(given["source"], [wanted]), Limits(timeout_s=0))
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    verdict = "equal" if found.equal else found.problem or "differs"
+    return {"seconds": found.seconds, "mb": megabytes, "verdict": verdict}
+
+
+if __name__ == "__main__":
+    print(json.dumps(compare_one(json.load(sys.stdin))))
+
+
+CONF = Path(__file__).resolve().parents[2] / "spark_jobs" / "conf"
+# The lake's columns for what bench/reconcile.py writes.
+COLUMNS = {
+    "code": "concat('C', id % 9973)",
+    "name": "if(id % 11 = 0, null, concat('name é ', md5(cast(id AS string))))",
+    "amount": "cast((id * 7919 % 100000000) / 100.0 AS decimal(12, 2))",
+    "ratio": "if(id % 13 = 0, null, id / 8D)",
+    "active": "id % 3 = 0",
+    "born": "date_add(date'1970-01-01', cast(id % 30000 AS int))",
+    "seen": "timestamp_micros(1577836800000000 + id * 1000123)",
+    "token": "regexp_replace(md5(cast(id AS string)), '(.{8})(.{4})(.{4})(.{4})(.{12})', '$1-$2-$3-$4-$5')",
+    "doc": """concat('{"a": ', id, ', "b": [1.50, 2, "x"], "name": "n', id, '"}')""",
+    "raw": "unhex(md5(concat('x', id)))",
+    "small": "cast(id % 1000 AS int)",
+    LSN: "1L",
+    "_hoodie_is_deleted": "false",
+}
+
+
+def write_table(spark: SparkSession, path: Path, rows: int, table_type: str) -> None:
+    """Write `rows` rows in two buckets; for a merge-on-read table every fiftieth again, into log files."""
+    given = ["--table-type", table_type, "--target-base-path", str(path), "--target-table", f"{DATABASE}.big"]
+    parsed = command_line.parse([*given, "--source-ordering-field", LSN, "--disable-compaction"])
+    pairs = properties.load(str(CONF / "cdc_events.properties"), lambda name: Path(name).read_text())
+    overrides = {
+        "hoodie.streamer.source.dfs.root": str(path),
+        "hoodie.streamer.schemaprovider.source.schema.file": "unused",
+        "hoodie.datasource.write.recordkey.field": "id",
+    }
+    overridden = properties.parse_overrides(f"{key}={value}" for key, value in overrides.items())
+    decided = settings.decide(parsed, properties.combine(pairs, overridden), lambda _line: None)
+    table = HudiTable(spark, decided.table)
+    table.write(_rows(spark, rows), {commits.SOURCE_KEY: "1"}, operation="upsert")
+    if table_type == "MERGE_ON_READ":
+        again = _rows(spark, rows).where("id % 50 = 0").withColumn(LSN, functions.lit(2).cast("long"))
+        table.write(again, {commits.SOURCE_KEY: "2"}, operation="upsert")
+
+
+def _rows(spark: SparkSession, rows: int) -> DataFrame:
+    return spark.range(1, rows + 1).select("id", *(functions.expr(text).alias(name) for name, text in COLUMNS.items()))

@@ -1,1 +1,0 @@
-"""Time and memory for comparing a large table: `./lake dev bench reconcile`."""

@@ -1,0 +1,132 @@
+"""Counts the S3 requests of one commit of the streaming job, by verb and layout: `./lake dev bench requests`.
+
+The job runs continuously with spark-submit, as on EMR, against an S3 endpoint that logs its requests. One object with
+changes of two orders is landed at a time, the next one after the job has polled in vain.
+"""
+
+import statistics
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from bench.application import land, line
+from bench.job import VERBS, CountedS3, Request, RunningJob, by_verb, counted_s3, running
+from contract.lake import DATABASE
+from contract.source import OUTBOX_TABLE
+from spark_jobs.options import keys, submit
+from spark_jobs.runtime.archive import ROOT
+
+LAYOUTS = {"default": "cdc_events.properties", "customer_id/order_id": "cdc_events_partitioned.properties"}
+# Long enough to tell the job's polls from a commit's requests.
+POLL_S = 1.0
+
+
+def main(
+    *,
+    commits: Annotated[int, typer.Option(min=3, help="Commits per layout, the first load not counted.")] = 30,
+    orders: Annotated[int, typer.Option(min=2, help="Orders in the table; as many folders where each has one.")] = 20,
+) -> None:
+    """Print the requests per commit, in thirds of the run, to show growth."""
+    table = Table(
+        "layout", "commits", *(f"{verb}" for verb in VERBS), "all", title="S3 requests per commit, on average"
+    )
+    for layout, properties in LAYOUTS.items():
+        counted = measure(properties, commits=commits, orders=orders)
+        for first, last in thirds(commits):
+            part = counted[first:last]
+            means = [statistics.mean(one[verb] for one in part) for verb in VERBS]
+            label = f"{first + 1} to {last}"
+            table.add_row(layout, label, *(f"{mean:.1f}" for mean in means), f"{sum(means):.1f}")
+    Console().print(table)
+
+
+def thirds(count: int) -> list[tuple[int, int]]:
+    """Return the bounds of three parts of a sequence, as slices take them."""
+    return [(count * part // 3, count * (part + 1) // 3) for part in range(3)]
+
+
+def measure(properties: str, *, commits: int, orders: int) -> list[dict[str, int]]:
+    """Run the job on a new table; return the requests by verb of each commit after the first load.
+
+    Raises PlatformError if it ends or takes too long.
+    """
+    with tempfile.TemporaryDirectory(prefix="bench-s3-") as folder, counted_s3(Path(folder)) as s3:
+        landing = Landing(s3)
+        landing.land(range(orders))
+        with _job(Path(folder), s3, properties) as job:
+            job.wait_for_commit()
+            counted = []
+            for number in range(commits):
+                job.wait_for_idle(s3)
+                s3.taken()
+                landing.land([number % orders, (number + 1) % orders])
+                job.wait_for_commit()
+                job.wait_for_idle(s3)
+                counted.append(by_verb([request for request in s3.taken() if not _is_bench_or_look(request)]))
+            return counted
+
+
+class Landing:
+    """Lands events with keys and positions of our own."""
+
+    def __init__(self, s3: CountedS3) -> None:
+        self._s3 = s3
+        self._offset = -1
+
+    def land(self, orders: Iterable[int]) -> None:
+        """Land one object of the ordered layout."""
+        lines = []
+        for order in orders:
+            self._offset += 1
+            lines.append(line(0, lsn=1000 + self._offset, order_id=order, customer_id=f"C{order % 5}"))
+        land(self._s3, 0, lines, offset=self._offset)
+
+
+class Job:
+    """The running job; waits for its commits one by one."""
+
+    def __init__(self, job: RunningJob) -> None:
+        self._job = job
+        self._commits = 0
+
+    def wait_for_commit(self) -> None:
+        """Wait for the next commit's line."""
+        self._commits += 1
+        self._job.wait_for_commits(self._commits)
+
+    def wait_for_idle(self, s3: CountedS3) -> None:
+        """Wait until the job has polled for objects again after its work."""
+        before = _looks(s3)
+        self._job.wait(lambda: _looks(s3) > before, "look")
+
+
+def _looks(s3: CountedS3) -> int:
+    return s3.log.read_text().count("list-type=2&prefix=cdc%2F&")
+
+
+def _is_bench_or_look(request: Request) -> bool:
+    """Tell whether it is the object landed here or a poll for new ones, which depends on time, not on commits."""
+    looked = request.target.startswith("/landing?list-type=2&prefix=cdc%2F&")
+    return looked or (request.verb == "PUT" and request.target.startswith("/landing/"))
+
+
+@contextmanager
+def _job(folder: Path, s3: CountedS3, properties: str) -> Iterator[Job]:
+    table = submit.TableJob(
+        landing="s3a://landing/cdc",
+        table_path=f"s3a://lake/{OUTBOX_TABLE}",
+        database=DATABASE,
+        table=OUTBOX_TABLE,
+        schema_file=str(ROOT / "pipelines" / "orders" / "cdc_events.avsc"),
+        properties_file=str(ROOT / "spark_jobs" / "conf" / properties),
+        sync_interval_seconds=0,
+        configuration={keys.POLL_INTERVAL: str(POLL_S)},
+    )
+    with running(submit.job_arguments(table), folder=folder, s3=s3) as job:
+        yield Job(job)

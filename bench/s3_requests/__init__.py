@@ -1,1 +1,0 @@
-"""The number of S3 requests that a commit takes."""

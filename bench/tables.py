@@ -1,0 +1,246 @@
+"""Measures memory, requests and time of many tables in one Spark application: `./lake dev bench tables`.
+
+The application runs with spark-submit against an S3 endpoint that logs its requests, once with one table and once
+with `--tables`; the difference is the cost of an idle table. No two tables have the same columns, as in a database:
+code that Spark compiles for one can't be reused for another.
+
+`./lake dev bench crowded`, also its last part, measures how long a change waits when many tables want to commit. First,
+each of some idle tables gets a change at once. Then other tables get their first load, in batches of a few objects,
+while one of the idle tables gets a change every second. Measured is the time from landing a change to the commit that
+contains it. Exit 1 when changes during the loads exceed the limit.
+"""
+
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from bench.application import application, land, line, name
+from bench.job import VERBS, CountedS3, RunningJob, by_verb, counted_s3
+from contract.events import CREATE, OPERATION
+from contract.lake import DATABASE
+from spark_jobs.options import keys
+from spark_jobs.options.settings import Settings
+
+IDLE_S = 30
+# Poll interval of all tables together; the job's default.
+POLL_S = Settings.poll_seconds
+# Rounds before the counted one: the JVM compiles new code at first.
+WARM_UP = 2
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Measurements with a number of tables: MB of all processes, requests per idle poll, and a round of changes."""
+
+    tables: int
+    megabytes: float
+    requests: dict[str, float]
+    round_seconds: float
+    round_cpu_seconds: float
+
+
+def main(
+    *,
+    tables: Annotated[int, typer.Option(min=2, help="Tables in the application.")] = 20,
+    parallel: Annotated[int | None, typer.Option(min=1, help="Tables that commit at the same time.")] = None,
+) -> None:
+    """Print the costs of one and of many tables, then how long a change waits while others load."""
+    costs = [measure(count, parallel) for count in (1, tables)]
+    console = Console()
+    console.print(shown(costs))
+    one, many = costs
+    console.print(f"An idle table more: {(many.megabytes - one.megabytes) / (tables - 1):.1f} MB")
+    crowded()
+
+
+def shown(costs: list[Cost]) -> Table:
+    """Return the printed table, a row for each number of tables."""
+    table = Table(
+        *("tables", "MB", *VERBS, "s until all have committed", "s of CPU for it"),
+        title=f"One change in each table; memory, and requests per look ({POLL_S:.0f} s) while idle",
+    )
+    for cost in costs:
+        requests = [f"{cost.requests[verb]:.2f}" for verb in VERBS]
+        figures = [f"{cost.megabytes:.0f}", *requests, f"{cost.round_seconds:.1f}", f"{cost.round_cpu_seconds:.1f}"]
+        table.add_row(str(cost.tables), *figures)
+    return table
+
+
+def measure(tables: int, parallel: int | None) -> Cost:
+    """Run the application on new tables. Raises PlatformError if it ends or takes too long."""
+    shared = {keys.PARALLEL_COMMITS: str(parallel)} if parallel else {}
+    with tempfile.TemporaryDirectory(prefix="bench-tables-") as name, counted_s3(Path(name)) as s3:
+        _land_all(s3, tables, offset=0)
+        with application(Path(name), s3, tables, shared=shared) as job:
+            job.wait_for_commits(tables)
+            for number in range(1, WARM_UP + 1):
+                _land_all(s3, tables, offset=number)
+                job.wait_for_commits((number + 1) * tables)
+            time.sleep(2 * POLL_S)
+            megabytes = job.megabytes()
+            s3.taken()
+            time.sleep(IDLE_S)
+            idle = by_verb(s3.taken())
+            began, cpu = time.monotonic(), job.cpu_seconds()
+            _land_all(s3, tables, offset=WARM_UP + 1)
+            job.wait_for_commits((WARM_UP + 2) * tables)
+            seconds, cpu = time.monotonic() - began, job.cpu_seconds() - cpu
+    per_look = {verb: count * POLL_S / IDLE_S for verb, count in idle.items()}
+    return Cost(tables, megabytes, per_look, seconds, cpu)
+
+
+def _land_all(s3: CountedS3, tables: int, *, offset: int) -> None:
+    for number in range(tables):
+        land(s3, number, [line(number, lsn=1000 + offset)], offset=offset)
+
+
+# As on the local platform: five polls a second, and no wait between two commits.
+POLL = {keys.POLL_INTERVAL: "0.2"}
+LOADED_EVENTS = 50_000
+GOAL_S = 5.0
+ROUNDS_BEFORE = 5
+EVERY_S = 1.0
+# Empties the sample's nested documents: a table being loaded has plain columns.
+SHORT = {"order_items": "[]", "products": "[]", "employee": "{}", "customer": "{}"}
+
+
+def crowded(
+    *,
+    loads: Annotated[int, typer.Option(min=1, help="Tables that are loaded at the same time.")] = 4,
+    events: Annotated[int, typer.Option(min=1000, help="Events of each of them.")] = LOADED_EVENTS,
+    objects: Annotated[int, typer.Option(min=1, help="Objects that these land in.")] = 10,
+    batch: Annotated[int, typer.Option(min=1, help="Objects that one commit of a load takes.")] = 3,
+    idle: Annotated[int, typer.Option(min=1, help="Tables that get single changes.")] = 20,
+    limit: Annotated[float, typer.Option(min=0, help="The longest p95 (s) of a change during the loads.")] = GOAL_S,
+) -> None:
+    """Print how long single changes and the loads took; exit 1 if p95 during the loads exceeds the limit."""
+    size = events // objects
+    texts = [[_first_load(number, size, objects) for number in range(at, at + loads)] for at in (0, loads)]
+    options = ["--source-limit", str(batch * max(_size(one) for text in texts[0] for one in text))]
+    with crowd(2 * loads + idle, options) as (job, s3):
+        tables = [Changes(job, s3, number) for number in range(2 * loads, 2 * loads + idle)]
+        at_once = _at_once(job, tables)
+        print(
+            f"a change in each of {idle} idle tables at once: first {at_once[0]:.1f} s, median"
+            f" {statistics.median(at_once):.1f} s, last {at_once[-1]:.1f} s"
+        )
+        alone, _, _ = _loaded(job, s3, tables[0], texts[0], first=0, changes=False)
+        took, commits, waits = _loaded(job, s3, tables[0], texts[1], first=loads, changes=True)
+    p95 = waits[round(0.95 * (len(waits) - 1))]
+    print(
+        f"{loads} first loads of {size * objects:,} events in {commits} commits: {took:.1f} s, without changes"
+        f" {alone:.1f} s; {len(waits)} changes of another table meanwhile: median"
+        f" {statistics.median(waits):.1f} s, longest {waits[-1]:.1f} s, p95 {p95:.1f} s (limit {limit:g}):"
+        f" {'met' if p95 <= limit else 'missed'}"
+    )
+    raise typer.Exit(0 if p95 <= limit else 1)
+
+
+@contextmanager
+def crowd(tables: int, options: Sequence[str]) -> Iterator[tuple[RunningJob, CountedS3]]:
+    """Run the application until the block ends, with nothing landed."""
+    with (
+        tempfile.TemporaryDirectory(prefix="bench-tables-") as folder,
+        counted_s3(Path(folder)) as s3,
+        application(Path(folder), s3, tables, own=POLL, shared=POLL, sync_interval_s=0, options=options) as job,
+    ):
+        yield job, s3
+
+
+def _first_load(number: int, size: int, objects: int) -> list[list[str]]:
+    """Return the events of a table's first load, object by object."""
+    first = range(2, size * objects + 2, size)
+    return [
+        [line(number, lsn=2000 + key, order_id=key, **SHORT, **{OPERATION: CREATE}) for key in range(at, at + size)]
+        for at in first
+    ]
+
+
+def _size(lines: list[str]) -> int:
+    return sum(len(one) + 1 for one in lines)
+
+
+def _at_once(job: RunningJob, tables: "Sequence[Changes]") -> list[float]:
+    """Return how long the changes took when each table gets one, after some warm-up rounds, in order."""
+    for _ in range(ROUNDS_BEFORE):
+        for table in tables:
+            table.waits.clear()
+            table.land()
+        job.wait(lambda: {table.all_there() for table in tables} == {True}, "commits of all tables")
+    return sorted(wait for table in tables for wait in table.waits)
+
+
+def _loaded(
+    job: RunningJob, s3: CountedS3, small: "Changes", texts: Sequence[Sequence[list[str]]], *, first: int, changes: bool
+) -> tuple[float, int, list[float]]:
+    """Load tables from number `first` on; return the duration, the commits, and each change's time meanwhile."""
+    small.waits.clear()
+    before, events = small.others(), sum(len(lines) for objects in texts for lines in objects)
+    began = time.monotonic()
+    for place, objects in enumerate(zip(*texts, strict=True)):
+        for number, lines in enumerate(objects, first):
+            land(s3, number, lines, offset=(place + 1) * len(lines) - 1)
+
+    def loaded() -> bool:
+        if changes:
+            small.land_when_due()
+        return sum(int(report["events"]) for report in small.others()[len(before) :]) >= events
+
+    job.wait(loaded, "loads")
+    took = time.monotonic() - began
+    job.wait(small.all_there, "commit of the small table")
+    return took, len(small.others()) - len(before), sorted(small.waits)
+
+
+class Changes:
+    """The changes of one table: lands them and notes when they are committed."""
+
+    def __init__(self, job: RunningJob, s3: CountedS3, number: int) -> None:
+        self.waits: list[float] = []
+        self._job = job
+        self._s3 = s3
+        self._number = number
+        self._offset = 0
+        self._seen = 0
+        self._open: list[float] = []
+        self._next = 0.0
+
+    def land(self) -> None:
+        """Land the next change."""
+        self._offset += 1
+        event = line(self._number, lsn=1000 + self._offset, **SHORT)
+        land(self._s3, self._number, [event], offset=self._offset)
+        self._open.append(time.monotonic())
+
+    def land_when_due(self) -> None:
+        """Land a change each second, however long the commits take."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + EVERY_S
+            self.land()
+        self.all_there()
+
+    def all_there(self) -> bool:
+        """Note new commits; tell whether every change is committed."""
+        events = sum(int(report["events"]) for report in self._reports(small=True))
+        arrived, self._open = self._open[: events - self._seen], self._open[events - self._seen :]
+        self.waits += [time.monotonic() - landed for landed in arrived]
+        self._seen = events
+        return not self._open
+
+    def others(self) -> list[dict[str, str]]:
+        """Return the report lines of other tables' commits."""
+        return self._reports(small=False)
+
+    def _reports(self, *, small: bool) -> list[dict[str, str]]:
+        own = f"{DATABASE}.{name(self._number)}"
+        return [report for report in self._job.reports() if (report["table"] == own) is small]

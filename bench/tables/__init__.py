@@ -1,1 +1,0 @@
-"""The cost of many tables in one application."""

@@ -1,0 +1,98 @@
+"""The benchmarks' figures: what they count, compare and parse, and a trial of the capture queries on the real job."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench import query_trial as trial
+from bench.freshness import STAGES, Arrival, Event, committed, journeys, landed, percentiles
+from bench.job import by_verb, requests_of, running_on
+from bench.query_trial import Load
+from bench.s3_requests import thirds
+from contract.errors import UserError
+from local.services.postgres import ConnectionParameters
+
+NAME = "cdc/demo.datalake.cdc_events/0/000000000011_1_2.json"
+
+
+def test_an_object_and_a_commit_say_how_far_they_go() -> None:
+    assert landed(f"/s3/landing/{NAME}", 5) == Arrival(11, 5)
+    assert landed("landing/.indexes/0/x.lock", 5) is None
+    progress = json.dumps({"watermarks": {"demo.datalake.cdc_events/0": NAME.removeprefix("cdc/")}})
+    commit = json.dumps({"extraMetadata": {"deltastreamer.checkpoint.key": progress}})
+    assert committed(commit, 7) == Arrival(11, 7)
+    assert committed(json.dumps({"extraMetadata": None}), 7) is None
+
+
+def test_an_event_is_in_the_first_object_and_commit_that_reach_it() -> None:
+    events = [Event(offset=offset, source_ms=1000 * offset, topic_ms=1000 * offset + 50) for offset in (2, 0, 1, 3)]
+    objects = [Arrival(1, 2000), Arrival(2, 3000), Arrival(3, 4000)]
+    found = journeys(events, objects, [Arrival(2, 9000), Arrival(1, 5000)])
+    assert [journey.source_ms for journey in found] == [0, 1000, 2000]  # the last has not arrived
+    assert [journey.landed_ms for journey in found] == [2000, 2000, 3000]
+    assert [journey.committed_ms for journey in found] == [5000, 5000, 9000]
+    assert {name: stage(found[2]) for name, stage in STAGES.items()} == {
+        "source to topic": 50,
+        "topic to object": 950,
+        "object to commit": 6000,
+        "source to commit": 7000,
+    }
+
+
+def test_percentiles_are_in_seconds() -> None:
+    assert percentiles(float(1000 * number) for number in range(1, 101)) == (50.5, 96)
+    assert percentiles([2000.0]) == (2, 2)
+    with pytest.raises(UserError, match="nothing has arrived"):
+        percentiles([])
+
+
+LINE = "request: Servlet@1{{Context@2{{Tracking@3{{{verb}@4fc17cfa http://127.0.0.1:1{target} HTTP/1.1}}}}}}\n"
+
+
+def test_listing_is_a_verb_of_its_own_and_puts_are_what_costs_like_one() -> None:
+    lines = [
+        ("GET", "/lake/t/.hoodie/hoodie.properties"),
+        ("GET", "/lake?list-type=2&prefix=t%2F&encoding-type=url"),
+        ("HEAD", "/lake/customer_id%3D1/a.parquet"),
+        ("PUT", "/lake/t/1.commit"),
+        ("POST", "/lake?delete"),
+        ("POST", "/lake/t/a.parquet?uploads"),
+        ("DELETE", "/lake/t/.hoodie/.temp/1/"),
+    ]
+    text = "".join(LINE.format(verb=verb, target=target) for verb, target in lines) + "Creating bucket\n"
+    found = list(requests_of(text))
+    assert [request.target for request in found] == [target for _, target in lines]
+    assert by_verb(found) == {"LIST": 1, "PUT": 2, "HEAD": 1, "GET": 1, "DELETE": 2}
+
+
+def test_a_run_is_cut_into_three() -> None:
+    assert thirds(30) == [(0, 10), (10, 20), (20, 30)]
+    assert thirds(4) == [(0, 1), (1, 2), (2, 4)]
+
+
+# As long as the benchmark's, which has other seeds.
+SECONDS, SEED = 60, 5
+
+
+def test_what_is_missing_stale_and_too_much_is_counted_by_key() -> None:
+    found = trial.compare("x", {1: ("a",), 2: ("b",), 3: ("c",)}, {2: ("b",), 3: ("old",), 4: ("d",)}, 7)
+    assert (found.missing, found.stale, found.extra, found.is_equal) == (1, 1, 1, False)
+    assert trial.compare("x", {1: ("a",)}, {1: ("a",)}, 1).is_equal
+
+
+@pytest.mark.integration
+@pytest.mark.long
+def test_a_random_load_ends_equal_in_our_lake_and_each_poll_by_the_stamp_loses_of_it(
+    tmp_path: Path, database: ConnectionParameters
+) -> None:
+    trial.prepare(database, tmp_path / "password")
+    load = Load(database, seconds=SECONDS, seed=SEED)
+    with running_on(trial.job_arguments(database, tmp_path, sweep_seconds=0.5), folder=tmp_path) as job:
+        job.wait_for_commits(1)
+        found = trial.run(database, tmp_path, job, load, poll_seconds=0.5)
+    *polls, ours = found.outcomes
+    assert (load.writers, load.long_share) == (8, 0.03)
+    assert (ours.missing, ours.stale, ours.extra) == (0, 0, 0)
+    assert all(poll.missing and poll.stale and poll.extra for poll in polls), f"a trial without teeth: {polls}"
+    assert load.versions > 100

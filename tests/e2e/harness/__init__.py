@@ -1,1 +1,0 @@
-"""Platforms, commands and writers for end-to-end tests."""

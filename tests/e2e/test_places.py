@@ -1,0 +1,298 @@
+"""The query demo as a newcomer runs it, and its platform afterwards: places by queries alone, each change arrives.
+
+On generated rows; on Pagila's where available. The tests share the platform and run in order.
+"""
+
+import contextlib
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+from rich.console import Console
+
+from contract.events import CREATE, OPERATION, READ_MS, UPDATE
+from local.comparison.compare import Limits
+from local.comparison.platform_sides import platform_sides
+from local.comparison.reconcile import reconcile_platform
+from local.comparison.run import compare_tables
+from local.dashboard.watcher import Watcher
+from local.demo.changes import PLACE_CHANGES
+from local.errors import PlatformError
+from local.look.status import read_status
+from local.platform.platform import Platform
+from local.platform.services import GLUE_DATABASE
+from local.query import command as query_command
+from local.query.query import Period, ask
+from tests.capture.conftest import PAGILA, WITHOUT_PAGILA
+from tests.conftest import execute
+from tests.e2e.commands import Walked, unlike_the_page, walked
+from tests.e2e.faults import restored, wait_until_well
+from tests.local.comparison.sides import ArrowLake
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+
+RELEASE = os.environ.get("JDBC_PLUGIN", "")
+# The project's promise for an otherwise idle machine.
+WHOLE_S, CHANGE_S = 120, 10
+COUNTS = {"source_rows": 1915, "lake_rows": 1915, "missing": 0, "extra": 0, "different": 0, "quarantined": 0}
+ROWS = {"public.address": 602, "public.city": 601, "public.country": 110, "query.address_place": 602}
+
+SHOWN = (
+    ("address_place 100", "address: 123 CDC Test Lane, city: Augusta"),
+    ("address 101", "address2: Apartment #2202"),
+    ("country 110", "country: Wakanda"),
+    ("city 601", "city: Birnin Zana, country_id: 110"),
+    ("address 102", "city_id: 601, phone: 110601102, district: Lake Turkana"),
+    ("address_place 102", "district: Lake Turkana, city: Birnin Zana, country: Wakanda"),
+    ("address 104", "no row"),
+    ("address_place 104", "no row"),
+)
+
+
+def assert_equal(demo: Walked) -> None:
+    summary = demo.summary
+    assert {name: summary[name] for name in COUNTS} == COUNTS
+    assert {table["table"]: table["lake_rows"] for table in summary["tables"]} == ROWS
+    assert all(table["equal"] for table in summary["tables"])
+    assert summary["captured_by"] == "JdbcSource"
+
+
+def test_each_change_arrives_in_time_and_all_tables_end_equal(demo_query: Walked) -> None:
+    assert_equal(demo_query)
+    assert list(demo_query.seconds) == ["initial load", *(change.name for change in PLACE_CHANGES)]
+    slowest = max(demo_query.seconds[change.name] for change in PLACE_CHANGES)
+    assert slowest <= CHANGE_S * demo_query.crowd, demo_query.seconds
+    assert demo_query.summary["seconds_total"] <= WHOLE_S * demo_query.crowd
+
+
+def test_source_and_lake_show_the_same_row(demo_query: Walked) -> None:
+    for where, what in SHOWN:
+        pair = rf"^   source  {where} +{re.escape(what)}\n   lake    commit (?:\d{{17}}|-) +{re.escape(what)}$"
+        assert re.search(pair, demo_query.printed, re.MULTILINE), (where, demo_query.printed)
+
+
+def test_the_page_shows_what_it_prints(demo_query: Walked) -> None:
+    assert not unlike_the_page("docs/start.md", "make demo-query", demo_query.printed)
+
+
+@pytest.mark.long
+@WITHOUT_PAGILA
+def test_the_real_rows_end_equal_too(tmp_path: Path) -> None:
+    with walked("demo places", tmp_path / "real", "--from", str(PAGILA)) as demo:
+        assert_equal(demo)
+        assert "19,955 rows loaded" in demo.printed
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not RELEASE, reason="JDBC_PLUGIN doesn't name a JDBC connector's release")
+def test_a_connector_beside_it_sends_all_rows_and_no_delete(tmp_path: Path) -> None:
+    """The sources generated for the pipeline run on a real worker against the real database."""
+    with walked("demo places", tmp_path / "beside", "--jdbc", RELEASE) as demo:
+        assert_equal(demo)
+        beside = demo.summary["beside"]
+    assert "JdbcSourceConnector" in beside["connector"]
+    # Each deleted address stays in what the polls have sent.
+    assert {one["topic"]: (one["missing"], one["stale"], one["extra"]) for one in beside["topics"]} == {
+        "polled.public.address": (0, 0, 1),
+        "polled.public.city": (0, 0, 0),
+        "polled.public.country": (0, 0, 0),
+        "polled.keyed.public.address": (0, 0, 1),
+        "polled.query.address_place": (0, 0, 1),
+    }
+
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+# A full scan's interval may be ten times its duration, on a busy machine.
+PATIENT_S = 120.0
+
+
+def change(places: Platform, statement: str) -> None:
+    execute(places.source, statement)
+
+
+def rows(places: Platform, table: str, key: str) -> dict[int, dict[str, Any]]:
+    [found] = places.services.chosen([table])
+    return {row[key]: row for row in found.lake.rows().to_pylist()}
+
+
+def wait(question: Callable[[], object]) -> None:
+    """Wait until the lake's rows are as wanted: each look reads a whole table."""
+    wait_until(question, every_s=0.3)
+
+
+def is_equal(places: Platform) -> bool:
+    return reconcile_platform(Console(quiet=True), places, repair=False, timeout_s=PATIENT_S)
+
+
+def test_no_connector_runs_and_all_tables_are_in_the_lake(places: Platform) -> None:
+    assert places.running() == {"postgres", "s3", "moto", "job"}
+    found = read_status(places)
+    assert [table.lake_rows for table in found.data.tables] == [602, 601, 110, 602]
+    wait_until_well(places)
+    assert is_equal(places)
+
+
+def test_what_is_lost_is_told_as_soon_as_a_look_has_found_no_more(places: Platform) -> None:
+    """The lake's rows, except one, stand in for a table that has lost it."""
+    sides = platform_sides(places, ["city"])
+    [city] = sides.tables
+    lost = replace(city, lake=ArrowLake(now=[city.lake.rows().slice(1)]))
+    [found] = compare_tables(replace(sides, tables=[lost]), Limits(timeout_s=PATIENT_S))
+    assert (found.missing, found.late) == (1, 0)
+    assert found.seconds < PATIENT_S / 2
+
+
+def test_the_role_of_the_job_may_read_and_nothing_else(places: Platform) -> None:
+    as_job = places.services.connector
+    with contextlib.closing(psycopg2.connect(**as_job)) as connection, connection.cursor() as cursor:
+        with pytest.raises(psycopg2.errors.InsufficientPrivilege):
+            cursor.execute("UPDATE country SET country = 'x'")
+        connection.rollback()
+        cursor.execute("SELECT rolreplication OR rolsuper FROM pg_roles WHERE rolname = current_user")
+        assert cursor.fetchone() == (False,)
+        cursor.execute("SELECT (SELECT count(*) FROM pg_replication_slots) + (SELECT count(*) FROM pg_publication)")
+        assert cursor.fetchone() == (0,)
+
+
+def derived(places: Platform) -> dict[int, dict[str, Any]]:
+    table = places.services.derived[0]
+    return {row["country_id"]: row for row in table.lake.rows().to_pylist()} if table.lake.exists() else {}
+
+
+def addresses_of(countries: dict[int, dict[str, Any]]) -> int:
+    return sum(row["addresses"] for row in countries.values())
+
+
+def test_a_derived_table_is_what_its_query_gives(places: Platform) -> None:
+    wanted = {"pagilaquery_country_addresses": 110, "pagilaquery_city_history": 602}
+    wait_until(lambda: {one.name: one.lake_rows for one in read_status(places).data.derived} == wanted)
+    assert addresses_of(derived(places)) == 602
+    wait_until(lambda: wanted.keys() <= set(places.services.aws.tables(GLUE_DATABASE)))
+    found, _ = read_status(places).data.derived
+    assert found.state is not None
+    assert not found.state.fails
+    asked = ask(query_command._lake(places, ()), f"SELECT count(*) AS n FROM {GLUE_DATABASE}.{found.name}", Period())
+    assert asked.to_pylist() == [{"n": 110}]
+
+
+def test_an_insert_an_update_and_a_delete_arrive(places: Platform) -> None:
+    change(
+        places,
+        "INSERT INTO country (country) VALUES ('Genovia');"
+        " INSERT INTO city (city, country_id) SELECT 'Pyrus', country_id FROM country WHERE country = 'Genovia';"
+        " UPDATE address SET phone = '0', last_update = '1999-01-01' WHERE address_id = 100;"
+        " INSERT INTO address (address, district, city_id, phone) VALUES ('gone soon', '', 1, '')",
+    )
+    wait(lambda: 111 in rows(places, "country", "country_id") and len(rows(places, "address", "address_id")) == 603)
+    countries, addresses = rows(places, "country", "country_id"), rows(places, "address", "address_id")
+    assert countries[111]["country"] == "Genovia"
+    assert countries[111][OPERATION] == CREATE
+    assert (addresses[100]["phone"], addresses[100][OPERATION]) == ("0", UPDATE)
+    assert addresses[100][READ_MS] > addresses[101][READ_MS]
+    change(places, "DELETE FROM address WHERE address = 'gone soon'")
+    wait(lambda: len(rows(places, "address", "address_id")) == 602)
+    wait(lambda: derived(places).get(111, {}).get("cities") == 1 and addresses_of(derived(places)) == 602)
+
+
+def test_a_transaction_that_commits_after_a_later_one_was_seen_is_not_lost(places: Platform) -> None:
+    with contextlib.closing(psycopg2.connect(**places.source)) as late, late.cursor() as cursor:
+        cursor.execute("SAVEPOINT a; UPDATE city SET city = 'Late' WHERE city_id = 7; RELEASE SAVEPOINT a")
+        change(places, "UPDATE city SET city = 'Early' WHERE city_id = 8")
+        wait(lambda: rows(places, "city", "city_id")[8]["city"] == "Early")
+        late.commit()
+    wait(lambda: rows(places, "city", "city_id")[7]["city"] == "Late")
+
+
+def test_a_renamed_city_reaches_the_join(places: Platform) -> None:
+    change(
+        places, "UPDATE city SET city = 'Elsewhere' WHERE city_id = (SELECT city_id FROM address WHERE address_id = 5)"
+    )
+    wait(lambda: rows(places, "address_place", "address_id")[5]["city"] == "Elsewhere")
+
+
+@pytest.fixture
+def watcher(places: Platform) -> Iterator[Watcher]:
+    watching = Watcher(places)
+    watching.start()
+    try:
+        yield watching
+    finally:
+        watching.close()
+
+
+@pytest.mark.long
+def test_the_live_page_has_every_table_and_what_the_looks_have_found(places: Platform, watcher: Watcher) -> None:
+    change(places, "UPDATE country SET country = 'Renamed' WHERE country_id = 3")
+
+    def newest() -> list[tuple[str, str, str]]:
+        return [(one.table, one.what, one.key) for one in watcher.picture.changes]
+
+    wait_until(lambda: ("public.country", "updated", "country_id = 3") in newest())
+    [renamed] = [one for one in watcher.picture.changes if one.key == "country_id = 3"]
+    [(before, after)] = [values for name, *values in renamed.columns if name == "country"]
+    assert after == "Renamed"
+    assert before not in ("", after)
+    assert ("query.address_place", "updated", "address_id = 5") in newest()
+    kinds = {table.table: table.kind for table in watcher.picture.tables}
+    assert [*kinds.values()] == ["queried"] * 4 + ["derived", "history"]
+    wait_until(lambda: kinds.keys() == {commit.table for commit in watcher.picture.commits})
+
+
+def test_versions_of_a_row_are_in_its_history(places: Platform) -> None:
+    asked = "SELECT city, valid_from, valid_to FROM versions_pagilaquery_city WHERE city_id = 7 ORDER BY valid_from"
+
+    def versions() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = ask(query_command._lake(places, ()), asked, Period()).to_pylist()
+        return found
+
+    wait(lambda: len(versions()) == 2)
+    first, late = versions()
+    assert (late["city"], late["valid_to"]) == ("Late", None)
+    assert first["valid_from"] < first["valid_to"] == late["valid_from"]
+
+
+def test_a_new_column_comes_with_the_rows_that_have_it(places: Platform) -> None:
+    change(places, "ALTER TABLE country ADD COLUMN iso text; UPDATE country SET iso = 'WA' WHERE country = 'Genovia'")
+    wait(lambda: rows(places, "country", "country_id")[111].get("iso") == "WA")
+    # All that the tests before have changed, too.
+    assert is_equal(places)
+
+
+@pytest.mark.long
+def test_a_restored_database_is_read_anew_though_it_knows_more_transactions_than_before(places: Platform) -> None:
+    change(places, "INSERT INTO address (address, district, city_id, phone) VALUES ('back again', '', 1, '')")
+    with restored(places):
+        change(
+            places,
+            "UPDATE country SET country = 'Former' WHERE country_id = 4; INSERT INTO country (country) VALUES ('Gone');"
+            " DELETE FROM address WHERE address = 'back again'",
+        )
+        assert is_equal(places)
+    places.revive("postgres")
+    change(places, "UPDATE country SET country = 'Restored' WHERE country_id = 5")
+    change(places, "DO $$ BEGIN FOR n IN 1..50 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$")
+    places.up()
+    change(places, "UPDATE country SET country = 'After it' WHERE country_id = 6")
+    assert is_equal(places)
+
+
+def test_a_truncate_stops_the_table_with_a_line_and_leaves_it(places: Platform) -> None:
+    change(places, "CREATE TABLE kept AS SELECT * FROM country; TRUNCATE country CASCADE")
+
+    def said() -> bool:
+        problems = read_status(places, ["country"]).problems
+        return any("public.country" in line and "%" in line for line in problems)
+
+    wait(said)
+    assert len(rows(places, "country", "country_id")) == 111
+
+
+def test_what_a_pipeline_by_query_has_not_is_said_in_a_line(places: Platform) -> None:
+    with pytest.raises(PlatformError, match="pipeline pagilaquery is queried, so it has no kafka"):
+        places.require("kafka")

@@ -1,0 +1,182 @@
+"""Stacks' states in CloudFormation, and importing what deleted ones kept; moto lacks stack protection."""
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operate.deploy import write_mappings
+from operate.errors import OperateError
+from operate.outputs import check_unprotected, clear_failed_creations
+
+NAME = "prod-cdc-lake-database"
+
+
+def stack(answers: Any, status: str, *, protected: bool = True) -> None:
+    described = {
+        "StackName": NAME,
+        "StackStatus": status,
+        "CreationTime": datetime.datetime(2026, 11, 1, tzinfo=datetime.UTC),
+        "EnableTerminationProtection": protected,
+    }
+    answers.add_response("describe_stacks", {"Stacks": [described]}, {"StackName": NAME})
+
+
+def unprotected(answers: Any) -> None:
+    wanted = {"StackName": NAME, "EnableTerminationProtection": False}
+    answers.add_response("update_termination_protection", {"StackId": NAME}, wanted)
+
+
+def resource(logical_id: str, status: str) -> dict[str, Any]:
+    return {
+        "LogicalResourceId": logical_id,
+        "PhysicalResourceId": f"{logical_id}-1",
+        "ResourceType": "AWS::RDS::DBCluster",
+        "ResourceStatus": status,
+        "Timestamp": datetime.datetime(2026, 11, 1, tzinfo=datetime.UTC),
+    }
+
+
+def test_a_stack_whose_creation_failed_loses_its_protection_so_that_cdk_can_delete_it(
+    service: Any, answers: Any
+) -> None:
+    stack(answers, "ROLLBACK_COMPLETE")
+    unprotected(answers)
+    assert clear_failed_creations(service, [NAME]) == [NAME]
+
+
+@pytest.mark.parametrize("status", ["CREATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "UPDATE_ROLLBACK_FAILED"])
+def test_a_stack_that_was_once_there_keeps_its_protection(service: Any, answers: Any, status: str) -> None:
+    stack(answers, status)
+    assert clear_failed_creations(service, [NAME]) == []
+
+
+def test_what_a_rollback_could_not_remove_is_named(service: Any, answers: Any) -> None:
+    stack(answers, "ROLLBACK_FAILED", protected=False)
+    found = [resource("Database", "DELETE_FAILED"), resource("Access", "DELETE_COMPLETE")]
+    answers.add_response("describe_stack_resources", {"StackResources": found}, {"StackName": NAME})
+    with pytest.raises(OperateError, match=r"couldn't remove Database \(Database-1\): delete that by hand") as error:
+        clear_failed_creations(service, [NAME])
+    assert "Access" not in str(error.value)
+    assert f"aws cloudformation delete-stack --stack-name {NAME}" in str(error.value)
+
+
+def test_a_stack_that_is_not_there_is_no_failure(service: Any, answers: Any) -> None:
+    for _ in range(2):
+        answers.add_client_error("describe_stacks", "ValidationError", f"Stack with id {NAME} does not exist")
+    assert clear_failed_creations(service, [NAME]) == []
+    check_unprotected(service, [NAME])
+
+
+def test_protected_stacks_are_not_deleted_and_the_line_says_how(service: Any, answers: Any) -> None:
+    stack(answers, "CREATE_COMPLETE")
+    with pytest.raises(OperateError, match="1 stacks are protected from deletion") as error:
+        check_unprotected(service, [NAME])
+    assert "--no-enable-termination-protection --stack-name $stack" in str(error.value)
+    assert NAME in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_unprotected_stacks_may_go(service: Any, answers: Any) -> None:
+    stack(answers, "CREATE_COMPLETE", protected=False)
+    check_unprotected(service, [NAME])
+
+
+LAKE = "prod-cdc-lake-lake"
+TEMPLATES = {
+    LAKE: {
+        "Resources": {
+            "Lake": {"Type": "AWS::S3::Bucket"},
+            "Key": {"Type": "AWS::KMS::Key"},
+            "Cluster": {"Type": "AWS::MSK::Cluster"},
+            "Policy": {"Type": "AWS::S3::BucketPolicy"},
+        }
+    }
+}
+ARN = "arn:aws:kafka:ap-southeast-2:222222222222:cluster/prod-cdc-lake/1-2"
+
+
+def day(number: int) -> datetime.datetime:
+    return datetime.datetime(2026, 11, number, tzinfo=datetime.UTC)
+
+
+def gone(answers: Any) -> None:
+    answers.add_client_error("describe_stacks", "ValidationError", f"Stack with id {LAKE} does not exist")
+
+
+def deleted(answers: Any, *ids: str) -> None:
+    summaries = [
+        {
+            "StackId": f"arn:{id_}",
+            "StackName": name,
+            "CreationTime": day(1),
+            "DeletionTime": day(number),
+            "StackStatus": "DELETE_COMPLETE",
+        }
+        for number, (id_, name) in enumerate([*((id_, LAKE) for id_ in ids), ("other", "dev-cdc-lake-lake")], start=2)
+    ]
+    answers.add_response("list_stacks", {"StackSummaries": summaries}, {"StackStatusFilter": ["DELETE_COMPLETE"]})
+
+
+def kept_resources(answers: Any, id_: str, *found: tuple[str, str, str, str]) -> None:
+    summaries = [
+        {
+            "LogicalResourceId": logical_id,
+            "ResourceType": type_,
+            "PhysicalResourceId": physical_id,
+            "ResourceStatus": status,
+            "LastUpdatedTimestamp": day(1),
+        }
+        for logical_id, type_, physical_id, status in found
+    ]
+    answers.add_response("list_stack_resources", {"StackResourceSummaries": summaries}, {"StackName": f"arn:{id_}"})
+
+
+def test_what_was_kept_is_named_by_what_identifies_its_type(service: Any, answers: Any, tmp_path: Path) -> None:
+    gone(answers)
+    deleted(answers, "a")
+    kept_resources(
+        answers,
+        "a",
+        ("Lake", "AWS::S3::Bucket", "prod-lake", "DELETE_SKIPPED"),
+        ("Cluster", "AWS::MSK::Cluster", ARN, "DELETE_SKIPPED"),
+        ("Policy", "AWS::S3::BucketPolicy", "p", "DELETE_COMPLETE"),
+    )
+    written = write_mappings(service, TEMPLATES, tmp_path)
+    assert json.loads(written[LAKE].read_text()) == {"Lake": {"BucketName": "prod-lake"}, "Cluster": {"Arn": ARN}}
+
+
+def test_an_attempt_that_kept_nothing_does_not_hide_the_stack_before_it(
+    service: Any, answers: Any, tmp_path: Path
+) -> None:
+    gone(answers)
+    deleted(answers, "kept", "failed")
+    kept_resources(answers, "failed", ("Key", "AWS::KMS::Key", "k-2", "DELETE_COMPLETE"))
+    kept_resources(answers, "kept", ("Key", "AWS::KMS::Key", "k-1", "DELETE_SKIPPED"))
+    written = write_mappings(service, TEMPLATES, tmp_path)
+    assert json.loads(written[LAKE].read_text()) == {"Key": {"KeyId": "k-1"}}
+
+
+def test_a_stack_that_is_there_needs_nothing(service: Any, answers: Any, tmp_path: Path) -> None:
+    described = {"StackName": LAKE, "StackStatus": "CREATE_COMPLETE", "CreationTime": day(1)}
+    answers.add_response("describe_stacks", {"Stacks": [described]}, {"StackName": LAKE})
+    assert write_mappings(service, TEMPLATES, tmp_path) == {}
+
+
+def test_a_stack_that_never_was_has_kept_nothing(service: Any, answers: Any, tmp_path: Path) -> None:
+    gone(answers)
+    deleted(answers)
+    assert write_mappings(service, TEMPLATES, tmp_path) == {}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_has_no_place_in_the_template_is_not_forgotten(service: Any, answers: Any, tmp_path: Path) -> None:
+    gone(answers)
+    deleted(answers, "a")
+    kept_resources(answers, "a", ("Old", "AWS::S3::Bucket", "prod-old", "DELETE_SKIPPED"))
+    with pytest.raises(
+        OperateError, match=r"has kept Old \(AWS::S3::Bucket, prod-old\), which its template doesn't have"
+    ):
+        write_mappings(service, TEMPLATES, tmp_path)

@@ -1,0 +1,173 @@
+"""A connector on EKS: its workers, tasks and failures; and the objects that all connectors share."""
+
+import json
+from typing import Any
+
+import pytest
+
+from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
+from stacks.connectors.eks_cluster import shared_objects
+from stacks.handlers import kubernetes_connector, kubernetes_objects
+from stacks.handlers.framework import ResourceError, Waiting
+from stacks.handlers.kubernetes_objects import SPREADS_SECONDS, refused
+from tests.stacks.environments import group
+from tests.stacks.handlers.cloudformation import Clock, Stack, World, failing
+from tests.stacks.handlers.kubernetes.cluster import CONFIGURATION, NAME, FakeCluster, eks_request
+
+
+@pytest.fixture
+def cluster(eks: FakeCluster) -> FakeCluster:
+    return eks
+
+
+@pytest.fixture
+def source(world: World, cluster: FakeCluster) -> Stack:  # noqa: ARG001  without it there is nothing to be asked
+    return Stack(world, kubernetes_connector)
+
+
+def test_the_workers_come_first_then_the_connector_and_its_name_is_its_id(source: Stack, cluster: FakeCluster) -> None:
+    assert source.create(eks_request()) == {"Name": NAME}
+    assert source.physical_id == NAME
+    assert cluster.connectors == {NAME: CONFIGURATION | {"name": NAME}}
+    assert cluster.said == ["PUT /config"]
+
+
+def test_a_task_that_keeps_failing_fails_the_deployment_with_its_cause_and_leaves_nothing(
+    source: Stack, cluster: FakeCluster
+) -> None:
+    reason = failing(source.create, eks_request(fail="publication is gone, password=abc"))
+    assert "1 of its tasks keep failing: wrong: publication is gone, password=[hidden]" in reason
+    assert cluster.said == ["PUT /config", *["POST /restart?includeTasks=true&onlyFailed=true"] * 3, "DELETE"]
+    assert (cluster.objects, cluster.connectors) == ({}, {})
+
+
+def test_an_image_that_cannot_be_pulled_says_so(source: Stack, cluster: FakeCluster) -> None:
+    cluster.missing = "connect"
+    assert "worker-1 can't start: ImagePullBackOff: no such image" in failing(source.create, eks_request())
+    assert cluster.objects == {}
+
+
+@pytest.mark.parametrize(
+    ("stuck", "reason"),
+    [
+        ("", "2 of 2 workers are of the newest kind, 0 ready"),
+        ("exceeded its deadline", "its workers don't become ready: exceeded its deadline"),
+    ],
+)
+def test_workers_that_never_become_ready_are_told_of_by_the_deadline(
+    source: Stack, cluster: FakeCluster, stuck: str, reason: str
+) -> None:
+    cluster.ready, cluster.stuck = False, stuck
+    assert reason in failing(source.create, eks_request())
+
+
+def test_a_change_reaches_workers_and_configuration_and_an_old_file_goes(source: Stack, cluster: FakeCluster) -> None:
+    source.create(eks_request())
+    changed = eks_request(**{"poll.interval.ms": "5"})
+    for each in changed["objects"]:
+        if each["kind"] == "ConfigMap":
+            each["metadata"]["name"] = "other"
+    source.update(changed)
+    assert cluster.connectors[NAME]["poll.interval.ms"] == "5"
+    assert [name for kind, _, name in cluster.objects if kind == "ConfigMap"] == ["other"]
+
+
+def test_a_failed_change_is_rolled_back(source: Stack, cluster: FakeCluster) -> None:
+    source.create(eks_request())
+    image = f"other@sha256:{'1' * 64}"
+    assert "keep failing" in failing(source.update, eks_request(image=image, fail="yes"))
+    assert cluster.connectors[NAME] == CONFIGURATION | {"name": NAME}
+    assert cluster.deployment()["spec"]["template"]["spec"]["containers"][0]["image"] == group().image
+
+
+def test_a_change_to_an_image_that_is_not_there_is_rolled_back_past_its_dying_workers(
+    source: Stack, cluster: FakeCluster
+) -> None:
+    source.create(eks_request())
+    cluster.missing = "wrong"
+    assert "no such image: wrong" in failing(source.update, eks_request(image=f"wrong@sha256:{'1' * 64}"))
+    assert [image for image, _ in cluster.workers] == [group().image]
+
+
+def test_a_connector_that_somebody_stopped_stays_so(source: Stack, cluster: FakeCluster) -> None:
+    source.create(eks_request())
+    cluster.state = "STOPPED"
+    source.update(eks_request(**{"poll.interval.ms": "5"}))
+    assert cluster.said == ["PUT /config", "PUT /config"]
+
+
+def test_offsets_are_not_given_up_by_a_change_of_the_workers(source: Stack, cluster: FakeCluster) -> None:
+    source.create(eks_request())
+    said = failing(source.update, eks_request(offsets="elsewhere"))
+    assert f"would lose the offsets of {NAME}, which are in __cdc_lake_offsets_{NAME}-1" in said
+    assert "elsewhere" not in json.dumps(cluster.deployment())
+    # Another server's offsets are worthless.
+    source.update(eks_request(offsets="elsewhere", **{"database.hostname": "restored.example"}))
+    assert "elsewhere" in json.dumps(cluster.deployment())
+
+
+def test_a_deletion_takes_the_connector_before_its_workers_and_waits_for_them(
+    source: Stack, cluster: FakeCluster
+) -> None:
+    source.create(eks_request())
+    source.delete()
+    assert cluster.said[-1] == "DELETE"
+    assert (cluster.objects, cluster.connectors) == ({}, {})
+    source.delete()
+
+
+def test_a_deletion_goes_on_when_no_worker_answers(source: Stack, cluster: FakeCluster) -> None:
+    source.create(eks_request())
+    cluster.missing = "connect"
+    source.delete()
+    assert cluster.objects == {}
+    assert cluster.said == ["PUT /config"]
+
+
+def test_workers_that_are_being_deleted_are_waited_for_and_those_that_vanish_made_again(
+    source: Stack, cluster: FakeCluster
+) -> None:
+    source.create(eks_request())
+    cluster.deployment()["metadata"]["deletionTimestamp"] = "2026-11-22T12:00:00Z"
+    waiting = source.begin_update(eks_request())
+    assert waiting.poll() is None
+    [gone] = [name for name in cluster.objects if name[0] == "Deployment"]
+    del cluster.objects[gone]
+    assert source.finish(waiting) == {"Name": NAME}
+    assert "Deployment" in cluster.kinds
+
+
+def test_another_name_is_refused(source: Stack) -> None:
+    source.create(eks_request())
+    assert "connectorName can't change" in failing(source.update, eks_request() | {"connectorName": "x"})
+
+
+def request(objects: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"cluster": {"name": "dev", "endpoint": "https://x", "authority": ""}, "objects": objects}
+
+
+def test_they_are_made_changed_and_taken_away(eks: FakeCluster, world: World) -> None:
+    shared = Stack(world, kubernetes_objects, "Shared")
+    shared.create(request(shared_objects()))
+    assert len(eks.objects) == len(shared_objects())
+    fewer = [each for each in shared_objects() if each["kind"] != "RoleBinding"]
+    shared.update(request(fewer))
+    assert "RoleBinding" not in eks.kinds
+    shared.delete()
+    assert eks.objects == {}
+
+
+def test_an_access_entry_that_spreads_is_waited_for_and_then_no_more(clock: Clock) -> None:
+    event = {"Started": clock.seconds}
+    forbidden = KubernetesError("PATCH /api", 403, "forbidden")
+    assert isinstance(refused(event, forbidden), Waiting)
+    assert isinstance(refused(event, UnreachableError("away")), Waiting)
+    clock.seconds += SPREADS_SECONDS + 1
+    assert isinstance(refused(event, UnreachableError("away")), Waiting)
+    with pytest.raises(ResourceError, match="forbidden"):
+        refused(event, forbidden)
+
+
+def test_a_malformed_object_fails_at_once(clock: Clock) -> None:
+    with pytest.raises(ResourceError, match="field not declared"):
+        refused({"Started": clock.seconds}, KubernetesError("PATCH", 500, "field not declared in schema"))

@@ -1,0 +1,285 @@
+"""A connector is changed in place where it can be, and replaced where it must be."""
+
+from typing import Any
+
+import pytest
+
+from stacks.handlers import connector
+from stacks.handlers.msk_connect.changes import update
+from tests.stacks.handlers.clients import client
+from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing
+from tests.stacks.handlers.msk_connect.requests import (
+    NAME,
+    Make,
+    assert_as,
+    configuration,
+    plugin,
+    provisioned,
+    updates,
+    worker,
+)
+from tests.stacks.handlers.msk_connect.service import KafkaConnect
+from tests.stacks.handlers.provider_framework import LOST
+
+
+def test_changed_configuration_is_one_operation_in_place(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
+) -> None:
+    arn = source.create(wanted)["Arn"]
+    data = source.update(configuration(wanted, **{"poll.interval.ms": "100"}))
+    assert (data["Arn"], source.physical_id) == (arn, NAME)
+    assert connect.connector(NAME)["connectorConfiguration"]["poll.interval.ms"] == "100"
+    (request,) = updates(connect)
+    assert request.keys() == {"connectorArn", "currentVersion", "connectorConfiguration"}
+    assert source.deleted == []
+
+
+@pytest.mark.parametrize("what", ["capacity", "plugins", "workerConfiguration"])
+def test_only_what_changed_is_asked_for(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], what: str
+) -> None:
+    source.create(wanted)
+    changes: dict[str, Any] = {
+        "capacity": provisioned(2),
+        "plugins": [plugin(connect, "two")],
+        "workerConfiguration": worker("two", "a=b\noffset.storage.topic=offsets\n"),
+    }
+    source.update({**wanted, what: changes[what]})
+    (request,) = updates(connect)
+    assert request.keys() == {"connectorArn", "currentVersion", what}
+
+
+def test_changes_of_both_kinds_are_one_operation_after_the_other(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
+) -> None:
+    source.create(wanted)
+    both = {"capacity": provisioned(3), "plugins": [plugin(connect, "two")]}
+    source.update({**configuration(wanted, a="b"), **both})
+    first, second = updates(connect)
+    assert first.keys() - {"connectorArn", "currentVersion"} == {"capacity", "plugins", "skipHealthValidation"}
+    # The intermediate configuration may fail to run, the final one must not.
+    assert second.keys() - {"connectorArn", "currentVersion"} == {"connectorConfiguration"}
+    assert connect.connector(NAME)["capacity"] == provisioned(3)
+
+
+def test_the_default_worker_configuration_comes_back(connect: KafkaConnect, make: Make, wanted: dict[str, Any]) -> None:
+    sink = make(connector)
+    wanted = configuration(wanted, topics="t")
+    sink.create(wanted)
+    sink.update({key: value for key, value in wanted.items() if key != "workerConfiguration"})
+    assert updates(connect)[0]["useDefaultWorkerConfiguration"] is True
+    assert "workerConfiguration" not in connect.connector(NAME)
+
+
+def test_nothing_changed_is_nothing_done(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
+    source.create(wanted)
+    addresses = wanted["kafkaCluster"]["apacheKafkaCluster"]
+    addresses["bootstrapServers"] = "b-2:9098,b-1:9098"
+    addresses["vpc"]["subnets"].reverse()
+    (plugin,) = wanted["plugins"]
+    plugin["customPlugin"] = dict(reversed(plugin["customPlugin"].items()))
+    source.update(wanted)
+    assert connect.called("UpdateConnector", "DeleteConnector") == []
+
+
+def test_tags_are_changed_without_touching_the_connector(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
+) -> None:
+    arn = source.create(wanted)["Arn"]
+    connect.tags[arn]["aws:cloudformation:stack"] = "x"
+    source.update({**wanted, "tags": {"team": "data"}})
+    assert connect.tags[arn]["team"] == "data"
+    assert "environment" not in connect.tags[arn]
+    assert "aws:cloudformation:stack" in connect.tags[arn]
+    assert updates(connect) == []
+
+
+def test_an_update_while_another_is_under_way_waits_for_it(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
+) -> None:
+    source.create(wanted)
+    made = connect.connector(NAME)
+    client("kafkaconnect").update_connector(
+        connectorArn=made["connectorArn"], currentVersion=made["currentVersion"], capacity=provisioned(5)
+    )
+    # A manual change that fails: that isn't this update's failure.
+    connect.updates = ["ROLLBACK_COMPLETE"]
+    source.update(configuration(wanted, a="b"))
+    assert_as(connect, configuration(wanted, a="b"))
+    assert len(updates(connect)) == 2
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_the_operation_counts_and_not_the_state(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], same: bool
+) -> None:
+    source.create(wanted)
+    waiting = source.begin_update(configuration(wanted, a="b"))
+    waiting.poll()
+    # The connector is running, with the old or the wanted configuration; its operation isn't finished.
+    found = connect.connector(NAME)
+    found["connectorState"] = "RUNNING"
+    found["connectorConfiguration"] = configuration(wanted, a="b" if same else "c")["connectorConfiguration"]
+    assert waiting.poll() is None
+    assert len(updates(connect)) == 1
+    connect.tick()
+    assert waiting.poll() is not None
+
+
+def test_one_who_was_quicker_is_waited_for(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.create(wanted)
+    changed = configuration(wanted, a="b")
+
+    def slow(*arguments: Any) -> Any:
+        if not updates(connect):
+            found = connect.connector(NAME)
+            client("kafkaconnect").update_connector(
+                connectorArn=found["connectorArn"],
+                currentVersion=found["currentVersion"],
+                connectorConfiguration=changed["connectorConfiguration"],
+            )
+        return update(*arguments)
+
+    monkeypatch.setattr(connector, "update", slow)
+    source.update(changed)
+    assert len(updates(connect)) == 2
+    assert_as(connect, changed)
+
+
+def test_a_refused_update_is_its_reason(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
+    source.create(wanted)
+    connect.faults["UpdateConnector"] = ["BadRequestException"]
+    assert "UpdateConnector: BadRequestException" in failing(source.update, configuration(wanted, a="b"))
+    assert_as(connect, wanted)
+
+
+def test_an_answer_that_got_lost_changes_once(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
+    source.create(wanted)
+    connect.faults["UpdateConnector"] = [LOST]
+    source.update(configuration(wanted, a="b"))
+    assert len(updates(connect)) == 1
+
+
+def test_what_is_read_back_is_compared(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
+    source.create(wanted)
+    waiting = source.begin_update(configuration(wanted, a="b"))
+    waiting.poll()
+    connect.tick()
+    connect.connector(NAME)["connectorConfiguration"]["a"] = "c"
+    with pytest.raises(DeploymentError, match=r"read back with another connectorConfiguration \(a\)"):
+        waiting.poll()
+
+
+def test_a_paused_connector_is_changed_without_looking_at_its_health(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
+) -> None:
+    source.create(wanted)
+    connect.connector(NAME)["connectorState"] = "PAUSED"
+    source.update(configuration(wanted, a="b"))
+    assert updates(connect)[0]["skipHealthValidation"] is True
+
+
+def test_one_that_was_deleted_by_hand_is_made_again(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
+) -> None:
+    source.create(wanted)
+    connect.connectors.clear()
+    source.update(configuration(wanted, a="b"))
+    assert_as(connect, configuration(wanted, a="b"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"serviceExecutionRoleArn": "arn:aws:iam::123456789012:role/other"},
+        {"kafkaConnectVersion": "2.7.1"},
+        {"networkType": "DUAL"},
+        {"logDelivery": {"workerLogDelivery": {"cloudWatchLogs": {"enabled": True, "logGroup": "/other"}}}},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_the_old_one_is_gone_before_the_new_one_of_its_name_comes(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], change: dict[str, Any]
+) -> None:
+    arn = source.create(wanted)["Arn"]
+    data = source.update({**wanted, **change})
+    assert data["Arn"] != arn
+    assert connect.called("CreateConnector", "DeleteConnector") == [
+        "CreateConnector",
+        "DeleteConnector",
+        "CreateConnector",
+    ]
+    # For CloudFormation it is the same resource: nothing is cleaned up, and nothing runs in parallel.
+    assert (source.physical_id, source.deleted, len(connect.connectors)) == (NAME, [], 1)
+
+
+def test_one_that_had_failed_is_made_anew(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
+    source.create(wanted)
+    connect.connector(NAME)["connectorState"] = "FAILED"
+    source.update(configuration(wanted, a="b"))
+    assert_as(connect, configuration(wanted, a="b"))
+
+
+def test_another_name_is_refused(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
+    source.create(wanted)
+    reason = failing(source.update, {**wanted, "connectorName": "other"})
+    assert "connectorName can't change" in reason
+    assert_as(connect, wanted)
+
+
+@pytest.mark.parametrize("properties", ["offset.storage.topic=other\n", "a=b\n"])
+def test_a_source_keeps_the_topic_of_its_offsets(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], properties: str
+) -> None:
+    source.create(wanted)
+    changed = {**wanted, "workerConfiguration": worker("two", properties)}
+    reason = failing(source.update, changed)
+    assert f"a change of workerConfiguration would lose the offsets of {NAME}, which are in offsets" in reason
+    assert updates(connect) == []
+
+
+def test_a_source_without_such_a_topic_is_not_replaced(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
+) -> None:
+    wanted["workerConfiguration"] = worker("plain", "a=b\n")
+    source.create(wanted)
+    reason = failing(source.update, {**wanted, "kafkaConnectVersion": "2.7.1"})
+    assert "must set offset.storage.topic" in reason
+    assert connect.called("DeleteConnector") == []
+    # In place they stay where they are.
+    source.update({**wanted, "workerConfiguration": worker("plain too", "a=c\n")})
+
+
+def test_a_sink_is_replaced_whatever_its_worker(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
+    sink = configuration(wanted, topics="msk.datalake.cdc_events")
+    del sink["workerConfiguration"]
+    source.create(sink)
+    source.update({**sink, "kafkaConnectVersion": "2.7.1"})
+    assert connect.connector(NAME)["kafkaConnectVersion"] == "2.7.1"
+
+
+def test_a_name_that_only_begins_like_it_stays(connect: KafkaConnect, make: Make, wanted: dict[str, Any]) -> None:
+    source, longer = make(connector), make(connector, logical_id="Longer")
+    longer.create({**wanted, "connectorName": f"{NAME}-2"})
+    source.create(wanted)
+    source.delete()
+    assert [each["connectorName"] for each in connect.connectors.values()] == [f"{NAME}-2"]
+
+
+@pytest.mark.parametrize("fault", ["TooManyRequestsException", LOST])
+def test_a_busy_service_is_asked_again_to_delete(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], fault: str
+) -> None:
+    source.create(wanted)
+    connect.faults["DeleteConnector"] = [fault]
+    source.delete()
+    assert connect.connectors == {}
+
+
+def test_a_refused_deletion_is_its_reason(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
+    source.create(wanted)
+    connect.faults["DeleteConnector"] = ["ForbiddenException"]
+    with pytest.raises(DeploymentError, match="DeleteConnector: ForbiddenException"):
+        source.delete()

@@ -1,1 +1,0 @@
-"""Environments with several pipelines, queried ones and outside databases."""

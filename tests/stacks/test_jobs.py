@@ -1,0 +1,254 @@
+"""Steps of jobs: a table's properties in a command or a file, and how the job parses query-based ones."""
+
+import hashlib
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from plugins.connector_settings import SourceSettings
+from plugins.source.source_connector import source_connector, with_salt
+from settings.connectors import captured_tables, source_settings
+from settings.environment import Environment
+from settings.job import server
+from settings.load import load
+from settings.load_pipeline import load_pipeline
+from spark_jobs.options import keys
+from spark_jobs.options.command_line import parse, parse_many
+from spark_jobs.options.jdbc_settings import Detection, jdbc_settings
+from spark_jobs.options.properties import parse as pairs_of
+from spark_jobs.options.properties import parse_overrides
+<<<<<<< HEAD:tests/stacks/processing/test_queried_jobs.py
+from stacks.processing import jobs
+from stacks.processing.jobs import JobAssets, Jobs, Step
+from tests.stacks.pipelines.queried import mixed
+from tests.stacks.processing.test_jobs import Files
+=======
+from stacks.processing import jdbc_driver
+from stacks.processing.job_assets import JobAssets
+from stacks.processing.jobs import Jobs, Step
+from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
+from tests.stacks.environments import mixed
+from tests.stacks.settings import copied
+
+
+class Files:
+    """Stands in for JobAssets: keeps what is written."""
+
+    archive = "s3://assets/archive.zip"
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+
+    def application(self, name: str) -> str:
+        return f"s3://assets/{name}"
+
+    schema = properties = application
+
+    def driver(self) -> str:
+        return self.application("postgresql.jar")
+
+    def text(self, name: str, text: str) -> str:
+        self.texts[name] = text
+        return self.application(name)
+
+
+def of_shop(folder: Path, entry: str, *, one_step: bool = True) -> Environment:
+    """dev with a pipeline `shop` of one table, whose entry has this line."""
+    environments, pipelines = copied(folder), copied_pipelines(folder)
+    write_pipeline(pipelines, "shop", ["orders"], table=entry)
+    if "append_only" in entry:
+        path = pipelines / "shop.toml"
+        path.write_text(path.read_text().replace('key = ["id"]\n', ""))
+    add_to(environments, "shop", "[pipelines.job]", f"one_step = {str(one_step).lower()}")
+    return load("dev", environments, pipelines)
+
+
+def told(found: Environment, *, one_step: bool) -> set[str]:
+    """The properties for the job of shop's table."""
+    files = Files()
+    steps = Jobs(found, cast(JobAssets, files)).steps()
+    if one_step:
+        return set(files.texts["dev/shop_orders.properties"].replace("\\", "").splitlines())
+    return {argument for step in steps if step.name.endswith("shop_orders") for argument in step.arguments}
+
+
+@pytest.mark.parametrize("one_step", [True, False])
+@pytest.mark.parametrize(
+    ("entry", "properties"),
+    [
+        ("append_only = true", {"hoodie.streamer.append.only=true"}),
+        (
+            "retention_hours = 168",
+            {"hoodie.cleaner.policy=KEEP_LATEST_BY_HOURS", "hoodie.cleaner.hours.retained=168"},
+        ),
+        ('evolution = "fixed"', {"hoodie.streamer.schema.max.new.columns=0"}),
+    ],
+)
+def test_a_tables_entry_reaches_its_job(tmp_path: Path, entry: str, properties: set[str], *, one_step: bool) -> None:
+    given = told(of_shop(tmp_path / "given", entry, one_step=one_step), one_step=one_step)
+    assert properties <= given
+    without = told(of_shop(tmp_path / "without", "", one_step=one_step), one_step=one_step)
+    assert not properties & without
+
+
+@pytest.mark.parametrize("one_step", [True, False])
+def test_derived_tables_are_kept_by_the_application_of_many_tables(tmp_path: Path, *, one_step: bool) -> None:
+    environments, pipelines = copied(tmp_path), copied_pipelines(tmp_path)
+    write_pipeline(pipelines, "shop", ["orders"], table="history = true")
+    path = pipelines / "shop.toml"
+    path.write_text(
+        f'{path.read_text()}\n[[derived]]\nname = "names"\nkey = ["id"]\nsql = "SELECT o.id FROM shop_orders AS o"\n'
+    )
+    add_to(environments, "shop", "[pipelines.job]", f"one_step = {str(one_step).lower()}")
+    found, files = load("dev", environments, pipelines), Files()
+    Jobs(found, cast(JobAssets, files)).steps()
+    told = files.texts["dev/shop_names.properties"].replace("\\", "")
+    lake = f"s3://{found.bucket_name('lake')}"
+    assert f"hoodie.streamer.source.sql.tables=shop_orders={lake}/shop_orders\n" in told
+    assert f"hoodie.streamer.history.of={lake}/shop_orders\n" in files.texts[
+        "dev/shop_orders_history.properties"
+    ].replace("\\", "")
+    for name in ("shop_names", "shop_orders_history"):
+        assert f"{found.lake.database}.{name}" in files.texts["dev/tables.properties"]
+
+
+def test_columns_that_are_left_out_reach_the_source_connector(tmp_path: Path) -> None:
+    found = of_shop(tmp_path, 'leave_out = ["photo"]')
+    configuration = source_connector(source_settings(found, found.pipelines[1]))
+    assert configuration["column.exclude.list"] == r"(?-i:public\.orders\.photo)"
+
+
+def test_columns_that_travel_as_a_hash_reach_the_source_connector(tmp_path: Path) -> None:
+    pipelines = copied_pipelines(tmp_path)
+    write_pipeline(pipelines, "shop", ["orders"], table='hash = ["name"]')
+    settings = SourceSettings(
+        database_hostname="h",
+        database_password="${file:/run/platform/connect.secrets:password}",
+        topic_prefix="shop",
+        **captured_tables(load_pipeline("shop", pipelines)),
+    )
+    masked = with_salt(source_connector(settings), "0123456789abcdef")[
+        "column.mask.hash.v2.SHA-256.with.salt.0123456789abcdef"
+    ]
+    assert masked == r"(?-i:public\.orders\.name)"
+
+>>>>>>> x-synthtests:tests/stacks/test_jobs.py
+
+TABLES = ("address", "city", "country", "address_place")
+MADE_OF_THESE = ["country_addresses", "city_history"]
+SECRET = "arn:aws:secretsmanager:eu-west-1:111111111111:secret:reader-AbCdEf"
+SOURCE = server(
+    host="db.example.com",
+    port=5432,
+    database="pagila",
+    password={keys.JDBC_PASSWORD_SECRET: SECRET},
+    authority="s3://assets/root.pem",
+)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return mixed(tmp_path_factory.mktemp("mixed"))
+
+
+@pytest.fixture(scope="module")
+def files() -> Files:
+    return Files()
+
+
+@pytest.fixture(scope="module")
+def steps(environment: Environment, files: Files) -> list[Step]:
+    sources = {pipeline.name: SOURCE for pipeline in environment.queried}
+    return Jobs(environment, cast(JobAssets, files), sources).steps()
+
+
+def of_program(step: Step) -> list[str]:
+    """The job's own options: those after its program."""
+    program = next(n for n, argument in enumerate(step.arguments) if argument.endswith("streamer.py"))
+    return step.arguments[program + 1 :]
+
+
+def read(files: Files, address: str) -> dict[str, str]:
+    """Read a properties file without its includes, which the test's lacks."""
+    text = files.texts[address.removeprefix("s3://assets/")]
+    return {key: value for key, value in pairs_of(text) if key != "include"}
+
+
+def test_what_is_queried_has_an_application_for_its_database_or_one_for_each_table(steps: list[Step]) -> None:
+    assert [step.name for step in steps] == [
+        "dev-cdc-lake-tables",
+        "dev-cdc-lake-pagilaquery-tables",
+        *(f"dev-cdc-lake-replica_{table}" for table in TABLES),
+    ]
+
+
+def test_only_a_step_that_queries_has_the_driver(steps: list[Step]) -> None:
+    jars = [dict(pairwise(step.arguments))["--jars"].split(",")[2:] for step in steps]
+    assert jars == [[]] + 5 * [["s3://assets/postgresql.jar"]]
+
+
+def test_the_job_of_all_tables_takes_what_the_step_says(steps: list[Step], files: Files) -> None:
+    options = parse_many(of_program(steps[1])).shared
+    given = dict(parse_overrides(options.hoodie_conf))
+    listed = read(files, str(options.props))
+    tables = listed[keys.TABLES].split(",")
+    assert [table.rpartition(".")[2].removeprefix("pagilaquery_") for table in tables] == [*TABLES, *MADE_OF_THESE]
+    for table in tables[: len(TABLES)]:
+        own = read(files, listed[f"{keys.INGESTION_PREFIX}{table}{keys.CONFIG_FILE_SUFFIX}"])
+        found = jdbc_settings(options, own | given, pytest.fail)
+        assert found.server.hosts == ("db.example.com",)
+        assert found.server.password.secret == SECRET
+        assert found.server.ca_file == "s3://assets/root.pem"
+        assert (found.query is None) == (found.detection is not Detection.HASH)
+        assert own[keys.RECORD_KEY]
+
+
+def test_the_job_of_one_table_takes_what_the_step_says_and_its_query_from_a_file(
+    steps: list[Step], files: Files
+) -> None:
+    arguments = of_program(steps[-1])
+    options = parse(arguments)
+    own = read(files, str(options.props))
+    found = jdbc_settings(options, own | dict(parse_overrides(options.hoodie_conf)), pytest.fail)
+    assert found.query is not None
+    assert "JOIN public.country" in found.query
+    assert not any("JOIN" in argument for argument in steps[-1].arguments)
+    assert ("--ignore-checkpoint", "2026-11-22") in pairwise(arguments)
+    assert ("--executor-memory", "1g") in pairwise(steps[-1].arguments)
+
+
+def test_no_secret_and_nothing_of_a_query_is_in_a_command(steps: list[Step]) -> None:
+    for step in steps:
+        assert len(" ".join(step.arguments)) < 5_000
+        assert all("\n" not in argument for argument in step.arguments)
+
+
+@pytest.mark.synth
+def test_the_driver_is_postgresqls() -> None:
+    assert jobs.driver_jar().name.startswith("postgresql-")
+
+
+def test_the_driver_is_the_locked_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "CACHE", tmp_path)
+    lock = tmp_path / "jars.lock"
+    (tmp_path / "postgresql").mkdir()
+    content = b"a jar"
+    (tmp_path / "postgresql" / "driver.jar").write_bytes(content)
+    for sha256, problem in (
+        (hashlib.sha256(content).hexdigest(), None),
+        ("0" * 64, r"driver\.jar isn't the jar that jars\.lock names: run `make setup`"),
+    ):
+        lock.write_text(json.dumps({"postgresql": {"driver.jar": {"sha256": sha256}}}))
+        if problem is None:
+            assert jobs.driver_jar(lock) == tmp_path / "postgresql" / "driver.jar"
+        else:
+            with pytest.raises(jobs.DriverError, match=problem):
+                jobs.driver_jar(lock)
+
+
+def test_a_driver_that_is_not_there_is_one_line() -> None:
+    with pytest.raises(jobs.DriverError, match="run `make setup`"):
+        jobs.driver_jar()

@@ -1,0 +1,104 @@
+"""The EMR cluster and its steps: who reaches it, its rights, its encryption, and the effects of changes."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract.lake import STOP_FILE
+from settings.load import load
+from spark_jobs.options import command_line, keys, properties, settings
+from spark_jobs.options.settings import FileSettings
+from spark_jobs.options.table_list import TableList
+from stacks.processing import jobs
+from stacks.processing.access import CORE_PORTS, PRIMARY_PORTS
+from tests.stacks.conftest import Synthesized
+
+pytestmark = pytest.mark.synth
+
+
+def requests(environment: Synthesized) -> list[dict[str, Any]]:
+    """The requests of the steps."""
+    return [*environment.requests("processing", "Custom::EmrStep").values()]
+
+
+def test_a_vpn_that_may_reaches_what_the_applications_serve(people: Synthesized) -> None:
+    found = _ways_in(people.properties("processing", "AWS::EC2::SecurityGroupIngress"))
+    served = {port for name in load("dev").processing.applications for port in PRIMARY_PORTS[name]}
+    assert {port for source, port in found if source == ("VpnToPrimary", "VpnAccess")} == {22, *served}
+    assert {port for source, port in found if source == ("VpnToCore", "VpnAccess")} == {*CORE_PORTS.values()}
+
+
+def _ways_in(rules: list[dict[str, Any]]) -> set[tuple[tuple[str, str], int | None]]:
+    """Who reaches which of EMR's groups, at which port."""
+    return {((_group(rule["GroupId"]), _group(rule["SourceSecurityGroupId"])), rule.get("FromPort")) for rule in rules}
+
+
+def _group(reference: Any) -> str:
+    """The role of a security group, from a reference to it."""
+    text = json.dumps(reference)
+    return next(
+        name for name in ("VpnAccess", "VpnToPrimary", "VpnToCore", "Primary", "Core", "Service") if name in text
+    )
+
+
+def test_one_step_keeps_all_tables_as_its_job_understands_it(environment: Synthesized) -> None:
+    wanted = load(environment.name)
+    [request] = requests(environment)
+    assert (request["name"], "further" in request) == (f"{wanted.prefix}-tables", False)
+    listed, decided = _tables(environment, request["arguments"])
+    assert set(decided) == {f"{wanted.lake.database}.cdc_events"}
+    for table, each in decided.items():
+        assert isinstance(each.source, FileSettings)
+        assert each.source.root == f"s3://{wanted.bucket_name('landing')}/cdc-events"
+        assert each.table.base_path == f"s3://{wanted.bucket_name('lake')}/cdc_events"
+        assert f"{each.table.database}.{each.table.name}" == table
+        assert each.sync is not None
+    assert (listed.stop_file, listed.metrics_namespace) == (STOP_FILE, wanted.prefix)
+
+
+def _text(environment: Synthesized) -> Callable[[str], str]:
+    """Read an asset at its future address."""
+    return lambda url: (environment.synthesis.folder / f"asset.{url.rpartition('/')[2]}").read_text()
+
+
+def _tables(environment: Synthesized, arguments: list[str]) -> tuple[TableList, dict[str, settings.Settings]]:
+    """How the job of many tables parses a step's command."""
+    [application] = [number for number, argument in enumerate(arguments) if argument.endswith(".py")]
+    listed = TableList(command_line.parse_many(arguments[application + 1 :]), _text(environment))
+    warnings: list[str] = []
+    found = {table.full_name: listed.settings(table, warnings.append) for table in listed.tables}
+    assert warnings == []
+    return listed, found
+
+
+def test_the_stop_file_is_where_the_handler_puts_it(dev: Synthesized) -> None:
+    [request] = requests(dev)
+    assert f"{keys.STOP_FILE}={STOP_FILE}" in request["arguments"]
+    assert (request["stopBucket"], request["stopPrefix"]) == (load("dev").bucket_name("artefacts"), "stop/")
+
+
+def test_no_host_address_is_written_anywhere(dev: Synthesized) -> None:
+    [request] = requests(dev)
+    command = shlex.join(request["arguments"])
+    assert "jdbc" not in command
+    assert re.search(r"\b\d{1,3}(\.\d{1,3}){3}\b", command) is None
+
+
+def test_included_properties_are_the_same_as_the_files(tmp_path: Path) -> None:
+    flat = tmp_path / "flat.properties"
+    for source in (jobs.JOBS / "conf").glob("*.properties"):
+        flat.write_text(jobs.included(source))
+        loaded = properties.load(str(source), lambda path: Path(path).read_text())
+        assert properties.load(str(flat), lambda path: Path(path).read_text()) == loaded
+        assert "include" not in {line.partition("=")[0].strip() for line in flat.read_text().splitlines()}
+
+
+def test_a_step_comes_after_everything_that_its_job_needs(dev: Synthesized) -> None:
+    [step] = dev.resources("processing", "Custom::EmrStep").values()
+    policies = [name for name in dev.resources("processing", "AWS::IAM::Policy") if name.startswith("RolesNodes")]
+    assert set(policies) <= set(step["DependsOn"])

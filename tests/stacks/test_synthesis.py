@@ -1,0 +1,270 @@
+"""Synthesis: offline, the same bytes from the same input, as the snapshots say, each name an environment's own."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract.errors import CANNOT
+from operate.diff import snapshots
+from settings.environment import Environment
+from settings.load import load
+from stacks.gate.template import plain_text, request_of
+from tests.stacks.conftest import Synthesized
+from tests.synthesis import shared_synthesis
+
+pytestmark = pytest.mark.synth
+
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECKOUT = (
+    "analytics",
+    "app.py",
+    "cdk.json",
+    "contract",
+    "db",
+    "environments",
+    "pipelines",
+    "plugins",
+    "requirements.txt",
+    "spark_jobs",
+    "settings",
+    "stacks",
+)
+STACKS = ("analytics", "connectors", "database", "lake", "monitoring", "network", "processing", "streaming", "vpn")
+
+
+def synthesize(checkout: Path, outdir: Path, *, environment: str, seed: int) -> subprocess.CompletedProcess[str]:
+    """Run the app as CDK's command line does, without credentials and with an unreachable network."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_"))}
+    nowhere = "http://127.0.0.1:9"
+    variables = {
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "CDK_CONTEXT_JSON": json.dumps({"env": environment}),
+        "CDK_OUTDIR": str(outdir),
+        # CDK's own check changes nothing in the templates, and test_checks.py covers it.
+        "CDK_VALIDATION": "false",
+        "HTTPS_PROXY": nowhere,
+        "HTTP_PROXY": nowhere,
+        "PYTHONHASHSEED": str(seed),
+    }
+    return subprocess.run(
+        [sys.executable, "app.py"], cwd=checkout, env=kept | variables, capture_output=True, text=True, check=False
+    )
+
+
+def written_templates(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*.template.json")}
+
+
+def test_the_same_input_makes_the_same_bytes_at_another_place_and_in_a_review(
+    tmp_path: Path, prod: Synthesized
+) -> None:
+    copy = tmp_path / "elsewhere"
+    copy.mkdir()
+    for name in CHECKOUT:
+        source = ROOT / name
+        shutil.copytree(source, copy / name) if source.is_dir() else shutil.copy(source, copy / name)
+    (copy / ".cache").symlink_to(ROOT / ".cache")
+    done = synthesize(copy, tmp_path / "made", environment="prod", seed=2)
+    assert done.returncode == 0, done.stderr
+    made = written_templates(tmp_path / "made")
+    assert set(made) == {f"prod-cdc-lake-{stack}.template.json" for stack in STACKS}
+    assert made == written_templates(prod.synthesis.folder)
+
+
+def test_cdks_command_line_adds_nothing_to_the_templates() -> None:
+    """Each of these, on by default, would make `cdk deploy` write different bytes from `./lake aws synth`."""
+    settings = json.loads((ROOT / "cdk.json").read_text())
+    assert (settings["pathMetadata"], settings["assetMetadata"], settings["versionReporting"]) == (False, False, False)
+
+
+def test_no_path_of_this_machine_and_no_date_gets_into_a_template(dev: Synthesized, prod: Synthesized) -> None:
+    for environment in (dev, prod):
+        for path in environment.synthesis.folder.glob("*.template.json"):
+            text = path.read_text()
+            assert str(ROOT) not in text
+            assert str(environment.synthesis.folder) not in text
+
+
+def test_a_wrong_environment_is_one_line_and_no_traceback(tmp_path: Path) -> None:
+    done = synthesize(ROOT, tmp_path, environment="staging", seed=1)
+    assert done.returncode == CANNOT
+    assert done.stderr == "synth: environments/staging.toml: no such environment; there are dev, prod, sandbox\n"
+
+
+@pytest.mark.parametrize("name", ["dev", "prod", "sandbox"])
+def test_the_snapshot_is_what_the_code_makes(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    environment, synthesized = load(name), request.getfixturevalue(name)
+    assert isinstance(synthesized, Synthesized)
+    made = snapshots.by_stack(environment, synthesized.synthesis.templates)
+    assert snapshots.read(environment) == made, "run `./lake aws synth --save`, look at what it changes and commit it"
+    written = snapshots.write(environment, synthesized.synthesis.templates, copied_base(tmp_path))
+    for path in written.iterdir():
+        assert path.read_text() == (snapshots.SNAPSHOTS / name / path.name).read_text(), "run `./lake aws synth --save`"
+
+
+def copied_base(tmp_path: Path) -> Path:
+    """The base's snapshot, which others are compared with."""
+    shutil.copytree(snapshots.SNAPSHOTS / snapshots.BASE, tmp_path / snapshots.BASE)
+    return tmp_path
+
+
+Templates = dict[str, dict[str, Any]]
+
+
+def changed_settings() -> Environment:
+    """dev's settings, except for a connector's flush interval and workers, and a job's option."""
+    dev = load("dev")
+    [orders] = dev.pipelines
+    source = orders.source.model_copy(update={"workers": 2})
+    sink = orders.sink.model_copy(update={"flush_interval_seconds": 30})
+    job = orders.job.model_copy(update={"sync_interval_seconds": 60})
+    changed = orders.model_copy(update={"source": source, "sink": sink, "job": job})
+    return dev.model_copy(update={"pipelines": (changed,)})
+
+
+@pytest.fixture(scope="module")
+def before_and_after(tmp_path_factory: pytest.TempPathFactory) -> tuple[Templates, Templates]:
+    before, after = tmp_path_factory.mktemp("before"), tmp_path_factory.mktemp("after")
+    return shared_synthesis(load("dev"), before).templates, shared_synthesis(changed_settings(), after).templates
+
+
+def touched(before: Templates, after: Templates) -> set[str]:
+    """The resources that differ, as `stack/type`; none may have been added or removed."""
+    found = set()
+    for stack, template in before.items():
+        assert template["Resources"].keys() == after[stack]["Resources"].keys()
+        for logical_id, resource in template["Resources"].items():
+            if resource != after[stack]["Resources"][logical_id]:
+                found.add(f"{stack.removeprefix('dev-cdc-lake-')}/{resource['Type']}/{logical_id}")
+    return found
+
+
+def test_only_what_was_changed_is_touched(before_and_after: tuple[Templates, Templates]) -> None:
+    found = touched(*before_and_after)
+    assert {name for name in found if name.startswith("connectors/")} == {
+        "connectors/Custom::Connector/SinkConnector",
+        "connectors/Custom::Connector/SourceConnector",
+    }
+    # The tables' settings are files named by content, which the job's nodes may then read.
+    assert {name.split("/")[1] for name in found if name.startswith("processing/")} == {
+        "AWS::IAM::Policy",
+        "Custom::EmrStep",
+    }
+    assert {name.partition("/")[0] for name in found} == {"connectors", "processing"}
+
+
+def test_a_connector_keeps_its_name_role_plugin_and_everything_else(
+    before_and_after: tuple[Templates, Templates],
+) -> None:
+    """In place, that is: another name would be another slot, other offsets and another consumer group."""
+    requests = [
+        request_of(templates["dev-cdc-lake-connectors"]["Resources"]["SinkConnector"]) for templates in before_and_after
+    ]
+    before, after = requests
+    assert before is not None
+    assert after is not None
+    assert {key for key in before if before[key] != after[key]} == {"connectorConfiguration"}
+    configurations = before["connectorConfiguration"], after["connectorConfiguration"]
+    assert {key for key in configurations[0] if configurations[0][key] != configurations[1][key]} == {"connect.s3.kcql"}
+
+
+def test_capacity_is_a_change_of_its_own(before_and_after: tuple[Templates, Templates]) -> None:
+    before, after = (
+        request_of(templates["dev-cdc-lake-connectors"]["Resources"]["SourceConnector"])
+        for templates in before_and_after
+    )
+    assert before is not None
+    assert after is not None
+    assert {key for key in before if before[key] != after[key]} == {"capacity"}
+
+
+# Properties called names that name nothing in the account: the owner of their container names it.
+INSIDE = {
+    "ApplicationName",
+    "AttributeName",
+    # AWS's own CA.
+    "CACertificateIdentifier",
+    "CertificateName",
+    "DatabaseName",
+    "DeviceName",
+    "FunctionName",
+    "LogStreamName",
+    "MasterUsername",
+    "MetricName",
+    "PolicyName",
+    "ServiceName",
+}
+# AWS treats a policy's name as a resource of its own here.
+NAMED_POLICIES = {"AWS::Logs::ResourcePolicy", "AWS::IAM::ManagedPolicy"}
+
+
+def names(templates: dict[str, dict[str, Any]]) -> set[tuple[str, str]]:
+    """(type, name) of everything with a name in the account: in properties, custom resources' requests, exports."""
+    found = set()
+    for stack, template in templates.items():
+        found.add(("stack", stack))
+        found |= {("export", plain_text(o["Export"]["Name"])) for o in template["Outputs"].values() if "Export" in o}
+        for resource in template["Resources"].values():
+            type_, properties = resource["Type"], resource.get("Properties", {})
+            places = [properties, properties.get("DatabaseInput", {}), request_of(resource) or {}]
+            for key, value in (item for place in places for item in place.items()):
+                named = re.search(r"[nN]ame$|Identifier$", key)
+                # References are the names of their targets.
+                if (
+                    named
+                    and "\0" not in plain_text(value)
+                    and (key not in INSIDE or type_ in NAMED_POLICIES)
+                    and isinstance(value, str)
+                ):
+                    found.add((type_, value))
+    return found
+
+
+def test_each_name_in_the_account_has_the_environments_in_it(many: Synthesized, prod: Synthesized) -> None:
+    """Two environments may share an account and a region."""
+    found = names(many.synthesis.templates)
+    assert {type_ for type_, _ in found} >= {
+        "AWS::CloudWatch::Alarm",
+        "AWS::CloudWatch::Dashboard",
+        "AWS::EMR::Cluster",
+        "AWS::Glue::Database",
+        "AWS::Logs::LogGroup",
+        "AWS::MSK::Cluster",
+        "AWS::MSK::Configuration",
+        "AWS::RDS::DBCluster",
+        "AWS::S3::Bucket",
+        "Custom::Connector",
+        "Custom::EmrStep",
+        "Custom::Plugin",
+    }
+    # A pipeline's resources contain its name, so that none is another pipeline's.
+    pipelines = ("orders", "shop", "wide", "crm", "erp")
+    assert {name for type_, name in found if type_ == "Custom::Connector"} == {
+        f"dev-cdc-lake-{pipeline}-{role}" for pipeline in pipelines for role in ("source", "sink")
+    }
+    for environment, has_it in ((many, r"\bdev(_datalake)?\b"), (prod, r"\bprod(_datalake)?\b")):
+        found = names(environment.synthesis.templates)
+        assert {(type_, name) for type_, name in found if not re.search(has_it, name)} == set()
+
+
+def test_every_endpoint_that_a_file_may_name_is_one_of_cdks() -> None:
+    import stacks.node  # noqa: F401  before aws_cdk
+
+    # isort: split
+    from aws_cdk import aws_ec2 as ec2
+
+    from settings import aws_offers
+
+    services = ec2.InterfaceVpcEndpointAwsService
+    known = {
+        getattr(services, name).short_name for name in dir(services) if name.isupper() and not name.startswith("_")
+    }
+    assert set(aws_offers.ENDPOINTS) <= known
