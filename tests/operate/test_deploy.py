@@ -5,11 +5,9 @@ A script replaces CDK's command line and records its arguments: nothing can be d
 
 import dataclasses
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from moto import mock_aws
 
 from contract.errors import CANNOT, NO
 from operate import deploy, source_cluster
@@ -22,24 +20,16 @@ from settings.load import load
 from stacks import vpn
 from stacks.connectors import specs
 from stacks.gate.template import Finding
+from tests.operate.conftest import MOTOS_ACCOUNT
 from tests.synthesis import shared_synthesis
 
-pytestmark = pytest.mark.synth
+pytestmark = [pytest.mark.synth, pytest.mark.usefixtures("aws")]
 
-MOTO_ACCOUNT = "123456789012"
 RECORDER = """
 const fs = require("fs");
 fs.writeFileSync(process.env.RECORD, JSON.stringify(process.argv.slice(2)));
 process.exit(Number(process.env.STATUS || 0));
 """
-
-
-@pytest.fixture(autouse=True)
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    with mock_aws():
-        yield
 
 
 @pytest.fixture
@@ -78,12 +68,6 @@ def releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Releases:
 
 
 @pytest.fixture
-def environment() -> Environment:
-    """dev, in the account of moto's credentials."""
-    return load("dev").model_copy(update={"account": MOTO_ACCOUNT})
-
-
-@pytest.fixture
 def synthesized(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """dev's templates, without another synthesis."""
     from operate.synth import Synthesis
@@ -111,7 +95,7 @@ def test_a_release_without_checksum_is_refused_before_anything_happens(
 def test_another_accounts_credentials_are_refused(called: Path, command: object) -> None:
     assert callable(command)
     with pytest.raises(
-        OperateError, match=f'credentials are of account {MOTO_ACCOUNT}, but .* says account = "1{{12}}"'
+        OperateError, match=f'credentials are of account {MOTOS_ACCOUNT}, but .* says account = "1{{12}}"'
     ):
         command(load("dev"))
     assert not called.exists()
@@ -188,7 +172,7 @@ def test_the_network_stays_where_kept_things_lie_in_it(
 
 def test_bootstrap_names_the_environments_account_and_region(called: Path, environment: Environment) -> None:
     assert deploy.bootstrap(environment) == 0
-    assert json.loads(called.read_text()) == ["bootstrap", "--no-notices", f"aws://{MOTO_ACCOUNT}/ap-southeast-2"]
+    assert json.loads(called.read_text()) == ["bootstrap", "--no-notices", f"aws://{MOTOS_ACCOUNT}/ap-southeast-2"]
 
 
 @pytest.mark.usefixtures("synthesized")

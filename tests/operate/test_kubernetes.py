@@ -18,7 +18,7 @@ from operate.kubernetes import cluster_api, manifests, workers
 from plugins.releases.versions import load_versions
 from plugins.workers.kubernetes_api import Kubernetes
 from settings.load import load
-from tests.operate.test_outputs import without_credentials
+from tests.operate.conftest import without_credentials
 from tests.stacks.environments import environment_on_eks
 from tests.tls import Authority
 

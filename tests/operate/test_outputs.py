@@ -1,52 +1,20 @@
-"""Stack outputs: moto answers for AWS. Errors that moto can't cause are raised in place of the request."""
+"""Stack outputs and a person's VPN settings: moto answers for AWS; errors that it can't cause are raised instead."""
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 
-import boto3
 import pytest
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError, EndpointConnectionError, UnauthorizedSSOTokenError
-from moto import mock_aws
 
 from operate.errors import OperateError
 from operate.outputs import check_account, output
+from operate.vpn import connection
 from settings.environment import Environment
 from settings.load import load
+from tests.operate.conftest import MOTOS_ACCOUNT, deploy, without_credentials
+from tests.stacks.handlers.clients import client
 
-MOTOS_ACCOUNT = "123456789012"
 BROKERS = "b-1.example:9098,b-2.example:9098"
-
-
-@pytest.fixture
-def environment() -> Environment:
-    return load("dev").model_copy(update={"account": MOTOS_ACCOUNT})
-
-
-@pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Fake credentials, and moto in AWS's place."""
-    without_credentials(monkeypatch, tmp_path)
-    with mock_aws():
-        yield
-
-
-def without_credentials(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(folder / "config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "credentials"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-
-
-def deploy(name: str, **outputs: str) -> None:
-    template = {
-        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
-        "Outputs": {key: {"Value": value} for key, value in outputs.items()},
-    }
-    client = boto3.client("cloudformation", region_name="ap-southeast-2")
-    client.create_stack(StackName=name, TemplateBody=json.dumps(template))
 
 
 @pytest.mark.usefixtures("aws")
@@ -116,3 +84,37 @@ def test_what_aws_refuses_is_one_line(
     with pytest.raises(OperateError, match=line) as caught:
         check_account(environment)
     assert "\n" not in str(caught.value)
+
+
+@pytest.fixture
+def with_people(environment: Environment) -> Environment:
+    return environment.model_copy(update={"vpn": environment.vpn.model_copy(update={"users": ("alice", "bob")})})
+
+
+@pytest.mark.usefixtures("aws")
+def test_she_gets_the_server_the_key_and_her_own_password_of_now(with_people: Environment) -> None:
+    deploy("dev-cdc-lake-vpn", ServerAddress="203.0.113.9")
+    secrets = client("secretsmanager")
+    secrets.create_secret(Name="dev-cdc-lake/vpn/.pre-shared-key", SecretString="Key")
+    secrets.create_secret(Name="dev-cdc-lake/vpn/alice", SecretString="Former")
+    secrets.create_secret(Name="dev-cdc-lake/vpn/bob", SecretString="Bobs")
+    secrets.put_secret_value(SecretId="dev-cdc-lake/vpn/alice", SecretString="Rotated")
+    assert connection(with_people, "alice") == [
+        ("server", "203.0.113.9"),
+        ("pre-shared key", "Key"),
+        ("user name", "alice"),
+        ("password", "Rotated"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["carol", ""])
+def test_somebody_else_is_one_line_with_who_may(with_people: Environment, name: str) -> None:
+    with pytest.raises(OperateError, match=r"names alice, bob; name one of these, or add it there and deploy$"):
+        connection(with_people, name)
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_secret_that_isnt_there_is_one_line(with_people: Environment) -> None:
+    deploy("dev-cdc-lake-vpn", ServerAddress="203.0.113.9")
+    with pytest.raises(OperateError, match=r"^AWS refuses GetSecretValue: ResourceNotFoundException"):
+        connection(with_people, "alice")

@@ -10,7 +10,6 @@ from operate.changes.page import PAGE, Row, groups, new_value, process, rows_as_
 from operate.changes.values import Change, changes
 from settings.environment import Environment
 from settings.load import load
-from stacks.gate.rights import together
 
 DEV = load("dev")
 IN_PLACE = "**in place** {}: Thing."
@@ -105,8 +104,8 @@ def shown(name: str) -> set[tuple[str, str, str]]:
 def one_group(name: str, said: dict[tuple[str, str], str]) -> list[Row]:
     """The rows of the largest group of settings that one synthesis shows."""
     environment = load(name)
-    group = max(together.groups(list(changes(environment)), said), key=len)
-    return together._rows(group, synthesized(environment), said)
+    group = max(page.groups(list(changes(environment)), said), key=len)
+    return page._rows(group, synthesized(environment), said)
 
 
 @pytest.mark.synth

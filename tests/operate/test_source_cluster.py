@@ -1,33 +1,22 @@
 """The deployed source cluster: changes that the lake missed, and an unintended cluster."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from contract.tags import RESNAPSHOT
 from operate.errors import OperateError
 from operate.source_cluster import check_origin, missed_since, nothing_missed
 from settings.environment import Environment
 from settings.load import load
-from tests.operate.test_outputs import without_credentials
+
+pytestmark = pytest.mark.usefixtures("aws")
 
 STACK = "prod-cdc-lake-database"
 FIRST = {"DBClusterIdentifier": "prod-cdc-lake", "Engine": "aurora-postgresql"}
 RESTORED = {"DBClusterIdentifier": "prod-cdc-lake-r1", "Engine": "aurora-postgresql", "SnapshotIdentifier": "one"}
-
-
-@pytest.fixture(autouse=True)
-def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    without_credentials(monkeypatch, tmp_path)
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    with mock_aws():
-        yield
 
 
 @pytest.fixture

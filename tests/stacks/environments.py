@@ -4,8 +4,7 @@ import shutil
 from pathlib import Path
 
 from contract import rds_ca
-from plugins.workers.connect_workers import IAM_LOGIN, worker_properties
-from plugins.workers.own_workers import BROKERS
+from plugins.workers.connect_workers import BROKERS, IAM_LOGIN, worker_properties
 from settings.environment import Environment
 from settings.load import load
 from stacks.connectors.manifests import PLUGINS, Destination, WorkerGroup

@@ -15,7 +15,6 @@ from settings.environment import Environment
 from settings.load import load
 from stacks.gate import review
 from stacks.gate.template import Finding
-from tests.stacks.analytics.conftest import ACCOUNT, ANALYSTS, READER, shown
 from tests.stacks.conftest import Synthesized, synthesized
 
 ACCOUNT = "111111111111"

@@ -2,7 +2,6 @@
 
 import base64
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import boto3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moto import mock_aws
 
 from operate.diff import changes, snapshots
 from operate.diff.normal_form import ASSET, SECRET, normal_form, text_of
@@ -19,7 +17,6 @@ from operate.errors import OperateError
 from settings.environment import Environment
 from settings.load import load
 from tests.operate.diff.conftest import Templates
-from tests.operate.test_outputs import without_credentials
 
 DEV = load("dev")
 LAKE = {"dev-cdc-lake-lake": {"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}}
@@ -176,20 +173,7 @@ def test_another_hash_of_an_asset_moves_no_resource() -> None:
     assert normal_form(before) != normal_form(statement(other, job.format(first)))
 
 
-MOTOS_ACCOUNT = "123456789012"
 TOPIC = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"DisplayName": "one"}}}}
-
-
-@pytest.fixture
-def environment() -> Environment:
-    return load("dev").model_copy(update={"account": MOTOS_ACCOUNT})
-
-
-@pytest.fixture(autouse=True)
-def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    without_credentials(monkeypatch, tmp_path)
-    with mock_aws():
-        yield
 
 
 def deploy(name: str) -> None:
@@ -197,23 +181,27 @@ def deploy(name: str) -> None:
     client.create_stack(StackName=name, TemplateBody=json.dumps(TOPIC))
 
 
+@pytest.mark.usefixtures("aws")
 def test_the_environments_stacks_are_read_and_nobody_elses(environment: Environment) -> None:
     for name in ("dev-cdc-lake-lake", "dev-cdc-lake-former", "prod-cdc-lake-lake", "other"):
         deploy(name)
     assert deployed(environment) == {"dev-cdc-lake-lake": TOPIC, "dev-cdc-lake-former": TOPIC}
 
 
+@pytest.mark.usefixtures("aws")
 def test_what_is_deployed_is_compared_by_itself(environment: Environment) -> None:
     deploy("dev-cdc-lake-lake")
     found = changes(environment, {"dev-cdc-lake-lake": TOPIC}, against_deployed=True)
     assert (found.base, found.any) == ("what is deployed", False)
 
 
+@pytest.mark.usefixtures("aws")
 def test_nothing_deployed_is_one_line(environment: Environment) -> None:
     with pytest.raises(OperateError, match="nothing of dev-cdc-lake is deployed in ap-southeast-2: without --deployed"):
         deployed(environment)
 
 
+@pytest.mark.usefixtures("aws")
 def test_credentials_of_another_account_are_refused(environment: Environment) -> None:
     with pytest.raises(OperateError, match="your credentials are of account 123456789012"):
         deployed(environment.model_copy(update={"account": "111111111111"}))

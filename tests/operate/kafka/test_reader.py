@@ -18,7 +18,7 @@ from operate.kafka.reader import Problems, Reader, configuration, connect
 from plugins.kafka.msk_login import Login
 from plugins.kafka.topics import READER_GROUP
 from tests.conftest import free_port
-from tests.operate.test_outputs import without_credentials
+from tests.operate.conftest import without_credentials
 
 SECRET = "nobody's-secret-key"
 MSK = Cluster(

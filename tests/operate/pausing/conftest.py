@@ -11,8 +11,8 @@ from botocore.client import BaseClient
 from settings.environment import Environment
 from settings.load import load
 from stacks.paused import Paused
+from tests.operate.conftest import without_credentials
 from tests.operate.pausing.cloud import Cloud
-from tests.operate.test_outputs import without_credentials
 from tests.stacks.environments import environment_on_eks
 from tests.synthesis import shared_synthesis
 

@@ -10,7 +10,6 @@ from typing import Any
 import boto3
 import pytest
 from confluent_kafka import TopicPartition
-from moto import mock_aws
 
 from contract.rds_ca import BUNDLE
 from local.errors import PlatformError
@@ -22,22 +21,11 @@ from plugins.source.source_connector import following_slot
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
 from settings.environment import Environment
 from stacks.paused import OUTPUT, Paused
-from tests.operate.test_outputs import MOTOS_ACCOUNT, deploy, environment, without_credentials  # noqa: F401  # noqa: F401
+from tests.operate.conftest import MOTOS_ACCOUNT, REGION, deploy
 from tests.stacks.environments import environment_on_eks
-from tests.stacks.handlers.clients import CREDENTIALS, client
+from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.msk_connect.requests import connector_request
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
-
-REGION = "ap-southeast-2"
-
-
-@pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[boto3.Session]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.delenv("AWS_PROFILE", raising=False)
-    with mock_aws():
-        yield boto3.Session(region_name=REGION)
 
 
 @pytest.fixture
@@ -65,7 +53,7 @@ def configurations(connect: KafkaConnect) -> list[str | None]:
     ]
 
 
-def test_the_owners_login_is_the_environments_over_tls(aws: boto3.Session, environment: Environment) -> None:  # noqa: F811
+def test_the_owners_login_is_the_environments_over_tls(aws: boto3.Session, environment: Environment) -> None:
     deploy("dev-cdc-lake-database", Endpoint="db.example:5432", MasterSecretName="master")
     secret = {"username": "owner", "password": "p", "host": "elsewhere", "port": 1}
     aws.client("secretsmanager").create_secret(Name="master", SecretString=json.dumps(secret))
@@ -81,7 +69,7 @@ def test_the_owners_login_is_the_environments_over_tls(aws: boto3.Session, envir
         }
 
 
-def test_the_lake_is_read_with_the_callers_credentials(aws: boto3.Session, environment: Environment) -> None:  # noqa: F811
+def test_the_lake_is_read_with_the_callers_credentials(aws: boto3.Session, environment: Environment) -> None:
     deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
     [orders] = environment.pipelines
     found = lake_table(environment, aws, orders, orders.captured.tables[0])
@@ -93,7 +81,7 @@ def test_the_lake_is_read_with_the_callers_credentials(aws: boto3.Session, envir
     assert found.storage_options["aws_secret_access_key"] == credentials.secret_key
 
 
-def test_an_environment_that_is_not_deployed_is_one_line(aws: boto3.Session, environment: Environment) -> None:  # noqa: F811
+def test_an_environment_that_is_not_deployed_is_one_line(aws: boto3.Session, environment: Environment) -> None:
     with pytest.raises(OperateError, match="there is no stack dev-cdc-lake-lake"):
         lake_table(environment, aws, environment.pipelines[0], environment.pipelines[0].captured.tables[0])
 
@@ -181,38 +169,29 @@ def test_a_topic_that_is_gone_tells_nothing() -> None:
 
 
 @pytest.fixture
-def credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[boto3.Session]:
-    without_credentials(monkeypatch, tmp_path)
-    for name in ("aws_access_key_id", "aws_secret_access_key"):
-        monkeypatch.setenv(name.upper(), CREDENTIALS[name])
-    with mock_aws():
-        yield boto3.Session(region_name=REGION)
-
-
-@pytest.fixture
 def on_eks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Environment:
     monkeypatch.setattr(source_connectors, "cluster_api", lambda _session, _environment: None)
     return environment_on_eks(tmp_path, "dev").model_copy(update={"account": MOTOS_ACCOUNT})
 
 
 def test_on_msk_connect_it_is_the_stacks_and_on_eks_the_workers(
-    credentials: boto3.Session,
-    environment: Environment,  # noqa: F811
+    aws: boto3.Session,
+    environment: Environment,
     on_eks: Environment,
 ) -> None:
     arn = f"arn:aws:kafkaconnect:{REGION}:{MOTOS_ACCOUNT}:connector/x/y"
     deploy("dev-cdc-lake-connectors", SourceConnectorArn=arn)
-    found = source_of(environment, environment.pipelines[0], credentials, newest=7)
+    found = source_of(environment, environment.pipelines[0], aws, newest=7)
     assert isinstance(found, MskConnector)
-    other = source_of(on_eks, on_eks.pipelines[0], credentials, newest=7)
+    other = source_of(on_eks, on_eks.pipelines[0], aws, newest=7)
     assert isinstance(other, EksConnector)
     assert (found.slot, found.newest_position()) == (other.slot, other.newest_position()) == ("cdc_orders", 7)
 
 
-def test_a_paused_environment_is_not_told_anything(credentials: boto3.Session, on_eks: Environment) -> None:
+def test_a_paused_environment_is_not_told_anything(aws: boto3.Session, on_eks: Environment) -> None:
     deploy("dev-cdc-lake-connectors", **{OUTPUT: Paused.ALL.value})
     with pytest.raises(OperateError, match=r"dev is paused: first `\./lake aws resume -e dev`"):
-        source_of(on_eks, on_eks.pipelines[0], credentials)
+        source_of(on_eks, on_eks.pipelines[0], aws)
 
 
 NAME = "dev-cdc-lake-orders-source"

@@ -9,7 +9,6 @@ from typing import Any
 import boto3
 import psycopg2
 import pytest
-from moto import mock_aws
 from psycopg2.extras import LogicalReplicationConnection
 from rich.console import Console
 
@@ -31,15 +30,14 @@ from operate.resnapshot.tables import chosen, resnapshot_tables
 from settings.environment import Environment
 from settings.load import load
 from tests.conftest import ask, execute
+from tests.operate.conftest import MOTOS_ACCOUNT, REGION, deploy
 from tests.operate.resnapshot.test_stored_offsets import SHOP, Log
-from tests.operate.test_outputs import MOTOS_ACCOUNT, deploy, without_credentials
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
-from tests.stacks.handlers.clients import CREDENTIALS
 from tests.stacks.settings import copied
 from tests.tls import Authority, encrypted
 from tests.waiting import wait_until
 
-REGION, BEYOND = "ap-southeast-2", 2**62
+BEYOND = 2**62
 ROLE, PASSWORD = "cdc_connector", "a-Password1"
 SIGNALS = "SELECT type || ' ' || data FROM cdc_crm.signal"
 
@@ -55,15 +53,6 @@ def crm(folder: Path, *, port: int, certificate: str, database: str) -> Environm
     lines += [f'secret = "{arn}"', 'cidrs = ["10.1.2.3/32"]', f'certificate = """{certificate}"""']
     add_to(environments, "crm", *lines)
     return load("dev", environments, pipelines)
-
-
-@pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[boto3.Session]:
-    without_credentials(monkeypatch, tmp_path)
-    for name in ("aws_access_key_id", "aws_secret_access_key"):
-        monkeypatch.setenv(name.upper(), CREDENTIALS[name])
-    with mock_aws():
-        yield boto3.Session(region_name=REGION)
 
 
 def test_tables_are_chosen_by_their_names(tmp_path: Path) -> None:
