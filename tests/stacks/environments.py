@@ -4,11 +4,10 @@ import shutil
 from pathlib import Path
 
 from contract import rds_ca
-from plugins.workers.connect_workers import BROKERS, IAM_LOGIN, worker_properties
+from plugins.workers.connect_workers import BROKERS, IAM_LOGIN, OFFSETS, worker_properties
 from settings.environment import Environment
 from settings.load import load
 from stacks.connectors.manifests import PLUGINS, Destination, WorkerGroup
-from tests.plugins.kafka.test_topics import OFFSETS
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
 from tests.stacks.settings import change, copied
 
