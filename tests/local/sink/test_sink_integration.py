@@ -283,14 +283,14 @@ def test_a_topic_that_isnt_there_yet_is_waited_for(services: Services) -> None:
 
 
 def test_one_sink_lands_many_topics_a_busy_one_in_nobodys_way(services: Services) -> None:
-    """24 tables, one of them with two partitions; one gets 8,000 records while the others get one each."""
+    """24 tables, one of them with two partitions; one gets 20,000 records while the others get one each."""
     names = [f"many-{number:02d}" for number in range(24)]
-    pipeline = Pipeline(services, topics=tuple(names), flush_count=400)
+    pipeline = Pipeline(services, topics=tuple(names), flush_count=1_000)
     new = [NewTopic(name, 2 if name == names[1] else 1, 1) for name in names]
     admin = services.admin  # results are lost if the client is collected first
     for made in admin.create_topics(new).values():
         made.result(10)
-    busy = [b'{"busy": %d}' % number for number in range(8_000)]
+    busy = [b'{"busy": %d}' % number for number in range(20_000)]
     pipeline.send(busy, topic=names[0])
     with pipeline.running():
         wait_until(lambda: len(pipeline.objects()) > 2, "the busy topic is being landed")
@@ -298,6 +298,6 @@ def test_one_sink_lands_many_topics_a_busy_one_in_nobodys_way(services: Services
             pipeline.send([b'{"of": "%s"}' % name.encode()], topic=name)
         pipeline.send([b'{"of": "partition 1"}'] * 2, topic=names[1], partitions=2)
         wait_until(lambda: len(pipeline.landed_folders()) == 25, "every partition has landed something")
-        wait_until(lambda: len(pipeline.landed()) == 8_025, "everything is landed")
+        wait_until(lambda: len(pipeline.landed()) == 20_025, "everything is landed")
     assert pipeline.landed_folders()[f"{names[0]}/0"] == busy
     assert all(len(values) == 1 for folder, values in pipeline.landed_folders().items() if folder[:7] not in names[:2])
