@@ -1,12 +1,19 @@
-"""Athena's SQL means the same in DuckDB; anything but a single query is refused in one line."""
+"""Athena's SQL means the same in DuckDB, case by case, or is refused in one line."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow
 import pytest
+import sqlglot
+from sqlglot import exp
 
 from analytics.alike.parts import TranslationError
-from analytics.translate import TableName, first_word, translate
+from analytics.translate import ASKED, DERIVED, FLEETING, TableName, first_word, name, parsed, translate
+from local.query.engine import Engine
+from tests.analytics import alike
 
 ORDERS = (
     "CREATE SCHEMA datalake; CREATE TABLE datalake.cdc_events AS SELECT 1 AS order_id, 5::BIGINT AS b, 2::INT AS i,"
@@ -16,7 +23,7 @@ ORDERS = (
 
 
 @pytest.fixture(scope="module")
-def engine() -> duckdb.DuckDBPyConnection:
+def duck() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.execute("SET integer_division = true")
     connection.execute(ORDERS)
@@ -48,26 +55,26 @@ def engine() -> duckdb.DuckDBPyConnection:
         ("approx_distinct(order_id) FILTER (WHERE order_id > 1)", 0),
     ],
 )
-def test_an_expression_has_athenas_value(engine: duckdb.DuckDBPyConnection, sql: str, answer: Any) -> None:
+def test_an_expression_has_athenas_value(duck: duckdb.DuckDBPyConnection, sql: str, answer: Any) -> None:
     statement = translate(f"SELECT {sql} FROM datalake.cdc_events")
-    assert engine.execute(statement.sql).fetchall() == [(answer,)]
+    assert duck.execute(statement.sql).fetchall() == [(answer,)]
 
 
-def test_items_of_a_json_array_become_rows(engine: duckdb.DuckDBPyConnection) -> None:
+def test_items_of_a_json_array_become_rows(duck: duckdb.DuckDBPyConnection) -> None:
     statement = translate(
         "SELECT json_extract_scalar(t.item, '$.quantity') AS quantity FROM datalake.cdc_events AS o"
         " CROSS JOIN UNNEST(CAST(json_parse(o.order_items) AS ARRAY(JSON))) AS t(item)"
     )
-    assert sorted(engine.execute(statement.sql).fetchall()) == [("3",), ("7",)]
+    assert sorted(duck.execute(statement.sql).fetchall()) == [("3",), ("7",)]
 
 
-def test_rows_of_a_map_are_one_column(engine: duckdb.DuckDBPyConnection) -> None:
+def test_rows_of_a_map_are_one_column(duck: duckdb.DuckDBPyConnection) -> None:
     statement = translate(
         "WITH raw AS (SELECT transform(CAST(json_parse(order_items) AS ARRAY(MAP(varchar, varchar))),"
         " x -> CAST(ROW(x['discount']) AS ROW(discount decimal(6,2)))) AS items FROM datalake.cdc_events)"
         " SELECT item.discount FROM raw CROSS JOIN UNNEST(items) AS t(item)"
     )
-    assert sorted(str(value) for (value,) in engine.execute(statement.sql).fetchall()) == ["0.05", "0.15"]
+    assert sorted(str(value) for (value,) in duck.execute(statement.sql).fetchall()) == ["0.05", "0.15"]
 
 
 def test_a_column_without_a_name_has_athenas() -> None:
@@ -134,3 +141,70 @@ def test_what_is_no_question_is_refused_in_a_line(sql: str, said: str) -> None:
 @pytest.mark.parametrize(("text", "word"), [("-- a\nselect 1", "SELECT"), ("", ""), ("SELECT 'open", "")])
 def test_the_first_word_tells_the_statement(text: str, word: str) -> None:
     assert first_word(text) == word
+
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+DATABASE = "datalake"
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    """The two tables as in the lake: timestamps with a zone."""
+    with duckdb.connect() as connection:
+        made = Engine(connection, DATABASE)
+        for table, query in alike.TABLES.items():
+            (sql,) = sqlglot.transpile(query, read="athena", write="duckdb")
+            instants = " REPLACE (t::TIMESTAMPTZ AS t, u::TIMESTAMPTZ AS u)" if table == "v" else ""
+            made.run(f"CREATE TABLE {DATABASE}.{table} AS SELECT *{instants} FROM ({sql})")
+        made.run(f"SET schema = '{DATABASE}'")
+        yield made
+
+
+def test_duckdb_answers_as_trino(engine: Engine) -> None:
+    found = {case.text: _answer(engine, case.statement) for case in alike.cases()}
+    assert not (wrong := alike.problems("duckdb", found)), "\n".join(wrong)
+
+
+def test_each_difference_is_in_the_documents() -> None:
+    pages = {
+        "duckdb": (DOCS / "query" / "query.md").read_text(),
+        "spark": (DOCS / "reference" / "pipeline-file.md").read_text(),
+    }
+    for case in alike.cases():
+        for engine, page in pages.items():
+            if getattr(case, engine) not in ("", alike.REFUSED):
+                assert case.why, case.text
+                assert case.why in page, f"{case.text} differs in {engine}, and no document says {case.why!r}"
+
+
+@pytest.mark.parametrize(("engine", "known"), [("duckdb", ASKED - FLEETING), ("spark", DERIVED)])
+def test_what_is_allowed_has_a_case(engine: str, known: frozenset[str]) -> None:
+    proven: set[str] = set()
+    for case in alike.cases():
+        if not getattr(case, engine) and case.trino != alike.FAILS:
+            proven |= {name(node) for node in parsed(case.statement).find_all(exp.Expression)}
+    assert known - proven == set()
+
+
+def _answer(engine: Engine, text: str) -> str:
+    try:
+        found = engine._asked(translate(text).sql).to_arrow_table()
+    except TranslationError:
+        return alike.REFUSED
+    except duckdb.Error:
+        return alike.FAILS
+    return alike.shown([_value(column[row]) for column in found.columns] for row in range(found.num_rows))
+
+
+def _value(scalar: Any) -> Any:
+    """Return a value as Python has it: a row as a tuple, and only a map as a dictionary."""
+    kind = scalar.type
+    if not scalar.is_valid:
+        return None
+    if pyarrow.types.is_map(kind):
+        return dict(scalar.as_py())
+    if pyarrow.types.is_struct(kind):
+        return tuple(_value(scalar[position]) for position in range(len(kind)))
+    if pyarrow.types.is_list(kind):
+        return [_value(each) for each in scalar.values]
+    return scalar.as_py()

@@ -1,17 +1,20 @@
-"""The catalog of a real PostgreSQL is read correctly."""
+"""The catalog of a real PostgreSQL is read correctly: odd values, wide tables, selected tables."""
 
 import contextlib
+import json
+from pathlib import Path
 
 import psycopg2
 import pytest
 
+from capture import odd_values
 from db.connecting import LoadError
 from db.source import inspection
 from db.source.catalogue import Database, Table, TableName
 from local.services.postgres import ConnectionParameters, Postgres
+from settings.pipeline import CapturedTableSettings
+from tests.capture.test_commands import Folder, folder_of
 from tests.conftest import execute, fresh_database
-
-pytestmark = pytest.mark.integration
 
 
 def look(parameters: ConnectionParameters, *schemas: str) -> Database:
@@ -28,6 +31,7 @@ def table(found: Database, name: str, schema: str = "public") -> Table:
     return next(table for table in found.tables if table.name == TableName(schema, name))
 
 
+@pytest.mark.integration
 def test_each_relation_is_listed_once_and_partitions_are_in_their_root(found: Database) -> None:
     kinds = {table.name.name: table.kind for table in found.tables if table.name.schema == "public"}
     assert kinds == {
@@ -42,16 +46,19 @@ def test_each_relation_is_listed_once_and_partitions_are_in_their_root(found: Da
     }
 
 
+@pytest.mark.integration
 def test_the_leaves_of_a_partitioned_table_are_told_in_whatever_schema_and_depth(found: Database) -> None:
     leaves = {leaf.name: bool(leaf.primary_key) for leaf in table(found, "measured").partitions}
     assert leaves == {TableName("archive", "measured_2025_h1"): True, TableName("public", "measured_later"): True}
 
 
+@pytest.mark.integration
 def test_a_primary_key_has_the_order_of_its_index(found: Database) -> None:
     assert table(found, "Order Details", "Sales Dept").primary_key == ("lineNo", "Order ID")
     assert table(found, "no_key").primary_key == ()
 
 
+@pytest.mark.integration
 def test_only_an_index_that_tells_every_row_apart_may_be_an_identity(found: Database) -> None:
     usable = {
         name: [index.columns for index in table(found, name).indexes if index.identity]
@@ -60,11 +67,13 @@ def test_only_an_index_that_tells_every_row_apart_may_be_an_identity(found: Data
     assert usable == {"unique_key": [("code",)], "unique_nullable": [], "unique_deferred": [], "no_key": []}
 
 
+@pytest.mark.integration
 def test_a_replica_identity_is_told(found: Database) -> None:
     names = ("everything", "identity_nothing", "identity_index", "identity_full")
     assert [table(found, name).identity for name in names] == ["default", "nothing", "index", "full"]
 
 
+@pytest.mark.integration
 def test_a_column_has_its_type_with_what_that_is_made_of(found: Database) -> None:
     everything = table(found, "everything")
     told = {c.name: (c.type.kind, c.type_text, [part[1].name for part in c.type.parts]) for c in everything.columns}
@@ -85,12 +94,14 @@ def test_a_column_has_its_type_with_what_that_is_made_of(found: Database) -> Non
     }
 
 
+@pytest.mark.integration
 def test_generated_and_dropped_columns_are_told_from_others(found: Database) -> None:
     everything = table(found, "everything")
     assert [column.name for column in everything.columns if column.generated] == ["price_with_tax"]
     assert [column.name for column in table(found, "dropped_column").columns] == ["id", "kept"]
 
 
+@pytest.mark.integration
 def test_what_hides_rows_or_keeps_them_out_of_the_log_is_told(found: Database) -> None:
     assert {t.name.name for t in found.tables if t.row_security} == {"guarded"}
     assert {t.name.name for t in found.tables if t.unlogged} == {"cache"}
@@ -99,10 +110,12 @@ def test_what_hides_rows_or_keeps_them_out_of_the_log_is_told(found: Database) -
     assert (found.sequences, found.server.large_objects) == (2, True)
 
 
+@pytest.mark.integration
 def test_only_the_schemas_that_are_named_are_read(nasty: ConnectionParameters) -> None:
     assert {table.name.schema for table in look(nasty, "archive").tables} == {"archive"}
 
 
+@pytest.mark.integration
 def test_columns_that_the_role_may_not_read_are_told(postgres: Postgres, nasty: ConnectionParameters) -> None:
     with fresh_database(postgres, template=nasty["dbname"]) as database:
         execute(database, "CREATE ROLE looks_only LOGIN PASSWORD 'looks'")
@@ -130,6 +143,7 @@ def wide(database: ConnectionParameters) -> ConnectionParameters:
     return database
 
 
+@pytest.mark.integration
 def test_more_tables_take_no_more_queries(wide: ConnectionParameters) -> None:
     class Counting(psycopg2.extensions.cursor):
         queries = 0
@@ -144,6 +158,7 @@ def test_more_tables_take_no_more_queries(wide: ConnectionParameters) -> None:
     assert Counting.queries < 15
 
 
+@pytest.mark.integration
 def test_a_connection_that_breaks_is_one_line(database: ConnectionParameters) -> None:
     connection = psycopg2.connect(**database)
     with connection.cursor() as cursor:
@@ -157,3 +172,134 @@ def test_a_connection_that_breaks_is_one_line(database: ConnectionParameters) ->
     with contextlib.closing(connection), pytest.raises(LoadError, match="cannot read the catalogue: ") as raised:
         inspection.inspect(connection)
     assert "\n" not in str(raised.value)
+
+
+HEADING = "Values that won't arrive as they are (docs/reference/types.md):"
+# A column's type, an odd value of it, a normal one, and the message.
+ODD = [
+    ("timestamp", "'294250-01-01'", "'2026-11-20'", "after the year 294246: set aside"),
+    (
+        "timestamptz",
+        "'-infinity'",
+        "'294246-12-31'",
+        "infinite: kept as a number (contract/events.py)",
+    ),
+    ("date", "'1582-10-07'", "'1582-10-15'", "of the ten days that Gregory left out: a snapshot has it 10 days late"),
+    ("interval", "'2147483648 hours'", "'99 years'", "more than 2³¹ hours: stops its table (on AWS the source)"),
+    ("numeric(10,2)", "'NaN'", "1.5", "no number: null, and its name in __specials"),
+    ("text[]", "'{{a,b},{c,d}}'", "'{a,NULL}'", "an array of several dimensions: set aside"),
+    ("json[]", "'{NULL,NULL}'", "'{}'", "an array of nothing but NULLs: set aside"),
+    ("date[]", "'{0044-03-15 BC}'", "'{infinity}'", "a date or timestamp BC within an array: comes as one AD"),
+    (
+        "timestamp[]",
+        "'{1582-10-14}'",
+        "'{1582-10-15}'",
+        "a timestamp before 1582-10-15 within an array: comes days late",
+    ),
+    ("kept", "'__debezium_unavailable_value'", "'__debezium'", "what Debezium writes for a value that didn't change"),
+]
+
+
+@pytest.fixture
+def mine(tmp_path: Path, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    return folder_of(tmp_path, database, monkeypatch)
+
+
+@pytest.mark.integration
+def test_each_value_that_arrives_as_another_is_counted_with_one_of_its_keys(mine: Folder) -> None:
+    execute(mine.database, "CREATE DOMAIN kept AS text")
+    columns = ", ".join(f'"of % {{{number}}}" {kind}' for number, (kind, *_) in enumerate(ODD))
+    execute(mine.database, f'CREATE TABLE "Odd Ones" (id int PRIMARY KEY, {columns})')
+    for number, (_, odd, plain, _) in enumerate(ODD):
+        insert = f'INSERT INTO "Odd Ones" (id, "of % {{{number}}}") VALUES'
+        execute(mine.database, f"{insert} ({number + 100}, {odd}), ({number + 200}, {plain})")
+    said = mine.run("describe").stdout
+    for number, (*_, comes) in enumerate(ODD):
+        assert f"  public.Odd Ones: of % {{{number}}}: 1 row, such as key '{number + 100}': {comes}" in said
+    assert said.count("such as key") == len(ODD)
+
+
+@pytest.mark.integration
+def test_a_key_that_no_row_may_have_and_a_row_that_no_event_carries(
+    mine: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execute(mine.database, "CREATE TABLE keyed (code varchar(9) PRIMARY KEY, note text)")
+    execute(mine.database, "INSERT INTO keyed VALUES ('', repeat('x', 17000000)), ('a', '')")
+    execute(mine.database, "CREATE TABLE paired (code varchar(9), nr numeric(6,2), PRIMARY KEY (code, nr))")
+    execute(mine.database, "INSERT INTO paired VALUES ('', 1), ('a', 'NaN')")
+    said = mine.run("describe").stdout
+    assert "public.keyed: code: 1 row, such as key '': an empty key: set aside" in said
+    assert "public.paired: nr: 1 row, such as key 'a, NaN': no number: in a key: set aside" in said
+    assert "public.keyed: (a whole row): 1 row, such as key '': of more than 16 MiB: no event may be" in said
+    assert "paired: code" not in said
+    # Query-based pipelines have no events.
+    (mine.path / "mine.toml").unlink()
+    asked = mine.run("describe", how="query").stdout
+    assert ("an empty key" in asked, "a whole row" in asked) == (True, False)
+    monkeypatch.setattr(odd_values, "SMALL_BYTES", 0)
+    said = mine.run("describe").stdout
+    assert "being larger than 0 MiB: public.keyed, public.paired: --look reads all of them once" in said
+    assert HEADING not in said
+    assert HEADING in mine.run("describe", "--look").stdout
+
+
+@pytest.mark.integration
+def test_what_has_stopped_a_table_is_found_by_column_and_key_but_no_key_that_is_hashed(mine: Folder) -> None:
+    execute(mine.database, "CREATE TABLE stopped (id text PRIMARY KEY, lasts interval, body text, note text)")
+    execute(mine.database, "INSERT INTO stopped VALUES ('a', '1 day', 'x', 'x'), ('b', '2147483648 hours', 'x', 'x')")
+    execute(mine.database, "CREATE TABLE large (id int, body text, note text)")
+    execute(mine.database, "INSERT INTO large VALUES (7, repeat('x', 9000000), repeat('x', 9000000))")
+    entry = CapturedTableSettings.model_validate(
+        {"source": "public.stopped", "how": "log", "key": ["id"], "lake_table": "stopped", "truncate": "stop"}
+    )
+    with contextlib.closing(psycopg2.connect(**mine.database)) as connection:
+        assert odd_values.what_stops(connection, entry) == "lasts: 1 row, such as key 'b'"
+        execute(mine.database, "UPDATE stopped SET body = repeat('x', 17000000) WHERE id = 'a'")
+        hashed = entry.model_copy(update={"hash": ("id",)})
+        assert odd_values.what_stops(connection, hashed) == "body: 1 row; lasts: 1 row"
+        execute(mine.database, "UPDATE stopped SET lasts = NULL, body = NULL")
+        assert odd_values.what_stops(connection, entry) == ""
+        whole = entry.model_copy(update={"table_name": "large"})
+        assert odd_values.what_stops(connection, whole) == "(a whole row): 1 row, such as key '7'"
+
+
+@pytest.mark.integration
+def test_a_table_that_cannot_be_looked_into_is_one_line(mine: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    execute(mine.database, "CREATE TABLE held (id int PRIMARY KEY, at date); CREATE TABLE other (at date PRIMARY KEY)")
+    execute(mine.database, "INSERT INTO other VALUES ('infinity')")
+    monkeypatch.setattr(odd_values, "_LOCK_S", 1)
+    with contextlib.closing(psycopg2.connect(**mine.database)) as connection, connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE held IN ACCESS EXCLUSIVE MODE")
+        done = mine.run("describe", tables="held,other")
+    assert done.exit_code == 0, done.output
+    assert (
+        "  public.held wasn't looked into: PostgreSQL refused: canceling statement due to lock timeout" in done.stdout
+    )
+    assert "public.other: at: 1 row, such as key 'infinity': infinite" in done.stdout
+
+
+MOST_COLUMNS = 1600
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("no_role")
+def test_1600_columns_are_in_the_schema_and_all_but_one_may_be_read(
+    tmp_path: Path, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = ", ".join(f"c{number} int" for number in range(1, MOST_COLUMNS))
+    execute(database, f"CREATE TABLE wide (id int PRIMARY KEY, {columns})")
+    folder = Folder(tmp_path, database, monkeypatch)
+    assert folder.run("describe").exit_code == 0
+    assert {"id", *(f"c{number}" for number in range(1, MOST_COLUMNS))} <= folder.fields("wide").keys()
+    (tmp_path / "mine.toml").write_text(folder.text() + 'leave_out = ["c7"]\n', encoding="utf-8")
+    schema = json.loads((tmp_path / "mine" / "wide.avsc").read_text(encoding="utf-8"))
+    schema["fields"] = [field for field in schema["fields"] if field["name"] != "c7"]
+    (tmp_path / "mine" / "wide.avsc").write_text(json.dumps(schema), encoding="utf-8")
+    done = folder.run("prepare", CDC_CONNECTOR_PASSWORD="Secret/1")
+    assert done.exit_code == 0, done.output
+    with contextlib.closing(psycopg2.connect(**database)) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT attname FROM pg_attribute WHERE attrelid = 'wide'::regclass AND attnum > 0"
+            " AND NOT has_column_privilege('cdc_connector', attrelid, attnum, 'SELECT')"
+        )
+        assert cursor.fetchall() == [("c7",)]

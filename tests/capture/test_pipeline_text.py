@@ -1,10 +1,14 @@
-"""Columns are added to `leave_out` of a user's file without any other change."""
+"""What needs no database: a pipeline's text, a selection of tables, the page of types."""
 
 import tomllib
 
 import pytest
 
+from capture.entry import is_secret, may_be_personal
+from capture.obstacles import Patterns, SelectionError
 from capture.pipeline_text import with_left_out
+from capture.type_page import PAGE, page
+from db.source.catalogue import TableName
 
 BEFORE = (
     '[source]\ndatabase = "shop"   # ours\n\n# [[tables]] come now\n[[tables]]\nsource = "public.a"\nkey = ["id"]\n\n'
@@ -44,3 +48,44 @@ def test_a_column_is_left_out_of_its_table_and_all_else_stays(entry: str, after:
 )
 def test_a_file_that_cant_be_told_apart_by_its_lines_is_left_alone(text: str) -> None:
     assert with_left_out(text, 1, {"new": "why"}) is None
+
+
+TABLES = [TableName("public", "orders"), TableName("public", "order_log"), TableName("Sales Dept", "a.b")]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("", ["orders", "order_log", "a.b"]),
+        ("orders", ["orders"]),
+        ("order*", ["orders", "order_log"]),
+        ("order*,!*_log", ["orders"]),
+        ("!public.*", ["a.b"]),
+        ("Sales Dept.*", ["a.b"]),
+        (" public.orders , *.a.b ", ["orders", "a.b"]),
+        ("ORDERS", []),
+    ],
+)
+def test_patterns_mean_tables(text: str, meant: list[str]) -> None:
+    patterns = Patterns.of_text(text)
+    assert [table.name for table in TABLES if patterns.match(table)] == meant
+
+
+def test_a_pattern_that_means_no_table_is_one_line() -> None:
+    with pytest.raises(SelectionError, match=r"^--tables: no table matches 'oders'$"):
+        Patterns.of_text("orders,oders").check(TABLES)
+
+
+@pytest.mark.parametrize("name", ["email", "e_mail", "phone2", "home_phone", "first_name", "date_of_birth", "address"])
+def test_a_name_may_say_personal_data(name: str) -> None:
+    assert may_be_personal(name)
+
+
+@pytest.mark.parametrize("name", ["address_id", "female", "order_id", "company", "filename", "spin", "mailing_list_id"])
+def test_a_name_that_only_looks_like_it_says_nothing(name: str) -> None:
+    assert not may_be_personal(name)
+    assert not is_secret(name)
+
+
+def test_the_page_is_what_the_table_of_types_makes_of_it() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run ./lake dev generate types"

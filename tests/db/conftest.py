@@ -122,7 +122,7 @@ def shop(postgres: Postgres, template: Template) -> Iterator[Shop]:
         yield copy
 
 
-@pytest.fixture(params=["generated", pytest.param("dump", marks=WITHOUT_DUMP)])
+@pytest.fixture(params=["generated", pytest.param("dump", marks=[WITHOUT_DUMP, pytest.mark.long])])
 def any_shop(request: pytest.FixtureRequest, postgres: Postgres, template: Template) -> Iterator[Shop]:
     """A database with each of the data sets."""
     with shop_copy(postgres, template(request.param)) as copy:

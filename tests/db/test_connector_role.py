@@ -1,7 +1,8 @@
-"""The connector's role: it reads published tables, writes heartbeats, streams, and can do nothing else."""
+"""The connector's role: its rights, and its preparation."""
 
 import contextlib
 import re
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,11 +12,15 @@ from psycopg2.errors import InsufficientPrivilege
 from psycopg2.extensions import connection as Connection
 from psycopg2.extras import LogicalReplicationConnection
 
+from db import loading
+from db.loading import LoadOptions, prepare
 from db.sample import TABLES
-from local.services.postgres import Postgres
+from local.services.postgres import ConnectionParameters, Postgres
 from tests.db.conftest import CONNECTOR_PASSWORD, Shop, Template, shop_copy
 
 pytestmark = pytest.mark.integration
+
+
 PUBLISHED = {"cdc_events", "cdc_heartbeat"}
 
 
@@ -106,3 +111,37 @@ def test_it_streams_the_outbox(shop: Shop) -> None:
             message = cursor.read_message()
             kinds += chr(message.payload[0]) if message else ""
     assert kinds == "BRUC"
+
+
+def test_of_two_preparations_at_once_one_loads_and_the_other_finds_it_done(database: ConnectionParameters) -> None:
+    reports: list[Any] = []
+    both = threading.Barrier(2)
+
+    def run() -> None:
+        both.wait()
+        reports.append(prepare(database, LoadOptions(connector_password="x")))
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(report.events if report else 0 for report in reports) == [0, 829]
+
+
+def test_a_preparation_that_breaks_leaves_nothing(
+    database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class PowerCutError(Exception):
+        pass
+
+    def cut(*_: object) -> int:
+        raise PowerCutError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(loading, "fill", cut)
+        with pytest.raises(PowerCutError):
+            prepare(database, LoadOptions(connector_password="x"))
+    report = prepare(database, LoadOptions(connector_password="x"))
+    assert report is not None
+    assert report.events == 829

@@ -1,20 +1,30 @@
-"""What a re-snapshot refuses before it changes anything, and how it controls the local connector."""
+"""Tables and rows that are read again, without the services."""
 
+import datetime as dt
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from contract import events
 from local.comparison.describe import Compared
 from local.comparison.run import Sides
 from local.errors import PlatformError
 from local.look.lake import Lake
 from local.look.topic import RawEvent
-from local.resnapshot.changed_tables import LocalConnector
+from local.resnapshot import changed_tables, log_tables
+from local.resnapshot.changed_tables import ChangedTables, LocalConnector, new_tables, removed_tables
+from local.resnapshot.log_tables import as_event, delete_event, is_read, settled_event
 from local.resnapshot.run import Wanted, resnapshot
 from local.services.connect_api import ConnectApi, RequestError
+from plugins.connector_settings import SourceSettings
+from plugins.source.captured import CapturedTable
+from plugins.source.source_connector import source_connector
 from settings.load import load_pipeline
 
 
@@ -114,3 +124,189 @@ def test_a_worker_that_takes_over_a_configuration_is_asked_again(
     monkeypatch.setattr(ConnectApi, "_request", request)
     ask(ConnectApi("http://127.0.0.1:1"), "orders-source")
     assert answers == []
+
+
+TABLES = (CapturedTable(schema="public", table="a"), CapturedTable(schema="public", table="b"))
+SOURCE = SourceSettings(
+    database_hostname="db", database_password="${file:/run/secret:password}", topic_prefix="shop", tables=TABLES
+)
+# PostgreSQL's timestamp, which has no zone.
+DAY_TWO = dt.datetime.fromisoformat("1970-01-02T00:00:00")
+RUNNING = {"incremental_snapshot_collections": "[…]", "lsn": 200}
+
+
+@pytest.mark.parametrize(
+    ("value", "avro", "expected"),
+    [
+        (7, "int", 7),
+        ("Zürich", ["null", "string"], "Zürich"),
+        (True, "boolean", True),
+        (dt.date(2026, 11, 22), {"type": "int", "logicalType": "date"}, 20_779),
+        (Decimal("1.50"), {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}, "1.50"),
+        (DAY_TWO, {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}, 86_400_000_000),
+        (DAY_TWO, {"type": "long", "connect.name": "io.debezium.time.Timestamp"}, 86_400_000),
+        (
+            dt.datetime(2026, 11, 22, 1, 2, 3, 4, tzinfo=dt.UTC),
+            {"type": "string", "connect.name": "io.debezium.time.ZonedTimestamp"},
+            "2026-11-22T01:02:03.000004Z",
+        ),
+    ],
+)
+def test_a_keys_value_is_written_as_debezium_writes_it(value: Any, avro: Any, expected: Any) -> None:
+    assert as_event(value, avro) == expected
+
+
+@pytest.mark.parametrize("value", [None, b"\x00", [1], {"a": 1}])
+def test_a_key_that_cant_be_told_is_refused(value: Any) -> None:
+    with pytest.raises(PlatformError, match="can't be written as an event"):
+        as_event(value, "bytes")
+
+
+def test_a_delete_says_nothing_but_the_key() -> None:
+    event = delete_event(("public", "a"), "devdb", {"id": 7}, 99)
+    assert event[events.OPERATION] == events.DELETE
+    assert event[events.DELETED] == events.IS_DELETED
+    assert (event["id"], event[events.LSN], event[events.TABLE]) == (7, 99, "a")
+    assert set(event) == {"id", *events.ADDED_TYPES}
+
+
+def test_what_settles_a_truncate_is_the_tables_and_no_rows() -> None:
+    event = settled_event(("public", "a"), "devdb", 99)
+    assert (event[events.OPERATION], event[events.LSN], event[events.TABLE]) == (events.SETTLED, 99, "a")
+    assert set(event) == events.ADDED_TYPES.keys() - {events.DELETED}
+
+
+@pytest.mark.parametrize(
+    ("offsets", "done"),
+    [([], False), ([{"lsn": 100}], False), ([RUNNING], False), ([{"lsn": 101}], True), ([{"lsn": None}], False)],
+)
+def test_a_snapshot_is_over_once_the_offset_is_behind_the_request_and_names_none(
+    offsets: Sequence[Mapping[str, Any]], done: bool
+) -> None:
+    assert is_read(offsets, 100) is done
+
+
+def test_heartbeats_arent_progress_of_a_snapshot() -> None:
+    assert log_tables._reached([RUNNING]) == log_tables._reached([RUNNING | {"lsn": 300}])
+    assert log_tables._reached([RUNNING]) != log_tables._reached([RUNNING | {"incremental_snapshot_primary_key": "b"}])
+
+
+def test_only_the_tables_that_a_running_connector_lacks_are_new() -> None:
+    running = source_connector(SOURCE)
+    another = CapturedTable(schema="public", table="c")
+    assert new_tables(running, SOURCE) == []
+    assert new_tables(running, SourceSettings(**(vars(SOURCE) | {"tables": (*TABLES, another)}))) == [another]
+
+
+def test_a_connectors_first_start_reads_its_tables_by_itself() -> None:
+    assert new_tables({}, SOURCE) == []
+
+
+def test_tables_that_left_the_file_are_told_by_the_connectors_configuration() -> None:
+    running = source_connector(SOURCE)
+    assert removed_tables(running, SOURCE) == []
+    assert removed_tables(running, replace(SOURCE, tables=TABLES[:1])) == ["public.b"]
+    assert removed_tables({}, SOURCE) == []
+
+
+EVENTS = CapturedTable(schema="public", table="events", append_only=True)
+A, B, ODD = (CapturedTable(schema="public", table=name) for name in ("a", "b", "Order Items"))
+CONNECTOR = SourceSettings(
+    database_hostname="db",
+    database_password="${file:/run/secret:password}",
+    topic_prefix="shop",
+    tables=(A, B),
+    signal_table="cdc_shop.signal",
+)
+
+
+class FakeWorker:
+    """Stands in for ConnectApi: a connector that runs as configured."""
+
+    def __init__(self, running: Mapping[str, str]) -> None:
+        self.running = dict(running)
+        self.session: int | None = 1
+
+    def stop(self, _name: str) -> None:
+        self.session = None
+
+    def resume(self, _name: str) -> None:
+        self.session = 2
+
+    def configuration(self, _name: str) -> dict[str, str]:
+        return self.running
+
+    def put_connector(self, _name: str, configuration: Mapping[str, str]) -> None:
+        self.running = dict(configuration)
+
+
+class Change:
+    """A change of tables whose `capture_added` only records what it is asked to read, or fails."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.noted = folder / "to-read.json"
+        self.read: list[str] = []
+        self.failing = False
+        monkeypatch.setattr(changed_tables, "committing", lambda _parameters: nullcontext())
+        monkeypatch.setattr(changed_tables, "slot_session", lambda _cursor, _slot: self.worker.session)
+        monkeypatch.setattr(changed_tables, "capture_added", self._capture)
+
+    def _capture(self, _cursor: Any, settings: SourceSettings, added: list[CapturedTable], **_: Any) -> None:
+        self.worker.put_connector("", source_connector(settings))
+        if self.failing:
+            raise PlatformError("the connector has failed during the snapshot")
+        self.read += [table.name for table in added]
+
+    def bring(self, running: Mapping[str, str], *tables: CapturedTable) -> str | None:
+        self.worker = FakeWorker(running)
+        wanted = replace(CONNECTOR, tables=tables)
+        worker = cast(Any, self.worker)
+        return ChangedTables(
+            api=worker,
+            settings=wanted,
+            configuration=source_connector(wanted),
+            reader=cast(Any, None),
+            to_read=self.noted,
+        ).bring({})
+
+
+@pytest.fixture
+def change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Change:
+    return Change(tmp_path, monkeypatch)
+
+
+def test_the_first_start_and_the_same_tables_are_no_change(change: Change) -> None:
+    assert change.bring({}, A, B) is None
+    assert change.bring(source_connector(CONNECTOR), A, B) is None
+    assert change.read == []
+
+
+def test_a_table_is_read_by_the_next_start_when_this_one_ended_before(change: Change) -> None:
+    change.failing = True
+    with pytest.raises(PlatformError):
+        change.bring(source_connector(replace(CONNECTOR, tables=(A,))), A, B)
+    assert json.loads(change.noted.read_text()) == ["public.b"]
+    change.failing = False
+    assert change.bring(change.worker.running, A, B) == "added and read: public.b"
+    assert change.read == ["public.b"]
+    assert change.bring(change.worker.running, A, B) is None
+
+
+def test_a_table_that_leaves_is_said(change: Change) -> None:
+    """Even if the connector fails: the only wait is for the slot's release."""
+    change.failing = True
+    said = change.bring(source_connector(CONNECTOR), A)
+    assert said == "no longer captured, topic and lake table stay: public.b"
+    assert (change.read, change.worker.session) == ([], 2)
+    assert B.pattern not in change.worker.running["table.include.list"]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [(ODD, "added and read"), (EVENTS, "added, but their rows can't be read (docs/your-database/repair.md)")],
+)
+def test_any_table_is_captured_and_what_cant_be_read_is_said(table: CapturedTable, said: str, change: Change) -> None:
+    """A name with any characters is read; where every event is a row, no row that was read can be one."""
+    assert change.bring(source_connector(CONNECTOR), A, B, table) == f"{said}: {table.name}"
+    assert change.read == ([table.name] if table is ODD else [])
+    assert table.pattern in change.worker.running["table.include.list"]

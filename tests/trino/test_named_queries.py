@@ -212,7 +212,7 @@ def test_a_named_query_answers_the_same_in_trino_and_duckdb(copy_on_write: Writt
 
 
 def test_a_historys_versions_end_where_the_next_one_begins_in_trino_too(copy_on_write: WrittenLake) -> None:
-    """DuckDB's answer is tested without Trino (tests/local/query/test_versions.py)."""
+    """DuckDB's answer is tested without Trino (tests/local/query/test_query.py)."""
     [query] = [query for query in QUERIES if query.name == "versions"]
     day = "timestamp '2026-11-2{} 00:00:00'"
     rows = [(1, 1, "false", 1, 0), (1, 3, "true", 2, 1), (1, 2, "false", 2, 0), (2, 1, "false", 1, 0)]

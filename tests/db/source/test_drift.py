@@ -1,18 +1,33 @@
-"""Changes to a prepared database that no event reports, on a real PostgreSQL."""
+"""Changes to a prepared database that no event reports; deletes that one does; roles shared by databases."""
 
 import contextlib
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import psycopg2
 import pytest
+from psycopg2.errors import InsufficientPrivilege
+from psycopg2.extensions import connection as Connection
+from psycopg2.extensions import cursor as Cursor
 
+from db.connecting import LaterError, LoadError
 from db.source import objects as source_objects
+from db.source import plan as source_preparing
+from db.source import rights
+from db.source.deletes import deleted_keys, horizon_lsn
 from db.source.objects import SourceObjects, WantedTable
 from db.source.plan import prepare, source_problems
+from db.source.reading import ReadObjects, grant_reader
 from local.services.postgres import ConnectionParameters
 from local.services.source_database import SourceDatabase
 from tests.conftest import execute
+from tests.db.source.test_preparing import PASSWORD, ROLE, connector, forget
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
+
 
 TABLES = {
     "gone": ("id",),
@@ -81,3 +96,110 @@ def test_columns_whose_default_older_rows_got_without_an_event(database: Connect
     execute(database, 'ALTER TABLE "S"."T" ALTER dropped DROP DEFAULT')
     names = ["id", "plain", "fast", "Slow One", "dropped", "number", "made", "none"]
     assert SourceDatabase(database).with_default("S", "T", names) == {"fast", "Slow One", "dropped", "number"}
+
+
+TABLE = ("public", "Order Items")
+
+
+@pytest.fixture
+def connection(database: ConnectionParameters) -> Iterator[Connection]:
+    with contextlib.closing(psycopg2.connect(**database)) as opened:
+        opened.autocommit = True
+        yield opened
+
+
+@pytest.fixture
+def cursor(connection: Connection) -> Iterator[Cursor]:
+    with connection.cursor() as opened:
+        opened.execute('CREATE TABLE "Order Items" (id INTEGER, day DATE, PRIMARY KEY (id, day))')
+        opened.execute("INSERT INTO \"Order Items\" VALUES (1, '1998-05-06')")
+        yield opened
+
+
+def test_keys_are_compared_as_their_columns_values(cursor: Cursor) -> None:
+    keys = [("1", "1998-05-06"), ("01", "May 6 1998"), ("1", "1998-05-07"), ("-2", "1998-05-06")]
+    assert deleted_keys(cursor, TABLE, ("id", "day"), keys) == keys[2:]
+    assert deleted_keys(cursor, TABLE, ("id", "day"), []) == []
+
+
+def test_a_key_of_a_transaction_that_is_open_isnt_taken_for_deleted(
+    cursor: Cursor, database: ConnectionParameters
+) -> None:
+    with contextlib.closing(psycopg2.connect(**database)) as writer, writer.cursor() as inserting:
+        inserting.execute("INSERT INTO \"Order Items\" VALUES (2, '1998-05-06')")
+        with pytest.raises(LoadError, match="a transaction is open for more than 0 s"):
+            horizon_lsn(cursor, timeout_s=0.4)
+        writer.commit()
+    horizon_lsn(cursor, timeout_s=10)
+    assert deleted_keys(cursor, TABLE, ("id", "day"), [("2", "1998-05-06")]) == []
+
+
+def test_whatever_is_written_later_is_behind_the_position(cursor: Cursor) -> None:
+    position = horizon_lsn(cursor, timeout_s=10)
+    cursor.execute("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
+    [(next_change,)] = cursor.fetchall()
+    assert position < next_change
+
+
+def test_a_column_that_isnt_there_is_named(cursor: Cursor) -> None:
+    with pytest.raises(LoadError, match="Order Items has no column nothing"):
+        deleted_keys(cursor, TABLE, ("nothing",), [("1",)])
+
+
+SHARED = SourceObjects(publication="cdc_shop", slot="cdc_shop", schema="cdc_shop", role=ROLE, tables=())
+
+
+def capture(database: ConnectionParameters) -> None:
+    prepare(database, SHARED, password=PASSWORD)
+
+
+def query(database: ConnectionParameters) -> None:
+    grant_reader(database, ReadObjects(role=ROLE, tables=(), queries={}), password=PASSWORD)
+
+
+@pytest.fixture
+def server(database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Iterator[ConnectionParameters]:
+    monkeypatch.setattr(source_preparing, "LOCK_TIMEOUT_S", 0.1)
+    yield database
+    forget(database, ROLE)
+
+
+@pytest.mark.parametrize("work", [capture, query])
+@pytest.mark.parametrize("change", ["CREATE ROLE {}", "ALTER ROLE {} CONNECTION LIMIT 9", "DROP ROLE {}"])
+def test_a_change_of_the_role_in_another_database_is_waited_for(
+    server: ConnectionParameters, change: str, work: Callable[[ConnectionParameters], None]
+) -> None:
+    if not change.startswith("CREATE"):
+        execute(server, f"CREATE ROLE {ROLE}")
+    with changing(server, change) as other, ThreadPoolExecutor(1) as pool:
+        working = pool.submit(work, server)
+        time.sleep(0.3)
+        assert not working.done()
+        other.commit()
+        working.result(PATIENCE_S)
+    with connector(server) as cursor:
+        cursor.execute("SELECT 1")
+
+
+def test_a_query_gives_the_right_to_the_columns_that_it_names(server: ConnectionParameters) -> None:
+    execute(server, "CREATE TABLE people (id INT PRIMARY KEY, name TEXT, mail TEXT)")
+    queries = {"names": "SELECT name FROM public.people"}
+    grant_reader(server, ReadObjects(role=ROLE, tables=(), queries=queries), password=PASSWORD)
+    with connector(server) as cursor:
+        cursor.execute("SELECT name FROM people")
+        with pytest.raises(InsufficientPrivilege):
+            cursor.execute("SELECT mail FROM people")
+
+
+def test_a_change_that_lasts_is_one_line(server: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rights, "PATIENCE_S", 0.1)
+    with changing(server, "CREATE ROLE {}"), pytest.raises(LaterError, match="others keep changing the same role"):
+        capture(server)
+
+
+@contextlib.contextmanager
+def changing(server: ConnectionParameters, change: str) -> Iterator[psycopg2.extensions.connection]:
+    elsewhere: dict[str, Any] = {**server, "dbname": "postgres"}
+    with contextlib.closing(psycopg2.connect(**elsewhere)) as other:
+        other.cursor().execute(change.format(ROLE))
+        yield other

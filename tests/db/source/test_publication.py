@@ -1,19 +1,29 @@
-"""What the connector receives of tables with excluded columns, on a real PostgreSQL."""
+"""What the connector receives, and each obstacle to changes leaving the database."""
 
+import contextlib
 import dataclasses
+import threading
 from collections.abc import Iterator
 
+import psycopg2
 import pytest
+from psycopg2.extensions import cursor as Cursor
+from psycopg2.extras import LogicalReplicationConnection
 
 from db.source import objects as source_objects
 from db.source import plan as source_plan
+from db.source import replication
 from db.source.objects import SourceObjects, WantedTable
 from db.source.plan import prepare, source_problems
+from db.source.replication import drop_slot
 from local.services.postgres import ConnectionParameters
 from tests.conftest import ask, execute
+from tests.db.conftest import Shop
 from tests.db.source.test_preparing import PASSWORD, ROLE, connector, cursor_of, forget
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
+
 
 TABLES = """
 CREATE TABLE people (id INT PRIMARY KEY, loud TEXT GENERATED ALWAYS AS (upper(mail)) STORED, note TEXT, mail TEXT);
@@ -136,3 +146,167 @@ def test_a_partitioned_table_gets_its_list_where_somebody_published_partitions(
     assert (
         ask(prepared, "SELECT attnames::text FROM pg_publication_tables WHERE tablename = 'visits'") == "{id,at,note}"
     )
+
+
+SLOT = "slot_under_test"
+CHANGE = "UPDATE cdc_events SET updated_at = now() WHERE order_id = 10248"
+
+
+@pytest.fixture
+def cursor(shop: Shop) -> Iterator[Cursor]:
+    connection = shop.connect()
+    connection.autocommit = True
+    cursor = connection.cursor()
+    assert replication.renew_slot(cursor, SLOT)
+    try:
+        yield cursor
+    finally:
+        wait_until(lambda: drop_slot(shop.parameters, SLOT))
+        cursor.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
+        cursor.execute("SELECT pg_reload_conf()")
+        cursor.execute("ALTER ROLE cdc_connector LOGIN")
+
+
+def problems(cursor: Cursor) -> list[str]:
+    return replication.read_state(cursor, SLOT).problems
+
+
+def changes(cursor: Cursor) -> int:
+    cursor.execute(
+        "SELECT count(*) FROM pg_logical_slot_peek_binary_changes(%s, NULL, NULL, 'proto_version', '1',"
+        " 'publication_names', 'cdc_publication')",
+        [SLOT],
+    )
+    (count,) = cursor.fetchone() or (0,)
+    return int(count)
+
+
+def test_nothing_is_wrong_with_a_prepared_database(shop: Shop, cursor: Cursor) -> None:
+    shop.run(CHANGE)
+    state = replication.read_state(cursor, SLOT)
+    assert (state.problems, state.slot_is_lost, state.publication_is_whole) == ([], False, True)
+
+
+def test_a_dropped_slot(cursor: Cursor) -> None:
+    cursor.execute("SELECT pg_drop_replication_slot(%s)", [SLOT])
+    (line,) = problems(cursor)
+    assert line.startswith(f"the replication slot {SLOT} of test_")
+    assert line.endswith("is gone, and with it the changes that it held: run `./lake resnapshot`")
+
+
+def test_a_slot_further_behind_than_the_server_allows(cursor: Cursor) -> None:
+    cursor.execute("ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
+    cursor.execute("SELECT pg_reload_conf()")
+    for _ in range(3):
+        cursor.execute("SELECT pg_logical_emit_message(FALSE, 'x', 'y'), pg_switch_wal()")
+    cursor.execute("CHECKPOINT")
+    assert "is lost: it was further behind than max_slot_wal_keep_size (1MB) allows" in "".join(problems(cursor))
+    assert replication.read_state(cursor, SLOT).slot_is_lost
+    cursor.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
+    cursor.execute("SELECT pg_reload_conf()")
+    assert replication.renew_slot(cursor, SLOT)
+    assert problems(cursor) == []
+
+
+def test_a_role_that_may_not_log_in(cursor: Cursor) -> None:
+    cursor.execute("ALTER ROLE cdc_connector NOLOGIN")
+    assert problems(cursor) == [
+        "the connector's role cdc_connector may not log in: ALTER ROLE cdc_connector LOGIN; then `./lake up`"
+    ]
+
+
+def test_a_dropped_publication_is_made_again_as_it_was(cursor: Cursor) -> None:
+    described = (
+        "SELECT pubinsert, pubupdate, pubdelete, pubtruncate, puballtables FROM pg_publication"
+        " UNION ALL SELECT NULL, NULL, NULL, NULL, NULL"
+    )
+    cursor.execute(described)
+    before = cursor.fetchall()
+    cursor.execute("DROP PUBLICATION cdc_publication")
+    (line,) = problems(cursor)
+    assert "the publication cdc_publication of test_" in line
+    assert "is gone: run `./lake resnapshot`, which does it" in line
+    replication.restore_publication(cursor)
+    cursor.execute(described)
+    assert cursor.fetchall() == before
+    assert replication.read_state(cursor, SLOT).publication_is_whole
+
+
+def test_a_publication_without_the_outbox(cursor: Cursor) -> None:
+    cursor.execute("ALTER PUBLICATION cdc_publication DROP TABLE datalake.cdc_events")
+    assert "lacks datalake.cdc_events: run `./lake resnapshot`, which does it" in "".join(problems(cursor))
+    replication.restore_publication(cursor)
+    assert problems(cursor) == []
+
+
+def test_an_ordinary_pipelines_publication_is_prepared_before_the_lake_is_brought_back(cursor: Cursor) -> None:
+    cursor.execute("DROP PUBLICATION IF EXISTS cdc_shop")
+    wanted = replication.Expected(publication="cdc_shop", tables=frozenset({"public.customers"}), pipeline="shop")
+    line = "".join(replication.read_state(cursor, SLOT, wanted).problems)
+    assert (
+        "is gone: run `./lake source prepare shop --dsn …` (the example's: `./lake up -p shop`),"
+        " and then `./lake resnapshot -p shop`" in line
+    )
+
+
+def test_a_publication_that_was_made_again_after_the_slot_is_unreadable_until_that_is_renewed(
+    shop: Shop, cursor: Cursor
+) -> None:
+    cursor.execute("DROP PUBLICATION cdc_publication")
+    shop.run(CHANGE)
+    replication.restore_publication(cursor)
+    assert "can't be read: the publication cdc_publication was made again" in "".join(problems(cursor))
+    assert replication.read_state(cursor, SLOT).slot_is_lost
+    assert replication.renew_slot(cursor, SLOT)
+    shop.run(CHANGE)
+    assert problems(cursor) == []
+    assert changes(cursor) > 0
+
+
+def test_a_publication_that_was_altered_is_as_readable_as_before(shop: Shop, cursor: Cursor) -> None:
+    shop.run(CHANGE)
+    replication.restore_publication(cursor)
+    assert problems(cursor) == []
+    assert changes(cursor) > 0
+
+
+def attempts(shop: Shop, stop: threading.Event) -> None:
+    """Read the slot as a retrying connector does."""
+    while not stop.is_set():
+        connection = psycopg2.connect(**shop.parameters, connection_factory=LogicalReplicationConnection)
+        with contextlib.closing(connection), connection.cursor() as reader, contextlib.suppress(psycopg2.Error):
+            options = {"proto_version": "1", "publication_names": "cdc_publication"}
+            reader.start_replication(SLOT, options=options)
+            while not stop.is_set():
+                reader.read_message()
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_connector_that_tries_again_and_again_hides_no_unreadable_slot(
+    shop: Shop, cursor: Cursor, lost: bool
+) -> None:
+    if lost:
+        cursor.execute("DROP PUBLICATION cdc_publication")
+        shop.run(CHANGE)
+    replication.restore_publication(cursor)
+    stop = threading.Event()
+    thread = threading.Thread(target=attempts, args=(shop, stop))
+    thread.start()
+    try:
+        for _ in range(20):
+            assert replication.judge(cursor, SLOT).slot_is_lost is lost
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_the_table_of_a_change_at_a_position_of_the_log(shop: Shop, cursor: Cursor) -> None:
+    shop.run(CHANGE)
+    cursor.execute(
+        "SELECT lsn - '0/0' FROM pg_logical_slot_peek_binary_changes(%s, NULL, NULL, 'proto_version', '1',"
+        " 'publication_names', 'cdc_publication') WHERE get_byte(data, 0) = ascii('U')",
+        [SLOT],
+    )
+    (position,) = cursor.fetchone() or (0,)
+    assert replication.table_at(cursor, SLOT, "cdc_publication", int(position)) == "datalake.cdc_events"
+    assert replication.table_at(cursor, SLOT, "cdc_publication", int(position) + 1) is None

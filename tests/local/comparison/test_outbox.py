@@ -1,20 +1,39 @@
-"""A stale outbox is found, by row and column; a correct one isn't reported."""
+"""Comparisons of the outbox, of queried data, and of columns with another lake type."""
 
+import json
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import duckdb
+import pyarrow
 import pytest
 from typer.testing import CliRunner
 
 from cli.__main__ import app
-from local.comparison import reconcile
+from contract import column_types
+from contract.column_types import canonical
+from contract.column_types.catalogue import Carried
+from local.comparison import describe, reconcile
 from local.comparison.compare import TableComparison
+from local.comparison.describe import Compared
+from local.comparison.describe import _called_in_lake as called_in_lake
+from local.comparison.describe import _canonical_json as canonical_json
+from local.comparison.describe import _fitted as fitted
+from local.comparison.lake import _python_rows as python_rows
 from local.comparison.reconcile import compare_outbox
+from local.comparison.repair import repairs_of_queried
+from local.comparison.rows import ComparedColumn
+from local.comparison.run import Sides, compare_tables
+from local.look.lake import Lake
 from local.platform.platform import Platform
-from local.services.postgres import Postgres
+from local.services.postgres import ConnectionParameters, Postgres
+from settings.pipeline import CapturedTableSettings
+from tests.conftest import execute
 from tests.db.conftest import Shop, Template, shop_copy, template  # noqa: F401  (a fixture)
-
-pytestmark = pytest.mark.integration
+from tests.local.comparison.sides import AT_ONCE, ArrowLake
 
 
 @pytest.fixture
@@ -28,12 +47,14 @@ def without_triggers(shop: Shop, *statements: str) -> None:
         shop.run(statement)
 
 
+@pytest.mark.integration
 def test_an_outbox_that_is_right_is_equal(shop: Shop) -> None:
     found = compare_outbox(shop.parameters, timeout_s=0)
     assert found.equal
     assert (found.source_rows, found.lake_rows, found.columns) == (829, 829, 11)
 
 
+@pytest.mark.integration
 def test_what_changed_with_triggers_off_is_found_by_order_and_column(shop: Shop) -> None:
     without_triggers(
         shop,
@@ -56,6 +77,7 @@ def test_what_changed_with_triggers_off_is_found_by_order_and_column(shop: Shop)
     assert all("shipper" in columns for columns in others.values())
 
 
+@pytest.mark.integration
 def test_what_arrives_while_it_looks_is_no_difference(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     without_triggers(shop, "UPDATE orders SET freight = 4711 WHERE order_id = 10248")
     rounds: list[TableComparison] = []
@@ -74,6 +96,7 @@ def test_what_arrives_while_it_looks_is_no_difference(shop: Shop, monkeypatch: p
     assert (found.source_rows, found.lake_rows, found.position) == (829, 829, rounds[0].position)
 
 
+@pytest.mark.integration
 def test_the_command_shows_both_comparisons_and_fails_for_a_stale_outbox(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,3 +112,184 @@ def test_the_command_shows_both_comparisons_and_fails_for_a_stale_outbox(
     assert "different: order_id = 10248 in shipment" in run.output
     assert "829 in the outbox" in run.output
     assert CliRunner().invoke(app, ["reconcile", "--timeout", "0"]).exit_code == 0
+
+
+BOTH = pyarrow.table({"id": pyarrow.array([1, 2], pyarrow.int32()), "name": ["a", "b"]})
+
+
+@pytest.fixture
+def source(database: ConnectionParameters) -> ConnectionParameters:
+    execute(
+        database,
+        "CREATE TABLE people (id int PRIMARY KEY, name text); INSERT INTO people VALUES (1, 'a'), (2, 'b');"
+        " CREATE VIEW seen AS SELECT * FROM people; CREATE TABLE older () INHERITS (people)",
+    )
+    return database
+
+
+def entry(lake: Lake, folder: Path, **more: Any) -> Compared:
+    schema_file = folder / "table.avsc"
+    schema_file.write_text(json.dumps({"fields": []}))
+    values = {"how": "query", "key": ["id"], "truncate": "stop", **more}
+    return Compared(entry=CapturedTableSettings.model_validate(values), schema_file=schema_file, lake=lake)
+
+
+def compare(source: ConnectionParameters, wanted: Compared, **more: Any) -> TableComparison:
+    [found] = compare_tables(Sides(source, [wanted]), AT_ONCE, **more)
+    return found
+
+
+QUERIED = [
+    {"source": "public.people"},
+    {"source": "public.seen"},
+    {"name": "joined", "query": "SELECT p.id, p.name FROM public.people p -- all of them\n;"},
+]
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("queried", QUERIED)
+def test_tables_views_and_queries_are_compared(
+    source: ConnectionParameters, tmp_path: Path, queried: dict[str, str]
+) -> None:
+    assert compare(source, entry(ArrowLake(now=[BOTH]), tmp_path, **queried)).equal
+    found = compare(source, entry(ArrowLake(now=[BOTH.slice(1)]), tmp_path, **queried))
+    assert (found.missing, found.extra, found.different, found.problem) == (1, 0, 0, None)
+
+
+@pytest.mark.integration
+def test_rows_of_what_inherits_are_a_queried_tables_own(source: ConnectionParameters, tmp_path: Path) -> None:
+    execute(source, "INSERT INTO older VALUES (3, 'c')")
+    found = compare(source, entry(ArrowLake(now=[BOTH]), tmp_path, source="public.people"))
+    assert (found.source_rows, found.missing) == (3, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Committing(ArrowLake):
+    """A lake with a commit for each time that its job has read the table."""
+
+    read_anew: list[None] = field(default_factory=list)
+
+    def last_commit(self) -> str | None:
+        return str(len(self.read_anew))
+
+
+@pytest.mark.integration
+def test_what_differs_is_repaired_by_a_job_that_reads_it_anew(source: ConnectionParameters, tmp_path: Path) -> None:
+    lake = Committing(now=[BOTH.slice(1)])
+
+    def read_anew() -> None:
+        lake.read_anew.append(None)
+        lake.now[:] = [BOTH]
+
+    said: list[str] = []
+    wanted = entry(lake, tmp_path, source="public.people")
+    found = compare(source, wanted, repairs=repairs_of_queried(read_anew, said.append))
+    assert (found.equal, found.repaired, len(lake.read_anew)) == (True, 1, 1)
+    assert said == ["public.people: 1 rows differ, so the job reads the table anew"]
+
+
+@pytest.mark.integration
+def test_a_job_that_commits_nothing_is_a_line(source: ConnectionParameters, tmp_path: Path) -> None:
+    wanted = entry(Committing(now=[BOTH.slice(1)]), tmp_path, source="public.people")
+    found = compare(source, wanted, repairs=repairs_of_queried(lambda: None, lambda _line: None, timeout_s=0.1))
+    assert "has committed nothing within 0 s" in str(found.problem)
+
+
+INTEGER = Carried(wire="int", avro="int", lake="int", spelling=canonical.INTEGER)
+DECIMAL = Carried(wire="text", avro="string", lake="decimal(10,2)", spelling=canonical.DECIMAL)
+TEXT = Carried(wire="text", avro="string", lake="string", spelling=canonical.TEXT)
+
+
+def column(kind: Carried, hash_digits: int = 0) -> ComparedColumn:
+    return ComparedColumn(name="c", lake_name="c", spelled=kind, hash_digits=hash_digits)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "compared"),
+    [
+        (INTEGER, pyarrow.int32(), True),
+        (INTEGER, pyarrow.int64(), True),
+        (INTEGER, pyarrow.float64(), True),
+        (INTEGER, pyarrow.string(), False),
+        (DECIMAL, pyarrow.decimal128(12, 4), True),
+        (DECIMAL, pyarrow.string(), True),
+        (DECIMAL, pyarrow.float64(), False),
+        (TEXT, pyarrow.large_string(), True),
+        (TEXT, pyarrow.int32(), False),
+    ],
+)
+def test_a_column_is_compared_where_its_values_can_be(kind: Carried, stored: pyarrow.DataType, compared: bool) -> None:
+    assert (fitted(column(kind), kind, stored) is not None) is compared
+
+
+def test_a_hash_is_text_whatever_it_is_of() -> None:
+    assert fitted(column(TEXT, hash_digits=64), TEXT, pyarrow.string()) is not None
+    assert fitted(column(TEXT, hash_digits=64), TEXT, pyarrow.int32()) is None
+
+
+@pytest.mark.parametrize("value", [7.0, -3.0, 0.0, 9_007_199_254_740_991.0, 7.5])
+def test_a_whole_number_that_the_lake_has_as_a_double_is_spelled_as_the_source_does(value: float) -> None:
+    made = fitted(column(INTEGER), INTEGER, pyarrow.float64())
+    assert made is not None
+    with duckdb.connect() as connection:
+        [(text,)] = connection.execute(f"SELECT {made.lake_sql} FROM (SELECT ?::DOUBLE AS c)", [value]).fetchall()
+    assert text == made.spelled.lake_text(value) == (str(int(value)) if value != 7.5 else "7.5")
+
+
+def test_a_decimal_that_the_lake_has_as_text_is_that_text() -> None:
+    made = fitted(column(DECIMAL), DECIMAL, pyarrow.string())
+    assert made is not None
+    assert made.spelled.lake_text("5.50") == "5.50"
+
+
+def test_a_column_that_came_with_events_has_the_lakes_name_or_an_older_ones() -> None:
+    assert called_in_lake("Mixed Case", {"mixed_case"}) == "mixed_case"
+    assert called_in_lake("orderId", {"orderId"}) == "orderId"
+
+
+def test_every_lake_type_that_a_column_can_have_is_known() -> None:
+    modules = Path(column_types.__file__).parent.glob("*types.py")
+    named = {name for path in modules for name in re.findall(r'lake=f?"([a-z]+)', path.read_text(encoding="utf-8"))}
+    assert {"string", "decimal", "binary"} <= named
+    assert named <= set(describe._STORED)
+
+
+def test_numbers_and_text_are_told_apart() -> None:
+    assert canonical_json("12") != canonical_json('"12"')
+    assert canonical_json("12345678901234567890") != canonical_json("12345678901234567891")
+
+
+def test_lake_rows_have_dates_that_python_has_not() -> None:
+    table = pyarrow.table(
+        {
+            "day": pyarrow.array([-735_160, 2_932_897, None], pyarrow.int32()).cast(pyarrow.date32()),
+            "at": pyarrow.array([-63_517_780_800_000_000, 0, None]).cast(pyarrow.timestamp("us", "UTC")),
+        }
+    )
+    assert python_rows(table) == [
+        {"day": -735_160, "at": -63_517_780_800_000_000},
+        {"day": 2_932_897, "at": 0},
+        {"day": None, "at": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("[123456789012345678901234567890123456789]", "[123456789012345678901234567890123456788]"),
+        ("[1e1000000000]", "[1e1000000001]"),
+        ("[0]", "[1]"),
+        ("[1]", "[-1]"),
+        ('"__debezium_unavailable_value"', "__debezium_unavailable_value"),
+        ("[" * 5000 + "]" * 5000, "[" * 4999 + "]" * 4999),
+    ],
+)
+def test_documents_that_differ_are_told_apart_whatever_is_in_them(one: str, other: str) -> None:
+    assert canonical_json(one) != canonical_json(other)
+    assert canonical_json(one) == canonical_json(one)
+
+
+def test_a_number_has_one_form() -> None:
+    forms = {canonical_json(text) for text in ("120", "120.0", "1.2e2", "1200E-1")}
+    assert len(forms) == 1
+    assert len({canonical_json(text) for text in ("0", "-0", "0.00", "0e5")}) == 1

@@ -1,13 +1,21 @@
-"""Commits with their rows, and errors with their times."""
+"""Commits with their rows, errors with their times, the maintained tables, and the charts."""
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow
 import pytest
 
+from analytics import dashboard
+from local.dashboard.charts import OTHERS, Orders, options, read_orders
 from local.dashboard.history import Commits, Failures, instant_time, read_commit, restarted, rows
+from local.dashboard.kept import RowCounts, TableRow, kept_tables
 from local.look.lake import Lake
+from local.look.status import DataStatus, DerivedStatus, TableStatus
+from local.platform.job import TableState
+from local.platform.services import HISTORY
 from local.platform.supervisor import Restarts
 from spark_jobs.options.keys import PROGRESS
 
@@ -124,3 +132,102 @@ def test_what_lasts_comes_before_what_has_ended() -> None:
 def test_a_restart_is_an_error_that_has_ended() -> None:
     (found,) = restarted({"job": Restarts(total=2, tries=1, last_at=7.0, reason="died")})
     assert (found.text, found.at, found.ended) == ("job was restarted (2 times): died", 7.0, 7.0)
+
+
+def test_tables_are_told_apart_by_where_their_rows_come_from() -> None:
+    tables = (TableStatus(name="public.city", lake_rows=600, last_commit="1", state=TableState(state="running")),)
+    derived = (DerivedStatus(name="places"), DerivedStatus(name="city_history", kind=HISTORY, lake_rows=0))
+    queried = kept_tables(DataStatus(tables=tables, derived=derived, queried=True))
+    assert queried == (
+        TableRow(table="public.city", kind="queried", rows=600, last_commit="1", state="running"),
+        TableRow(table="places", kind="derived"),
+        TableRow(table="city_history", kind="history", rows=0),
+    )
+    assert [table.kind for table in kept_tables(DataStatus(tables=tables))] == ["captured"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growing(Lake):
+    """A table that has one row more with each commit, and records when they are counted."""
+
+    commits: list[str] = field(default_factory=list)
+    counted: list[list[str] | None] = field(default_factory=list)
+
+    def last_commit(self) -> str | None:
+        return self.commits[-1] if self.commits else None
+
+    def rows(self, columns: list[str] | None = None) -> pyarrow.Table:  # type: ignore[override]
+        self.counted.append(columns)
+        return pyarrow.table({"id": self.commits})
+
+
+def test_rows_are_counted_again_only_after_another_commit() -> None:
+    lake, count = Growing(base_uri="s3://lake/t"), RowCounts()
+    assert count(lake, "id") is None
+    for number in range(1, 3):
+        lake.commits.append(f"{number}")
+        assert [count(lake, "id") for _ in range(3)] == [number] * 3
+    assert lake.counted == [["id"]] * 2
+    count.clear()
+    assert count(lake, "id") == 2
+    assert len(lake.counted) == 3
+
+
+def outbox(*orders: tuple[str, int, list[tuple[float, float, float]]]) -> pyarrow.Table:
+    """Rows of customer, order and items, each of quantity, price and discount."""
+    names = ("quantity", "unit_price", "discount")
+    return pyarrow.table(
+        {
+            "customer_id": [customer for customer, _, _ in orders],
+            "order_id": [order for _, order, _ in orders],
+            "order_items": [
+                json.dumps([dict(zip(names, item, strict=True)) for item in items]) for *_, items in orders
+            ],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def orders() -> Orders:
+    return read_orders(outbox(("A", 1, [(2, 10, 0), (4, 5, 0.5)]), ("A", 2, [(6, 1, 0)]), ("B", 3, [(1, 100, 0)])))
+
+
+def test_the_charts_are_those_of_the_definition(orders: Orders) -> None:
+    [sheet] = dashboard.definition("")["Sheets"]
+    titles = [given["Title"]["FormatText"]["PlainText"] for visual in sheet["Visuals"] for given in visual.values()]
+    assert [chart.title for chart in orders.charts] == titles
+    assert [chart.kind for chart in orders.charts] == ["pie", "scatter"]
+
+
+def test_the_pie_is_revenue_by_customer_largest_first(orders: Orders) -> None:
+    assert orders.charts[0].rows == (("B", 100.0), ("A", 36.0))
+
+
+def test_the_scatter_is_averages_of_items_sized_by_orders(orders: Orders) -> None:
+    assert set(orders.charts[1].rows) == {("A", 4.0, 12.0, 2.0), ("B", 1.0, 100.0, 1.0)}
+
+
+def test_customers_beyond_the_definitions_limit_are_one_slice() -> None:
+    many = read_orders(outbox(*((f"C{number:02}", number, [(float(number), 1.0, 0.0)]) for number in range(1, 31))))
+    pie = many.charts[0].rows
+    assert len(pie) == 21
+    assert pie[-1] == (OTHERS, sum(range(1, 11)))
+
+
+def test_the_newest_orders_items_are_text(orders: Orders) -> None:
+    assert orders.columns == ("customer_id", "order_id", "discount", "quantity", "unit_price")
+    assert orders.items[0] == ("B", "3", "0.00", "1.00", "100.00")
+
+
+def test_a_lake_without_orders_has_empty_charts() -> None:
+    empty = read_orders(outbox(("A", 1, [])))
+    assert [chart.rows for chart in empty.charts] == [(), ()]
+    assert options(empty.charts[1])["series"][0]["data"] == []
+
+
+def test_echarts_gets_names_and_numbers(orders: Orders) -> None:
+    pie, scatter = (options(chart)["series"][0] for chart in orders.charts)
+    assert (pie["type"], pie["data"][0]) == ("pie", {"name": "B", "value": 100.0})
+    assert scatter["type"] == "scatter"
+    sizes = {point["name"]: point["symbolSize"] for point in scatter["data"]}
+    assert sizes["A"] > sizes["B"]

@@ -16,6 +16,7 @@ from local.dashboard.page import CHARTED, ITEMS_TITLE, LIGHTS, LOGS_TITLE, SECTI
 from local.dashboard.state import State
 from local.dashboard.watcher import Picture
 from local.setup.ports import HOST
+from tests import cases
 from tests.browser.chromium import FOREIGN
 from tests.browser.serving import Still, serving_still
 from tests.browser.viewer import LAPTOP, PHONE, SCREENS, Screen, viewing
@@ -80,7 +81,7 @@ def test_all_of_it_can_be_read(browser: Browser, still: Still, screen: Screen) -
         viewer.check()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", cases.long("dark")])
 def test_every_state_can_be_read(browser: Browser, still: Still, scheme: Any) -> None:
     with viewing(browser, still.url, Screen(width=1280, height=800, scheme=scheme)) as viewer:
         for word in Word:

@@ -1,5 +1,8 @@
 """The picture when a platform is stopped, recreated or can't be polled, without a platform."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +15,11 @@ from unittest.mock import Mock
 import pytest
 
 from contract.states import LAKE, TOPIC, Word
+from local.comparison.command import write
+from local.comparison.compare import TableComparison
 from local.dashboard.changes import Change, Changes
+from local.dashboard.files import last_lines, read_reconciled, running_command
+from local.dashboard.poller import Poller
 from local.dashboard.queried_changes import QueriedChanges
 from local.dashboard.watcher import Found, Picture, Watcher
 from local.errors import PlatformError
@@ -171,3 +178,133 @@ def test_last_changes_are_asked_of_commits_where_there_is_no_topic(
 
 def change(key: str) -> Change:
     return Change(table="t", offset=0, what="updated", key=key, at=None, columns=(), seen=True)
+
+
+def test_an_answer_stays_while_the_next_look_fails() -> None:
+    answers = iter([7])
+    asked = Poller("x", lambda: next(answers))
+    asked.ask()
+    asked.ask()
+    assert asked.value == 7
+    assert asked.error == "StopIteration"
+
+
+def test_an_error_goes_away_with_the_next_answer() -> None:
+    answers = [RuntimeError("away\nand more")]
+
+    def ask() -> int:
+        if answers:
+            raise answers.pop()
+        return 1
+
+    asked = Poller("x", ask)
+    errors = []
+    for _ in range(2):
+        asked.ask()
+        errors.append(asked.error)
+    assert errors == ["away", None]
+    assert asked.value == 1
+
+
+@pytest.mark.parametrize("ask", [lambda: 1, lambda: [][0]])
+def test_an_answer_and_an_error_are_both_an_end(ask: Callable[[], int], monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    asked = Poller("x", ask)
+    clock[0] = 107.0
+    assert asked.unanswered_s == 7.0
+    asked.ask()
+    assert asked.unanswered_s == 0.0
+
+
+def test_what_hangs_is_unanswered_and_doesnt_hold_up_who_asks() -> None:
+    hanging, stop = threading.Event(), threading.Event()
+    asked = Poller("x", hanging.wait)
+    before = time.monotonic()
+    asked.start(stop)
+    time.sleep(0.05)
+    assert asked.unanswered_s >= 0.05
+    assert time.monotonic() - before < 5
+    stop.set()
+    hanging.set()
+
+
+def test_what_takes_its_time_as_a_rule_isnt_silent_until_it_takes_twice_as_long() -> None:
+    long_s, now = 60.0, [0.0]
+
+    def ask() -> None:
+        now[0] += long_s
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "monotonic", lambda: now[0])
+        asked = Poller("x", ask, pause_s=1)
+        asked.ask()
+        now[0] += 2 * long_s
+        assert (asked.unanswered_s, asked.silent_s) == (2 * long_s, 0.0)
+        now[0] += 2
+        assert asked.silent_s == 2 * long_s + 1
+
+
+# A process with such a command's arguments: prints a line once it has them, and runs until its input ends.
+PROGRAM = "import sys; print(flush=True); sys.stdin.read()"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (("-m", "cli", "up", "--folder", "x"), "up"),
+        (("-m", "cli", "down"), "down"),
+        (("-m", "cli", "status"), None),
+        (("-m", "cli"), None),
+        (("up",), None),
+    ],
+)
+def test_the_command_is_that_of_the_process_that_took_the_lock(
+    tmp_path: Path, arguments: tuple[str, ...], command: str | None
+) -> None:
+    lock = tmp_path / "lock"
+    argv = [sys.executable, "-c", PROGRAM, *arguments]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        lock.write_text(f"{process.pid}\n")
+        assert running_command(lock) == command
+    assert running_command(lock) is None
+
+
+def test_no_lock_and_a_lock_of_nobodys_are_none(tmp_path: Path) -> None:
+    assert running_command(tmp_path / "lock") is None
+    (tmp_path / "lock").write_text("")
+    assert running_command(tmp_path / "lock") is None
+    (tmp_path / "lock").write_text(f"{os.getpid()}\n")
+    assert running_command(tmp_path / "lock") is None
+
+
+def test_the_report_of_a_comparison_is_read(tmp_path: Path) -> None:
+    report = tmp_path / "reconcile.json"
+    differs = TableComparison(table="b", source_rows=2, missing=1, late=3)
+    write(report, "orders", [TableComparison(table="a", source_rows=2, lake_rows=2), differs])
+    found = read_reconciled(report)
+    assert found is not None
+    assert found.equal is False
+    assert found.tables == ("a: equal, 2 rows", "b: differs, 1 missing, 3 late")
+
+
+def test_no_report_and_half_a_report_are_none(tmp_path: Path) -> None:
+    assert read_reconciled(tmp_path / "none.json") is None
+    (tmp_path / "half.json").write_text('{"at": "2026')
+    assert read_reconciled(tmp_path / "half.json") is None
+
+
+def test_a_table_that_couldnt_be_compared_says_why(tmp_path: Path) -> None:
+    write(tmp_path / "r.json", "orders", [TableComparison(table="a", problem="no table")])
+    found = read_reconciled(tmp_path / "r.json")
+    assert found is not None
+    assert found.tables == ("a: not compared: no table",)
+
+
+def test_a_logs_last_lines_are_read_however_long_it_is(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("".join(f"line {number}\n" for number in range(100_000)))
+    assert last_lines(log, 2) == ["line 99998", "line 99999"]
+    assert last_lines(tmp_path / "none.log") == []

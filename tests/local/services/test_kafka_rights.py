@@ -1,0 +1,279 @@
+"""Rights on the local broker, as Kafka's ACLs; its users' passwords, and its denials."""
+
+import dataclasses
+import os
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from local.services.kafka import Kafka, KafkaUsers
+from local.services.kafka_rights import (
+    ACTIONS,
+    READER,
+    ROLES,
+    SINK,
+    SOURCE,
+    TOPICS,
+    WORKER,
+    Acl,
+    AclError,
+    acls,
+    denials,
+    platform_acls,
+    recently,
+)
+from local.sink.__main__ import read_connection
+from plugins.connector_settings import SinkSettings, SourceSettings
+from plugins.kafka.topics import Grant, Kind, planned_topics
+from settings.connectors import sink_settings, source_settings, topics
+from settings.load import load
+from tests.local.platform.built import moving, services
+
+CONNECT = Grant(kind="cluster", actions=("Connect",))
+
+
+def allow(kind: Kind, name: str, *actions: str) -> Grant:
+    return Grant(kind=kind, names=(name,) if name else (), actions=actions)
+
+
+def kafka(*grants: Grant) -> set[tuple[str, str, str, bool]]:
+    found = acls("me", [CONNECT, *grants])
+    assert {acl.user for acl in found} <= {"me"}
+    return {(acl.operation, acl.kind, acl.name, acl.prefixed) for acl in found}
+
+
+@pytest.mark.parametrize(
+    ("grant", "expected"),
+    [
+        (allow("topic", "orders", "DescribeTopic"), {("DESCRIBE", "topic", "orders", False)}),
+        (allow("topic", "orders*", "CreateTopic"), {("CREATE", "topic", "orders", True)}),
+        (allow("topic", "*", "DescribeTopicDynamicConfiguration"), {("DESCRIBE_CONFIGS", "topic", "*", False)}),
+        (
+            allow("group", "connect-a", "AlterGroup", "DescribeGroup"),
+            {("READ", "group", "connect-a", False), ("DESCRIBE", "group", "connect-a", False)},
+        ),
+        (allow("cluster", "", "DescribeCluster"), {("DESCRIBE", "cluster", "kafka-cluster", False)}),
+        (CONNECT, set()),
+    ],
+)
+def test_an_action_is_the_operation_that_aws_documents(grant: Grant, expected: set[tuple[str, str, str, bool]]) -> None:
+    assert kafka(grant) == expected
+
+
+def test_reading_and_writing_are_their_operations_with_what_they_need() -> None:
+    found = kafka(
+        allow("topic", "orders", "DescribeTopic", "ReadData", "WriteData"),
+        allow("group", "readers", "AlterGroup", "DescribeGroup"),
+        allow("cluster", "", "WriteDataIdempotently"),
+    )
+    assert {("READ", "topic", "orders", False), ("WRITE", "topic", "orders", False)} <= found
+    assert ("IDEMPOTENT_WRITE", "cluster", "kafka-cluster", False) in found
+    assert len(found) == 6
+
+
+DESCRIBE = allow("topic", "a", "DescribeTopic")
+
+
+@pytest.mark.parametrize(
+    ("grants", "line"),
+    [
+        ([CONNECT, allow("topic", "a", "ReadDate")], "ReadDate on topic a: there is no such action on a topic"),
+        ([CONNECT, allow("topic", "a", "Connect")], "Connect on topic a: there is no such action on a topic"),
+        ([CONNECT, allow("topic", "a", "WriteData")], "WriteData on topic a needs DescribeTopic, too"),
+        ([CONNECT, DESCRIBE, allow("topic", "b", "WriteData")], "WriteData on topic b needs DescribeTopic, too"),
+        ([CONNECT, DESCRIBE, allow("topic", "a", "ReadData")], "ReadData on topic a needs AlterGroup, too"),
+        ([CONNECT, allow("cluster", "", "WriteDataIdempotently")], "WriteDataIdempotently .* needs WriteData, too"),
+        ([DESCRIBE], "DescribeTopic on topic a needs Connect, too"),
+    ],
+)
+def test_a_right_that_allows_nothing_on_aws_is_one_line(grants: list[Grant], line: str) -> None:
+    with pytest.raises(AclError, match=f"^me: {line}$"):
+        acls("me", grants)
+
+
+def test_a_right_on_a_pattern_covers_what_another_needs_on_a_name() -> None:
+    found = kafka(allow("topic", "a", "WriteData"), allow("topic", "*", "DescribeTopic"))
+    assert ("WRITE", "topic", "a", False) in found
+
+
+@pytest.mark.parametrize("name", ["__amazon_msk_connect_*_orders_*", "*_test", "orders?"])
+def test_a_pattern_that_kafka_cannot_have_is_one_line_unless_it_stands_for_names(name: str) -> None:
+    grants = [CONNECT, allow("topic", name, "DescribeTopic")]
+    with pytest.raises(AclError, match=r"^me: DESCRIBE on topic .*: Kafka knows a \* at a name's end alone$"):
+        acls("me", grants)
+    assert acls("me", grants, lambda _written: ["a", "b"]) == {
+        Acl(user="me", kind="topic", name=one, operation="DESCRIBE") for one in ("a", "b")
+    }
+    assert acls("me", grants, lambda _written: []) == frozenset()
+
+
+def test_every_action_that_another_needs_is_one_itself() -> None:
+    assert {needed for action in ACTIONS.values() for needed in action.needs} <= set(ACTIONS)
+
+
+FROM = SourceSettings(database_hostname="db", database_password="${file:/run/secret:password}", topic_prefix="shop")
+TO = SinkSettings(topics=(FROM.topic,), bucket="landing", region="eu-west-1", dead_letter_topic="dead")
+PLANNED = planned_topics(FROM, TO, brokers=1, retention_hours=None)
+FOUND = platform_acls(FROM, TO, PLANNED)
+
+
+def may(user: str, operation: str, kind: str = "topic") -> set[str]:
+    return {acl.name for acl in FOUND if (acl.user, acl.operation, acl.kind) == (user, operation, kind)}
+
+
+def test_each_connector_reads_and_writes_what_its_role_may() -> None:
+    assert may(SOURCE, "WRITE") == {FROM.topic, "__debezium-heartbeat.shop"}
+    assert may(SOURCE, "READ") == set()
+    assert may(SINK, "READ") == {FROM.topic}
+    assert may(SINK, "WRITE") == {"dead"}
+    assert may(SINK, "READ", "group") == {f"connect-{TO.name}"}
+
+
+def test_what_msk_connect_keeps_under_its_own_names_is_the_workers_here() -> None:
+    own = {"connect-configs", "connect-offsets", "connect-status"}
+    assert may(WORKER, "READ") == may(WORKER, "WRITE") == own
+    # The offsets' topic is created beforehand, but Connect requests it nevertheless.
+    assert may(WORKER, "CREATE") == own
+    assert may(WORKER, "READ", "group") == {"connect-cluster"}
+    assert not {acl for acl in FOUND if acl.user in (SOURCE, SINK) and acl.name in {*own, "connect-cluster"}}
+
+
+def test_topics_are_made_by_one_who_writes_and_deletes_nothing() -> None:
+    made = {FROM.topic, "__debezium-heartbeat.shop", "dead", "connect-offsets"}
+    assert may(TOPICS, "CREATE") == may(TOPICS, "ALTER") == may(TOPICS, "ALTER_CONFIGS") == made
+    assert {acl.operation for acl in FOUND if acl.user == TOPICS} & {"WRITE", "DELETE"} == set()
+
+
+def test_a_person_reads_all_topics_and_changes_none() -> None:
+    assert may(READER, "READ") == {"*"}
+    assert {acl.operation for acl in FOUND if acl.user == READER} == {"DESCRIBE", "READ"}
+
+
+def test_every_role_has_rights_and_no_one_else() -> None:
+    assert {acl.user for acl in FOUND} == set(ROLES)
+    assert not {acl for acl in FOUND if acl.prefixed}
+    assert Acl(user=SOURCE, kind="cluster", name="kafka-cluster", operation="IDEMPOTENT_WRITE") in FOUND
+
+
+@pytest.mark.parametrize("name", ["dev", "prod"])
+def test_the_platforms_acls_are_those_of_an_environment_under_its_own_names(name: str, tmp_path: Path) -> None:
+    environment = load(name)
+    [orders] = environment.pipelines
+    made = source_settings(environment, orders), sink_settings(environment, orders), topics(environment, orders)
+    there = platform_acls(*made)
+
+    def here(written: str) -> str:
+        plain = written.replace(f"{environment.prefix}-orders-", "orders-")
+        return plain.replace(f"{orders.prefix}.datalake", "demo.datalake").replace(
+            f"heartbeat.{orders.prefix}", "heartbeat.demo"
+        )
+
+    assert {dataclasses.replace(acl, name=here(acl.name)) for acl in there} == moving(
+        services(tmp_path)
+    ).connectors.rights
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_each_user_has_a_password_of_its_own_that_stays(tmp_path: Path) -> None:
+    users = KafkaUsers.of(tmp_path / "secrets", ["a", "b"])
+    assert len(set(users.passwords.values())) == 4
+    assert KafkaUsers.of(tmp_path / "secrets", ["a", "b"]).passwords == users.passwords
+    assert mode(tmp_path / "secrets") == 0o700
+    assert {mode(path) for path in (tmp_path / "secrets").iterdir()} == {0o600}
+
+
+def test_no_password_is_shown(tmp_path: Path) -> None:
+    kafka = Kafka(tmp_path, port=1, controller_port=2, users=KafkaUsers.of(tmp_path / "secrets", ["a"]))
+    assert not [word for word in kafka.users.passwords.values() if word in repr(kafka.users)]
+
+
+def test_a_client_file_is_its_owners_alone_and_reads_back(tmp_path: Path) -> None:
+    users = KafkaUsers.of(tmp_path / "secrets", ["a"])
+    path = users.client_file("a", "127.0.0.1:1")
+    assert mode(path) == 0o600
+    assert read_connection(path) == {"bootstrap.servers": "127.0.0.1:1", **users.login("a")}
+
+
+def test_the_broker_lets_in_its_users_alone_and_asks_an_acl_for_everything(tmp_path: Path) -> None:
+    users = KafkaUsers.of(tmp_path / "secrets", ["a"])
+    properties = users.broker_properties
+    for listener in ("clients", "controller"):
+        module = properties[f"listener.name.{listener}.plain.sasl.jaas.config"]
+        assert {f'user_{name}="{word}"' for name, word in users.passwords.items()} <= set(module.rstrip(";").split())
+    assert properties["listener.security.protocol.map"] == "CLIENTS:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT"
+    assert properties["allow.everyone.if.no.acl.found"] == "false"
+    assert properties["super.users"] == "User:broker;User:admin"
+
+
+@pytest.mark.usefixtures("own_jars")
+def test_a_broker_of_other_users_is_not_current(tmp_path: Path) -> None:
+    def broker(*roles: str) -> Kafka:
+        users = KafkaUsers.of(tmp_path / "secrets", roles)
+        return Kafka(tmp_path / "kafka", port=1, controller_port=2, users=users)
+
+    assert not broker().is_current()
+    (tmp_path / "kafka" / "data").mkdir(parents=True)
+    broker("a").prepare()
+    assert broker("a").is_current()
+    assert not broker("a", "b").is_current()
+    assert mode(tmp_path / "kafka" / "server.properties") == 0o600
+
+
+TEXT = (
+    "INFO logger: Principal = User:{role} is Denied operation = {operation} from host = 127.0.0.1 on resource ="
+    " {resource} for request = {request} with resourceRefCount = 1 based on rule DefaultDeny"
+)
+
+
+def line(at: datetime, **parts: str) -> str:
+    return f"{at.astimezone():%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03} {TEXT.format(**parts)}\n"
+
+
+def test_each_denial_is_one_line_with_role_operation_and_resource(tmp_path: Path) -> None:
+    now, log = datetime.now(UTC), tmp_path / "kafka.log"
+    fetch = {"role": "sink-connector", "operation": "READ", "resource": "Topic:LITERAL:a:b", "request": "Fetch"}
+    init = {
+        "role": "source-connector",
+        "operation": "IDEMPOTENT_WRITE",
+        "resource": "Cluster:LITERAL:kafka-cluster",
+        "request": "InitProducerId",
+    }
+    log.write_text(line(now, **fetch) * 3 + "2026-01-01 00:00:00,000 WARN x: something else\n" + line(now, **init))
+    assert [str(denial).partition(": plugins/")[0] for denial in denials(log, since=now)] == [
+        "Kafka denies sink-connector READ on topic a:b (Fetch)",
+        "Kafka denies source-connector IDEMPOTENT_WRITE on the cluster (InitProducerId)",
+    ]
+
+
+def test_what_was_denied_before_is_not_shown(tmp_path: Path) -> None:
+    log, now = tmp_path / "kafka.log", datetime.now(UTC)
+    parts = {"role": "r", "operation": "READ", "resource": "Topic:LITERAL:t", "request": "Fetch"}
+    log.write_text(line(now - timedelta(minutes=5), **parts))
+    assert denials(log, since=now - timedelta(minutes=4)) == []
+    assert len(denials(log, since=now - timedelta(minutes=6))) == 1
+    log.write_text(line(now, **parts))
+    assert len(denials(log, since=now)) == 1
+    assert denials(log, since=now + timedelta(milliseconds=1)) == []
+
+
+def test_what_was_denied_in_the_last_minute_counts(tmp_path: Path) -> None:
+    assert timedelta(seconds=59) < datetime.now(UTC) - recently(tmp_path / "rights") < timedelta(seconds=70)
+
+
+def test_what_was_denied_before_the_rights_were_brought_up_to_date_no_longer_counts(tmp_path: Path) -> None:
+    rights, brought = tmp_path / "rights", datetime.now(UTC) - timedelta(seconds=20)
+    rights.touch()
+    os.utime(rights, (brought.timestamp(), brought.timestamp()))
+    assert abs(recently(rights) - brought) < timedelta(milliseconds=1)
+    # Services with obsolete rights are restarted after the update: their denials are no cause of a failed start.
+    assert recently(rights, brought - timedelta(seconds=5)) == recently(rights)
+    assert recently(rights, brought + timedelta(seconds=5)) == brought + timedelta(seconds=5)
+
+
+def test_without_a_log_nothing_was_denied(tmp_path: Path) -> None:
+    assert denials(tmp_path / "kafka.log", since=datetime.now(UTC)) == []
