@@ -9,8 +9,7 @@ import pytest
 
 from operate.deploy import write_mappings
 from operate.errors import OperateError
-from operate.outputs import check_unprotected
-from operate.outputs import clear_failed_creations
+from operate.outputs import check_unprotected, clear_failed_creations
 
 NAME = "prod-cdc-lake-database"
 

@@ -14,8 +14,7 @@ from botocore.client import BaseClient
 
 from operate import connect_image
 from operate.errors import OperateError
-from operate.kubernetes import cluster_api, workers
-from operate.kubernetes import manifests
+from operate.kubernetes import cluster_api, manifests, workers
 from plugins.releases.versions import load_versions
 from plugins.workers.kubernetes_api import Kubernetes
 from settings.load import load

@@ -7,17 +7,9 @@ from typing import Any
 import pytest
 
 from operate.review.findings import facts
-from operate.review.material import Material
-from operate.review.material import siblings
-from operate.review.network import Network
-from operate.review.network import Way
-from operate.review.network import graphviz
-from operate.review.network import mermaid
-from operate.review.network import network
-from operate.review.network import vpn_users
-from operate.review.words import condition_in_words
-from operate.review.words import in_words
-from operate.review.words import rule_in_words
+from operate.review.material import Material, siblings
+from operate.review.network import Network, Way, graphviz, mermaid, network, vpn_users
+from operate.review.words import condition_in_words, in_words, rule_in_words
 from settings.environment import Environment
 from settings.load import load
 from stacks.gate.template import App

@@ -6,15 +6,7 @@ from typing import Any
 import pytest
 
 from operate.changes import page
-from stacks.gate.rights import together
-from operate.changes.page import PAGE
-from operate.changes.page import Row
-from operate.changes.page import groups
-from operate.changes.page import new_value
-from operate.changes.page import process
-from operate.changes.page import rows_as_said
-from operate.changes.page import stacks_of
-from operate.changes.page import synthesized
+from operate.changes.page import PAGE, Row, groups, new_value, process, rows_as_said, stacks_of, synthesized
 from operate.changes.values import Change, changes
 from settings.environment import Environment
 from settings.load import load
@@ -112,8 +104,8 @@ def shown(name: str) -> set[tuple[str, str, str]]:
 def one_group(name: str, said: dict[tuple[str, str], str]) -> list[Row]:
     """The rows of the largest group of settings that one synthesis shows."""
     environment = load(name)
-    group = max(together.groups(list(changes(environment)), said), key=len)
-    return together._rows(group, synthesized(environment), said)
+    group = max(groups(list(changes(environment)), said), key=len)
+    return page._rows(group, synthesized(environment), said)
 
 
 @pytest.mark.synth

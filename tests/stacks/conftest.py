@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from settings.load import load
-from stacks.gate.template import plain_text
-from stacks.gate.template import request_of
-from stacks.gate.template import as_list
-from tests.stacks.environments import many_pipelines
-from tests.stacks.environments import mixed
+from stacks.gate.template import as_list, plain_text, request_of
+from tests.stacks.environments import many_pipelines, mixed
 from tests.synthesis import shared_synthesis
 
 if TYPE_CHECKING:

@@ -4,10 +4,7 @@ import shutil
 from pathlib import Path
 
 from contract import rds_ca
-from plugins.workers.own_workers import BROKERS
-from plugins.workers.connect_workers import IAM_LOGIN
-from tests.plugins.kafka.test_topics import OFFSETS
-from plugins.workers.connect_workers import worker_properties
+from plugins.workers.connect_workers import BROKERS, IAM_LOGIN, OFFSETS, worker_properties
 from settings.environment import Environment
 from settings.load import load
 from stacks.connectors.manifests import PLUGINS, Destination, WorkerGroup

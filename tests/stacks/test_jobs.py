@@ -13,22 +13,14 @@ from plugins.source.source_connector import source_connector, with_salt
 from settings.connectors import captured_tables, source_settings
 from settings.environment import Environment
 from settings.job import server
-from settings.load import load
-from settings.load_pipeline import load_pipeline
+from settings.load import load, load_pipeline
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import parse, parse_many
 from spark_jobs.options.jdbc_settings import Detection, jdbc_settings
 from spark_jobs.options.properties import parse as pairs_of
 from spark_jobs.options.properties import parse_overrides
-<<<<<<< HEAD:tests/stacks/processing/test_queried_jobs.py
 from stacks.processing import jobs
 from stacks.processing.jobs import JobAssets, Jobs, Step
-from tests.stacks.pipelines.queried import mixed
-from tests.stacks.processing.test_jobs import Files
-=======
-from stacks.processing import jdbc_driver
-from stacks.processing.job_assets import JobAssets
-from stacks.processing.jobs import Jobs, Step
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
 from tests.stacks.environments import mixed
 from tests.stacks.settings import copied
@@ -135,7 +127,6 @@ def test_columns_that_travel_as_a_hash_reach_the_source_connector(tmp_path: Path
     ]
     assert masked == r"(?-i:public\.orders\.name)"
 
->>>>>>> x-synthtests:tests/stacks/test_jobs.py
 
 TABLES = ("address", "city", "country", "address_place")
 MADE_OF_THESE = ["country_addresses", "city_history"]

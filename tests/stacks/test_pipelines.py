@@ -7,20 +7,12 @@ from pathlib import Path
 import pytest
 
 from plugins.connector_settings import SALT
-from plugins.kafka.topics import sink_access
-from plugins.kafka.topics import source_access
-from plugins.source.source_connector import SALT_KEY
-from plugins.source.source_connector import SALT_PROPERTY
-from plugins.workers.connect_workers import IS_TRUNCATE
-from plugins.workers.connect_workers import resources
-from plugins.workers.connect_workers import EVERY_VALUE
-from plugins.workers.connect_workers import SALTED_CONNECTOR
-from plugins.workers.connect_workers import SALTED_TASK
-from settings.connectors import sink_settings
-from settings.connectors import source_settings
+from plugins.kafka.topics import sink_access, source_access
+from plugins.source.source_connector import SALT_KEY, SALT_PROPERTY
+from plugins.workers.connect_workers import EVERY_VALUE, IS_TRUNCATE, SALTED_CONNECTOR, SALTED_TASK, resources
+from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
-from stacks.gate.template import plain_text
-from stacks.gate.template import request_of
+from stacks.gate.template import plain_text, request_of
 from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized
 from tests.stacks.environments import SHOP, WIDE, many_pipelines
@@ -222,15 +214,7 @@ def test_the_first_pipelines_resources_are_those_of_an_environment_without_other
 
 
 def test_the_gate_passes(many: Synthesized, environment: Environment) -> None:
-<<<<<<< HEAD:tests/stacks/pipelines/test_pipelines.py
-    from operate.review.findings import find
-
-    errors = [finding for finding in find(environment, many.synthesis) if finding.level == "error"]
-    # The deployer pins the connectors' releases, in any environment.
-    assert [str(finding) for finding in errors] == []
-=======
     assert [each for each in found_in(environment, many.synthesis) if each.startswith("error")] == []
->>>>>>> x-synthtests:tests/stacks/test_pipelines.py
 
 
 def test_no_stack_has_more_resources_than_cloudformation_takes(many: Synthesized) -> None:

@@ -47,15 +47,8 @@ def alone(alone_settings: Environment, tmp_path_factory: pytest.TempPathFactory)
     return synthesized("dev", tmp_path_factory.mktemp("alone"), environment=alone_settings)
 
 
-<<<<<<< HEAD:tests/stacks/pipelines/test_queried_pipelines.py
-def errors(environment: Environment, found: Synthesized) -> list[str]:
-    from operate.review.findings import find
-
-    return [str(finding) for finding in find(environment, found.synthesis) if finding.level == "error"]
-=======
 def errors(environment: Environment, found: Synthesized, *, lint: bool = True) -> list[str]:
     return [each for each in found_in(environment, found.synthesis, lint=lint) if each.startswith("error")]
->>>>>>> x-synthtests:tests/stacks/test_queried_pipelines.py
 
 
 def test_the_gate_passes_beside_the_outbox(queried: Synthesized, environment: Environment) -> None:

@@ -13,12 +13,8 @@ from botocore.validate import ParamValidator
 from analytics.dashboard import COLUMNS
 from settings.environment import Environment
 from settings.load import load
-from stacks.gate.template import Finding
 from stacks.gate import review
-from tests.stacks.analytics.conftest import ACCOUNT
-from tests.stacks.analytics.conftest import ANALYSTS
-from tests.stacks.analytics.conftest import READER
-from tests.stacks.analytics.conftest import shown
+from stacks.gate.template import Finding
 from tests.stacks.conftest import Synthesized, synthesized
 
 ACCOUNT = "111111111111"

@@ -15,8 +15,7 @@ from contract.errors import CANNOT
 from operate.diff import snapshots
 from settings.environment import Environment
 from settings.load import load
-from stacks.gate.template import plain_text
-from stacks.gate.template import request_of
+from stacks.gate.template import plain_text, request_of
 from tests.stacks.conftest import Synthesized
 from tests.synthesis import shared_synthesis
 

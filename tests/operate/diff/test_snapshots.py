@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operate.diff import changes, snapshots
-from operate.diff.snapshots import deployed
 from operate.diff.normal_form import ASSET, SECRET, normal_form, text_of
-from operate.diff.snapshots import difference
-from operate.diff.snapshots import patched
+from operate.diff.snapshots import deployed, difference, patched
 from operate.errors import OperateError
 from settings.environment import Environment
 from settings.load import load

@@ -14,15 +14,13 @@ import pytest
 from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 
 from local.services.postgres import Postgres
+from operate.costs.bill import NODES, WHAT_STOPS
 from operate.diff import snapshots
 from operate.pausing import objections
 from operate.pausing.waiting import LOOK_S, NEW_S, SAY_S, Waiter
-from operate.costs.bill import NODES
-from operate.costs.bill import WHAT_STOPS
 from settings.environment import Environment
 from settings.environment_pipeline import OutsideDatabase
 from settings.load import load
-from settings.environment_pipeline import OutsideDatabase
 from tests.operate.pausing.cloud import error
 
 SECRET = "arn:aws:secretsmanager:ap-southeast-2:111111111111:secret:shop-a1b2c3"

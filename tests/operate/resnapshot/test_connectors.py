@@ -15,16 +15,10 @@ from contract.rds_ca import BUNDLE
 from local.errors import PlatformError
 from operate.errors import OperateError
 from operate.resnapshot import connectors as source_connectors
-from operate.resnapshot.connectors import EksConnector
-from operate.resnapshot.connectors import MskConnector
-from operate.resnapshot.connectors import source_of
-from operate.resnapshot.connectors import BUSY_S
-from operate.resnapshot.outbox import lake_table
-from operate.resnapshot.outbox import login
-from operate.resnapshot.outbox import newest_position
+from operate.resnapshot.connectors import BUSY_S, EksConnector, MskConnector, source_of
+from operate.resnapshot.outbox import lake_table, login, newest_position
 from plugins.source.source_connector import following_slot
-from plugins.workers.kubernetes_api import KubernetesError
-from plugins.workers.kubernetes_api import UnreachableError
+from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
 from settings.environment import Environment
 from stacks.paused import OUTPUT, Paused
 from tests.operate.conftest import MOTOS_ACCOUNT, REGION, deploy

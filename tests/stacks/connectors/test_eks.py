@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from operate.review.findings import facts
-from operate.review.findings import find
 from operate.review.page import page
 from operate.review.render import render
 from plugins.connector_names import offset_topic

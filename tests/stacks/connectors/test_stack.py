@@ -14,23 +14,21 @@ import pytest
 from botocore.validate import validate_parameters
 
 from contract.rds_ca import root
-from plugins.connector_names import FIXED
-from plugins.connector_names import GENERATION
-from plugins.kafka.topics import Grant
-from plugins.kafka.topics import Kind
-from plugins.kafka.topics import PREFIX
-from plugins.kafka.topics import Statement
-from plugins.kafka.topics import sink_access
-from plugins.kafka.topics import source_access
-from plugins.kafka.topics import statements
-from plugins.kafka.topics import topics_access
-from plugins.kafka.topics import PlannedTopic
-from plugins.kafka.topics import of_generation
-from plugins.workers.connect_workers import UTF8_ONLY
-from plugins.workers.connect_workers import resources
-from settings.connectors import sink_settings
-from settings.connectors import source_settings
-from settings.connectors import topics
+from plugins.connector_names import FIXED, GENERATION
+from plugins.kafka.topics import (
+    PREFIX,
+    Grant,
+    Kind,
+    PlannedTopic,
+    Statement,
+    of_generation,
+    sink_access,
+    source_access,
+    statements,
+    topics_access,
+)
+from plugins.workers.connect_workers import UTF8_ONLY, resources
+from settings.connectors import sink_settings, source_settings, topics
 from settings.environment import Environment
 from settings.load import load
 from stacks.connectors.worker_file import properties_file

@@ -15,9 +15,9 @@ from cli.__main__ import app
 from operate import synth
 from operate.review.findings import facts
 from settings.load import load
-from stacks.gate.template import Finding
-from stacks.gate.rights import accepted_statement
 from stacks.gate import review
+from stacks.gate.rights import accepted_statement
+from stacks.gate.template import Finding
 from tests.cases import long
 from tests.stacks.conftest import Synthesized
 from tests.stacks.gate.changed import Changed, Templates

@@ -56,18 +56,10 @@ def connect(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaConn
     """An empty MSK Connect."""
     backend = KafkaConnect(world.clock)
     world.tick = backend.tick
-<<<<<<< HEAD
-    monkeypatch.setattr(resource, "client", lambda: service)
-    monkeypatch.setattr(worker_log, "client", _no_log)
-    service.meta.events.register_first("before-send.kafkaconnect", backend.handle)
-    yield backend
-    service.meta.events.unregister("before-send.kafkaconnect", backend.handle)
-=======
     monkeypatch.setattr(resource, "client", lambda: client("kafkaconnect"))
-    monkeypatch.setattr(log, "client", _no_log)
+    monkeypatch.setattr(worker_log, "client", _no_log)
     with backend.answering():
         yield backend
->>>>>>> x-synthtests
 
 
 def _no_log() -> None:
@@ -92,19 +84,10 @@ def aws(connect: KafkaConnect, moto_services: MockAWS, monkeypatch: pytest.Monke
 @pytest.fixture
 def emr(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     """An EMR cluster without a step."""
-<<<<<<< HEAD
-    moto_services.reset()
     monkeypatch.setattr(emr_step, "client", lambda service, _config=None: client(service))
-    # moto's S3 has the real time.
-    world.clock.seconds = time.time()
-    with running_cluster(world.clock) as cluster:
-        world.tick = cluster.tick
-=======
-    monkeypatch.setattr(emr_steps, "client", lambda service, _config=None: client(service))
     cluster = Cluster(Emr(world.clock))
     world.tick = cluster.tick
     with cluster.account.answering():
->>>>>>> x-synthtests
         yield cluster
 
 

@@ -8,13 +8,8 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ParamValidationError
 
 from stacks.handlers import framework
-from stacks.handlers.framework import Done
-from stacks.handlers.framework import Handler
-from stacks.handlers.framework import ResourceError
-from stacks.handlers.framework import Waiting
-from stacks.handlers.framework import retry_reason
-from stacks.handlers.worker_log import HIDDEN
-from stacks.handlers.worker_log import hidden
+from stacks.handlers.framework import Done, Handler, ResourceError, Waiting, retry_reason
+from stacks.handlers.worker_log import HIDDEN, hidden
 from tests.stacks.handlers.cloudformation import STACK_ID, Clock
 
 SECRET = "hunter2"

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from contract import metrics as names
-from contract.states import MEANING
-from contract.states import Word
+from contract.states import MEANING, Word
 from operate.review.findings import find
 from settings.load import load
 from spark_jobs.runtime import metrics

@@ -241,8 +241,8 @@ def test_botocore_never_repeats_the_addition_of_a_step(cluster: Cluster, monkeyp
         asked.append((service, config))
         return client(service)
 
-    monkeypatch.setattr(emr_steps, "client", recorded)
-    emr_steps.Steps(cluster.wanted()).add("name")
+    monkeypatch.setattr(emr_step, "client", recorded)
+    emr_step.Steps(cluster.wanted()).add("name")
     service, config = asked[-1]
     assert service == "emr"
     assert config.retries == {"mode": "standard", "total_max_attempts": 1}
