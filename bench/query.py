@@ -134,7 +134,7 @@ def _looks(spark: SparkSession, parameters: ConnectionParameters, rows: int) -> 
     yield timed("sweep by xmin, 1,000 changed", changed)
     yield timed("count alone", relation.count)
     yield timed("digests of all rows", relation.digests)
-    yield timed("bounds of four parts", lambda look: relation.parts(look, ALL, None, most=rows, readers=4))
+    yield timed("bounds of four parts", lambda look: relation.parts(look, ALL, None, most=rows))
 
 
 def _once(database: Database, settings: JdbcSettings, ask: Callable[[Look], Any], first: str | None) -> float:

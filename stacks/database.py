@@ -23,7 +23,7 @@ from settings.services import Restore
 from stacks.base import POSTGRESQL, acknowledge, closed_group, keeps, log_group, removal, statement
 from stacks.pipeline_names import construct_id, source_parameter
 from stacks.pipeline_secrets import connector_secret, hash_salt
-from stacks.preparation import Cluster, OwnCluster, SourcePreparation, outside_source, preparation, queried_source
+from stacks.preparation import Cluster, SourcePreparation, outside_source, preparation, queried_source
 from stacks.provider import HandlerProvider
 
 MASTER_USER = "postgres"
@@ -87,17 +87,9 @@ class DatabaseStack(Stack):
 
     def _let_read(self) -> list[CustomResource]:
         """Let the roles of query-based pipelines read, in our own cluster and in external databases."""
-        own = OwnCluster(cluster=self.cluster, master_secret=self._master_secret(), access=self._own.access)
+        secrets, common = self.connector_secrets, (self._preparation, self._environment)
         return [
-            queried_source(
-                self._preparation,
-                self._environment,
-                pipeline,
-                secret=self.connector_secrets[pipeline.name],
-                own=own,
-                # The loader may create the queried tables.
-                after=self._own.prepared.values(),
-            )
+            queried_source(*common, pipeline, secret=secrets[pipeline.name], own=self._own)
             for pipeline in self._environment.queried
         ]
 
@@ -131,7 +123,8 @@ class DatabaseStack(Stack):
             "deletion_protection": None if self._settings.deletion_protection else False,
             "removal_policy": removal(self._environment),
         }
-        cluster = self._restored(common) if self._settings.restore else self._new(common)
+        restore = self._settings.restore
+        cluster = self._restored(restore, common) if restore else self._new(common)
         self._keep_what_a_kept_cluster_needs(cluster)
         self._rotate(cluster)
         return cluster
@@ -146,16 +139,27 @@ class DatabaseStack(Stack):
             **common,
         )
 
-    def _restored(self, common: dict[str, Any]) -> rds.DatabaseClusterFromSnapshot:
-        assert self._settings.restore is not None  # noqa: S101  the caller looked
-        return restored_cluster(
+    def _restored(self, restore: Restore, common: dict[str, Any]) -> rds.DatabaseClusterFromSnapshot:
+        """Create the cluster from a snapshot, or from another cluster at a point in time, with a new master secret."""
+        credentials = rds.SnapshotCredentials.from_generated_secret(MASTER_USER, exclude_characters=NOT_IN_PASSWORDS)
+        cluster = rds.DatabaseClusterFromSnapshot(
             self,
             "Database",
-            self._settings.restore,
-            username=MASTER_USER,
-            not_in_passwords=NOT_IN_PASSWORDS,
+            snapshot_identifier=restore.snapshot or "",
+            snapshot_credentials=credentials,
             **common,
         )
+        resource = cluster.node.default_child
+        assert isinstance(resource, rds.CfnDBCluster)  # noqa: S101  CDK's own type is looser
+        resource.master_user_password = None
+        if restore.cluster is not None:
+            resource.snapshot_identifier = None
+            resource.source_db_cluster_identifier = restore.cluster
+            resource.restore_to_time = restore.time
+            resource.use_latest_restorable_time = None if restore.time else True
+        reason = "What is restored is encrypted as its snapshot or source is; every cluster of ours is."
+        acknowledge(cluster, "AwsSolutions-RDS2", reason=reason)
+        return cluster
 
     def _instances(self) -> list[rds.IClusterInstance]:
         """The writer first. The environment file chooses minor versions, so that it always states the running one."""
@@ -253,36 +257,3 @@ class DatabaseStack(Stack):
             CfnOutput(self, construct_id(pipeline, "ConnectorSecretName"), value=name)
             if salt := self.salts.get(pipeline.name):
                 CfnOutput(self, construct_id(pipeline, "HashSaltName"), value=salt.secret_name)
-
-
-def restored_cluster(
-    scope: Construct, id_: str, restore: Restore, *, username: str, not_in_passwords: str, **properties: Any
-) -> rds.DatabaseClusterFromSnapshot:
-    """Create the cluster with a new master secret. `properties` are the same as for a new cluster."""
-    cluster = rds.DatabaseClusterFromSnapshot(
-        scope,
-        id_,
-        snapshot_identifier=restore.snapshot or "",
-        snapshot_credentials=rds.SnapshotCredentials.from_generated_secret(
-            username, exclude_characters=not_in_passwords
-        ),
-        **properties,
-    )
-    resource = cluster.node.default_child
-    assert isinstance(resource, rds.CfnDBCluster)  # noqa: S101  CDK's own type is looser
-    resource.master_user_password = None
-    if restore.cluster is not None:
-        _at_a_point_in_time(resource, restore)
-    acknowledge(
-        cluster,
-        "AwsSolutions-RDS2",
-        reason="What is restored is encrypted as its snapshot or source is; every cluster of ours is.",
-    )
-    return cluster
-
-
-def _at_a_point_in_time(resource: rds.CfnDBCluster, restore: Restore) -> None:
-    resource.snapshot_identifier = None
-    resource.source_db_cluster_identifier = restore.cluster
-    resource.restore_to_time = restore.time
-    resource.use_latest_restorable_time = None if restore.time else True

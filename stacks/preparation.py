@@ -5,7 +5,7 @@ queried. An external database also needs a network path.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -200,7 +200,7 @@ class SourcePreparation:
     """Prepares each pipeline's database in the environment's own cluster.
 
     `prepared` are the custom resources, by pipeline. The loader creates the outbox's tables; for other pipelines only
-    what the connector needs is created. `access` is the group through which functions reach the cluster.
+    what the connector needs is created. `access` is the group through which functions reach the `cluster`.
     """
 
     def __init__(
@@ -215,8 +215,8 @@ class SourcePreparation:
     ) -> None:
         self._preparation = preparation
         self._settings = environment.database
-        self._cluster = cluster
-        self._master_secret = master_secret
+        self.cluster = cluster
+        self.master_secret = master_secret
         self._connector_secrets = connector_secrets
         self._security_group = security_group
         self.access = self._function_access()
@@ -229,7 +229,7 @@ class SourcePreparation:
     def _prepare(self, what: str, pipelines: Sequence[EnvironmentPipeline]) -> None:
         if not pipelines:
             return
-        before = [self._cluster, self._security_group, self.access, *self.prepared.values()]
+        before = [self.cluster, self._security_group, self.access, *self.prepared.values()]
         reason = "The preparation connects as the master, and gives the connector its password."
         rights = {reason: self._statements(pipelines)}
         provider = self._preparation.provider(f"{what}Preparation", self.access, rights)
@@ -243,8 +243,8 @@ class SourcePreparation:
 
     def _cluster_request(self, pipeline: EnvironmentPipeline) -> dict[str, object]:
         return {
-            "clusterIdentifier": self._cluster.cluster_identifier,
-            "masterSecret": self._master_secret.secret_arn,
+            "clusterIdentifier": self.cluster.cluster_identifier,
+            "masterSecret": self.master_secret.secret_arn,
             "connectorSecret": self._connector_secrets[pipeline.name].secret_arn,
         }
 
@@ -266,9 +266,9 @@ class SourcePreparation:
 
     def _statements(self, pipelines: Sequence[EnvironmentPipeline]) -> list[iam.PolicyStatement]:
         connectors = [self._connector_secrets[pipeline.name].secret_arn for pipeline in pipelines]
-        arn = self._cluster.cluster_arn
+        arn = self.cluster.cluster_arn
         statements = [
-            read_secrets(self._master_secret.secret_arn, *connectors),
+            read_secrets(self.master_secret.secret_arn, *connectors),
             statement("rds:DescribeDBClusters", "rds:ListTagsForResource", on=arn),
             statement(
                 "rds:AddTagsToResource",
@@ -283,25 +283,15 @@ class SourcePreparation:
         return statements
 
 
-@dataclass(frozen=True, kw_only=True)
-class OwnCluster:
-    """The environment's cluster: its master's secret, and the group through which functions reach it."""
-
-    cluster: Cluster
-    master_secret: secretsmanager.ISecret
-    access: ec2.ISecurityGroup
-
-
 def queried_source(
     preparation: Preparation,
     environment: Environment,
     pipeline: EnvironmentPipeline,
     *,
     secret: secretsmanager.ISecret,
-    own: OwnCluster,
-    after: Iterable[CustomResource],
+    own: SourcePreparation,
 ) -> CustomResource:
-    """Let a pipeline's role read, or check that it may, before the job does. `after` creates what it reads."""
+    """Let a pipeline's role read, or check that it may, before the job does. The loader may create what it reads."""
     outside = pipeline.database
     access = outside_access(preparation, pipeline, outside) if outside else own.access
     reader = outside.secret if outside else secret.secret_arn
@@ -324,5 +314,5 @@ def queried_source(
         "queries": {table.name: table.query for table in tables if table.query is not None},
         "seesWriters": any(table.column for table in tables),
     }
-    before = [access, *([] if outside else [own.cluster, *after])]
+    before = [access, *([] if outside else [own.cluster, *own.prepared.values()])]
     return preparation.prepared(construct_id(pipeline, "QueriedSource"), "QueriedSource", provider, request, before)

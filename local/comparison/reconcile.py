@@ -47,9 +47,7 @@ OUTBOX = (SCHEMA, OUTBOX_TABLE)
 RECOMPUTED = (SCHEMA, "current_order_events")
 
 
-def compare_outbox(
-    parameters: Any, *, timeout_s: float, on_look: Callable[[TableComparison], None] = lambda _found: None
-) -> TableComparison:
+def compare_outbox(parameters: Any, *, timeout_s: float) -> TableComparison:
     """Compare the tables with the outbox; repeat for the differences until none are left or `timeout_s` has passed.
 
     In the result, `source` are the tables' orders and `lake` the outbox's rows. An edit embedded in many orders reaches
@@ -59,12 +57,10 @@ def compare_outbox(
     started = time.monotonic()
     first, keys = _look(parameters, None)
     found = first
-    on_look(found)
     while not found.equal and time.monotonic() < started + timeout_s:
         time.sleep(WAIT_BETWEEN_LOOKS_S)
         found, keys = _look(parameters, keys)
         found = replace(found, position=first.position, source_rows=first.source_rows, lake_rows=first.lake_rows)
-        on_look(found)
     return replace(found, seconds=time.monotonic() - started)
 
 
@@ -76,7 +72,7 @@ def _look(parameters: Any, keys: Sequence[str] | None) -> tuple[TableComparison,
             columns = _columns(cursor)
             counts = "SELECT pg_current_wal_insert_lsn()::text, (SELECT count(*) FROM {}), (SELECT count(*) FROM {})"
             cursor.execute(sql.SQL(counts).format(sql.Identifier(SCHEMA, "orders"), sql.Identifier(*OUTBOX)))
-            position, orders, rows = cursor.fetchone() or ("", 0, 0)
+            [(position, orders, rows)] = cursor.fetchall()
             cursor.execute(_differences(columns), {"keys": None if keys is None else [int(key) for key in keys]})
             found = cursor.fetchall()
     kinds = {"missing": [one for one in found if not one[1]], "extra": [one for one in found if not one[2]]}

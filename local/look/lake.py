@@ -149,10 +149,13 @@ class Lake:
     def _reading(self) -> Iterator[HudiTable]:
         """Open the table. Every error becomes a LakeError: hudi-rs raises bare exceptions, also for a missing table."""
         try:
-            yield HudiTableBuilder.from_base_uri(self.base_uri).with_options(self.storage_options).build()
+            yield self._table()
         except Exception as error:
             first_line = (str(error) or type(error).__name__).splitlines()[0]
             raise LakeError(f"{self.base_uri}: {first_line}") from error
+
+    def _table(self) -> HudiTable:
+        return HudiTableBuilder.from_base_uri(self.base_uri).with_options(self.storage_options).build()
 
     @staticmethod
     def _schema(table: HudiTable, columns: list[str] | None) -> pyarrow.Schema:

@@ -197,10 +197,6 @@ class LocalPipeline:
         found = self._services.kafka.committed_offsets(sink_group(self.connectors.sink.name), topics)
         return {topic: offset or 0 for topic, offset in found.items()}
 
-    def sink_offset(self) -> int:
-        """Return the offset at which the sink resumes in the first table's topic."""
-        return self.sink_offsets()[self._services.topic.name]
-
     def _delivery(self) -> Callable[[], bool]:
         """Return a check: has Debezium delivered everything that was committed when it began to stream?"""
         database, topic = self._services.database, self._services.topic

@@ -43,22 +43,11 @@ SECRET = "cdc-data-lake/connector"  # noqa: S105  (the secret's name)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalTable:
-    """One table of the pipeline: its entry, its topic, its objects' prefix in the landing, and the lake's table.
+class InTheLake:
+    """A table of the lake; `lake_name` is its name there and in Glue."""
 
-    `lake_name` is its name in Glue and in the lake.
-    """
-
-    entry: CapturedTableSettings
-    topic: Topic
-    landing_prefix: str
     lake: Lake
     lake_name: str
-
-    @property
-    def name(self) -> str:
-        """`schema.table`, as in the source."""
-        return self.entry.name
 
     @property
     def job_name(self) -> str:
@@ -67,26 +56,33 @@ class LocalTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalDerived:
-    """A table derived from the pipeline's others: a column of its key, its name in Glue and in the lake.
+class LocalTable(InTheLake):
+    """One table of the pipeline: its entry, its topic, its objects' prefix in the landing, and the lake's table."""
+
+    entry: CapturedTableSettings
+    topic: Topic
+    landing_prefix: str
+
+    @property
+    def name(self) -> str:
+        """`schema.table`, as in the source."""
+        return self.entry.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalDerived(InTheLake):
+    """A table derived from the pipeline's others, and a column of its key.
 
     `kind`: DERIVED by a query, or HISTORY, of the versions of one of them.
     """
 
     key: str
-    lake: Lake
-    lake_name: str
     kind: str = DERIVED
 
     @property
     def name(self) -> str:
         """Its name among the pipeline's tables; the source has no name for it."""
         return self.lake_name
-
-    @property
-    def job_name(self) -> str:
-        """`database.table`, as in the job's log and metrics."""
-        return f"{GLUE_DATABASE}.{self.lake_name}"
 
 
 def local_derived(pipeline: Pipeline, *, s3_endpoint: str) -> tuple[LocalDerived, ...]:

@@ -231,8 +231,6 @@ def delete_keys(
     table: LogTable,
     rows: Mapping[Key, Mapping[str, Any]],
     writer: Writer,
-    *,
-    settle_s: float = SETTLE_S,
 ) -> list[Key]:
     """Delete from the lake those of `rows` that the source doesn't have; return their keys.
 
@@ -240,7 +238,7 @@ def delete_keys(
     the delete, and a row changed since `rows` was read is left alone.
     Raises LoadError, PlatformError.
     """
-    position = deletes.horizon_lsn(cursor, timeout_s=settle_s)
+    position = deletes.horizon_lsn(cursor, timeout_s=SETTLE_S)
     gone = deletes.deleted_keys(cursor, table.name, table.key, rows)
     keyed = []
     for key in gone:

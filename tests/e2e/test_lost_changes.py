@@ -138,13 +138,14 @@ def test_a_dropped_slot_while_writers_go_on(platform: Platform) -> None:
 @pytest.mark.long
 def test_a_lost_row_by_a_condition(platform: Platform) -> None:
     with suspended(platform, "job"):
-        before = platform.pipeline.sink_offset()
+        topic = platform.topic.name
+        before = platform.pipeline.sink_offsets()[topic]
         delete_order(platform, 10_252)
         ship(platform, 10_253)
-        while platform.pipeline.sink_offset() < before + 2:
+        while platform.pipeline.sink_offsets()[topic] < before + 2:
             time.sleep(0.1)
         client = platform.services.s3.client()
-        folder = f"{LANDING_PREFIX}/{platform.topic.name}/0/"
+        folder = f"{LANDING_PREFIX}/{topic}/0/"
         keys = [entry["Key"] for entry in client.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=folder)["Contents"]]
         for key in sorted(keys):
             if int(key.removeprefix(folder)[:12]) >= before:

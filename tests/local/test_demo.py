@@ -18,7 +18,7 @@ from cli.__main__ import app
 from contract.errors import CANNOT
 from local.comparison.compare import Difference, TableComparison
 from local.demo import walk, watch
-from local.demo.changes import PLACE_CHANGES, AffectedRows, Change, only, show
+from local.demo.changes import PLACE_CHANGES, AffectedRows, Change, show
 from local.demo.display import Display, print_tables
 from local.demo.jdbc_connector import KEYED, STAMPS, JdbcConnector, Polled, compared, print_polled
 from local.demo.walk import ORDERS_DEMO, PIPELINE, PLACES_DEMO, Proof, Summary, places_demo
@@ -27,7 +27,7 @@ from local.errors import PlatformError
 from local.platform.startup import Progress
 from settings.load import load_pipeline
 
-ADDRESS = AffectedRows(what="address", keys=only(101), shows=("address2", "district"))
+ADDRESS = AffectedRows(what="address", keys="SELECT 101", shows=("address2", "district"))
 CHANGE = Change(name="an apartment", statements=(), reaches=(ADDRESS,))
 ITEMS = [{"product_id": 11, "quantity": 12}, {"product_id": 42, "quantity": 10}]
 

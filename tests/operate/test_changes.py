@@ -143,6 +143,7 @@ def test_data_that_goes_or_is_replaced_is_noticed() -> None:
         ("AWS::MSK::Cluster", ("BrokerNodeGroupInfo", "ClientSubnets"), [], ["a"], "replaced"),
         ("AWS::MSK::Cluster", ("KafkaVersion",), "3.9.x", "3.8.x", "refused"),
         ("AWS::MSK::Cluster", ("KafkaVersion",), "3.8.x", "3.9.x", "in place"),
+        ("AWS::MSK::Cluster", ("KafkaVersion",), "2.8.2.tiered", "2.8.2", "in place"),
         ("AWS::MSK::Cluster", ("KafkaVersion",), "3.8.x", "3.9.x.kraft", "refused"),
         ("AWS::MSK::Cluster", ("NumberOfBrokerNodes",), 4, 2, "refused"),
         ("AWS::RDS::DBCluster", ("EngineVersion",), "16.11", "16.8", "refused"),

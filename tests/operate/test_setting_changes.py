@@ -104,7 +104,7 @@ def shown(name: str) -> set[tuple[str, str, str]]:
 def one_group(name: str, said: dict[tuple[str, str], str]) -> list[Row]:
     """The rows of the largest group of settings that one synthesis shows."""
     environment = load(name)
-    group = max(groups(list(changes(environment)), said), key=len)
+    group = max(page.groups(list(changes(environment)), said), key=len)
     return page._rows(group, synthesized(environment), said)
 
 

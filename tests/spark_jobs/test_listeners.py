@@ -3,6 +3,8 @@
 import threading
 from pathlib import Path
 
+import pytest
+
 from spark_jobs.loop import SweepTimeFile
 from spark_jobs.options.table_settings import SyncSettings
 from spark_jobs.table.glue import GlueSync
@@ -119,6 +121,24 @@ def test_the_end_tries_a_pending_sync_once_whatever_the_pause() -> None:
     glue.glue_sync.finish()
     assert glue.syncs == 4
     assert [line.partition(",")[0] for line in glue.log[-2:]] == ["catalogue sync failed"] * 2
+
+
+def test_the_end_waits_for_a_running_sync_then_runs_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    glue = Glue()
+    glue.release.clear()
+    glue.glue_sync.run_if_due()
+    glue.glue_sync.committed(commit("b"))
+    running = glue.glue_sync._thread
+    assert running is not None
+    join = running.join
+
+    def released(timeout: float) -> None:
+        glue.release.set()
+        join(timeout)
+
+    monkeypatch.setattr(running, "join", released)
+    glue.glue_sync.finish()
+    assert glue.syncs == 2
 
 
 def test_the_newest_look_is_in_the_file(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from stacks.lambda_assets import KAFKA, PSYCOPG2, ROOT, sql_hash, stage
 
 MODULE = "preparation"
 # Not run by any preparation.
-OTHERS = {f"db/source/{name}.py" for name in ("deletes", "drift", "replication", "signals")}
+OTHERS = {f"db/source/{name}.py" for name in ("deletes", "signals")}
 WRITES_SQL = sorted({path.relative_to(ROOT).as_posix() for path in (ROOT / "db" / "source").glob("[!_]*.py")} - OTHERS)
 
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from itertools import pairwise
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
@@ -22,7 +21,7 @@ from spark_jobs.sources.batches import SMALL_BYTES, SMALL_EVENTS, Batch
 from spark_jobs.sources.postgres.access import Database, Look
 from spark_jobs.sources.postgres.detection import Progress
 from spark_jobs.sources.postgres.event_sql import SourceColumn, literal, quoted
-from spark_jobs.sources.postgres.relation import ALL, Key, Relation
+from spark_jobs.sources.postgres.relation import ALL, Relation
 
 ODD = "odd"
 # A value with an era, more than four digits in its year, or infinity is odd.
@@ -164,17 +163,9 @@ def _takes(lake: Column | None, value: str | int) -> bool:
 _KEYS_AT_ONCE = 20_000
 
 
-@dataclass(frozen=True)
-class Part:
-    """The rows of a look behind a key, up to another; None for no bound."""
-
-    after: Key | None = None
-    until: Key | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
 class JdbcBatch(Batch):
-    """Changed rows of one snapshot: `count` of them, of `size` bytes, those that meet `condition`.
+    """Changed rows of one snapshot: `count` of them, of `size` bytes, those that meet `condition`; `parts` divide them.
 
     `complete`: nothing is left of this look's result, so rows that only the lake has are deleted. `rows`: how many the
     source has (None: not counted); `settled` receives how many of them the lake has.
@@ -185,7 +176,7 @@ class JdbcBatch(Batch):
     look: Look
     relation: Relation
     condition: str
-    parts: Sequence[Part]
+    parts: Sequence[str]
     count: int
     size: int
     progress: Progress
@@ -275,23 +266,18 @@ class JdbcBatch(Batch):
 
     @cached_property
     def _text(self) -> str:
-        return self.look.text(_together(self._row_lines(self._of_part(self.parts[0])))) or ""
+        return self.look.text(_together(self._row_lines(self.parts[0]))) or ""
 
     def _row_lines(self, condition: str) -> str:
         return self.relation.lines(f"{self.condition} AND {condition}", self._metadata)
 
-    def _parts_of_all(self) -> list[Part]:
-        readers = self.relation.settings.readers
-        _, bounds = self.relation.parts(self.look, ALL, None, most=self.rows or 1, readers=readers)
-        return divided(None, bounds[:-1], None)
-
-    def _of_part(self, part: Part) -> str:
-        return self.relation.between(part.after, part.until)
+    def _parts_of_all(self) -> list[str]:
+        return self.relation.all_parts(self.look, ALL, self.rows or 1)
 
     def _of_text(self, text: str) -> DataFrame:
         return self.spark.range(1, numPartitions=1).select(F.explode(F.split(F.lit(text), "\n")).alias("line"))
 
-    def _read(self, query: Callable[[str], str], parts: Sequence[Part]) -> DataFrame:
+    def _read(self, query: Callable[[str], str], parts: Sequence[str]) -> DataFrame:
         """Read a query's result for a condition in each part, through connections that see the look's snapshot."""
         reader = self.spark.read.format("jdbc").options(
             **self.database.reader_properties(),
@@ -300,7 +286,7 @@ class JdbcBatch(Batch):
             fetchsize=str(self.relation.settings.fetch_size),
             sessionInitStatement=self.look.beginning(self.look.export()),
         )
-        return reduce(DataFrame.unionAll, [reader.option("query", query(self._of_part(part))).load() for part in parts])
+        return reduce(DataFrame.unionAll, [reader.option("query", query(part)).load() for part in parts])
 
     def _as_lines(self, frame: DataFrame) -> DataFrame:
         return frame.select(
@@ -310,11 +296,6 @@ class JdbcBatch(Batch):
             F.monotonically_increasing_id().alias("number"),
             F.lit(0).alias("tie"),
         )
-
-
-def divided(after: Key | None, bounds: Sequence[Key], until: Key | None) -> list[Part]:
-    edges = [after, *bounds, until]
-    return [Part(first, last) for first, last in pairwise(edges)]
 
 
 def _together(query: str) -> str:

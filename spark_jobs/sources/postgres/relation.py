@@ -5,6 +5,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from spark_jobs.options.jdbc_settings import JdbcSettings
 from spark_jobs.sources.postgres.access import Look
@@ -89,13 +90,13 @@ class Relation:
         """Write the condition of rows whose keys are in these shares."""
         return f"{self._share()} IN ({', '.join(map(str, shares))})"
 
-    def parts(self, look: Look, condition: str, after: Key | None, *, most: int, readers: int) -> tuple[int, list[Key]]:
+    def parts(self, look: Look, condition: str, after: Key | None, *, most: int) -> tuple[int, list[Key]]:
         """Divide the next `most` rows behind a key among readers.
 
         Returns the number of these rows, and the last key of each part but the last; the last part's, too, when there
         are `most`, since more may follow. A row of a view whose key is null comes after no key, and is in no part.
         """
-        step = max(-(-most // readers), 1)
+        step = max(-(-most // self.settings.readers), 1)
         order = ", ".join(map(_of, self.key))
         there = " AND ".join(f"{_of(column)} IS NOT NULL" for column in self.key)
         names = [f"k{place}" for place in range(len(self.key))]
@@ -128,6 +129,15 @@ class Relation:
         conditions = [] if after is None else [f"{key} > ({self._values(after)})"]
         conditions += [] if until is None else [f"{key} <= ({self._values(until)})"]
         return " AND ".join(conditions) or ALL
+
+    def all_parts(self, look: Look, condition: str, count: int) -> list[str]:
+        """Divide the `count` rows that meet a condition among readers; each part is a further condition."""
+        _, bounds = self.parts(look, condition, None, most=count)
+        return self.divided(None, *bounds[:-1], None)
+
+    def divided(self, *edges: Key | None) -> list[str]:
+        """Write the conditions of the rows between each two keys, in order; None for no bound."""
+        return [self.between(first, last) for first, last in pairwise(edges)]
 
     def _values(self, key: Key) -> str:
         return ", ".join(

@@ -13,7 +13,7 @@ from spark_jobs.options.jdbc_settings import Detection, JdbcSettings
 from spark_jobs.sources.batches import SMALL_EVENTS
 from spark_jobs.sources.postgres import detection
 from spark_jobs.sources.postgres.access import Database, Look, state_of
-from spark_jobs.sources.postgres.batch import JdbcBatch, Part, divided
+from spark_jobs.sources.postgres.batch import JdbcBatch
 from spark_jobs.sources.postgres.control import IDENTITIES, OLDEST, Control, described, read_control
 from spark_jobs.sources.postgres.detection import Progress, read_progress
 from spark_jobs.sources.postgres.relation import ALL, Key, Relation, Seen, stamped_since
@@ -226,21 +226,20 @@ class Jdbc:
         """Read as many rows, in the order of their keys, as one commit may take."""
         look, relation, progress, most = at.look, at.relation, at.progress, self._settings.max_rows
         condition, after = detection.condition_of(progress, relation), self._reached(look, relation, progress)
-        count, bounds = relation.parts(look, condition, after, most=most, readers=self._settings.readers)
+        count, bounds = relation.parts(look, condition, after, most=most)
         if count < most:
-            parts = divided(after, bounds, None)
+            parts = relation.divided(after, *bounds, None)
             rows = relation.count(look)
             following = self._completed(progress, rows)
         else:
-            parts, rows = divided(after, bounds[:-1], bounds[-1]), None
+            parts, rows = relation.divided(after, *bounds), None
             self._last = (relation.digest(look, bounds[-1]), bounds[-1])
             following = replace(progress, after=self._last[0], read_ms=self._read_ms(progress))
             self._log(f"{self._settings.name}: {count} rows more are read, in the order of their keys")
         size = 0
         if count <= SMALL_EVENTS:
-            part = Part(parts[0].after, parts[-1].until)
-            within = f"{condition} AND {relation.between(part.after, part.until)}"
-            parts, size = [part], relation.seen(look, within).size
+            parts = [relation.between(after, None if count < most else bounds[-1])]
+            size = relation.seen(look, f"{condition} AND {parts[0]}").size
         return self._batch(at, condition, Seen(rows, count, size, ""), following, parts=parts, complete=count < most)
 
     def _reached(self, look: Look, relation: Relation, progress: Progress) -> Key | None:
@@ -260,15 +259,18 @@ class Jdbc:
         following: Progress,
         *,
         complete: bool,
-        parts: Sequence[Part] | None = None,
+        parts: Sequence[str] | None = None,
     ) -> JdbcBatch:
+        if parts is None:
+            several = seen.changed > _FOR_ONE
+            parts = at.relation.all_parts(at.look, condition, seen.changed) if several else [ALL]
         return JdbcBatch(
             spark=self._spark,
             database=self._database,
             look=at.look,
             relation=at.relation,
             condition=condition,
-            parts=self._parts(at, condition, seen.changed) if parts is None else parts,
+            parts=parts,
             count=seen.changed,
             size=seen.size,
             progress=following,
@@ -277,13 +279,6 @@ class Jdbc:
             lake_rows=self._lake_rows,
             settled=partial(self._settled, (condition, seen), complete=complete, whole=condition == ALL),
         )
-
-    def _parts(self, at: _Sight, condition: str, count: int) -> Sequence[Part]:
-        """Divide the rows of a condition among readers, if there are enough."""
-        if count <= _FOR_ONE:
-            return [Part()]
-        bounds = at.relation.parts(at.look, condition, None, most=count, readers=self._settings.readers)[1]
-        return divided(None, bounds[:-1], None)
 
     def _settled(
         self, found: tuple[str, Seen], lake_rows: int | None, missing: int, *, complete: bool, whole: bool

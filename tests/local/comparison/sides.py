@@ -28,7 +28,8 @@ class ArrowLake(Lake):
     def schema(self) -> pyarrow.Schema:
         return self.now[0].schema
 
-    def stream(self, columns: list[str], batch_rows: int, *, as_of: str | None = None) -> Iterator[pyarrow.RecordBatch]:  # noqa: ARG002
+    def stream(self, columns: list[str], batch_rows: int, *, as_of: str | None = None) -> Iterator[pyarrow.RecordBatch]:
+        assert as_of is None
         table = self.now.pop(0) if len(self.now) > 1 else self.now[0]
         yield from table.select(columns).to_batches(batch_rows)
 

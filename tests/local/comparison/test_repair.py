@@ -11,9 +11,10 @@ from rich.console import Console
 from local.comparison import command
 from local.comparison.command import reconcile_tables
 from local.comparison.compare import Difference, Limits, TableComparison
-from local.comparison.repair import OutboxRepair
+from local.comparison.repair import LogRepair, OutboxRepair
 from local.comparison.run import Sides, with_reasons
 from local.look.lake import Lake
+from local.resnapshot.log_tables import LogTable
 from tests.local.query.lakes import Bucket
 
 
@@ -29,6 +30,14 @@ def test_the_outbox_is_written_anew_for_exactly_the_keys() -> None:
 def test_no_text_of_a_key_becomes_part_of_a_condition() -> None:
     with pytest.raises(ValueError, match="invalid literal"):
         OutboxRepair("order_id", print).read_again([("1) OR (1 = 1",)])
+
+
+@pytest.mark.parametrize(("name", "whole"), [("items", False), ('it"ems', True)])
+def test_a_table_is_read_whole_if_no_signal_can_name_it(name: str, whole: bool) -> None:
+    table = LogTable(database="shop", name=("public", name), key=("id",), topic="shop.items", key_types={})
+    nobody: Any = None
+    repair = LogRepair(parameters={}, signals=nobody, table=table, reader=nobody, writer=nobody, timeout_s=1)
+    assert repair.whole is whole
 
 
 def test_each_table_has_its_line_and_all_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

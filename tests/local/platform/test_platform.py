@@ -523,7 +523,7 @@ def test_a_missing_right_is_named_with_its_role_and_the_next_up_gives_it_back(
     assert line_about(platform, denied)
     monkeypatch.undo()
     platform.up()
-    assert platform.pipeline.sink_offset() == platform.topic.bounds()[1]
+    assert platform.pipeline.sink_offsets()[topic] == platform.topic.bounds()[1]
 
 
 def test_a_killed_worker_is_reported_and_comes_back_alone(platform: Platform) -> None:

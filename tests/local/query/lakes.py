@@ -21,6 +21,7 @@ class KnownLake(Lake):
 
     rows_: pyarrow.Table
     read: list[list[str]] = field(default_factory=list)
+    instants: list[str | None] = field(default_factory=list)
 
     def schema(self) -> pyarrow.Schema:
         return self.rows_.schema
@@ -28,8 +29,9 @@ class KnownLake(Lake):
     def exists(self) -> bool:
         return bool(self.rows_.num_rows)
 
-    def stream(self, columns: list[str], batch_rows: int, *, as_of: str | None = None) -> Iterator[pyarrow.RecordBatch]:  # noqa: ARG002
+    def stream(self, columns: list[str], batch_rows: int, *, as_of: str | None = None) -> Iterator[pyarrow.RecordBatch]:
         self.read.append(columns)
+        self.instants.append(as_of)
         yield from self.rows_.select(columns).to_batches(max_chunksize=batch_rows)
 
 

@@ -1,11 +1,14 @@
 """A statement reads only what it names, sees only the lake's tables, and reaches no file and no network."""
 
+from functools import partial
 from pathlib import Path
 
 import pyarrow
 import pytest
 
 from contract.errors import UserError
+from local.look.lake import InstantError, Readable
+from local.query import query
 from local.query.engine import QueryError, engine
 from local.query.query import Period, QueriedLake, ask, described
 from tests.local.query.lakes import KnownLake, known_table, lake_of, rows
@@ -50,6 +53,22 @@ def test_only_the_named_tables_and_columns_are_read(lake: QueriedLake, orders: K
     assert orders.read == [["order_id", "customer_id"]]
     rows(lake, "SELECT count(*) FROM cdc_events")
     assert orders.read[1:] == [["_hoodie_record_key"]]
+
+
+def test_an_instant_is_read_while_no_cleaning_removes_it(
+    lake: QueriedLake, orders: KnownLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instant = "20261122110000000"
+    oldest = iter([instant, instant, "20261122120000000", instant, "20261122120000000"])
+    monkeypatch.setattr(query, "readable", lambda _lake: Readable(oldest=next(oldest), newest="20261122130000000"))
+    count = partial(ask, lake, "SELECT count(*) FROM cdc_events", Period(as_of=instant))
+    count()
+    with pytest.raises(InstantError, match="cdc_events can't be read as of"):
+        count()
+    assert orders.instants == [instant]
+    # A cleaning that begins while the rows are read.
+    with pytest.raises(InstantError, match="cdc_events can't be read as of"):
+        count()
 
 
 def test_a_named_query_is_a_view(lake: QueriedLake) -> None:

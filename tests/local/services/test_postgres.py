@@ -20,7 +20,7 @@ import pytest
 from psycopg2.extras import LogicalReplicationConnection, PhysicalReplicationConnection
 
 from local.errors import PlatformError
-from local.services.postgres import FALLBACK_PARENT, STOP_S, STOPPING, Postgres, PostgresError, processes_of
+from local.services.postgres import FALLBACK_PARENT, STOP_S, STOPPING, Postgres, processes_of
 from local.services.processes import Processes
 from tests.conftest import free_port
 from tests.waiting import PATIENCE_S, wait_until
@@ -148,7 +148,7 @@ def test_listens_on_loopback_only_and_shows_no_password_in_the_process_list(serv
 
 def test_a_folder_set_up_with_another_password_is_refused(server: Server, tmp_path: Path) -> None:
     server.start()
-    with pytest.raises(PostgresError, match="another superuser password"):
+    with pytest.raises(PlatformError, match="another superuser password"):
         made(tmp_path, port=server.postgres.port, password="other").start()
 
 

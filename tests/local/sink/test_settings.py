@@ -18,7 +18,7 @@ def test_the_connectors_own_configuration_is_read(tmp_path: Path) -> None:
     file = tmp_path / "sink.json"
     file.write_text(json.dumps({"name": "orders-sink", "config": sink_connector(SINK)}))
     settings = TaskSettings.read(file)
-    assert settings.statements == SINK.statements
+    assert (settings.statements, settings.bucket) == (SINK.statements, SINK.bucket)
     assert settings.group == "connect-orders-sink"
     assert (settings.region, settings.endpoint) == ("us-east-1", "http://127.0.0.1:9000")
     fetch = {name: int(value) for name, value in SizeLimits().sink(SINK.heap_bytes).items()}

@@ -235,7 +235,7 @@ def rest() -> Rest:
 @pytest.fixture
 def eks_connector(rest: Rest, monkeypatch: pytest.MonkeyPatch) -> EksConnector:
     clock = iter(range(0, 10_000, 10))
-    monkeypatch.setattr("operate.resnapshot.eks_connector.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("operate.resnapshot.connectors.time.monotonic", lambda: next(clock))
     return EksConnector(rest, NAME, slot="cdc_orders", newest=7, pause=lambda _seconds: None)  # type: ignore[arg-type]
 
 

@@ -27,11 +27,10 @@ from plugins.kafka.topics import (
     statements,
     topics_access,
 )
-from plugins.workers.connect_workers import UTF8_ONLY, resources
+from plugins.workers.connect_workers import UTF8_ONLY, properties_file, resources
 from settings.connectors import sink_settings, source_settings, topics
 from settings.environment import Environment
 from settings.load import load
-from stacks.connectors.worker_file import properties_file
 from stacks.gate.template import LATER, decoded, plain_text
 from stacks.handlers.journal import REMEMBERED_SECONDS, VARIABLE
 from stacks.handlers.msk_connect.changes import CONFIGURATION, WORKER_SETTINGS

@@ -19,9 +19,17 @@ from local.services.jvm import java_command, log4j_options
 from local.services.processes import Command, Processes
 from local.setup.ports import HOST
 from plugins.releases.archive import write_resources
-from plugins.workers.connect_workers import ADDRESS, BROKERS, OFFSETS, PATH, WORKER_HEALTH, resources, worker_properties
+from plugins.workers.connect_workers import (
+    ADDRESS,
+    BROKERS,
+    OFFSETS,
+    PATH,
+    WORKER_HEALTH,
+    properties_file,
+    resources,
+    worker_properties,
+)
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
-from stacks.connectors.worker_file import properties_file
 from tests.stacks.handlers.kubernetes.cluster import FakeKubernetes
 
 HEAP_MB = 320

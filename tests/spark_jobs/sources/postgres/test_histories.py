@@ -53,7 +53,7 @@ class PlainLake:
 
     def take(self, batch: JdbcBatch) -> None:
         """Apply a batch as the job does, by QueriedRows' rules."""
-        found = {key_of(row): row for part in batch.parts for row in lines(batch, part.after, part.until)}
+        found = {key_of(row): row for part in batch.parts for row in lines(batch, part)}
         new = len(found.keys() - self.rows.keys())
         known = batch.lake_rows if self.rows else 0
         self.rows |= found
@@ -76,8 +76,8 @@ def key_of(row: dict[str, Any]) -> str:
     return json.dumps([row["a"], row["b"]])
 
 
-def lines(batch: JdbcBatch, after: Any, until: Any) -> list[dict[str, Any]]:
-    within = f"{batch.condition} AND {batch.relation.between(after, until)}"
+def lines(batch: JdbcBatch, part: str) -> list[dict[str, Any]]:
+    within = f"{batch.condition} AND {part}"
     rows: list[dict[str, Any]] = [json.loads(line) for line in read(batch, batch.relation.lines(within, {}))]
     return rows
 
