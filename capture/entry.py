@@ -1,4 +1,4 @@
-"""Proposes a pipeline's entries: how to capture chosen tables without clashing names, and why others can't be."""
+"""Proposes a pipeline's entries: how to capture chosen tables, under distinct names, and why others can't be."""
 
 import itertools
 import re

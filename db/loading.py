@@ -112,7 +112,7 @@ def source(options: LoadOptions, progress: Progress) -> tuple[Iterable[Chunk], M
 def fill(
     cursor: Cursor, chunks: Iterable[Chunk], totals: Mapping[str, int], options: LoadOptions, progress: Progress
 ) -> int:
-    """Create everything in a database that preflight has checked; return the outbox's row count."""
+    """Create everything in a database that `check_loadable` accepts; return the outbox's row count."""
     _create_tables(cursor)
     record_data_set(cursor, data_set(scale=options.scale, dump=options.dump, empty=options.empty))
     _copy(cursor, chunks, totals, progress)

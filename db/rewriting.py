@@ -6,7 +6,7 @@ All functions need a connection in autocommit and raise LoadError.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import psycopg2
 from psycopg2 import errors, sql
@@ -21,9 +21,6 @@ PIECE_ROWS = 200
 MESSAGE_BYTES = 4_000_000
 # Prefix of messages that advance the log position by the byte; decoding ignores them.
 MESSAGE_PREFIX = "resnapshot"
-
-# Called with the number done so far and the total.
-Progress = Callable[[int, int], None]
 
 
 def select_keys(cursor: Cursor, where: str | None) -> list[int]:
@@ -70,7 +67,7 @@ def too_large(cursor: Cursor, keys: Sequence[int], limit: int) -> dict[int, int]
     return found
 
 
-def rewrite_rows(cursor: Cursor, keys: Sequence[int], progress: Progress) -> None:
+def rewrite_rows(cursor: Cursor, keys: Sequence[int]) -> None:
     """Rewrite these rows unchanged, so that each creates an event; rows deleted meanwhile need none.
 
     Rows that a writer holds come last, and are waited for while holding no other row.
@@ -81,18 +78,13 @@ def rewrite_rows(cursor: Cursor, keys: Sequence[int], progress: Progress) -> Non
         " UPDATE {outbox} e SET {key} = e.{key} FROM free WHERE e.{key} = free.{key} RETURNING e.{key}"
     ).format(key=key, outbox=OUTBOX)
     held: list[int] = []
-    done = 0
     with _explained("cannot rewrite the outbox's rows"):
         for piece in _pieces(keys):
             cursor.execute(statement, (piece,))
             written = {row[0] for row in cursor.fetchall()}
             held += [number for number in piece if number not in written]
-            done += len(written)
-            progress(done, len(keys))
         for number in held:
             _rewrite_row(cursor, number)
-            done += 1
-            progress(done, len(keys))
 
 
 def _rewrite_row(cursor: Cursor, number: int) -> None:
@@ -107,7 +99,7 @@ def _rewrite_row(cursor: Cursor, number: int) -> None:
         ) from error
 
 
-def emit_deletes(cursor: Cursor, keys: Sequence[int], progress: Progress) -> None:
+def emit_deletes(cursor: Cursor, keys: Sequence[int]) -> None:
     """Create a delete event for each key without a row, by inserting and deleting a row in one transaction.
 
     A row that another session inserts meanwhile, before or after, stays; the primary key decides the order.
@@ -115,12 +107,11 @@ def emit_deletes(cursor: Cursor, keys: Sequence[int], progress: Progress) -> Non
     insert = sql.SQL("INSERT INTO {} ({}) VALUES (%s) ON CONFLICT DO NOTHING").format(OUTBOX, sql.Identifier(KEY))
     delete = sql.SQL("DELETE FROM {} WHERE {} = %s").format(OUTBOX, sql.Identifier(KEY))
     with _explained("cannot make the delete events"):
-        for done, key in enumerate(keys, 1):
+        for key in keys:
             with _transaction(cursor):
                 cursor.execute(insert, (key,))
                 if cursor.rowcount == 1:
                     cursor.execute(delete, (key,))
-            progress(done, len(keys))
 
 
 def wal_position(cursor: Cursor) -> int:
@@ -131,10 +122,10 @@ def wal_position(cursor: Cursor) -> int:
     return int(position)
 
 
-def advance_wal(cursor: Cursor, position: int, progress: Progress) -> None:
+def advance_wal(cursor: Cursor, position: int) -> None:
     """Write messages that no consumer reads to the log until it has reached `position`."""
     with _explained("cannot advance the log"):
-        began = now = wal_position(cursor)
+        now = wal_position(cursor)
         while now < position:
             size = min(MESSAGE_BYTES, position - now)
             cursor.execute(
@@ -142,7 +133,6 @@ def advance_wal(cursor: Cursor, position: int, progress: Progress) -> None:
                 (MESSAGE_PREFIX, size),
             )
             now = wal_position(cursor)
-            progress(min(now, position) - began, position - began)
 
 
 def _pieces(keys: Sequence[int]) -> Iterator[list[int]]:

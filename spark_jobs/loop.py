@@ -10,8 +10,8 @@ from pathlib import Path
 from py4j.protocol import Py4JNetworkError
 
 from contract import metrics as names
-from contract import states
-from contract.states import ENDED, FAILING, RUNNING, STARTING, STOPPED
+from contract import table_states
+from contract.table_states import ENDED, FAILING, RUNNING, STARTING, STOPPED
 from spark_jobs.errors import JobError, Log, first_line
 from spark_jobs.runtime.metrics import CommitReport, Metrics
 from spark_jobs.runtime.retry import Backoff, is_outage
@@ -54,7 +54,7 @@ def write_line(text: str) -> None:
 
 
 class TableStatus:
-    """The state of one table, in lines of contract/states.py.
+    """The state of one table, in lines of contract/table_states.py.
 
     starting: nothing is known yet; running: its last look at the source succeeded; failing: its last one didn't, and it
     is retried; ended: it failed or, without --continuous, read everything; stopped: on request.
@@ -80,7 +80,7 @@ class TableStatus:
         self._say(STOPPED if stopped else ENDED)
 
     def _say(self, state: str, reason: str | None = None) -> bool:
-        text = states.line(self.table, state, reason)
+        text = table_states.line(self.table, state, reason)
         changed = text != self._said
         if changed:
             write_line(text)

@@ -20,7 +20,6 @@ RESULTS = ROOT / "build" / "tests"
 PROGRAMS = [
     "tests/spark_jobs/test_streamer.py",
     "tests/spark_jobs/test_multi_table_streamer.py",
-    "tests/spark_jobs/test_s3_outage.py",
     "tests/spark_jobs/sources/postgres/test_jobs.py",
 ]
 # In a session of their own: one session for everything runs out of memory.

@@ -40,7 +40,7 @@ def make_environment(checkout: Path, **environment: str) -> "subprocess.Complete
     )
 
 
-def test_an_environment_that_was_interrupted_is_made_again_and_a_complete_one_is_kept(checkout: Path) -> None:
+def test_only_an_incomplete_environment_is_made_again(checkout: Path) -> None:
     venv.create(checkout / ".venv")  # the state after Ctrl-C: without pip
     done = make_environment(checkout)
     assert (done.returncode, (checkout / READY).is_file()) == (0, True), done.stderr

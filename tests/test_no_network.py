@@ -54,7 +54,7 @@ def test_whatever_opens_a_connection_is_refused_and_remembered(no_network: NoNet
     no_network.refused.clear()
 
 
-def test_a_refusal_that_was_swallowed_fails_the_test_all_the_same(no_network: NoNetwork) -> None:
+def test_a_swallowed_refusal_fails_the_test(no_network: NoNetwork) -> None:
     with pytest.raises(NetworkUsedError):
         socket.create_connection(DISCARD)
     with pytest.raises(pytest.fail.Exception, match=r"mark it `integration`, or use a seam"):

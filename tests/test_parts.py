@@ -11,7 +11,7 @@ TESTS = Path(__file__).parent
 
 
 @pytest.mark.parametrize("marker", FOLDERS)
-def test_a_markers_tests_are_in_the_folders_that_its_part_looks_into(marker: str) -> None:
+def test_a_part_looks_into_all_folders_of_its_marker(marker: str) -> None:
     word = f"pytest.mark.{marker}"
     marked = [path for path in TESTS.rglob("*.py") if word in path.read_text(encoding="utf-8")]
     folders = [ROOT / folder for folder in FOLDERS[marker]]

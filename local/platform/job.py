@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from contract.states import FAILING, parse
+from contract.table_states import FAILING, parse
 from local.platform.services import PLACES, Services
 from local.services.aws import ENVIRONMENT
 from local.services.processes import Command, Processes

@@ -204,7 +204,7 @@ def _pass_former_log(cursor: Cursor, newest: int, gap: int, wanted: Wanted, say:
             f" start with a new topic and table ({replication.RUNBOOK})"
         )
     say(f"the database's log is {gap / 1e6:,.1f} MB behind the lake's events: a restored server; advancing it")
-    rewriting.advance_wal(cursor, newest + MARGIN_BYTES, _quiet)
+    rewriting.advance_wal(cursor, newest + MARGIN_BYTES)
 
 
 def newest_position(lake: Lake) -> int:
@@ -239,7 +239,7 @@ def _write_anew(
     cursor: Cursor, lake: Lake, connector: Connector, keys: Sequence[int], wanted: Wanted, say: Say
 ) -> None:
     position = rewriting.wal_position(cursor)
-    rewriting.rewrite_rows(cursor, keys, _quiet)
+    rewriting.rewrite_rows(cursor, keys)
     say(f"{len(keys):,} rows written anew")
     _await_arrival(cursor, lake, connector, keys, position, wanted)
     say("all of them are in the lake")
@@ -294,7 +294,7 @@ def _bury_extra(cursor: Cursor, lake: Lake, wanted: Wanted, say: Say) -> None:
     if extra and wanted.where is not None:
         extra = rewriting.select_matching(cursor, _as_json(cursor, lake, set(extra)), wanted.where)
     if extra:
-        rewriting.emit_deletes(cursor, extra, _quiet)
+        rewriting.emit_deletes(cursor, extra)
         say(f"{len(extra):,} rows deleted that only the lake had")
 
 
@@ -319,7 +319,3 @@ def _value(value: Any, kind: str) -> Any:
     if kind == "jsonb":
         return json.loads(value)
     return value.isoformat() if isinstance(value, date | datetime) else value
-
-
-def _quiet(_done: int, _total: int) -> None:
-    """Ignore progress."""

@@ -65,7 +65,12 @@ def test_fields_are_of_one_kind_named_once_and_sorted_by_their_own_visual() -> N
 def test_each_visual_has_one_place_on_the_grid() -> None:
     [elements] = found(definition(DATA_SET_ARN), "Elements")
     assert sorted(found(elements, "ElementId")) == sorted({*found(visuals(), "VisualId")})
-    assert all(element["ColumnIndex"] + element["ColumnSpan"] <= GRID_COLUMNS for element in elements)
+    columns = [
+        column
+        for element in elements
+        for column in range(element["ColumnIndex"], element["ColumnIndex"] + element["ColumnSpan"])
+    ]
+    assert columns == list(range(GRID_COLUMNS))
 
 
 @pytest.mark.parametrize("name", ["AnalysisDefinition", "DashboardVersionDefinition"])

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from analytics.alike.parts import TranslationError
-from analytics.translate import TableName, translate
+from analytics.translate import TableName, first_word, translate
 
 ORDERS = (
     "CREATE SCHEMA datalake; CREATE TABLE datalake.cdc_events AS SELECT 1 AS order_id, 5::BIGINT AS b, 2::INT AS i,"
@@ -129,3 +129,8 @@ def test_what_is_no_question_is_refused_in_a_line(sql: str, said: str) -> None:
         translate(sql)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("text", "word"), [("-- a\nselect 1", "SELECT"), ("", ""), ("SELECT 'open", "")])
+def test_the_first_word_tells_the_statement(text: str, word: str) -> None:
+    assert first_word(text) == word

@@ -25,7 +25,7 @@ def test_an_object_and_a_commit_say_how_far_they_go() -> None:
     assert committed(json.dumps({"extraMetadata": None}), 7) is None
 
 
-def test_an_event_is_in_the_first_object_and_commit_that_reach_it() -> None:
+def test_an_event_is_in_the_first_object_that_reaches_it() -> None:
     events = [Event(offset=offset, source_ms=1000 * offset, topic_ms=1000 * offset + 50) for offset in (2, 0, 1, 3)]
     objects = [Arrival(1, 2000), Arrival(2, 3000), Arrival(3, 4000)]
     found = journeys(events, objects, [Arrival(2, 9000), Arrival(1, 5000)])
@@ -50,7 +50,7 @@ def test_percentiles_are_in_seconds() -> None:
 LINE = "request: Servlet@1{{Context@2{{Tracking@3{{{verb}@4fc17cfa http://127.0.0.1:1{target} HTTP/1.1}}}}}}\n"
 
 
-def test_listing_is_a_verb_of_its_own_and_puts_are_what_costs_like_one() -> None:
+def test_requests_are_counted_by_what_they_cost() -> None:
     lines = [
         ("GET", "/lake/t/.hoodie/hoodie.properties"),
         ("GET", "/lake?list-type=2&prefix=t%2F&encoding-type=url"),
@@ -83,9 +83,7 @@ def test_what_is_missing_stale_and_too_much_is_counted_by_key() -> None:
 
 @pytest.mark.integration
 @pytest.mark.long
-def test_a_random_load_ends_equal_in_our_lake_and_each_poll_by_the_stamp_loses_of_it(
-    tmp_path: Path, database: ConnectionParameters
-) -> None:
+def test_our_lake_ends_equal_where_polls_by_the_stamp_lose(tmp_path: Path, database: ConnectionParameters) -> None:
     trial.prepare(database, tmp_path / "password")
     load = Load(database, seconds=SECONDS, seed=SEED)
     with running_on(trial.job_arguments(database, tmp_path, sweep_seconds=0.5), folder=tmp_path) as job:

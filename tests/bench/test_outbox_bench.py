@@ -64,7 +64,7 @@ def test_every_variant_runs_every_workload(prepared: Postgres, variant: str, wor
 
 
 @pytest.mark.integration
-def test_row_triggers_make_an_event_per_statement_with_a_stale_employee(prepared: Postgres) -> None:
+def test_row_triggers_send_stale_events(prepared: Postgres) -> None:
     execute(
         prepared, "row_triggers", "ALTER TABLE datalake.cdc_events REPLICA IDENTITY FULL"
     )  # the event reader needs it

@@ -46,7 +46,7 @@ def test_every_picture_is_shown_and_said_in_words() -> None:
     assert [alt for images in SHOWING.values() for alt, _ in images if len(alt.split()) < 5] == []
 
 
-def test_the_readme_shows_the_drawing_the_live_page_and_the_review() -> None:
+def test_the_readme_shows_drawing_live_page_and_review() -> None:
     paths = [ROOT / path for _, path in SHOWING[ROOT / "README.md"]]
     assert paths == [DRAWING, *(FOLDER / shot.name for shot in (LIVE[0], *REVIEWED))]
 

@@ -2,19 +2,22 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import psycopg2
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from cli import prepare
+from cli import prepare, shared
 from cli.__main__ import app
-from contract.errors import CANNOT, NO, USAGE
+from contract.errors import CANNOT, INTERRUPTED, NO, USAGE
+from local.errors import PlatformError
 from local.look import status
 from local.look.status import DataStatus, Status
 from local.platform import command as up
@@ -185,3 +188,43 @@ def test_the_script_hands_on_what_it_is_given(tmp_path: Path, words: list[str]) 
         [tmp_path / "linked", *words], cwd=tmp_path, env=os.environ | SHELL, capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout) == ["-m", "cli", *words]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        PlatformError("kafka isn't ready"),
+        OSError("kafka isn't ready"),
+        psycopg2.OperationalError("kafka isn't ready\n"),
+    ],
+)
+def test_what_a_user_can_cause_is_one_line_and_exit_3(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended, shared.one_line_errors("up"):
+        raise error
+    assert ended.value.code == CANNOT
+    assert capsys.readouterr().err == "up: kafka isn't ready\n"
+
+
+def test_a_mistake_of_ours_keeps_its_traceback() -> None:
+    with pytest.raises(ZeroDivisionError), shared.one_line_errors("up"):
+        _ = 1 // 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_every_signal_that_ends_a_command_unwinds_it(number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.getsignal(number)
+    unwound = []
+
+    def run() -> None:
+        with shared.one_line_errors("up"):
+            try:
+                os.kill(os.getpid(), number)
+                time.sleep(5)
+            finally:
+                unwound.append(number)
+
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert (ended.value.code, unwound) == (INTERRUPTED, [number])
+    assert capsys.readouterr().err == "up: interrupted\n"
+    assert signal.getsignal(number) is before

@@ -1,5 +1,8 @@
+"""Names of tables in events, the lake and commands; names of secrets."""
+
 import pytest
 
+from contract.secret_names import is_secret
 from contract.table_names import (
     clashes,
     is_lake_name,
@@ -82,3 +85,24 @@ def test_a_list_counts_what_it_does_not_name() -> None:
 @pytest.mark.parametrize(("name", "shown"), [("public.orders", "public.orders"), ('a.b "c"', "'a.b \"c\"'")])
 def test_a_table_is_named_to_make_as_a_shell_takes_it(name: str, shown: str) -> None:
     assert table_option(name) == f"-t {shown}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "database.password",
+        "connect.s3.aws.access.key",
+        "consumer.override.sasl.jaas.config",
+        "producer.override.ssl.keystore.key",
+        "SECRET",
+        "config.providers.secretsmanager.param.token",
+        "basic.authorization",
+    ],
+)
+def test_a_key_whose_value_is_a_secret_is_known(name: str) -> None:
+    assert is_secret(name)
+
+
+@pytest.mark.parametrize("name", ["config.providers.secretsmanager.class", "key.converter", "message.key.columns"])
+def test_another_key_is_none(name: str) -> None:
+    assert not is_secret(name)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contract.states import FAILING, RUNNING, line, parse
+from contract.table_states import FAILING, RUNNING, line, parse
 
 
 @pytest.mark.parametrize(

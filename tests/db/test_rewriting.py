@@ -14,10 +14,6 @@ from tests.waiting import PATIENCE_S, wait_until
 pytestmark = pytest.mark.integration
 
 
-def quiet(_done: int, _total: int) -> None:
-    pass
-
-
 @pytest.fixture
 def cursor(shop: Shop) -> Cursor:
     connection = shop.connect()
@@ -28,7 +24,7 @@ def cursor(shop: Shop) -> Cursor:
 def test_each_row_makes_one_event_that_says_the_same(shop: Shop, cursor: Cursor) -> None:
     before = shop.values("SELECT to_jsonb(e)::text FROM cdc_events e ORDER BY order_id")
     keys = rewriting.select_keys(cursor, None)
-    rewriting.rewrite_rows(cursor, keys, quiet)
+    rewriting.rewrite_rows(cursor, keys)
     events = shop.events()
     assert [event.op for event in events] == ["u"] * len(keys)
     assert [event.order_id for event in events] == keys
@@ -41,7 +37,7 @@ def test_a_row_that_a_writer_holds_is_waited_for_with_no_other_row_held(shop: Sh
     holder = writer.cursor()
     holder.execute("SELECT FROM cdc_events WHERE order_id = 10250 FOR UPDATE")
     keys = list(range(10248, 10260))
-    toucher = threading.Thread(target=rewriting.rewrite_rows, args=(cursor, keys, quiet))
+    toucher = threading.Thread(target=rewriting.rewrite_rows, args=(cursor, keys))
     toucher.start()
     wait_until(lambda: shop.value("SELECT count(*) FROM pg_locks WHERE NOT granted"))
     # If it held one of the others, this would wait for it, and it for us.
@@ -53,12 +49,12 @@ def test_a_row_that_a_writer_holds_is_waited_for_with_no_other_row_held(shop: Sh
 
 
 def test_a_row_that_is_gone_meanwhile_needs_no_event(shop: Shop, cursor: Cursor) -> None:
-    rewriting.rewrite_rows(cursor, [10248, 99_999], quiet)
+    rewriting.rewrite_rows(cursor, [10248, 99_999])
     assert [event.order_id for event in shop.events()] == [10248]
 
 
 def test_a_key_without_a_row_gets_a_delete_and_one_with_a_row_stays(shop: Shop, cursor: Cursor) -> None:
-    rewriting.emit_deletes(cursor, [10248, 99_998, 99_999], quiet)
+    rewriting.emit_deletes(cursor, [10248, 99_998, 99_999])
     assert [(event.op, event.order_id) for event in shop.events()] == [
         ("c", 99_998), ("d", 99_998), ("c", 99_999), ("d", 99_999)
     ]  # fmt: skip
@@ -68,7 +64,7 @@ def test_a_key_without_a_row_gets_a_delete_and_one_with_a_row_stays(shop: Shop, 
 def test_a_key_that_somebody_inserts_meanwhile_is_never_deleted(shop: Shop, cursor: Cursor) -> None:
     writer = shop.connect()
     writer.cursor().execute("INSERT INTO cdc_events (order_id) VALUES (99_999)")
-    burier = threading.Thread(target=rewriting.emit_deletes, args=(cursor, [99_999], quiet))
+    burier = threading.Thread(target=rewriting.emit_deletes, args=(cursor, [99_999]))
     burier.start()
     wait_until(lambda: shop.value("SELECT count(*) FROM pg_locks WHERE NOT granted"))
     writer.commit()
@@ -104,6 +100,6 @@ def test_a_row_whose_event_would_be_too_large_is_found_with_its_size(shop: Shop,
 
 def test_the_log_is_advanced_to_a_position_and_its_readers_see_nothing(shop: Shop, cursor: Cursor) -> None:
     wanted = rewriting.wal_position(cursor) + 30_000_000
-    rewriting.advance_wal(cursor, wanted, quiet)
+    rewriting.advance_wal(cursor, wanted)
     assert wanted <= rewriting.wal_position(cursor) < wanted + 5_000_000
     assert shop.events() == []

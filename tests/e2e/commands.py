@@ -74,7 +74,7 @@ class Commands:
 
     def wait_until_status_is_well(self) -> None:
         """Wait until `./lake status` ends with 0: it may report a repaired fault a little longer."""
-        wait_until(lambda: self._done("status", "--pipeline", self._name).returncode == 0)
+        wait_until(lambda: self._done("status", "--pipeline", self._name).returncode == 0, every_s=1)
 
     def take_out(self, table: str) -> None:
         """Remove a table's entry from the file."""

@@ -92,7 +92,7 @@ def test_three_commands_take_all_tables_to_an_equal_lake(make: Commands, pagila:
     assert (equal["public.payment"], equal["public.customer"]) == (16_049, 600)
 
 
-def test_a_table_is_read_again_whole_and_another_in_part_under_load(make: Commands, clerk: Clerk) -> None:
+def test_tables_are_read_again_whole_or_in_part_under_load(make: Commands, clerk: Clerk) -> None:
     before = clerk.made
     said = make.resnapshot("--table", "public.rental")
     assert equal_tables(said).keys() == {"public.rental"}
@@ -104,7 +104,7 @@ def test_a_table_is_read_again_whole_and_another_in_part_under_load(make: Comman
     assert clerk.made > before
 
 
-def test_lost_changes_are_found_and_exactly_they_are_repaired_under_load(
+def test_exactly_the_lost_changes_are_repaired_under_load(
     make: Commands, pagila: ConnectionParameters, clerk: Clerk
 ) -> None:
     execute(pagila, LOSE_CHANGES)

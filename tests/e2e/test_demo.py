@@ -110,7 +110,7 @@ def test_one_kill_after_another_in_mid_stream_loses_nothing(platform: Platform) 
     assert_all_is_there(platform, ask(platform.source, "SELECT count(*) FROM datalake.cdc_events"))
 
 
-def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Platform) -> None:
+def test_what_a_faulty_sink_loses_is_noticed_and_repaired(platform: Platform) -> None:
     """Take a change's object out of the landing bucket before the job sees it, continue, and repair it at the end."""
     with suspended(platform, "job"):
         before = landed(platform)

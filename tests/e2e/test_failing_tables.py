@@ -88,9 +88,7 @@ def make(source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory)
         commands.remove()
 
 
-def test_a_table_that_the_connector_fails_at_is_set_aside_and_all_others_flow(
-    make: Commands, source: ConnectionParameters
-) -> None:
+def test_a_failing_table_is_set_aside_and_the_others_flow(make: Commands, source: ConnectionParameters) -> None:
     make.pipeline()
     make.prepare()
     # The first load also fails at a table.
@@ -160,7 +158,7 @@ def test_a_record_that_the_sink_refuses_holds_up_its_table_alone(make: Commands,
 
 
 @pytest.mark.long
-def test_a_table_that_leaves_doesnt_hide_that_the_slot_is_gone(make: Commands, source: ConnectionParameters) -> None:
+def test_a_leaving_table_doesnt_hide_that_the_slot_is_gone(make: Commands, source: ConnectionParameters) -> None:
     drop_slot(source)
     make.take_out("public.leaving")
     make.prepare()
@@ -176,9 +174,7 @@ def test_a_table_that_leaves_doesnt_hide_that_the_slot_is_gone(make: Commands, s
 
 
 @pytest.mark.long
-def test_columns_that_differ_only_by_case_stop_all_tables_until_one_is_gone(
-    make: Commands, source: ConnectionParameters
-) -> None:
+def test_columns_that_differ_only_by_case_stop_all_tables(make: Commands, source: ConnectionParameters) -> None:
     execute(source, 'ALTER TABLE odd ADD COLUMN "ID" int; INSERT INTO odd VALUES (3, NULL, 3)')
     wait_until(lambda: ALIKE in make.status(status=None))
     execute(source, "INSERT INTO fine VALUES (4, 4)")

@@ -158,7 +158,7 @@ def test_a_lost_row_by_a_condition(platform: Platform) -> None:
 
 
 @pytest.mark.long
-def test_a_damaged_table_is_named_and_rebuilt_after_its_landing_has_expired(platform: Platform) -> None:
+def test_a_damaged_table_is_named_and_rebuilt(platform: Platform) -> None:
     platform.processes.stop("job", grace_s=30)
     empty(platform, LAKE_BUCKET, f"{platform.lake.base_uri.rpartition('/')[2]}/.hoodie/")
     ship(platform, 10_249)

@@ -113,7 +113,7 @@ WAYS: dict[str, tuple[Callable[[Platform, int], None], str]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_lost_is_told_by_up_and_brought_back_by_one_command(films: Platform, way: str) -> None:
+def test_up_tells_a_loss_and_one_command_repairs_it(films: Platform, way: str) -> None:
     lose, told = WAYS[way]
     number = 100 * (1 + list(WAYS).index(way))
     lose(films, number)

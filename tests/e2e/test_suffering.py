@@ -36,9 +36,7 @@ def test_services_that_hang_for_a_minute_each_lose_nothing(supervised: Platform)
 
 
 @pytest.mark.parametrize("names", KILLED, ids=", ".join)
-def test_two_services_killed_at_once_are_restarted_and_lose_nothing(
-    supervised: Platform, names: tuple[str, ...]
-) -> None:
+def test_two_services_killed_at_once_lose_nothing(supervised: Platform, names: tuple[str, ...]) -> None:
     killed(supervised, names=names, writing=QUICKLY, first_order=3_000_000 + 10_000 * KILLED.index(names))
 
 
@@ -56,7 +54,7 @@ def test_a_deleted_topic_is_loud(supervised: Platform) -> None:
         supervised.up()
 
 
-def test_lost_wal_is_loud_and_stays_so_until_one_command_brings_all_back(supervised: Platform) -> None:
+def test_lost_wal_is_loud_until_one_command_repairs_it(supervised: Platform) -> None:
     """A connector restarted by the supervisor must not continue past the gap; the topic is still missing, too."""
     source = supervised.source
     with suspended(supervised, "connect"):

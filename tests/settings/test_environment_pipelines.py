@@ -101,6 +101,13 @@ def test_memory_counts_for_all_applications_together(project: Project) -> None:
 
 def test_drivers_fit_on_the_primary_node_together(project: Project) -> None:
     project.change("processing", "core_instances = 9")
+    # With the overhead, and the driver of `orders`: all that the node has.
+    project.add("shop", "[pipelines.job]", "one_step = false", 'driver_memory = "4452m"')
+    assert project.load().processing.core_instances == 9
+
+
+def test_drivers_that_the_primary_node_cant_hold_are_refused(project: Project) -> None:
+    project.change("processing", "core_instances = 9")
     project.add("shop", "[pipelines.job]", "one_step = false", 'driver_memory = "6g"')
     said = project.refusal()
     assert "processing.primary_instance_type: the drivers of 3 applications ask for" in said

@@ -3,15 +3,18 @@
 import copy
 import json
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from contract import rds_ca
 from settings.environment import Environment
-from settings.load import ENVIRONMENTS, EnvironmentFileError, load
+from settings.load import ENVIRONMENTS, EnvironmentFileError, SettingsFileError, load, load_pipeline
 from settings.rules import broken
+from tests.settings.pipelines import Project, derived_shop, logged_shop, queried_shop
+from tests.stacks.environments import CRM, IMAGE, on_eks
 from tests.stacks.settings import change, copied, refusal
 
 
@@ -156,3 +159,82 @@ def test_a_text_that_means_nothing_is_refused_wherever_a_text_stands(tmp_path: P
 def test_production_as_it_is_breaks_no_rule() -> None:
     environment: Environment = load("prod")
     assert broken(environment) == []
+
+
+TABLE = tomllib.loads(Path(__file__).with_name("refused.toml").read_text())
+CASES = [(group, *case) for group in ("environment", "on_eks") for case in TABLE[group]]
+SHOPS: dict[str, Callable[[Path], Path]] = {
+    "pipeline_by_log": logged_shop,
+    "pipeline_by_query": queried_shop,
+    "derived": derived_shop,
+}
+OF_FILES = [(group, *case) for group in SHOPS for case in TABLE[group]]
+
+
+@pytest.mark.parametrize(("group", "name", "section", "line", "reason"), CASES, ids=[f"{c[1]} {c[3]}" for c in CASES])
+def test_a_line_is_refused(tmp_path: Path, group: str, name: str, section: str, line: str, reason: str) -> None:
+    folder = on_eks(tmp_path, name) if group == "on_eks" else copied(tmp_path)
+    change(folder, name, section, line)
+    said = refusal(folder, name).splitlines()
+    assert any(each.startswith(f"environments/{name}.toml: {reason}") for each in said), said
+
+
+@pytest.mark.parametrize(("group", "old", "new", "reason"), OF_FILES, ids=[case[-1] for case in OF_FILES])
+def test_a_pipelines_line_is_refused(tmp_path: Path, group: str, old: str, new: str, reason: str) -> None:
+    path = SHOPS[group](tmp_path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1) if old else new + text)
+    with pytest.raises(SettingsFileError) as caught:
+        load_pipeline("shop", path.parent)
+    said = str(caught.value).splitlines()
+    assert any(line.startswith(f"pipelines/shop.toml: {reason}") for line in said), said
+
+
+@pytest.mark.parametrize(("line", "reason"), TABLE["outside"], ids=[reason for _, reason in TABLE["outside"]])
+def test_an_outside_database_that_opens_too_much_or_says_too_little(project: Project, line: str, reason: str) -> None:
+    key, gives, _ = line.partition(" =")
+    lines = [each for each in CRM if not each.startswith(f"{key} =")]
+    project.write("crm", ["people"])
+    project.add("crm", *lines, *([line.replace("{root}", rds_ca.root("eu-west-1"))] if gives else []))
+    said = project.refusal()
+    assert said.startswith(f"environments/dev.toml: pipelines[1].database.{reason}")
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(("lines", "reason"), TABLE["queried"], ids=[reason for _, reason in TABLE["queried"]])
+def test_what_says_nothing_of_a_queried_pipeline(project: Project, lines: str, reason: str) -> None:
+    project.add("pagilaquery", lines)
+    assert f"environments/dev.toml: pipelines[1].{reason}" in project.refusal()
+
+
+@pytest.mark.parametrize(("line", "source", "reason"), TABLE["clashes"], ids=[case[-1] for case in TABLE["clashes"]])
+def test_what_two_pipelines_would_share(project: Project, line: str, source: str, reason: str) -> None:
+    project.write("second", ["events"], source=source)
+    path = project.pipelines / "second.toml"
+    if "database" in source:
+        path.write_text(path.read_text().replace('database = "seconddb"\n', "", 1))
+    project.add("second", line)
+    assert f"environments/dev.toml: pipelines[1]: {reason}" in project.refusal()
+
+
+def test_the_platform_needs_its_section(tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    change(folder, "dev", "connectors", 'platform = "eks"')
+    assert "connectors.eks: is missing" in refusal(folder, "dev")
+
+
+@pytest.mark.parametrize("name", ["dev", "prod"])
+def test_each_environment_may_have_its_connectors_there(tmp_path: Path, name: str) -> None:
+    found = load(name, on_eks(tmp_path, name)).eks
+    assert found is not None
+    assert found.image == IMAGE
+    assert load(name).eks is None
+
+
+def test_msk_connects_quota_is_not_asked_of_workers_of_ours(tmp_path: Path) -> None:
+    folder = on_eks(tmp_path, "dev")
+    for role in ("source", "sink"):
+        change(folder, "dev", f"pipelines.{role}", "workers = 10")
+    change(folder, "dev", "connectors.eks", "maximum_workers = 0")
+    assert load("dev", folder).connector_workers == 20

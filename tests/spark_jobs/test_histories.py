@@ -5,7 +5,7 @@ import datetime as dt
 import itertools
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -151,15 +151,17 @@ def _run(spark: SparkSession, history: History, table_type: str, extra: dict[str
                 assert report is not None
                 assert (report.events, report.quarantined) == (len(entries), model.quarantined - before)
         assert job.run_batch() is None
-        _compare(lake, model)
+        # Reading by Spark takes as long as a batch, so it reads the last state of a table alone.
+        readers = (_by_hudi_rs, _by_spark) if number == len(history.batches) - 1 else (_by_hudi_rs,)
+        _compare(lake, model, readers)
     assert len(lake.quarantined()) == model.quarantined
 
 
-def _compare(lake: Lake, model: Model) -> None:
+def _compare(lake: Lake, model: Model, readers: Sequence[Callable[[Lake], list[dict[str, Any]]]]) -> None:
     names = ("order_id", "lsn", *VARIED, *map(lake_name, model.columns))
     expected = [{"order_id": key} | {lake_name(name): row[name] for name in row} for key, row in model.rows.items()]
     wanted = [_stored(row, names) for row in expected]
-    for reader in (_by_spark, _by_hudi_rs):
+    for reader in readers:
         rows = reader(lake)
         found = [_stored(row | {"lsn": row["__lsn"]}, names) for row in rows]
         differing = [row for row in found if row not in wanted], [row for row in wanted if row not in found]

@@ -16,30 +16,6 @@ from tests.waiting import PATIENCE_S
 TABLES = ("first", "second", "third")
 
 
-@pytest.mark.integration
-def test_a_table_that_fails_leaves_the_others_alone_until_it_is_mended(job_run: JobRun) -> None:
-    for name in TABLES:
-        job_run.land(event(1, 10, "c"), table=name)
-    absent = job_run.folder / "second.avsc"
-    job = job_run.start_all(
-        [job_run.table("first"), job_run.table("second", schema_file=str(absent)), job_run.table("third")]
-    )
-    job.wait_for(lambda: job.commits("first") and job.commits("third"), "commit of the others")
-    job.wait_for(lambda: "failing" in job.states("second"), "word of the failing one")
-    assert f"datalake.second: attempt 1 failed, again in 1 s: {absent}: no such file" in job.text()
-    job_run.land(event(2, 20, "c"), table="first")
-    job.wait_for(lambda: len(job.commits("first")) == 2, "second commit")
-    absent.write_text(SCHEMA.read_text())
-    job.wait_for(lambda: job.commits("second"), "commit of the one that was mended")
-    assert job.states("second") == ["starting", "failing", "running"]
-    assert [job_run.lsns(name) for name in TABLES] == [{1: 10, 2: 20}, {1: 10}, {1: 10}]
-    # Each has its own claim, and a stop ends all of them between two commits.
-    assert sorted(path.name for path in (job_run.folder / "lake" / "_claims").iterdir()) == sorted(TABLES)
-    assert job.terminate(signal.SIGTERM) == 0
-    assert {job.states(name)[-1] for name in TABLES} == {"stopped"}
-    assert "Traceback" not in job.text()
-
-
 @pytest.mark.long
 @pytest.mark.integration
 def test_without_continuous_all_is_read_and_a_failed_table_is_told(job_run: JobRun) -> None:
@@ -95,19 +71,23 @@ def customers(job_run: JobRun, name: str) -> dict[int, Any]:
 
 
 @pytest.mark.integration
-def test_what_is_made_of_others_goes_on_after_kill_9_and_one_that_can_not_be_holds_up_nobody(job_run: JobRun) -> None:
+def test_tables_are_independent_and_go_on_after_kill_9(job_run: JobRun) -> None:
+    absent = job_run.folder / "second.avsc"
     history = {keys.HISTORY_OF: str(job_run.path("first")), keys.RECORD_KEY: f"order_id,{COMMIT},{VERSION}"}
     tables = [
         job_run.table("first", configuration={keys.HISTORY_KEPT: "true"}),
+        job_run.table("second", schema_file=str(absent)),
         derived(job_run, "good", "SELECT order_id, lower(customer_id) AS customer_id FROM first"),
         derived(job_run, "bad", "SELECT 1 AS order_id, customer_id FROM first"),
         made(job_run, f"first{SUFFIX}", COMMIT, history),
     ]
     job_run.land(event(1, 10, "c"), event(2, 10, "c"), event(3, 10, "c", customer_id="OTHER"), table="first")
+    job_run.land(event(1, 10, "c"), table="second")
     job = job_run.start_all(tables)
     job.wait_for(lambda: job.commits("good") and job.commits(f"first{SUFFIX}"), "commits of both")
-    job.wait_for(lambda: "failing" in job.states("bad"), "word of the one that can't be")
+    job.wait_for(lambda: "failing" in job.states("bad") and "failing" in job.states("second"), "word of the failing")
     assert "3 rows of one key, so order_id doesn't tell its rows apart" in job.text()
+    assert f"datalake.second: attempt 1 failed, again in 1 s: {absent}: no such file" in job.text()
     changes = [event(1, 20, customer_id="NEW"), event(2, 21, "d"), event(1, 22, customer_id="NEWER")]
     job_run.land(*changes, table="first")
     job.wait_for(lambda: len(job.commits("first")) == 2, "second commit of the captured table")
@@ -118,5 +98,14 @@ def test_what_is_made_of_others_goes_on_after_kill_9_and_one_that_can_not_be_hol
     expected: list[tuple[int, str | None, bool]] = [(1, name, False) for name in ("VINET", "NEW", "NEWER")]
     expected += [(2, "VINET", False), (2, None, True), (3, "OTHER", False)]
     job.wait_for(lambda: versions(job_run, "first") == expected, "each version once")
+    job.wait_for(lambda: "failing" in job.states("second"), "word of the failing one")
+    absent.write_text(SCHEMA.read_text())
+    job.wait_for(lambda: job.commits("second"), "commit of the one that was mended")
+    assert job.states("second") == ["starting", "failing", "running"]
+    assert [job_run.lsns(name) for name in ("first", "second")] == [{1: 22, 3: 10}, {1: 10}]
+    # Each has its own claim, and a stop ends all of them between two commits.
+    claimed = {path.name for path in (job_run.folder / "lake" / "_claims").iterdir()}
+    assert claimed == {table.table for table in tables}
     assert job.terminate(signal.SIGTERM) == 0
-    assert job.states("good")[-1] == "stopped"
+    assert {job.states(table.table)[-1] for table in tables} == {"stopped"}
+    assert "Traceback" not in job.text()

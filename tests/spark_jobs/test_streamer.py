@@ -1,4 +1,4 @@
-"""The job through spark-submit: HoodieDeltaStreamer's command line, signals, and kill -9 at every stage."""
+"""The job through spark-submit: HoodieDeltaStreamer's command line, signals, kill -9 and an outage of S3."""
 
 import contextlib
 import gzip
@@ -7,7 +7,9 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -15,12 +17,15 @@ import pytest
 
 from local.comparison.lake import differs_in_spark
 from local.look.lake import Lake as TableReader
+from local.services.aws import S3
+from local.services.processes import Processes
+from local.setup.ports import choose
 from spark_jobs import streamer, table_job
 from spark_jobs.errors import UndescribedError
 from spark_jobs.options import keys
 from spark_jobs.runtime.retry import Backoff
 from tests.cases import long
-from tests.spark_jobs.events import SCHEMA, Event, as_lines, aws_environment, event, glue_table
+from tests.spark_jobs.events import SCHEMA, TOPIC, Event, as_lines, aws_environment, event, glue_table
 from tests.spark_jobs.model import PLACEHOLDER
 from tests.spark_jobs.options.test_options import DELTASTREAMER_LINE
 from tests.spark_jobs.options.test_settings import DELTASTREAMER_PROPERTIES, decide
@@ -41,10 +46,11 @@ def test_deltastreamers_command_line_and_properties(job_run: JobRun) -> None:
     properties.write_text(text)
     changed = {DELTASTREAMER_LINE[5]: str(properties), DELTASTREAMER_LINE[9]: f"{job_run.path()}/"}
     job = job_run.submit([changed.get(argument, argument) for argument in DELTASTREAMER_LINE])
-    job.wait_for(job.commits, "commit")
+    # A signal in the middle of a commit: it is finished, a second one changes nothing, and the catalog is synced.
+    job.wait_for(lambda: job_run.instants("inflight"), "commit in flight")
+    assert job.terminate(signal.SIGTERM, signal.SIGTERM, signal.SIGINT) == 0
     [commit] = job.commits()
     assert (commit["files"], commit["events"], commit["upserts"], commit["quarantined"]) == ("3", "3", "3", "0")
-    assert job.terminate(signal.SIGTERM) == 0
     assert (job_run.path() / "customer_id=A" / "order_id=1").is_dir()
     assert "hoodie.datasource.hive_sync.jdbcurl is not used" in job.text()
     assert glue_table(job_run.glue_endpoint)["partitions"] == [
@@ -55,9 +61,16 @@ def test_deltastreamers_command_line_and_properties(job_run: JobRun) -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", long("MERGE_ON_READ")])
-def test_kills_and_signals_at_every_stage(job_run: JobRun, table_type: str) -> None:
-    table = job_run.table(table_type=table_type)
+@pytest.mark.parametrize(
+    ("table_type", "after_commit"), [("COPY_ON_WRITE", False), long("COPY_ON_WRITE", True), long("MERGE_ON_READ", True)]
+)
+def test_kills_at_every_stage_and_a_stop_file(
+    job_run: JobRun, monkeypatch: pytest.MonkeyPatch, table_type: str, *, after_commit: bool
+) -> None:
+    monkeypatch.setitem(os.environ, "AWS_ENDPOINT_URL_CLOUDWATCH", job_run.glue_endpoint)
+    stop = job_run.folder / "stop" / "dev-cdc-lake-cdc_events"
+    own = {keys.STOP_FILE: str(stop), keys.METRICS_NAMESPACE: job_run.folder.name}
+    table = job_run.table(table_type=table_type, configuration=own)
     completed = "commit" if table_type == "COPY_ON_WRITE" else "deltacommit"
     job_run.land(*(event(number, 100 + number, "c") for number in range(1, 50)))
 
@@ -65,9 +78,10 @@ def test_kills_and_signals_at_every_stage(job_run: JobRun, table_type: str) -> N
     job.wait_for(lambda: job_run.instants("inflight"), "commit in flight")
     job.kill()
 
-    job = job_run.start(table)
-    job.wait_for(lambda: job_run.instants(completed), "commit")
-    job.kill()  # before any sync, and perhaps before the whole commit is on the disk
+    if after_commit:
+        job = job_run.start(table)
+        job.wait_for(lambda: job_run.instants(completed), "commit")
+        job.kill()  # before any sync, and perhaps before the whole commit is on the disk
 
     # The quarantine is written before the commit: after a kill between the two, both must exist once in the end.
     job_run.land(event(1, 200), "{broken", event(2, 201, "d"))
@@ -78,18 +92,22 @@ def test_kills_and_signals_at_every_stage(job_run: JobRun, table_type: str) -> N
     job = job_run.start(table)
     job.wait_for(job.commits, "commit")
     [commit] = job.commits()
-    # 52 when the first commit wasn't whole on the disk: then it never happened, and its 49 events came again.
+    # 52 when no commit was whole on the disk: then it never happened, and its 49 events came again.
     assert commit["events"] in ("3", "52")
     assert (commit["quarantined"], commit["missing_offsets"]) == ("1", "0")
     [path] = job_run.quarantine_files()
     assert [json.loads(line)["text"] for line in path.read_text().splitlines()] == ["{broken"]
 
-    # A signal in the middle of a commit: it is finished, a second one changes nothing, and the catalog is synced.
+    # A stop file in the middle of a commit: it is finished, published, and the catalog is synced.
     job_run.land(event(3, 300), event(2, 150), event(4, 310, products=PLACEHOLDER), event(5, 320, "d"))
     known = job_run.instants("inflight")
     job.wait_for(lambda: job_run.instants("inflight") - known, "commit in flight")
-    assert job.terminate(signal.SIGTERM, signal.SIGTERM, signal.SIGINT) == 0
+    stop.parent.mkdir()
+    stop.touch()
+    assert job.process.wait(PATIENCE_S) == 0
+    assert f"stopped by {stop}" in job.text()
     assert [commit["quarantined"] for commit in job.commits()] == ["1", "0"]
+    assert published_events(job_run) == sum(int(commit["events"]) for commit in job.commits())
     expected = {number: 100 + number for number in (3, 4, *range(6, 50))} | {1: 200, 3: 300, 4: 310}
     assert job_run.lsns() == expected
     assert differs_in_spark(TableReader(base_uri=str(job_run.path())), table_type) is None
@@ -194,23 +212,6 @@ def test_a_wrong_setting_ends_the_program_with_one_line(job_run: JobRun) -> None
     assert lines == [f"error: hoodie.streamer.quarantine.limit: unknown property; did you mean {known}?"]
 
 
-@pytest.mark.integration
-def test_a_real_job_ends_by_its_stop_file_and_publishes(job_run: JobRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(os.environ, "AWS_ENDPOINT_URL_CLOUDWATCH", job_run.glue_endpoint)
-    stop = job_run.folder / "stop" / "dev-cdc-lake-cdc_events"
-    job_run.land(*(event(number, 100 + number, "c") for number in range(1, 20)))
-    own = {keys.STOP_FILE: stop, keys.METRICS_NAMESPACE: job_run.folder.name}
-    job = job_run.start(None, *(f"--hoodie-conf={name}={value}" for name, value in own.items()))
-    job.wait_for(lambda: job_run.instants("inflight"), "commit in flight")
-    stop.parent.mkdir()
-    stop.touch()
-    assert job.process.wait(PATIENCE_S) == 0
-    assert len(job.commits()) == 1
-    assert len(job_run.lsns()) == 19
-    assert f"stopped by {stop}" in job.text()
-    assert published_events(job_run) == 19
-
-
 def published_events(job_run: JobRun) -> float:
     """The sum of Events in moto, from its list of metrics and their statistics."""
     environment = aws_environment(job_run.glue_endpoint)
@@ -237,3 +238,62 @@ def published_events(job_run: JobRun) -> float:
         MetricDataQueries=[query], StartTime="2020-01-01T00:00:00Z", EndTime="2100-01-01T00:00:00Z"
     )
     return sum(answer["MetricDataResults"][0]["Values"])
+
+
+class Storage:
+    """An S3 endpoint that can be stopped and started."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.s3 = S3(folder, port=choose(["s3"], earlier={})["s3"])
+        self.processes = Processes(folder, folder / "logs")
+
+    def start(self) -> None:
+        self.processes.start("s3", self.s3.prepare())
+        self.processes.wait_until("s3", self.s3.ready, timeout_s=PATIENCE_S)
+
+    def stop(self) -> None:
+        self.processes.stop("s3", grace_s=10)
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Iterator[Storage]:
+    storage = Storage(tmp_path / "s3")
+    yield storage
+    storage.stop()
+
+
+@pytest.mark.integration
+def test_a_job_waits_for_s3_at_its_start_and_at_work(job_run: JobRun, storage: Storage) -> None:
+    storage.start()
+    storage.s3.create_buckets(["landing", "lake"])
+    client = storage.s3.client()
+    client.put_object(Bucket="lake", Key="conf/schema.avsc", Body=SCHEMA.read_bytes())
+
+    def land(offset: int) -> None:
+        body = as_lines([event(offset, 100 + offset, "c")]).encode()
+        client.put_object(Bucket="landing", Key=f"cdc/{TOPIC}/0/{offset:012d}_1_2.json", Body=body)
+
+    land(0)
+    storage.stop()
+    table = job_run.table(
+        landing="s3a://landing/cdc", table_path="s3a://lake/t", schema_file="s3a://lake/conf/schema.avsc"
+    )
+    # No attempt may be counted, and none may be late.
+    soon = ("--max-retry-count", "0", "--retry-interval-seconds", "1")
+    job = job_run.start(table, *soon, without=["--enable-sync"], s3_endpoint=storage.s3.endpoint)
+    job.wait_for(lambda: "attempt 1 failed" in job.text(), "failed attempt at the start")
+    time.sleep(3)
+    storage.start()
+    job.wait_for(job.commits, "commit")
+    known = len(job.text())
+    storage.stop()
+    job.wait_for(lambda: "attempt 1 failed" in job.text()[known:], "failed attempt at work")
+    time.sleep(3)
+    storage.start()
+    land(1)
+    job.wait_for(lambda: len(job.commits()) == 2, "commit after the outage")
+    assert job.terminate(signal.SIGTERM) == 0
+    assert [commit["events"] for commit in job.commits()] == ["1", "1"]
+    assert job.text().count("works again, after ") == 2
+    assert "Traceback" not in job.text()

@@ -1,5 +1,8 @@
 """Which lake type a PostgreSQL type becomes, and which types are excluded."""
 
+from decimal import Decimal
+
+import duckdb
 import pytest
 
 from contract.column_types.catalogue import Carried, LeftOut, numeric_modifier
@@ -103,6 +106,10 @@ def test_the_special_values_have_a_column() -> None:
         (Type("polygon"), False),
         (array_of(Type("text")), True),
         (array_of(Type("float8")), False),
+        (array_of(Type("timestamp")), False),
+        # Our converter takes Debezium's place.
+        (array_of(NUMERIC), True),
+        (array_of(Type("tsvector")), True),
         # Debezium finds it under the array's name.
         (domain_over(array_of(Type("text"))), False),
         (domain_over(Type("text")), True),
@@ -112,3 +119,27 @@ def test_it_is_known_whether_events_tell_that_a_large_value_was_left_alone(kind:
     found = carried(kind)
     assert isinstance(found, Carried)
     assert found.has_placeholder is has_placeholder
+
+
+@pytest.mark.parametrize(
+    ("kind", "modifier", "value", "text"),
+    [
+        (array_of(Type("float4")), -1, "[1.5,null]", f"{0x3FC00000:032b},"),
+        (array_of(Type("float8")), -1, "[1.5]", f"{0x3FF8 << 48:064b}"),
+        (
+            Type("circle"),
+            -1,
+            '{"x":1.5,"y":-1.5,"radius":1.5}',
+            f"{0x3FF8 << 48:064b},{0xBFF8 << 48:064b},{0x3FF8 << 48:064b}",
+        ),
+        (NUMERIC, numeric_modifier(2, 2), Decimal("0.50"), "0.50"),
+        (NUMERIC, numeric_modifier(3, 2), Decimal("1.50"), "1.50"),
+    ],
+)
+def test_duckdb_and_python_write_a_value_alike(kind: Type, modifier: int, value: object, text: str) -> None:
+    found = carried(kind, modifier)
+    assert isinstance(found, Carried)
+    given = f"CAST('{value}' AS {'VARCHAR' if found.lake == 'string' else found.lake})"
+    query = f"SELECT {found.lake_sql('c')} FROM (SELECT {given} AS c, NULL::VARCHAR AS __specials)"
+    assert duckdb.execute(query).fetchall() == [(text,)]
+    assert found.lake_text(value) == text

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from contract.states import FAILING
+from contract.table_states import FAILING
 from local.look.show_status import print_status
 from local.look.status import (
     DataStatus,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contract.states import FAILING, RUNNING, STARTING
+from contract.table_states import FAILING, RUNNING, STARTING
 from local.look.status import TableStatus, table_problems, truncate_problems
 from local.platform.job import TableState, TableStates
 from local.services.processes import Command, Processes

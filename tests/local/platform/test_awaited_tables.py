@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contract.states import FAILING, RUNNING
+from contract.table_states import FAILING, RUNNING
 from local.errors import FailingTablesError
 from local.platform.job import TableState
 from local.platform.services import LocalTable

@@ -102,12 +102,23 @@ def refusing(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> S
     return filled(spark, tmp_path_factory.mktemp("refusing"))
 
 
-def test_it_is_what_its_query_gives_what_is_gone_there_goes_and_a_restart_goes_on(shop: Shop) -> None:
-    report = shop.run()
+def test_it_is_what_its_query_gives(shop: Shop) -> None:
+    job = shop.job()
+    report = job.run_batch()
     assert report is not None
     assert (report.upserts, report.deletes) == (3, 0)
     assert shop.found() == shop.computed()
     assert shop.run() is None
+    # Nothing new takes no Spark job, and what makes no difference no commit.
+    scheduler: Any = shop.spark.sparkContext._jsc.sc().dagScheduler()
+    before = scheduler.numTotalJobs()
+    assert job.run_batch() is None
+    assert scheduler.numTotalJobs() == before
+    shop.put("address", {**address(1), "district": "West"})
+    assert job.run_batch() is None
+    assert scheduler.numTotalJobs() > before
+    assert shop.commits() == 1
+    # What is gone there goes, and a restart goes on.
     shop.put("address", address(1, "2 Side St"), gone=[2])
     shop.put("customer", gone=[3])
     report = shop.run()
@@ -119,19 +130,9 @@ def test_it_is_what_its_query_gives_what_is_gone_there_goes_and_a_restart_goes_o
     assert report is not None
     assert report.upserts == 2
     assert shop.found() == shop.computed()
-
-
-def test_nothing_new_takes_no_spark_job_and_what_makes_no_difference_no_commit(shop: Shop) -> None:
-    job = shop.job()
-    assert job.run_batch() is not None
-    scheduler: Any = shop.spark.sparkContext._jsc.sc().dagScheduler()
-    before = scheduler.numTotalJobs()
-    assert job.run_batch() is None
-    assert scheduler.numTotalJobs() == before
-    shop.put("address", {**address(1), "district": "West"})
-    assert job.run_batch() is None
-    assert scheduler.numTotalJobs() > before
-    assert shop.commits() == 1
+    # Another writer's progress stops the job.
+    with pytest.raises(ConcurrentWriterError):
+        job.run_batch()
 
 
 @pytest.mark.long
@@ -257,14 +258,6 @@ def test_a_zero_with_another_sign_is_another_value(shop: Shop) -> None:
     shop.put("address", address(1, paid=-0.0))
     assert shop.run() is not None
     assert str(shop.found()) == str(shop.computed())
-
-
-def test_another_writers_progress_stops_the_job(shop: Shop) -> None:
-    late, other = shop.job(), shop.job()
-    assert other.run_batch() is not None
-    shop.put("customer", customer(9))
-    with pytest.raises(ConcurrentWriterError):
-        late.run_batch()
 
 
 @pytest.mark.long

@@ -65,10 +65,15 @@ def tasks_by_job(spark: SparkSession) -> dict[int, int]:
 
 @pytest.mark.integration
 @pytest.mark.parametrize(
-    ("conf", "commits"), [long("cdc_events.properties", 12), ("cdc_events_partitioned.properties", 3)]
+    ("conf", "commits"),
+    [
+        ("cdc_events.properties", 3),
+        long("cdc_events.properties", 12),
+        long("cdc_events_partitioned.properties", 3),
+    ],
 )
 def test_requests_per_commit(spark: SparkSession, s3: CountedS3, tmp_path: Path, conf: str, commits: int) -> None:
-    name = conf.removesuffix(".properties")
+    name = f"{conf.removesuffix('.properties')}{commits}"
     root = f"s3a://counted-landing/{name}"
     lake = Lake(spark, tmp_path, conf=conf, extra={"hoodie.streamer.source.dfs.root": root})
     lake.arguments = ("--target-base-path", f"s3a://counted-lake/{name}")

@@ -26,35 +26,32 @@ def _slow_updates(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.integration
 @pytest.mark.usefixtures("slow_updates")
-def test_glue_learns_table_new_columns_and_partitions(spark: SparkSession, lake: Lake, empty_glue: str) -> None:
+def test_glue_learns_table_columns_types_and_partitions(spark: SparkSession, lake: Lake, empty_glue: str) -> None:
     lake.conf = "cdc_events_partitioned.properties"
     lake.arguments = ("--enable-sync",)
-    decided = lake.settings()
-    assert decided.sync is not None
-    assert sync_to_glue(spark, decided.sync, decided.table) is False  # nothing there yet: no error
+
+    def synced() -> bool:
+        decided = lake.settings()
+        assert decided.sync is not None
+        return sync_to_glue(spark, decided.sync, decided.table)
+
+    def types() -> dict[str, str]:
+        columns = glue_table(empty_glue)["StorageDescriptor"]["Columns"]
+        return {column["Name"]: column["Type"] for column in columns}
+
+    assert synced() is False  # nothing there yet: no error
     lake.run(event(1, 10, "c", customer_id="A"))
-    assert sync_to_glue(spark, decided.sync, decided.table)
+    # As tables of before were synced.
+    lake.extra = {"hoodie.datasource.hive_sync.support_timestamp": "false"}
+    assert synced()
+    assert types()["updated_at"] == "bigint"
+    lake.extra = {}
     lake.run(event(2, 20, "c", customer_id="B", note="new"))
-    assert sync_to_glue(spark, decided.sync, decided.table)
+    for _ in range(2):
+        assert synced()
+        named = ("order_date", "order_items", "note", "__lsn", "updated_at")
+        assert [types()[name] for name in named] == ["date", "string", "string", "bigint", "timestamp"]
     table = glue_table(empty_glue)
-    types = {column["Name"]: column["Type"] for column in table["StorageDescriptor"]["Columns"]}
-    named = ("order_date", "order_items", "note", "__lsn", "updated_at")
-    assert [types[name] for name in named] == ["date", "string", "string", "bigint", "timestamp"]
     assert [key["Name"] for key in table["PartitionKeys"]] == ["customer_id", "order_id"]
     assert table["partitions"] == [("A", "1"), ("B", "2")]
     assert table["Parameters"]["athena_enable_native_hudi_connector_implementation"] == "true"
-
-
-@pytest.mark.integration
-def test_a_table_of_before_gets_its_instants_as_such(spark: SparkSession, lake: Lake, empty_glue: str) -> None:
-    lake.arguments = ("--enable-sync",)
-    lake.run(event(1, 10, "c"))
-    types = []
-    for given in ({"hoodie.datasource.hive_sync.support_timestamp": "false"}, {}, {}):
-        lake.extra = given
-        decided = lake.settings()
-        assert decided.sync is not None
-        assert sync_to_glue(spark, decided.sync, decided.table)
-        columns = glue_table(empty_glue)["StorageDescriptor"]["Columns"]
-        types += [column["Type"] for column in columns if column["Name"] == "updated_at"]
-    assert types == ["bigint", "timestamp", "timestamp"]

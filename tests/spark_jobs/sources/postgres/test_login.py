@@ -1,8 +1,9 @@
-"""Connections: TLS in full by default, a server really verified, and secrets from their allowed places."""
+"""Connections: TLS in full by default, a server really verified, secrets' places; the shape of the control query."""
 
 import dataclasses
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,11 +16,14 @@ from spark_jobs.errors import SettingsError, first_line
 from spark_jobs.options.jdbc_settings import Password, Server
 from spark_jobs.runtime import aws
 from spark_jobs.sources.postgres.access import Database, connection_properties, tls_properties, unverified
+from spark_jobs.sources.postgres.control import IDENTITIES, read_control
+from tests.conftest import ask, execute
 from tests.spark_jobs.events import aws_environment
 from tests.tls import Authority, encrypted
 
 AURORA = "db.cluster-x.eu-central-1.rds.amazonaws.com"
 ONE, TWO = (pem for _, pem in zip(range(2), rds_ca.roots().values(), strict=False))
+RENAME = "ALTER TYPE mood RENAME VALUE 'sad' TO 'blue'"
 
 
 def server(host: str, query: str = "", **changes: Any) -> Server:
@@ -215,3 +219,40 @@ def test_a_server_is_verified_by_certificate_and_name(
     with pytest.raises(Py4JJavaError) as raised:
         asked(spark, database["port"], database, ca_file=str(tmp_path / "ours.pem"), extra=(("ssl", "false"),))
     assert "does not support ssl" in first_line(raised.value).lower()
+
+
+def shape(parameters: ConnectionParameters) -> str:
+    settings: Any = SimpleNamespace(schema="public", table="t", query=None, name="public.t")
+    look: Any = SimpleNamespace(before=None, text=lambda query: ask(parameters, query))
+    return read_control(look, settings, IDENTITIES[0]).shape
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("types", "column", "change"),
+    [
+        ("", "mood", RENAME),
+        ("", "mood[]", RENAME),
+        ("CREATE DOMAIN d AS mood", "d", RENAME),
+        ("CREATE DOMAIN d AS mood", "d[]", RENAME),
+        ("CREATE DOMAIN d AS mood[]", "d", RENAME),
+        ("CREATE DOMAIN d AS mood; CREATE DOMAIN e AS d", "e", RENAME),
+        ("CREATE TYPE c AS (m mood)", "c", RENAME),
+        ("CREATE TYPE c AS (m mood); CREATE TYPE e AS (c c[])", "e[]", RENAME),
+        ("CREATE TYPE r AS RANGE (subtype = mood)", "r", RENAME),
+        ("CREATE TYPE r AS RANGE (subtype = mood, multirange_type_name = m)", "m[]", RENAME),
+        ("CREATE TYPE c AS (m mood); CREATE TYPE e AS (c c)", "e", "ALTER TYPE c ADD ATTRIBUTE b int"),
+        ("CREATE TABLE other (m mood)", "other", RENAME),
+    ],
+)
+def test_a_type_that_a_columns_is_made_of_is_part_of_the_shape(
+    database: ConnectionParameters, types: str, column: str, change: str
+) -> None:
+    execute(database, f"CREATE TYPE mood AS ENUM ('ok', 'sad'); {types}")
+    execute(database, f"CREATE TABLE t (id int PRIMARY KEY, value {column})")
+    before = shape(database)
+    execute(database, "ALTER TYPE mood ADD VALUE 'glad'")
+    added = shape(database)
+    execute(database, change)
+    assert len({before, added, shape(database)}) == 3
+    assert shape(database) == shape(database)

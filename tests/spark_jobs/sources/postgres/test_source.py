@@ -3,7 +3,6 @@
 import json
 import re
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -19,30 +18,11 @@ from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.sources.postgres import source
 from spark_jobs.table.hudi_table import HudiTable
 from stacks.handlers.preparation import wanted_tables
-from tests.cases import long
-from tests.spark_jobs.runtime.test_cached import stored
+from tests.spark_jobs.runtime.test_session_and_plans import stored
 from tests.spark_jobs.sources.postgres.conftest import FIELDS, Queried
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
-
-
-def test_all_rows_arrive_and_then_changes_and_deletes(queried: Queried) -> None:
-    [first] = queried.run()
-    assert (first.upserts, first.deletes, first.quarantined) == (603, 0, 0)
-    assert queried.lake() == queried.source()
-    assert queried.run() == []
-    assert queried.commits() == 1
-    queried.execute(
-        "UPDATE address SET address = 'renamed' WHERE address_id = 100",
-        "DELETE FROM address WHERE address_id = 104",
-        "INSERT INTO address VALUES (700, 'new', NULL, '2001-01-01')",
-    )
-    [report] = queried.run()
-    assert (report.upserts, report.deletes) == (2, 1)
-    assert queried.lake() == queried.source()
-    operations = queried.operations()
-    assert (operations[1], operations[100], operations[700]) == ("c", "u", "c")
 
 
 def equal_after(queried: Queried, *statements: str) -> list[CommitReport]:
@@ -53,19 +33,6 @@ def equal_after(queried: Queried, *statements: str) -> list[CommitReport]:
     return reports
 
 
-def test_what_commits_after_a_later_transaction_was_seen_arrives(queried: Queried) -> None:
-    queried.run()
-    with queried.transaction() as early:
-        early.execute("INSERT INTO address (address_id, address) VALUES (701, 'early')")
-        early.execute("SAVEPOINT s; UPDATE address SET address = 'sub' WHERE address_id = 7; RELEASE SAVEPOINT s")
-        queried.execute("UPDATE address SET address = 'later', last_update = now() WHERE address_id = 8")
-        queried.run()
-        assert queried.lake()[8]["address"] == "later"
-        early.connection.commit()
-    queried.run()
-    assert queried.lake() == queried.source()
-
-
 LOST_BY_POLLS = {
     "stamp goes back": "UPDATE address SET address = 'x', last_update = '2000-01-01' WHERE address_id < 9",
     "old stamp inserted": "INSERT INTO address SELECT i, 'old', NULL, '1999-01-01' FROM generate_series(800, 805) AS i",
@@ -74,18 +41,54 @@ LOST_BY_POLLS = {
 }
 
 
-@pytest.mark.parametrize(
-    "statements",
-    [
-        # Separately: if the number of rows has changed, all of them are compared.
-        pytest.param([LOST_BY_POLLS[name] for name in ("stamp goes back", "two values swapped")], id="same rows"),
-        pytest.param([LOST_BY_POLLS[name] for name in ("old stamp inserted", "key changed")], id="other rows"),
-        *(long([statement], id=name) for name, statement in LOST_BY_POLLS.items()),
-    ],
-)
-def test_what_a_poll_by_the_stamp_loses_arrives(queried: Queried, statements: Sequence[str]) -> None:
+def test_every_kind_of_change_arrives(queried: Queried, monkeypatch: pytest.MonkeyPatch) -> None:
+    [first] = queried.run()
+    assert (first.upserts, first.deletes, first.quarantined) == (603, 0, 0)
+    assert queried.lake() == queried.source()
+    assert queried.run() == []
+    assert queried.commits() == 1
+    [report] = equal_after(
+        queried,
+        "UPDATE address SET address = 'renamed' WHERE address_id = 100",
+        "DELETE FROM address WHERE address_id = 104",
+        "INSERT INTO address VALUES (700, 'new', NULL, '2001-01-01')",
+    )
+    assert (report.upserts, report.deletes) == (2, 1)
+    operations = queried.operations()
+    assert (operations[1], operations[100], operations[700]) == ("c", "u", "c")
+    # What a poll by the stamp loses. Separately: if the number of rows has changed, all of them are compared.
+    equal_after(queried, LOST_BY_POLLS["stamp goes back"], LOST_BY_POLLS["two values swapped"])
+    equal_after(queried, LOST_BY_POLLS["old stamp inserted"], LOST_BY_POLLS["key changed"])
+    # What commits after a later transaction was seen.
+    with queried.transaction() as early:
+        early.execute("INSERT INTO address (address_id, address) VALUES (701, 'early')")
+        early.execute("SAVEPOINT s; UPDATE address SET address = 'sub' WHERE address_id = 7; RELEASE SAVEPOINT s")
+        queried.execute("UPDATE address SET address = 'later', last_update = now() WHERE address_id = 8")
+        queried.run()
+        assert queried.lake()[8]["address"] == "later"
+        early.connection.commit()
+    equal_after(queried)
+    # A failed commit is made again.
+    queried.execute(
+        "UPDATE address SET address = 'new' WHERE address_id = 1", "DELETE FROM address WHERE address_id = 2"
+    )
+    job = queried.job()
+    with monkeypatch.context() as patch:
+        patch.setattr(HudiTable, "write", lambda *_args, **_named: (_ for _ in ()).throw(OSError("the disk is full")))
+        with pytest.raises(OSError, match="full"):
+            job.run_batch()
+    job.load()
+    [report] = queried.run(job)
+    assert (report.upserts, report.deletes) == (1, 1)
+    job.close()
+    assert queried.lake() == queried.source()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("statement", LOST_BY_POLLS.values(), ids=LOST_BY_POLLS)
+def test_what_a_poll_by_the_stamp_loses_arrives(queried: Queried, statement: str) -> None:
     queried.run()
-    equal_after(queried, *statements)
+    equal_after(queried, statement)
 
 
 @pytest.mark.long
@@ -99,20 +102,6 @@ def test_a_deleted_row_and_a_new_one_under_its_key_with_an_older_stamp_arrives(q
         "INSERT INTO address VALUES (105, 'at once', NULL, '1980-01-01')",
     )
     assert queried.lake()[105]["address"] == "at once"
-
-
-def test_a_truncate_stops_the_job_and_leaves_the_table(queried: Queried) -> None:
-    queried.run()
-    before = queried.lake()
-    queried.execute("TRUNCATE address")
-    with pytest.raises(JobError, match=r"603 of 603 rows .* aren't in public.address any more.* nothing was committed"):
-        queried.run()
-    queried.execute("INSERT INTO address (address_id, address) VALUES (1, 'other')")
-    with pytest.raises(JobError, match=r"602 of 603 rows .*deletes.max.percent allows 10 % per commit"):
-        queried.run()
-    assert queried.lake() == before
-    queried.extra = {keys.JDBC_DELETES_PERCENT: "100"}
-    equal_after(queried)
 
 
 @pytest.mark.long
@@ -201,8 +190,9 @@ def test_a_transaction_that_stays_open_is_seen_as_the_age_of_the_horizon(queried
     job.close()
 
 
-def test_another_cluster_and_a_restore_are_read_whole_and_what_differs_is_written(queried: Queried) -> None:
+def test_another_cluster_a_new_column_and_a_truncate(queried: Queried) -> None:
     queried.run()
+    # Another cluster and a restore are read whole, and what differs is written.
     for change, mark, told in [
         ("new", {"system": "other/1"}, "another cluster or database than before, or it was restored (other/1, now "),
         ("lost by the restore", {"horizon": 10**9}, "fewer transactions than before"),
@@ -215,15 +205,23 @@ def test_another_cluster_and_a_restore_are_read_whole_and_what_differs_is_writte
         assert told in queried.log[-1]
         job.close()
     assert queried.lake() == queried.source()
-
-
-def test_a_new_column_comes_with_its_default(queried: Queried) -> None:
-    queried.run()
+    # A new column comes with its default.
     queried.execute("ALTER TABLE address ADD COLUMN phone text DEFAULT 'none'")
     queried.run()
     queried.fields = {**queried.fields, "phone": "string"}
     assert queried.lake() == queried.source()
     assert queried.lake()[1]["phone"] == "none"
+    # A TRUNCATE stops the job and leaves the table.
+    before = queried.lake()
+    queried.execute("TRUNCATE address")
+    with pytest.raises(JobError, match=r"603 of 603 rows .* aren't in public.address any more.* nothing was committed"):
+        queried.run()
+    queried.execute("INSERT INTO address (address_id, address) VALUES (1, 'other')")
+    with pytest.raises(JobError, match=r"602 of 603 rows .*deletes.max.percent allows 10 % per commit"):
+        queried.run()
+    assert queried.lake() == before
+    queried.extra = {keys.JDBC_DELETES_PERCENT: "100"}
+    equal_after(queried)
 
 
 ADDED = {
@@ -401,23 +399,6 @@ def test_a_table_with_a_column_left_out_is_read_by_the_role_that_a_deployment_ma
     )
     [report] = queried.run()
     assert (report.upserts, report.deletes) == (1, 1)
-    assert queried.lake() == queried.source()
-
-
-def test_a_failed_commit_is_made_again(queried: Queried, monkeypatch: pytest.MonkeyPatch) -> None:
-    queried.run()
-    queried.execute(
-        "UPDATE address SET address = 'new' WHERE address_id = 1", "DELETE FROM address WHERE address_id = 2"
-    )
-    job = queried.job()
-    with monkeypatch.context() as patch:
-        patch.setattr(HudiTable, "write", lambda *_args, **_named: (_ for _ in ()).throw(OSError("the disk is full")))
-        with pytest.raises(OSError, match="full"):
-            job.run_batch()
-    job.load()
-    [report] = queried.run(job)
-    assert (report.upserts, report.deletes) == (1, 1)
-    job.close()
     assert queried.lake() == queried.source()
 
 

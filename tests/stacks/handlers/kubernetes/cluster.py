@@ -1,7 +1,7 @@
 """A Kubernetes cluster and its Kafka Connect in memory, as far as the handlers see them, and a connector's request.
 
 It stands in where the real ones can't run: pods need nodes. `./lake dev test kubernetes` checks objects and rights on a
-real API server, tests/plugins/workers/test_own_workers.py the rest on real workers.
+real API server, tests/plugins/workers/test_connect_workers.py the rest on real workers.
 """
 
 import copy

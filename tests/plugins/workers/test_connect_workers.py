@@ -1,0 +1,111 @@
+"""Our workers' configuration, the rights that it takes, and our classes, compiled as their sources say."""
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from contract.secret_names import is_secret
+from local.tools.worker_classes import compile_classes
+from plugins.connector_names import offset_topic, workers_group, workers_topics
+from plugins.connector_settings import SALT, SinkSettings, SourceSettings
+from plugins.kafka.topics import own_worker_access, sink_access, worker_access
+from plugins.source.captured import CapturedTable
+from plugins.source.source_connector import SALT_PROPERTY, salted, source_connector
+from plugins.workers import connect_workers
+from plugins.workers.connect_workers import (
+    ADDRESS,
+    ALL,
+    BROKERS,
+    IAM_LOGIN,
+    OFFSETS,
+    SALTED_CONNECTOR,
+    SALTED_TASK,
+    SECRETS_PROVIDER,
+    resources,
+    worker_properties,
+)
+
+NAME = "dev-cdc-lake-orders-sink"
+
+
+def test_the_role_has_the_names_that_the_workers_use_and_no_patterns() -> None:
+    properties = worker_properties(NAME, plugin_path="/p", login=IAM_LOGIN)
+    grants = own_worker_access(NAME, offset_topic(NAME))
+    named = {name for grant in grants for name in grant.names}
+    assert named == {*workers_topics(NAME), offset_topic(NAME), workers_group(NAME)}
+    assert {properties["config.storage.topic"], properties["status.storage.topic"]} == {*workers_topics(NAME)}
+    assert properties["group.id"] == workers_group(NAME)
+    assert not [name for name in named if "*" in name]
+
+
+def test_an_own_worker_takes_the_place_of_msk_connects() -> None:
+    settings = SinkSettings(name=NAME, topics=("orders",), bucket="landing", region="us-east-1")
+    own = own_worker_access(settings.name, offset_topic(settings.name))
+    theirs = worker_access(settings.name)
+    rest = sink_access(settings)[len(theirs) :]
+    assert sink_access(settings, worker=own) == (*own, *rest)
+
+
+def test_what_a_pod_knows_alone_comes_from_its_environment() -> None:
+    properties = worker_properties(NAME, plugin_path="/p", login=IAM_LOGIN)
+    named = {value for value in properties.values() if value.startswith("${env:")}
+    assert named == {f"${{env:{name}}}" for name in (ADDRESS, BROKERS, OFFSETS)}
+    assert properties["config.providers.env.param.allowlist.pattern"] == "|".join((ADDRESS, BROKERS, OFFSETS))
+
+
+def test_every_client_logs_in_as_the_worker_does() -> None:
+    properties = worker_properties(NAME, plugin_path="/p", login=IAM_LOGIN)
+    for prefix in ("", "producer.", "consumer.", "admin."):
+        assert {key: properties[f"{prefix}{key}"] for key in IAM_LOGIN} == IAM_LOGIN
+
+
+def test_secrets_are_read_where_a_connector_names_any() -> None:
+    with_secrets = worker_properties(NAME, plugin_path="/p", login={}, secrets_region="eu-west-1")
+    assert with_secrets["config.providers"] == "env,secretsmanager"
+    assert with_secrets["config.providers.secretsmanager.class"] == SECRETS_PROVIDER
+    without = worker_properties(NAME, plugin_path="/p", login={})
+    assert not [key for key in without if "secretsmanager" in key]
+
+
+def test_every_source_is_compiled() -> None:
+    assert {each.source for each in ALL} == set(Path(connect_workers.__file__).parent.glob("java/*.java"))
+
+
+@pytest.mark.integration
+def test_each_class_is_what_its_source_compiles_to() -> None:
+    # Otherwise: `./lake dev generate worker-classes`.
+    assert compile_classes([each.source for each in ALL]) == {
+        each.source: base64.b64decode(each.compiled.read_text(encoding="ascii")) for each in ALL
+    }
+
+
+def test_a_plugin_has_the_classes_and_what_finds_them() -> None:
+    files = resources(*ALL)
+    services = "META-INF/services/org.apache.kafka.connect."
+    assert {name.removeprefix(services): text for name, text in files.items() if name.startswith(services)} == {
+        "rest.ConnectRestExtension": "cdclake.WorkerHealth\n",
+        "source.SourceConnector": "cdclake.SaltedConnector\n",
+        "transforms.Transformation": "cdclake.WithoutDefaults\ncdclake.Utf8Only\n",
+        "transforms.predicates.Predicate": "cdclake.IsTruncate\n",
+    }
+    classes = {name: base64.b64decode(text) for name, text in files.items() if name.endswith(".class")}
+    assert classes.keys() == {f"{each.name.replace('.', '/')}.class" for each in ALL}
+    assert all(code.startswith(b"\xca\xfe\xba\xbe") for code in classes.values())
+
+
+def test_the_salt_is_a_reference_and_its_place_is_kept_free() -> None:
+    people = CapturedTable(schema="public", table="people", hashed=("mail",))
+    settings = SourceSettings(database_hostname="h", database_password="${x:y}", topic_prefix="p", tables=(people,))
+    configuration = salted(source_connector(settings), "${secretsmanager:dev/salt:salt}")
+    assert configuration["connector.class"] == SALTED_CONNECTOR.name
+    assert configuration[SALT_PROPERTY] == "${secretsmanager:dev/salt:salt}"
+    [name] = [name for name in configuration if name.startswith("column.mask.hash")]
+    assert name.endswith(f".{SALT}")
+
+
+def test_the_salts_property_is_a_secret_and_the_java_source_speaks_of_it() -> None:
+    assert is_secret(SALT_PROPERTY)
+    task = SALTED_TASK.source.read_text()
+    assert f'"{SALT}"' in task
+    assert f'"{SALT_PROPERTY}"' in task
