@@ -250,7 +250,7 @@ def test_each_name_in_the_account_has_the_environments_in_it(many: Synthesized, 
     assert {name for type_, name in found if type_ == "Custom::Connector"} == {
         f"dev-cdc-lake-{pipeline}-{role}" for pipeline in pipelines for role in ("source", "sink")
     }
-    for environment, has_it in ((many, r"\bdev(_datalake)?\b"), (prod, r"\bprod(_datalake)?\b")):
+    for environment, has_it in ((many, r"\bdev(\b|_datalake|cdclake)"), (prod, r"\bprod(\b|_datalake|cdclake)")):
         found = names(environment.synthesis.templates)
         assert {(type_, name) for type_, name in found if not re.search(has_it, name)} == set()
 

@@ -9,7 +9,6 @@ import pytest
 from contract.states import CATALOGUE, STAGES, Word
 from settings.load import load
 from stacks.monitoring.watches import ON_THEIR_WAY, UNALARMED, WORDS, WatchedPipeline, WatchedWay, heading, key
-from tests.cases import long
 from tests.stacks.conftest import Synthesized
 from tests.stacks.monitoring.found import alarms, events, ids, widgets, widgets_of
 
@@ -174,8 +173,8 @@ def crowded(many_pipelines: int) -> list[dict[str, Any]]:
     return widgets_of(stack)
 
 
-@pytest.mark.parametrize("pipelines", [6, long(13)])
-def test_tables_share_rows_and_alarms_widgets_where_there_are_many(pipelines: int) -> None:
+def test_tables_share_rows_and_alarms_widgets_where_there_are_many() -> None:
+    pipelines = 13
     found = crowded(pipelines)
     keeps_to_the_limits(found)
     assert "job of p0 (p0_t0 to p0_t8): events" in titles(found, "metric")
