@@ -2,8 +2,8 @@
 
 What survives `./lake aws destroy` has fixed names, so every new deployment would fail on them. CloudFormation remembers
 what a deleted stack kept ("DELETE_SKIPPED", for 90 days, by the stack's id), and `cdk import` takes a file that maps
-resources. Kept resources need nothing that was deleted (tests/stacks/test_stores.py), so they can be imported alone; the
-next `./lake aws deploy` creates the rest.
+resources. Kept resources need nothing that was deleted (tests/stacks/test_stores.py), so they can be imported alone;
+the next `./lake aws deploy` creates the rest.
 """
 
 import json
