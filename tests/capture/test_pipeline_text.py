@@ -5,10 +5,11 @@ import tomllib
 import pytest
 
 from capture.entry import is_secret, may_be_personal
-from capture.obstacles import Patterns, SelectionError
+from capture.obstacles import Patterns, SelectionError, obstacle
 from capture.pipeline_text import with_left_out
 from capture.type_page import PAGE, page
-from db.source.catalogue import TableName
+from contract.column_types.catalogue import ColumnType
+from db.source.catalogue import Column, Kind, Table, TableName
 
 BEFORE = (
     '[source]\ndatabase = "shop"   # ours\n\n# [[tables]] come now\n[[tables]]\nsource = "public.a"\nkey = ["id"]\n\n'
@@ -89,3 +90,34 @@ def test_a_name_that_only_looks_like_it_says_nothing(name: str) -> None:
 
 def test_the_page_is_what_the_table_of_types_makes_of_it() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run ./lake dev generate types"
+
+
+@pytest.mark.parametrize(
+    ("columns", "key", "kind", "queried", "why"),
+    [
+        ("id", ("id",), "table", False, None),
+        ("id", ("id",), "table", True, None),
+        ("id", (), "table", True, "it has no primary key and no unique index without NULLs: "),
+        ("id", (), "view", True, "a view has no key: "),
+        ("id a:b", ("a:b",), "table", False, "Debezium's lists can't name its column 'a:b': rename it"),
+        (
+            "id Name name",
+            ("id",),
+            "table",
+            False,
+            "columns differ only by case (Name, name), ",
+        ),
+    ],
+)
+def test_what_keeps_a_table_from_being_captured_is_named(
+    columns: str, key: tuple[str, ...], kind: Kind, queried: bool, why: str | None
+) -> None:
+    integer = ColumnType(name="int4")
+    made = [
+        Column(name=name, position=number, type=integer, modifier=-1, type_text="integer")
+        for number, name in enumerate(columns.split(), 1)
+    ]
+    table = Table(name=TableName("public", "t"), kind=kind, columns=tuple(made))
+    found = obstacle(table, key, {}, queried=queried)
+    assert (found or "").startswith(why or "")
+    assert (found is None) == (why is None)
