@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -20,12 +19,10 @@ from db.source.replication import drop_slot as drop_slot_of
 from local.comparison.reconcile import compare_platform
 from local.errors import LostChangesError, PlatformError
 from local.look.status import read_status
-from local.platform import connectors
 from local.platform.platform import Platform
 from local.platform.services import LAKE_BUCKET, LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
-from plugins.kafka.topics import PlannedTopic, planned_topics
 from tests import conftest
 from tests.e2e.faults import suspended, wait_until_well
 from tests.e2e.writers import Writer
@@ -189,15 +186,15 @@ def test_a_deleted_topic(platform: Platform) -> None:
 def plan_smaller_events(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lower the plan's limit below an event of this test, and apply it to the topic."""
 
-    def planned(*settings: Any, **more: Any) -> tuple[PlannedTopic, ...]:
-        return tuple(
-            replace(topic, config={**topic.config, "max.message.bytes": "100000"})
-            if topic.name == platform.topic.name
-            else topic
-            for topic in planned_topics(*settings, **more)
-        )
-
-    monkeypatch.setattr(connectors, "planned_topics", planned)
+    connectors = platform.pipeline.connectors
+    smaller = [
+        replace(topic, config={**topic.config, "max.message.bytes": "100000"})
+        if topic.name == platform.topic.name
+        else topic
+        for topic in connectors.topics
+    ]
+    # The platform keeps its connectors between starts.
+    monkeypatch.setattr(connectors, "topics", tuple(smaller))
     platform.up()
 
 
