@@ -195,7 +195,7 @@ def insert(database: ConnectionParameters, first: int, last: int, *, pause_s: fl
             time.sleep(pause_s)
 
 
-def test_a_killed_worker_loses_nothing_one_that_is_told_to_stop_repeats_nothing_and_a_failed_task_is_told_of(
+def test_worker_kill_drain_and_failed_task(
     workers: Workers,
     source: Stack,
     rest: RealRest,
