@@ -88,11 +88,11 @@ def status(*, folder: Folder = None, pipeline: Pipeline = None, table: Tables = 
     Examples: ./lake status; ./lake status -p mine -t public.orders --json
     """
     from local.console import console
-    from local.look.show_status import print_status
-    from local.look.status import read_status
     from local.platform.command import find_platform
+    from local.state.collect import Collector
+    from local.state.show_status import print_status
 
-    found = read_status(find_platform(folder, pipeline), table or ())
+    found = Collector(find_platform(folder, pipeline)).look(table or ())
     if json:
         print_json(found)
     else:

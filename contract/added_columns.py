@@ -1,7 +1,7 @@
 """Remembers columns that arrived with events or after the first commit: their names in events, and since which commit.
 
 Each commit's metadata carries the register with its progress (spark_jobs/table/commits.py): a restarted job keeps
-the events' names, and local/look/source_changes.py tells which rows are older than a column.
+the events' names, and local/state/source_changes.py tells which rows are older than a column.
 """
 
 import json

@@ -1,7 +1,7 @@
 """A pipeline's state in one word, and the stages of an event: shared by the live page and CloudWatch.
 
 `./lake dashboard` judges by the last minute, CloudWatch's alarms by an environment's limits: the words mean the same,
-but each has its own thresholds in seconds (local/dashboard/state.py, `[monitoring]`).
+but each has its own thresholds in seconds (local/state/word.py, `[monitoring]`).
 """
 
 from collections.abc import Mapping
@@ -17,6 +17,9 @@ LAKE = "lake"
 CATALOGUE = "catalogue"
 # In the order in which an event passes them.
 STAGES = (SOURCE, SLOT, TOPIC, LANDING, JOB, LAKE, CATALOGUE)
+
+# Quarantined events make a pipeline failing for this long; a multiple of CloudWatch's period of 5 minutes.
+QUARANTINED_MINUTES = 10
 
 
 class Word(StrEnum):

@@ -14,6 +14,10 @@ def megabytes(size: int | None, *, digits: int = 1, unknown: str = "-") -> str:
     return unknown if size is None else f"{size / BYTES_PER_MB:,.{digits}f} MB"
 
 
+def cut(text: str, characters: int) -> str:
+    return text if len(text) <= characters else text[: characters - 1] + "…"
+
+
 def say(line: str) -> None:
     """Print a completed action without markup."""
     console.print(line, highlight=False, markup=False, soft_wrap=True)

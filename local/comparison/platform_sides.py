@@ -11,11 +11,11 @@ from local.comparison.compare import Arrivals
 from local.comparison.describe import Compared
 from local.comparison.run import Sides
 from local.look.json_lines import consumed, lands_behind, offset_behind
-from local.look.status import UNAVAILABLE
 from local.platform.connectors import SALT_FILE, kept_salt
 from local.platform.job import looked_file
 from local.platform.platform import Platform
 from local.platform.services import LANDING_BUCKET, LocalTable
+from local.state.services import UNAVAILABLE
 from settings.load import PIPELINES
 
 

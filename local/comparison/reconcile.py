@@ -31,7 +31,6 @@ from local.comparison.repair import OutboxRepair, repair_of, repairs_of_queried
 from local.comparison.rows import ComparedTable
 from local.comparison.run import Repairs, compare_tables
 from local.errors import PlatformError
-from local.look.status import read_status, require_answers
 from local.platform.pipeline import QueriedPipeline
 from local.platform.platform import Platform
 from local.platform.startup import SUPERVISOR
@@ -40,6 +39,9 @@ from local.resnapshot.log_tables import EventWriter
 from local.resnapshot.pipelines import repairs as log_repairs
 from local.resnapshot.run import Wanted
 from local.services.kafka_rights import SOURCE
+from local.state.collect import Collector
+from local.state.problems import Problem
+from local.state.services import require_answers
 
 KEY = "order_id"
 OUTBOX = (SCHEMA, OUTBOX_TABLE)
@@ -151,7 +153,7 @@ def reconcile(
             console.print(f"the outbox is stale: CALL {SCHEMA}.usp_init_order_events() brings it up to date")
     equal = reconcile_platform(console, platform, tables=tables, repair=repair, timeout_s=timeout_s)
     for problem in [] if equal else _reasons(platform):
-        console.print(problem, style="red", highlight=False, markup=False, soft_wrap=True)
+        console.print(str(problem), style="red", highlight=False, markup=False, soft_wrap=True)
     return equal and right
 
 
@@ -162,10 +164,11 @@ def _refuse_to_wait_in_vain(platform: Platform) -> None:
         raise PlatformError(f"{platform.lake.base_uri} has no commit, and the job doesn't run: `./lake up` starts it")
 
 
-def _reasons(platform: Platform) -> list[str]:
-    problems = read_status(platform).problems
+def _reasons(platform: Platform) -> tuple[Problem, ...]:
+    problems = Collector(platform).look().problems
     if platform.pid("job") is None and "job" not in platform.expected():
-        problems.append("the job doesn't run, so nothing reaches the lake: `./lake up` starts it")
+        left_out = Problem(part="job", what="wasn't started", remedy="`./lake up` starts it")
+        return (*problems, left_out)
     return problems
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from contract.events import CREATE, DELETE, DELETED, IS_DELETED, OPERATION, PREFIX, READ, SOURCE_TIME_MS, UPDATE
+from local.console import cut
 from local.look.topic import RawEvent, Topic
 
 SHOWN = 20
@@ -106,10 +107,6 @@ class Changes:
 
 def key_text(key: Mapping[str, Any]) -> str:
     return cut(", ".join(f"{name} = {value}" for name, value in key.items()), KEY_CHARACTERS)
-
-
-def cut(text: str, characters: int) -> str:
-    return text if len(text) <= characters else text[: characters - 1] + "…"
 
 
 def date_columns(schema: Path) -> frozenset[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 
-from local.dashboard.state import DOWN, UP
+from local.state.word import DOWN, UP
 
 LOG_LINES = 15
 _LOG_BYTES = 16_384

@@ -11,6 +11,7 @@ from nicegui.elements.mixins.text_element import TextElement
 from local.dashboard import charts, texts
 from local.dashboard.charts import Orders
 from local.dashboard.watcher import Picture
+from local.state import rows
 
 STYLE = Path(__file__).with_name("page.css")
 REFRESH_S = 0.25
@@ -103,21 +104,31 @@ class Section:
 
     title: str
     columns: Sequence[str]
-    rows: Callable[[Picture], texts.Rows]
+    rows: Callable[[Picture], rows.Rows]
     empty: str
 
 
 NO_LOOK = "the first look isn't done yet"
 SECTIONS = (
-    Section(title="Stages", columns=texts.STAGES, rows=texts.stage_rows, empty=NO_LOOK),
-    Section(title="Tables of the lake", columns=texts.KEPT, rows=texts.kept_rows, empty=NO_LOOK),
-    Section(title="Rows by table", columns=texts.TABLES, rows=texts.table_rows, empty="no commit in the lake yet"),
+    Section(title="Stages", columns=rows.STAGES, rows=lambda one: rows.stage_rows(one.found.stages), empty=NO_LOOK),
+    Section(
+        title="Tables of the lake",
+        columns=rows.TABLES,
+        rows=lambda one: rows.table_rows(one.found.data.tables, one.at),
+        empty=NO_LOOK,
+    ),
+    Section(title="Rows by table", columns=texts.TOTALS, rows=texts.total_rows, empty="no commit in the lake yet"),
     Section(title="Commits and errors", columns=texts.TIMELINE, rows=texts.timeline_rows, empty="none yet"),
     Section(
         title="Last changes", columns=texts.CHANGES, rows=texts.change_rows, empty="no change since the first load"
     ),
-    Section(title="Quarantine", columns=texts.QUARANTINE, rows=texts.quarantine_rows, empty="nothing was put aside"),
-    Section(title="Services", columns=texts.SERVICES, rows=texts.service_rows, empty="none runs"),
+    Section(title="Quarantine", columns=texts.QUARANTINE, rows=texts.quarantine_rows, empty="nothing was quarantined"),
+    Section(
+        title="Services",
+        columns=rows.SERVICES,
+        rows=lambda one: rows.service_rows(one.found.services),
+        empty="none runs",
+    ),
 )
 CHARTED = "Commits and errors"
 LOGS_TITLE = "Last lines of what has failed"
@@ -157,7 +168,7 @@ class Page:
         _set(self._word, picture.state.word)
         _set(self._reason, picture.state.reason)
         self._word.classes(replace=f"word {picture.state.word.replace(' ', '-')}")
-        _set(self._clock, f"as of {texts.clock(picture.at)}; times are UTC. {'; '.join(picture.unseen)}")
+        _set(self._clock, f"as of {rows.clock(picture.at)}; times are UTC. {'; '.join(picture.unseen)}")
         for section, table in self._tables:
             table.show(section.rows(picture))
         self._logs.show(picture)

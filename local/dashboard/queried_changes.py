@@ -16,9 +16,9 @@ from contract.errors import UserError
 from contract.events import CREATE, DELETE, UPDATE
 from local.console import megabytes
 from local.dashboard.changes import COLUMNS, SHOWN, WORDS, Change, differing, key_text
-from local.dashboard.history import Commit
 from local.look.lake import Lake, LakeError, readable
 from local.query.query import COMMIT, KEY
+from local.state.history import Commit
 
 BATCH_ROWS = 8_192
 # Prefix of Hudi's own columns.

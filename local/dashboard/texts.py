@@ -1,82 +1,26 @@
 """The page's texts: rows of a picture's tables, and the numbers of its chart."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
-from contract.states import SLOT, SOURCE, Word
-from local.console import megabytes
 from local.dashboard.charts import AXIS, INK, Chart
-from local.dashboard.history import Commit, Failure, instant_time, rows
 from local.dashboard.watcher import Picture
+from local.state.history import Commit, Failure, rows
+from local.state.rows import Rows, clock
 
-Rows = list[tuple[str, ...]]
 TIMELINE_LINES = 30
 # Bars of the chart.
 CHARTED_COMMITS = 40
-NOTHING = "-"
 # On a logarithmic scale: gives a bar of one row a height.
 LOWEST = {"min": 0.5, "startValue": 0.5}
 
-STAGES = ("stage", "position", "lag", "events behind", "rate", "last activity", "WAL held")
-KEPT = ("table", "kind", "rows", "last commit", "age", "state")
-TABLES = ("table", "inserted", "updated", "deleted", "commits", "since")
+TOTALS = ("table", "inserted", "updated", "deleted", "commits", "since")
 TIMELINE = ("time", "what", "table", "details")
 CHANGES = ("time", "table", "what", "row", "column", "before", "after")
 QUARANTINE = ("time", "table", "reason", "from", "line as it was")
-SERVICES = ("service", "state", "restarts", "memory")
 
 
-def clock(at: float | None) -> str:
-    """Format a time of day, in UTC."""
-    return NOTHING if at is None else datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S")
-
-
-def stage_rows(picture: Picture) -> Rows:
-    return [
-        (
-            stage.name,
-            stage.position or NOTHING,
-            NOTHING if stage.lag_s is None else f"{stage.lag_s:.1f} s",
-            NOTHING if stage.lag_events is None else f"{stage.lag_events:,}",
-            _rate(stage.name, stage.rate),
-            clock(stage.last),
-            megabytes(stage.held_bytes, unknown=NOTHING),
-        )
-        for stage in picture.stages
-    ]
-
-
-def _rate(stage: str, rate: float | None) -> str:
-    if rate is None:
-        return NOTHING
-    return f"{rate / 1000:,.1f} kB/s" if stage in (SOURCE, SLOT) else f"{rate:,.1f} events/s"
-
-
-def kept_rows(picture: Picture) -> Rows:
-    found = ((one, instant_time(one.last_commit) if one.last_commit else None) for one in picture.tables)
-    return [
-        (
-            one.table,
-            one.kind,
-            NOTHING if one.rows is None else f"{one.rows:,}",
-            clock(at),
-            NOTHING if at is None else age(picture.at - at),
-            one.state or NOTHING,
-        )
-        for one, at in found
-    ]
-
-
-def age(seconds: float) -> str:
-    """Format an age in the largest unit of which it is one or more."""
-    for unit, long in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= long:
-            return f"{int(seconds // long)} {unit}"
-    return f"{max(seconds, 0):.0f} s"
-
-
-def table_rows(picture: Picture) -> Rows:
+def total_rows(picture: Picture) -> Rows:
     """Return a row per lake table: totals of its commits."""
     return [
         (
@@ -122,21 +66,7 @@ def change_rows(picture: Picture) -> Rows:
 
 
 def quarantine_rows(picture: Picture) -> Rows:
-    return [(one.at[11:19], one.table, one.reason, one.origin, one.text) for one in picture.put_aside]
-
-
-def service_rows(picture: Picture) -> Rows:
-    """Return a row per service; dead and hanging are as of now, not of the last poll."""
-    broken = set(picture.state.parts) if picture.services else set()
-    return [
-        (
-            one.name,
-            "dead" if not one.running else "hangs" if one.silent else Word.FAILING if one.name in broken else "running",
-            f"{one.restarts}" if one.restarts else NOTHING,
-            megabytes(one.rss_bytes, digits=0, unknown=NOTHING),
-        )
-        for one in picture.services
-    ]
+    return [(one.at[11:19], one.table, one.reason, one.origin, one.text) for one in picture.quarantined]
 
 
 def reconciled_text(picture: Picture) -> list[str]:

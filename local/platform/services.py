@@ -68,15 +68,20 @@ class LocalTable(InTheLake):
         """`schema.table`, as in the source."""
         return self.entry.name
 
+    @property
+    def counted_column(self) -> str:
+        """A column of the lake that each row has."""
+        return lake_name(self.entry.key[0]) if self.entry.key else self.entry.ordering
+
 
 @dataclass(frozen=True, kw_only=True)
 class LocalDerived(InTheLake):
-    """A table derived from the pipeline's others, and a column of its key.
+    """A table derived from the pipeline's others; `counted_column`: a column of its key.
 
     `kind`: DERIVED by a query, or HISTORY, of the versions of one of them.
     """
 
-    key: str
+    counted_column: str
     kind: str = DERIVED
 
     @property
@@ -89,7 +94,7 @@ def local_derived(pipeline: Pipeline, *, s3_endpoint: str) -> tuple[LocalDerived
     """Return the pipeline's derived tables in their order, histories last."""
 
     def table(name: str, key: str, kind: str) -> LocalDerived:
-        return LocalDerived(key=key, lake=_lake(name, s3_endpoint), lake_name=name, kind=kind)
+        return LocalDerived(counted_column=key, lake=_lake(name, s3_endpoint), lake_name=name, kind=kind)
 
     return (
         *(table(pipeline.lake_table(entry), entry.key[0], DERIVED) for entry in pipeline.derived),

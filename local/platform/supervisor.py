@@ -54,6 +54,10 @@ class Restarts:
         """Count the tries since it last ran well."""
         return self.tries if self.given_up or now - self.last_at < STABLE_S else 0
 
+    def unproven(self, now: float) -> bool:
+        """Tell whether it hasn't run yet for as long as the pause before it was started."""
+        return 0 <= now - self.last_at < self.pause_s
+
     def describe(self, now: float) -> str:
         """Describe what the supervisor does about it."""
         last = datetime.fromtimestamp(self.last_at, UTC).strftime("%H:%M:%S UTC")

@@ -22,13 +22,13 @@ from analytics.queries import Queried
 from local.errors import PlatformError
 from local.look import json_lines
 from local.look.lake import parse_instant
-from local.look.status import require_answers
 from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE, LocalDerived, LocalTable
 from local.query import formats
 from local.query.engine import QueryError, engine
 from local.query.query import LakeTable, Loading, Period, QueriedLake, ask, described
 from local.query.silver import FOLDER, Silver, append, check_free, check_partitioned_by, glue_types, write
+from local.state.services import require_answers
 from settings.pipeline import Pipeline
 
 BATCH_ROWS = 16_384

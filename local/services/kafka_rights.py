@@ -250,12 +250,16 @@ class Denial:
     name: str
     request: str
 
-    def __str__(self) -> str:
+    @property
+    def what(self) -> str:
         where = "the cluster" if self.kind == "Cluster" else f"{self.kind.lower()} {self.name}"
         return (
-            f"Kafka denies {self.role} {self.operation} on {where} ({self.request}): plugins/kafka/topics.py says what"
+            f"denies {self.role} {self.operation} on {where} ({self.request}): plugins/kafka/topics.py says what"
             " each role may do"
         )
+
+    def __str__(self) -> str:
+        return f"Kafka {self.what}"
 
 
 def denials(log: Path, *, since: datetime) -> list[Denial]:

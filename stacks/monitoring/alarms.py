@@ -17,7 +17,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from contract.metrics import COMMIT_AGE_SECONDS, FAILED_ATTEMPTS, HORIZON_AGE_SECONDS, IGNORED_TRUNCATES, QUARANTINED
-from contract.states import Word
+from contract.states import QUARANTINED_MINUTES, Word
 from plugins.workers import connect_workers
 from settings.services import Monitoring
 from stacks.monitoring.metrics import PERIOD_MINUTES, Metrics
@@ -165,7 +165,7 @@ class Alarms:
             "quarantined-events",
             self._metrics.worst_job(tables, QUARANTINED, "Sum"),
             about=about,
-            periods=2,
+            periods=QUARANTINED_MINUTES // PERIOD_MINUTES,
             datapoints=1,
             what=f"Events of {named} didn't fit and were set aside, or its job is gone",
         )

@@ -1,11 +1,14 @@
 """A pipeline's state in one word, and the reason."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from contract.states import CATALOGUE, LAKE, MEANING, Word
-from local.dashboard.stages import Stage
+from local.platform.platform import Platform
+from local.state.problems import Problem
+from local.state.services import is_stopped
+from local.state.stages import Stage
 
 # How long a change may be on its way before it counts as late, and a poll may take before it counts as unanswered.
 LATE_S = 60.0
@@ -31,6 +34,16 @@ class Alive:
     running: frozenset[str] = frozenset()
     stopped: frozenset[str] = frozenset()
 
+    @classmethod
+    def of(cls, platform: Platform) -> Self:
+        running = platform.running()
+        stopped = frozenset(name for name in running if is_stopped(platform.pid(name)))
+        return cls(expected=platform.expected(), running=frozenset(running), stopped=stopped)
+
+    @property
+    def is_down(self) -> bool:
+        return not self.expected and not self.running
+
     @property
     def broken(self) -> tuple[str, ...]:
         """The services that are dead or stopped."""
@@ -39,7 +52,7 @@ class Alive:
 
 def judge(
     alive: Alive | None,
-    problems: Sequence[str] | None,
+    problems: Sequence[Problem] | None,
     stages: Sequence[Stage],
     *,
     unanswered_s: float,
@@ -51,13 +64,14 @@ def judge(
     """
     if alive is None:
         return State(word=Word.STARTING, reason="the first look isn't done yet")
-    if not alive.expected and not alive.running:
+    if alive.is_down:
         return State(word=Word.DOWN, reason="the platform is down: `./lake up` starts it")
     broken = alive.broken
     if command == DOWN and broken:
         return State(word=Word.DOWN, reason="`./lake down` stops the platform")
     if command == UP and (broken or problems):
-        return State(word=Word.STARTING, reason=f"`./lake up` is at work: {', '.join(broken) or (problems or [''])[0]}")
+        first = ", ".join(broken) or next(iter(problems or ()))
+        return State(word=Word.STARTING, reason=f"`./lake up` is at work: {first}")
     if broken:
         return State(word=Word.FAILING, reason=_broken(alive, broken, problems or ()), parts=broken)
     if unanswered_s > ANSWER_S:
@@ -66,15 +80,14 @@ def judge(
         return State(word=Word.STARTING, reason="the first look isn't done yet")
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        # A whole word: not the end of a table's name, as in public.job.
-        parts = tuple(name for name in sorted(alive.expected) if re.search(rf"(?<![\w.]){name}\b", "\n".join(problems)))
-        return State(word=Word.FAILING, reason=problems[0] + more, parts=parts)
+        parts = tuple(sorted({problem.log.stem for problem in problems if problem.log is not None}))
+        return State(word=Word.FAILING, reason=f"{problems[0]}{more}", parts=parts)
     return _moving(stages)
 
 
-def _broken(alive: Alive, broken: Sequence[str], problems: Sequence[str]) -> str:
+def _broken(alive: Alive, broken: Sequence[str], problems: Sequence[Problem]) -> str:
     """Prefer the line of `./lake status`: it names the log and what is done about it."""
-    said = next((problem for problem in problems if problem.startswith(f"{broken[0]} ")), None)
+    said = next((str(problem) for problem in problems if problem.part == broken[0]), None)
     how = {name: "is stopped by a signal" if name in alive.running else "is dead" for name in broken}
     first = said or f"{broken[0]} {how[broken[0]]}"
     return "; ".join([first, *(f"{name} {how[name]}" for name in broken[1:])])

@@ -1,13 +1,13 @@
 """Progress and rate of the data at each stage of its way."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypedDict
 
 from contract.states import CATALOGUE, JOB, LAKE, LANDING, SLOT, SOURCE, STAGES, TOPIC
-from local.look.status import DataStatus
 from local.services.source_database import OutboxQueue, Slot
+from local.state.tables import DataStatus
 
 RATE_S = 30.0
 # A server writes this much on its own now and then (checkpoints, vacuum), which isn't confirmed at once.
@@ -30,21 +30,6 @@ class Stage:
     rate: float | None = None
     last: float | None = None
     held_bytes: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lakes:
-    """State of the lake and the catalog; positions are offsets of the next event, by table.
-
-    `newest`: the newest commit of all tables. `catalogued` of `tables` are in the catalog, and `synced` is the newest
-    commit synced to it: only changes of columns or partitions are synced, so it is rarely the newest one.
-    """
-
-    read_to: Mapping[str, int]
-    newest: str | None = None
-    synced: str | None = None
-    catalogued: int | None = None
-    tables: int = 1
 
 
 class Trail:
@@ -101,32 +86,32 @@ class Stages:
     def __init__(self) -> None:
         self._trails = {name: Trail() for name in STAGES}
 
-    def read(self, now: float, wal: str | None, data: DataStatus, lakes: Lakes) -> list[Stage]:
-        """Record a poll's result, at `now` on a monotonic clock, and return the stages in order."""
-        source = None if wal is None else wal_bytes(wal)
-        slot = data.slot
+    def read(self, now: float, data: DataStatus) -> list[Stage]:
+        """Record a look's result, at `now` on a monotonic clock, and return the stages in order."""
+        slot, newest = data.slot, max(filter(None, (table.last_commit for table in data.tables)), default=None)
+        source = None if data.wal is None else wal_bytes(data.wal)
         confirmed = None if slot is None or source is None or slot.behind_bytes is None else source - slot.behind_bytes
         ends = _sum(table.topic_end for table in data.tables)
         landed = _sum(table.sink_offset for table in data.tables)
-        read_to = _sum(lakes.read_to.get(table.name) for table in data.tables)
+        read_to = _sum(table.read_to for table in data.tables)
         positions = {SOURCE: source, SLOT: confirmed, TOPIC: ends, LANDING: landed, JOB: read_to}
-        positions |= {LAKE: _number(lakes.newest), CATALOGUE: _number(lakes.synced)}
+        positions |= {LAKE: _number(newest), CATALOGUE: _number(data.synced)}
         for name, position in positions.items():
             self._trails[name].note(now, position)
         if data.queried:
             # A change is unknown until a query finds it.
             return [
-                Stage(name=LAKE, position=_lake(lakes.newest, data), last=self._trails[LAKE].last),
-                Stage(name=CATALOGUE, position=_catalogue(lakes), last=self._trails[CATALOGUE].last),
+                Stage(name=LAKE, position=_lake(newest, data), last=self._trails[LAKE].last),
+                Stage(name=CATALOGUE, position=_catalogue(data), last=self._trails[CATALOGUE].last),
             ]
         return [
-            self._stage(now, SOURCE, _source(wal, data), **_queue(data.outbox_queue)),
+            self._stage(now, SOURCE, _source(data), **_queue(data.outbox_queue)),
             self._stage(now, SLOT, _slot(slot), lag_s=self._slot_lag(now, slot, confirmed), held=slot),
             self._stage(now, TOPIC, _offset(ends)),
             self._behind(now, LANDING, _landing(landed, data), TOPIC),
             self._behind(now, JOB, _offset(read_to), LANDING),
-            self._behind(now, LAKE, _lake(lakes.newest, data), TOPIC, of=JOB),
-            Stage(name=CATALOGUE, position=_catalogue(lakes), last=self._trails[CATALOGUE].last),
+            self._behind(now, LAKE, _lake(newest, data), TOPIC, of=JOB),
+            Stage(name=CATALOGUE, position=_catalogue(data), last=self._trails[CATALOGUE].last),
         ]
 
     def _stage(
@@ -186,10 +171,10 @@ def _queue(queue: OutboxQueue | None) -> _Lag:
     return {} if queue is None else {"lag_s": queue.seconds if queue.entries else 0.0, "lag_events": queue.entries}
 
 
-def _source(wal: str | None, data: DataStatus) -> str | None:
-    if wal is None:
+def _source(data: DataStatus) -> str | None:
+    if data.wal is None:
         return None
-    return f"{wal}, {data.outbox_rows:,} rows" if data.outbox_rows is not None else wal
+    return f"{data.wal}, {data.outbox_rows:,} rows" if data.outbox_rows is not None else data.wal
 
 
 def _slot(slot: Slot | None) -> str | None:
@@ -204,13 +189,14 @@ def _landing(landed: int | None, data: DataStatus) -> str | None:
     return None if landed is None else f"next offset {landed:,}{objects}"
 
 
-def _catalogue(lakes: Lakes) -> str | None:
-    if lakes.catalogued is None:
+def _catalogue(data: DataStatus) -> str | None:
+    """Only changes of columns or partitions are synced, so the catalog is rarely told of the newest commit."""
+    if data.catalogued is None:
         return None
-    told = "" if lakes.synced is None else f", told at commit {lakes.synced}"
-    return f"{lakes.catalogued} of {lakes.tables} tables{told}"
+    told = "" if data.synced is None else f", told at commit {data.synced}"
+    return f"{data.catalogued} of {len(data.tables)} tables{told}"
 
 
 def _lake(newest: str | None, data: DataStatus) -> str | None:
-    rows = _sum(table.lake_rows for table in data.tables)
+    rows = _sum(table.lake_rows for table in data.captured)
     return None if newest is None else f"commit {newest}" + ("" if rows is None else f", {rows:,} rows")

@@ -1,6 +1,5 @@
 """The timeline: the lake's commits with their rows, and the errors between them."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -8,13 +7,11 @@ from typing import Any
 
 from local.look.lake import Lake
 from local.platform.supervisor import Restarts
+from local.state.problems import Problem
 from spark_jobs.options.keys import PROGRESS
 
 # Maximum lines of the timeline, and errors.
 KEPT = 500
-# A name may contain digits, commas and colons.
-_OF_TABLE = re.compile(r"table .+? is set aside|the job fails at table .+? and tries again")
-_NUMBER = re.compile(r"(?<![\w.])\d[\d,.]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,10 +81,15 @@ class Commits:
         self._table = table
         self._seen: set[str] = set()
         self._commits: list[Commit] = []
+        self.newest: tuple[str, Mapping[str, str]] = "", {}
 
     def read(self, lake: Lake) -> list[Commit]:
         """Return all commits, oldest first, including new ones. Raises LakeError."""
         new = lake.commit_metadata(self._seen)
+        of_job = {
+            instant: extra for instant, one in new.items() if PROGRESS in (extra := one.get("extraMetadata") or {})
+        }
+        self.newest = max([self.newest, *of_job.items()], key=lambda one: one[0])
         found = (read_commit(self._table, instant, metadata) for instant, metadata in new.items())
         self._commits = sorted([*self._commits, *filter(None, found)], key=lambda commit: commit.instant)
         self._seen |= new.keys()
@@ -99,15 +101,15 @@ class Commits:
 
 
 class Failures:
-    """Errors and their times, derived from each poll's problems."""
+    """Errors and their times, from each look's problems."""
 
     def __init__(self) -> None:
-        self._open: dict[str, Failure] = {}
+        self._open: dict[tuple[str, str], Failure] = {}
         self._ended: list[Failure] = []
 
-    def note(self, problems: Iterable[str], now: float) -> None:
+    def note(self, problems: Iterable[Problem], now: float) -> None:
         """Record the current problems; earlier ones that are missing have ended."""
-        wrong = {subject(problem): problem for problem in problems}
+        wrong = {(problem.part, problem.what): str(problem) for problem in problems}
         for key in self._open.keys() - wrong.keys():
             self._ended = [*self._ended, replace(self._open.pop(key), ended=now)][-KEPT:]
         for key, text in wrong.items():
@@ -120,13 +122,6 @@ class Failures:
             *sorted(self._open.values(), key=lambda one: one.at, reverse=True),
             *sorted(self._ended, key=lambda one: one.at, reverse=True),
         ]
-
-
-def subject(problem: str) -> str:
-    """Return the part of a problem's line that stays while its counts and times change; a table's name stays whole."""
-    if found := _OF_TABLE.match(problem):
-        return found[0]
-    return _NUMBER.sub("", re.split("[:,] ", problem, maxsplit=1)[0])
 
 
 def restarted(restarts: Mapping[str, Restarts]) -> list[Failure]:

@@ -1,0 +1,203 @@
+"""Collects the state of a pipeline: its services, stages, tables and problems. `status`, the page and tests show it."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from contract.lake import LANDING_PREFIX
+from contract.table_states import RUNNING
+from local.errors import PlatformError
+from local.look.json_lines import consumed, lands_behind, offset_behind
+from local.platform.platform import Platform
+from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, LocalDerived, LocalTable
+from local.platform.startup import SUPERVISOR
+from local.platform.supervisor import Restarts, read_restarts
+from local.services.source_database import refusal
+from local.state import problems
+from local.state.problems import Problem
+from local.state.quarantine import Quarantine
+from local.state.services import UNAVAILABLE, ServiceStatus, read_services
+from local.state.source_changes import source_changes
+from local.state.stages import Stage, Stages
+from local.state.tables import CAPTURED, QUERIED, DataStatus, RowCounts, TableStatus
+from local.state.word import Alive, State, judge
+from spark_jobs.options.keys import IGNORED_TRUNCATE, PROGRESS
+
+Value = TypeVar("Value")
+# Instant and metadata of the job's newest commit, as Lake.newest_of_job returns them.
+Newest = Callable[[LocalTable | LocalDerived], tuple[str, Mapping[str, str]]]
+# Tables checked in parallel.
+LOOKERS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipelineState:
+    """Everything that is known of a pipeline at one time; causes come before their consequences in `problems`."""
+
+    state: State
+    services: tuple[ServiceStatus, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    data: DataStatus = field(default_factory=DataStatus)
+    problems: tuple[Problem, ...] = ()
+
+
+def newest_of_job(table: LocalTable | LocalDerived) -> tuple[str, Mapping[str, str]]:
+    return table.lake.newest_of_job()
+
+
+class Collector:
+    """Reads one platform again and again; what hasn't changed isn't read twice."""
+
+    def __init__(self, platform: Platform, newest: Newest = newest_of_job) -> None:
+        self._platform = platform
+        self._newest = newest
+        self._counts = RowCounts()
+        self._quarantines: dict[str, Quarantine] = {}
+        self._stages = Stages()
+
+    def look(self, names: Sequence[str] = ()) -> PipelineState:
+        """Read the services, and the data of these tables or of all; takes ANSWER_S when a service hangs.
+
+        Raises PlatformError when the platform was never up or was stopped by `down`, and for an unknown table.
+        """
+        platform = self._platform
+        chosen = platform.services.chosen(names)
+        alive = Alive.of(platform)
+        if alive.is_down:
+            raise PlatformError(f"the platform in {platform.state_dir} is down: `./lake up` starts it")
+        restarts = read_restarts(platform.restarts_file) if SUPERVISOR in alive.expected else {}
+        services = read_services(platform, restarts)
+        answering = {service.name for service in services if service.running and not service.silent}
+        refused = None
+        if platform.options.outside is not None and not (refused := refusal(platform.source)):
+            answering.add("postgres")
+        data = self._data(answering, chosen)
+        found = (
+            *problems.of_disk(platform.state_dir, shutil.disk_usage(platform.state_dir).free),
+            *([Problem(part="the database", what="refuses the role", reason=refused)] if refused else []),
+            *problems.of_services(services, _unproven(restarts, data), platform.processes.logs, time.time()),
+            *self._of_pipeline(answering, restarts),
+            *self._of_source(answering, chosen),
+            *(one for table in data.tables for one in problems.of_table(table, platform.processes.log_file("job"))),
+            *problems.of_outbox(data.outbox_queue),
+        )
+        stages = tuple(self._stages.read(time.monotonic(), data))
+        state = judge(alive, found, stages, unanswered_s=0)
+        return PipelineState(state=state, services=services, stages=stages, data=data, problems=found)
+
+    def _of_pipeline(self, answering: set[str], restarts: Mapping[str, Restarts]) -> Iterator[Problem]:
+        """Describe problems of the connectors and the slot, as far as those can be queried."""
+        platform, pipeline = self._platform, self._platform.pipeline
+        for denial in platform.denials():
+            yield Problem(part="Kafka", what=denial.what)
+        for name, why in pipeline.tables_aside().items():
+            yield Problem(part=f"table {name}", what="is set aside", reason=why)
+        asked = {"postgres", "kafka", "connect", "s3"}
+        if asked <= answering and (lost := _value(pipeline.lost_changes)):
+            yield Problem(part="the source", what="doesn't deliver all changes", reason=lost)
+        if "connect" in answering:
+            failed = _value(platform.services.connect.api.failures)
+            names = {name: entry for name, entry in restarts.items() if name not in platform.expected()}
+            yield from problems.of_connectors(failed, names, platform.processes.log_file("connect"), time.time())
+        if "postgres" in answering and _value(pipeline.source_is_read) is False:
+            yield Problem(
+                part=f"replication slot {pipeline.connectors.source.slot_name}", what="isn't read by anything"
+            )
+
+    def _of_source(self, answering: set[str], chosen: Sequence[LocalTable]) -> Iterator[Problem]:
+        if {"postgres", "s3"} <= answering:
+            for line in _value(lambda: source_changes(self._platform.services, chosen)) or []:
+                yield Problem(part="the source", what=f"has changed: {line}")
+
+    def _data(self, answering: set[str], chosen: Sequence[LocalTable]) -> DataStatus:
+        services, pipeline = self._platform.services, self._platform.pipeline
+
+        def ask(service: str, read: Callable[[], Value]) -> Value | None:
+            return _value(read) if service in answering else None
+
+        ends = ask("kafka", pipeline.topic_ends) or {}
+        offsets = ask("kafka", pipeline.sink_offsets) or {}
+        states = pipeline.table_states()
+        derived = services.derived if len(chosen) == len(services.tables) else ()
+        known = {
+            table.name: TableStatus(
+                name=table.name,
+                kind=QUERIED if services.pipeline.is_queried else CAPTURED,
+                topic_end=ends.get(table.topic.name),
+                sink_offset=offsets.get(table.topic.name),
+                state=states.get(table.job_name),
+            )
+            for table in chosen
+        } | {
+            table.name: TableStatus(name=table.name, kind=table.kind, state=states.get(table.job_name))
+            for table in derived
+        }
+        if "s3" in answering:
+            with ThreadPoolExecutor(LOOKERS) as pool:
+                tables = tuple(pool.map(lambda table: self._in_lake(table, known[table.name]), (*chosen, *derived)))
+        else:
+            tables = tuple(known.values())
+        outbox, queried = services.pipeline.outbox is not None, services.pipeline.is_queried
+        catalogued, synced = ask("moto", self._catalogue) or (None, None)
+        objects = None if queried else ask("s3", lambda: services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX))
+        return DataStatus(
+            tables=tables,
+            outbox_rows=ask("postgres", services.database.outbox_rows) if outbox else None,
+            landing_objects=objects,
+            outbox_queue=ask("postgres", services.database.outbox_queue) if outbox else None,
+            slot=ask("postgres", pipeline.slot),
+            wal=None if queried else ask("postgres", services.database.wal_position),
+            catalogued=catalogued,
+            synced=synced,
+            queried=queried,
+        )
+
+    def _in_lake(self, table: LocalTable | LocalDerived, known: TableStatus) -> TableStatus:
+        """Add what the lake says of a table; what can't be read stays unknown."""
+        s3 = self._platform.services.s3.client()
+        instant, extra = _value(lambda: self._newest(table)) or ("", {})
+        if instant:
+            rows = _value(lambda: self._counts.count(table.lake, table.counted_column, instant))
+            known = replace(known, last_commit=instant, lake_rows=rows)
+        if isinstance(table, LocalDerived):
+            return known
+        quarantine = self._quarantines.setdefault(table.name, Quarantine(table.name, table.lake_name))
+        ignored = table.entry.ignores_truncate and IGNORED_TRUNCATE in extra
+        known = replace(known, quarantined=_value(lambda: quarantine.read(s3)), ignored_truncate=ignored)
+        if known.topic_end is None:
+            return known
+        return replace(known, read_to=_value(lambda: self._read_to(table, extra.get(PROGRESS), known.sink_offset)))
+
+    def _read_to(self, table: LocalTable, progress: str | None, landed: int | None) -> int:
+        """Return the offset after the last event in the lake, from the landed objects."""
+        name = consumed(progress)
+        offset = offset_behind(name) if name else 0
+        if landed is None or landed <= offset:
+            return offset
+        # Not every event becomes a line of an object: a tombstone doesn't.
+        return offset if lands_behind(self._platform.services.s3.client(), table, name) else landed
+
+    def _catalogue(self) -> tuple[int, str | None]:
+        """Return how many of the tables are in the catalog, and the newest commit that it was told of."""
+        services = self._platform.services
+        wanted = {table.lake_name for table in (*services.tables, *services.derived)}
+        pages = services.aws.glue().get_paginator("get_tables").paginate(DatabaseName=GLUE_DATABASE)
+        found = [table for page in pages for table in page["TableList"] if table["Name"] in wanted]
+        told = [str(table.get("Parameters", {}).get("last_commit_time_sync") or "") for table in found]
+        return len(found), max(filter(None, told), default=None)
+
+
+def _unproven(restarts: Mapping[str, Restarts], data: DataStatus) -> Mapping[str, Restarts]:
+    """Leave out the job's restarts once a table works: how long its start takes says nothing."""
+    works = any(table.state is not None and table.state.state == RUNNING for table in data.tables)
+    return {name: entry for name, entry in restarts.items() if not (name == "job" and works)}
+
+
+def _value(read: Callable[[], Value]) -> Value | None:
+    try:
+        return read()
+    except UNAVAILABLE:
+        return None

@@ -1,0 +1,129 @@
+"""What is wrong with a platform: each problem's part, reason, remedy and log.
+
+Each function describes one kind of part from what was read of it; local/state/collect.py reads.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from contract.source import SCHEMA
+from contract.states import QUARANTINED_MINUTES
+from contract.table_names import table_option
+from local.console import megabytes
+from local.platform.startup import SUPERVISOR
+from local.platform.supervisor import Restarts
+from local.services.source_database import OutboxQueue
+from local.state.services import ServiceStatus
+from local.state.tables import TableStatus
+
+ALARMS = "docs/aws/alarms.md"
+# Below this, a start, a commit or a record of a restart may fail.
+LEAST_FREE_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """`part`: what is to blame, by its whole name, such as `job`, `table public.orders` or `connector orders-source`.
+
+    `what` stays the same while the problem lasts; `reason`, in one line, may change. `remedy`: what to do, or what is
+    done about it. `log`: a service's log with more of it.
+    """
+
+    part: str
+    what: str
+    reason: str = ""
+    remedy: str = ""
+    log: Path | None = None
+
+    def __str__(self) -> str:
+        reason, remedy = (f": {self.reason}" if self.reason else ""), (f"; {self.remedy}" if self.remedy else "")
+        return f"{self.part} {self.what}{reason}{remedy}" + (f" (see {self.log})" if self.log else "")
+
+
+def of_disk(folder: Path, free_bytes: int) -> Iterator[Problem]:
+    if free_bytes < LEAST_FREE_BYTES:
+        yield Problem(
+            part="disk",
+            what="is full",
+            reason=f"{megabytes(free_bytes)} are free in {folder}",
+            remedy="make room, and everything goes on; a service that was given up starts with `./lake up`",
+        )
+
+
+def of_services(
+    services: Sequence[ServiceStatus], restarts: Mapping[str, Restarts], logs: Path, now: float
+) -> Iterator[Problem]:
+    """`logs`: the folder of the services' logs; `now` in seconds since 1970."""
+    if not any(service.running for service in services):
+        yield Problem(
+            part="the platform",
+            what="doesn't run, though `./lake down` didn't stop it",
+            reason="a failed start, a kill or a restart of the machine",
+            remedy="`./lake up` goes on from where it was",
+        )
+        return
+    supervised = any(service.name == SUPERVISOR and service.running for service in services)
+    for service in services:
+        log, entry = logs / f"{service.name}.log", restarts.get(service.name)
+        if not service.running:
+            again = "the supervisor starts it again" if entry is None else entry.describe(now)
+            remedy = again if supervised else "`./lake up` starts it again"
+            reason = entry.reason if entry else ""
+            yield Problem(part=service.name, what="is dead", reason=reason, remedy=remedy, log=log)
+        elif service.silent:
+            remedy = f"wait, or end process {service.pid}"
+            yield Problem(part=service.name, what="runs but doesn't answer", remedy=remedy, log=log)
+        elif entry is not None and entry.unproven(now):
+            yield Problem(part=service.name, what="has died", reason=entry.reason, remedy=entry.describe(now), log=log)
+
+
+def of_connectors(
+    failed: Mapping[str, str] | None, restarts: Mapping[str, Restarts], log: Path, now: float
+) -> Iterator[Problem]:
+    """`failed`: each failed connector's reason; None where the worker doesn't say."""
+    if failed is None:
+        yield Problem(part="connect", what="doesn't say how its connectors are", log=log)
+    for name, reason in (failed or {}).items():
+        remedy = restarts[name].describe(now) if name in restarts else "`./lake up` starts it again"
+        yield Problem(part=f"connector {name}", what="has failed", reason=reason, remedy=remedy, log=log)
+    for name, entry in restarts.items():
+        if name not in (failed or {}) and entry.unproven(now):
+            what = "has failed and was restarted"
+            yield Problem(part=f"connector {name}", what=what, reason=entry.reason, remedy=entry.describe(now), log=log)
+
+
+def of_outbox(queue: OutboxQueue | None) -> Iterator[Problem]:
+    if queue is not None and queue.failing:
+        yield Problem(
+            part="outbox",
+            what="can't take some changes",
+            reason=f"{queue.failing} of {queue.entries} queued ones fail: {queue.error}",
+            remedy=f"they are tried again; the table {SCHEMA}.outbox_queue says which",
+        )
+
+
+def of_table(table: TableStatus, log: Path) -> Iterator[Problem]:
+    """`log`: the job's."""
+    part = f"table {table.name}"
+    if table.state is not None and table.state.fails:
+        yield Problem(
+            part=part,
+            what="fails in the job",
+            reason=table.state.reason or "",
+            remedy=f"the job tries again and its changes are kept; {ALARMS}#table-failing says what to do",
+            log=log,
+        )
+    if table.quarantined is not None and table.quarantined.lately:
+        yield Problem(
+            part=part,
+            what=f"had events quarantined in the last {QUARANTINED_MINUTES} minutes",
+            reason=next((line.reason for line in table.quarantined.newest), ""),
+            remedy=f"{ALARMS}#quarantined-events says what to do",
+        )
+    if table.ignored_truncate:
+        yield Problem(
+            part=part,
+            what="was emptied by TRUNCATE, which its pipeline says to ignore",
+            remedy=f"the lake keeps the rows until `./lake resnapshot {table_option(table.name)}`",
+        )

@@ -1,0 +1,118 @@
+"""How a platform's services are: running, dead, or without an answer."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import psutil
+import psycopg2
+from botocore.exceptions import BotoCoreError, ClientError
+from confluent_kafka import KafkaException
+
+from db.connecting import LoadError
+from local.errors import PlatformError
+from local.look.lake import LakeError
+from local.platform.platform import Platform
+from local.platform.startup import STOP_ORDER
+from local.platform.supervisor import Restarts
+
+# Errors of a client whose service is down, or has no data yet.
+UNAVAILABLE = (
+    psycopg2.Error,
+    KafkaException,
+    TimeoutError,
+    BotoCoreError,
+    ClientError,
+    LakeError,
+    LoadError,
+    PlatformError,
+)
+ANSWER_S = 5.0
+PAUSE_S = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceStatus:
+    """One service: its first process, its port, the memory of all its processes in bytes, its restarts since `up`.
+
+    `silent`: it runs, but is stopped by a signal or doesn't answer.
+    """
+
+    name: str
+    running: bool
+    silent: bool = False
+    pid: int | None = None
+    port: int | None = None
+    rss_bytes: int | None = None
+    restarts: int = 0
+
+    @property
+    def word(self) -> str:
+        return "hangs" if self.silent else "running" if self.running else "dead"
+
+
+def read_services(platform: Platform, restarts: Mapping[str, Restarts]) -> tuple[ServiceStatus, ...]:
+    """Read the services that were started, in the order of a start; takes ANSWER_S when one hangs."""
+    found, running, expected = platform.processes.find(), platform.running(), platform.expected()
+    ports, hanging = platform.services.ports, silent_services(platform, running & expected)
+    return tuple(
+        ServiceStatus(
+            name=name,
+            running=name in running,
+            silent=name in hanging,
+            pid=platform.pid(name),
+            port=ports.get(name),
+            rss_bytes=_rss(found.get(name, [])),
+            restarts=restarts[name].total if name in restarts else 0,
+        )
+        for name in reversed(STOP_ORDER)
+        if name in expected
+    )
+
+
+def require_answers(platform: Platform, *names: str) -> None:
+    """Raise PlatformError when one of these services doesn't run, or hangs."""
+    platform.require(*names)
+    if silent := sorted(silent_services(platform, set(names))):
+        logs = ", ".join(str(platform.processes.log_file(name)) for name in silent)
+        raise PlatformError(f"{', '.join(silent)} doesn't respond (stopped or hung): see {logs}")
+
+
+def silent_services(platform: Platform, running: set[str]) -> set[str]:
+    """Name the services that hang: stopped by a signal, or without an answer within ANSWER_S."""
+    stopped = {name for name in running if is_stopped(platform.pid(name))}
+    questions = {name: service.ready for name, service in platform.services.listening.items()}
+    asked = questions.keys() & running - stopped
+    answered: set[str] = set()
+    deadline = time.monotonic() + ANSWER_S
+
+    def ask(name: str) -> None:
+        with contextlib.suppress(*UNAVAILABLE):
+            while not questions[name]():
+                time.sleep(PAUSE_S)
+            answered.add(name)
+
+    # Daemons: a query that never ends must not keep the command from exiting.
+    threads = [threading.Thread(target=ask, args=[name], daemon=True) for name in asked]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    return stopped | asked - answered
+
+
+def is_stopped(pid: int | None) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return pid is not None and psutil.Process(pid).status() == psutil.STATUS_STOPPED
+    return False
+
+
+def _rss(processes: list[psutil.Process]) -> int | None:
+    """Add up the resident memory of a service's processes; shared pages count in each."""
+    total = 0
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            total += process.memory_info().rss
+    return total or None
