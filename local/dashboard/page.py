@@ -126,7 +126,7 @@ SECTIONS = (
     Section(
         title="Services",
         columns=rows.SERVICES,
-        rows=lambda one: rows.service_rows(one.found.services),
+        rows=lambda one: rows.service_rows(one.found.services, one.state.parts),
         empty="none runs",
     ),
 )

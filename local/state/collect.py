@@ -21,7 +21,7 @@ from local.state.problems import Problem
 from local.state.quarantine import Quarantine
 from local.state.services import UNAVAILABLE, ServiceStatus, read_services
 from local.state.source_changes import source_changes
-from local.state.stages import Stage, Stages
+from local.state.stages import Stage, Stages, on_wall_clock
 from local.state.tables import CAPTURED, QUERIED, DataStatus, RowCounts, TableStatus
 from local.state.word import Alive, State, judge
 from spark_jobs.options.keys import IGNORED_TRUNCATE, PROGRESS
@@ -84,7 +84,8 @@ class Collector:
             *(one for table in data.tables for one in problems.of_table(table, platform.processes.log_file("job"))),
             *problems.of_outbox(data.outbox_queue),
         )
-        stages = tuple(self._stages.read(time.monotonic(), data))
+        counted = time.monotonic()
+        stages = on_wall_clock(self._stages.read(counted, data), counted, time.time())
         state = judge(alive, found, stages, unanswered_s=0)
         return PipelineState(state=state, services=services, stages=stages, data=data, problems=found)
 
@@ -107,10 +108,10 @@ class Collector:
                 part=f"replication slot {pipeline.connectors.source.slot_name}", what="isn't read by anything"
             )
 
-    def _of_source(self, answering: set[str], chosen: Sequence[LocalTable]) -> Iterator[Problem]:
-        if {"postgres", "s3"} <= answering:
-            for line in _value(lambda: source_changes(self._platform.services, chosen)) or []:
-                yield Problem(part="the source", what=f"has changed: {line}")
+    def _of_source(self, answering: set[str], chosen: Sequence[LocalTable]) -> list[Problem]:
+        if not {"postgres", "s3"} <= answering:
+            return []
+        return _value(lambda: source_changes(self._platform.services, chosen)) or []
 
     def _data(self, answering: set[str], chosen: Sequence[LocalTable]) -> DataStatus:
         services, pipeline = self._platform.services, self._platform.pipeline

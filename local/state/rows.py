@@ -1,9 +1,10 @@
 """The state as rows of text, which `./lake status` and the live page both show."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
-from contract.states import SLOT, SOURCE
+from contract.states import SLOT, SOURCE, Word
+from contract.table_states import RUNNING
 from local.console import megabytes
 from local.state.history import instant_time
 from local.state.services import ServiceStatus
@@ -17,11 +18,12 @@ STAGES = ("stage", "position", "lag", "events behind", "rate", "last activity", 
 TABLES = ("table", "kind", "job", "topic", "landed", "rows", "last commit", "age", "quarantine")
 
 
-def service_rows(services: Sequence[ServiceStatus]) -> Rows:
+def service_rows(services: Sequence[ServiceStatus], failing: Collection[str]) -> Rows:
+    """`failing`: the services that a problem names."""
     return [
         (
             one.name,
-            one.word,
+            Word.FAILING if one.word == RUNNING and one.name in failing else one.word,
             text(one.pid),
             text(one.port),
             megabytes(one.rss_bytes, digits=0, unknown=NOTHING),

@@ -11,6 +11,7 @@ import psycopg2
 from botocore.exceptions import BotoCoreError, ClientError
 from confluent_kafka import KafkaException
 
+from contract.table_states import RUNNING
 from db.connecting import LoadError
 from local.errors import PlatformError
 from local.look.lake import LakeError
@@ -50,7 +51,7 @@ class ServiceStatus:
 
     @property
     def word(self) -> str:
-        return "hangs" if self.silent else "running" if self.running else "dead"
+        return "hangs" if self.silent else RUNNING if self.running else "dead"
 
 
 def read_services(platform: Platform, restarts: Mapping[str, Restarts]) -> tuple[ServiceStatus, ...]:

@@ -21,7 +21,7 @@ def print_status(console: Console, found: PipelineState) -> None:
     console.print(
         Text.assemble((state.word, f"bold {COLOURS.get(state.word, 'red')}"), f": {state.reason}"), soft_wrap=True
     )
-    _print(console, rows.SERVICES, rows.service_rows(found.services))
+    _print(console, rows.SERVICES, rows.service_rows(found.services, state.parts))
     _print(console, rows.STAGES, rows.stage_rows(found.stages))
     _print(console, rows.TABLES, rows.table_rows(found.data.tables, time.time()))
     for problem in found.problems[1:]:

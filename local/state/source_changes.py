@@ -1,4 +1,4 @@
-"""Source changes that no event carries: lines for `./lake status`."""
+"""Source changes that no event carries."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +11,7 @@ from contract.added_columns import AddedColumn
 from contract.table_names import table_option
 from local.look.lake import Lake
 from local.platform.services import LocalTable, Services
+from local.state.problems import Problem
 from spark_jobs.options.keys import ADDED_COLUMNS
 
 WRITTEN_AT = "_hoodie_commit_time"
@@ -36,8 +37,8 @@ def older_rows(lake: Lake, columns: Mapping[str, AddedColumn]) -> dict[str, int]
     return {name: count for name, count in counts.items() if count}
 
 
-def source_changes(services: Services, tables: Sequence[LocalTable]) -> list[str]:
-    """Describe each table's problems, a line each; none for the outbox, whose columns procedures change.
+def source_changes(services: Services, tables: Sequence[LocalTable]) -> list[Problem]:
+    """Describe the changes; none for the outbox, whose columns procedures change.
 
     For queried tables: what keeps the job from querying them. Raises psycopg2.Error, LoadError, LakeError and boto3's.
     """
@@ -45,15 +46,18 @@ def source_changes(services: Services, tables: Sequence[LocalTable]) -> list[str
     if pipeline.outbox is not None:
         return []
     if pipeline.is_queried:
-        return query_problems(services.database.parameters(), pipeline)
-    lines = services.database.source_problems(source_objects(pipeline), pipeline.name)
-    with ThreadPoolExecutor(_LOOKERS) as pool:
-        for found in pool.map(lambda table: _unfetched(services, table), tables):
-            lines += found
-    return lines
+        lines = query_problems(services.database.parameters(), pipeline)
+    else:
+        lines = services.database.source_problems(source_objects(pipeline), pipeline.name)
+    found = [Problem(part="the source", what=f"has changed: {line}") for line in lines]
+    if not pipeline.is_queried:
+        with ThreadPoolExecutor(_LOOKERS) as pool:
+            for unfetched in pool.map(lambda table: _unfetched(services, table), tables):
+                found += unfetched
+    return found
 
 
-def _unfetched(services: Services, table: LocalTable) -> list[str]:
+def _unfetched(services: Services, table: LocalTable) -> list[Problem]:
     """Name the columns whose DEFAULT older rows lack."""
     columns = added(table.lake) if table.lake.exists() else {}
     if not (counts := older_rows(table.lake, columns)):
@@ -62,8 +66,12 @@ def _unfetched(services: Services, table: LocalTable) -> list[str]:
     entry = table.entry
     defaulted = services.database.with_default(entry.schema_name, entry.table_name, list(fields))
     return [
-        f"{table.name}: {counts[name]:,} rows are from before column {name}, have null there, and at the source perhaps"
-        f" its DEFAULT: `./lake resnapshot -p {services.pipeline.name} {table_option(table.name)}` brings it"
+        Problem(
+            part=f"table {table.name}",
+            what=f"has rows from before column {name}",
+            reason=f"{counts[name]:,} have null there, and at the source perhaps its DEFAULT",
+            remedy=f"`./lake resnapshot -p {services.pipeline.name} {table_option(table.name)}` brings it",
+        )
         for field, name in fields.items()
         if field in defaulted
     ]

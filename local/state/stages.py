@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from contract.states import CATALOGUE, JOB, LAKE, LANDING, SLOT, SOURCE, STAGES, TOPIC
@@ -73,6 +73,11 @@ class Trail:
         if position is None or not self._points:
             return None
         return next((now - at for at, beyond in self._points if beyond > position), 0.0)
+
+
+def on_wall_clock(stages: Iterable[Stage], counted: float, now: float) -> tuple[Stage, ...]:
+    """Give `last` in seconds since 1970: what was counted on a monotonic clock isn't moved when the clock is set."""
+    return tuple(s if s.last is None else replace(s, last=now - (counted - s.last)) for s in stages)
 
 
 class _Lag(TypedDict, total=False):

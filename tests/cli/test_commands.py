@@ -17,10 +17,12 @@ from typer.testing import CliRunner
 from cli import prepare, shared
 from cli.__main__ import app
 from contract.errors import CANNOT, INTERRUPTED, NO, USAGE
+from contract.states import Word
 from local.errors import PlatformError
-from local.look import status
-from local.look.status import DataStatus, Status
 from local.platform import command as up
+from local.state.collect import Collector, PipelineState
+from local.state.problems import Problem
+from local.state.word import State
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"pyspark", "boto3", "botocore", "aws_cdk", "psycopg2", "confluent_kafka", "pyarrow", "nicegui"}
@@ -122,22 +124,22 @@ def test_what_isnt_taken_is_a_mistake_of_use(run: CliRunner, words: str) -> None
     assert run.invoke(app, words.split()).exit_code == USAGE
 
 
-@pytest.mark.parametrize("problems", [[], ["kafka is dead"]])
+@pytest.mark.parametrize("problems", [(), (Problem(part="kafka", what="is dead"),)])
 def test_status_answers_programs_too(
-    run: CliRunner, monkeypatch: pytest.MonkeyPatch, problems: list[str], tmp_path: Path
+    run: CliRunner, monkeypatch: pytest.MonkeyPatch, problems: tuple[Problem, ...], tmp_path: Path
 ) -> None:
     asked: list[Any] = []
 
-    def read(*given: Any) -> Status:
-        asked.append(given)
-        return Status(services=[], data=DataStatus(), problems=problems)
+    def look(collector: Any, tables: Any) -> PipelineState:
+        asked.append((collector._platform, tables))
+        return PipelineState(state=State(word=Word.FAILING, reason=""), problems=problems)
 
     monkeypatch.setattr(up, "find_platform", lambda folder, pipeline: (folder, pipeline))
-    monkeypatch.setattr(status, "read_status", read)
+    monkeypatch.setattr(Collector, "look", look)
     words = ["status", "--folder", str(tmp_path), "-p", "mine", "-t", ODD, "-t", "b", "--json"]
     done = run.invoke(app, words, env=SHELL)
     assert done.exit_code == (NO if problems else 0)
-    assert json.loads(done.stdout)["problems"] == problems
+    assert [one["part"] for one in json.loads(done.stdout)["problems"]] == [one.part for one in problems]
     assert asked == [((tmp_path, "mine"), [ODD, "b"])]
 
 

@@ -23,7 +23,7 @@ SHOWN = ("local/dashboard", "stacks/monitoring")
 MEANT_OTHERWISE = {
     ("local/dashboard/charts.py", states.LAKE): "DuckDB's name for a database",
     ("local/dashboard/files.py", states.Word.LATE): "rows of a comparison that aren't there yet, in its report",
-    ("local/dashboard/state.py", states.Word.DOWN): "the command's name",
+    ("local/state/word.py", states.Word.DOWN): "the command's name",
     ("stacks/monitoring/watches.py", states.SOURCE): "a connector's role in names of alarms",
     ("stacks/monitoring/stack.py", states.LANDING): "a bucket's name",
 }

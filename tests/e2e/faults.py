@@ -23,10 +23,10 @@ import typer
 
 from local.comparison.reconcile import compare_platform
 from local.look.json_lines import count_quarantined
-from local.look.status import read_status
 from local.platform.platform import Platform
 from local.platform.record import PlatformOptions
 from local.platform.startup import SUPERVISOR
+from local.state.collect import Collector
 from tests.e2e.writers import Writer
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -60,7 +60,7 @@ def wait_until_well(platform: Platform) -> None:
     found: list[str] = []
 
     def well() -> bool:
-        found[:] = read_status(platform).problems
+        found[:] = map(str, Collector(platform).look().problems)
         return not found
 
     try:

@@ -170,7 +170,7 @@ def wait(watcher: Watcher, question: Callable[[Picture], bool], what: str, withi
 
 
 def settled(picture: Picture) -> bool:
-    return picture.state.word == Word.UP_TO_DATE and bool(picture.commits) and bool(picture.stages)
+    return picture.state.word == Word.UP_TO_DATE and bool(picture.commits) and bool(picture.found.stages)
 
 
 @pytest.mark.long

@@ -18,11 +18,11 @@ from db.loading import LoadOptions, prepare
 from db.source.replication import drop_slot as drop_slot_of
 from local.comparison.reconcile import compare_platform
 from local.errors import LostChangesError, PlatformError
-from local.look.status import read_status
 from local.platform.platform import Platform
 from local.platform.services import LAKE_BUCKET, LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
+from local.state.collect import Collector
 from tests import conftest
 from tests.e2e.faults import suspended, wait_until_well
 from tests.e2e.writers import Writer
@@ -94,7 +94,7 @@ def assert_equal(platform: Platform) -> None:
 
 def eventually(platform: Platform, problem: str) -> None:
     """Wait until the status reports it."""
-    wait_until(lambda: any(problem in line for line in read_status(platform).problems), problem)
+    wait_until(lambda: any(problem in str(found) for found in Collector(platform).look().problems), problem)
 
 
 def drop_slot(platform: Platform) -> None:
@@ -120,7 +120,7 @@ def test_a_dropped_slot_while_writers_go_on(platform: Platform) -> None:
     )
     assert str(told.value) == line
     assert platform.running() == platform.expected()
-    assert line in read_status(platform).problems
+    assert any(line in str(found) for found in Collector(platform).look().problems)
     with Writer(platform.source, transactions=60, rate=8, first_order=800_000) as writer:
         writer.wait_for(10)
         # An order from the last moment before a slot exists again.

@@ -23,11 +23,12 @@ from local.comparison.run import compare_tables
 from local.dashboard.watcher import Watcher
 from local.demo.changes import PLACE_CHANGES
 from local.errors import PlatformError
-from local.look.status import read_status
 from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE
 from local.query import command as query_command
 from local.query.query import Period, ask
+from local.state.collect import Collector
+from local.state.tables import TableStatus
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA
 from tests.conftest import execute
 from tests.e2e.commands import Walked, unlike_the_page, walked
@@ -132,8 +133,8 @@ def is_equal(places: Platform) -> bool:
 
 def test_no_connector_runs_and_all_tables_are_in_the_lake(places: Platform) -> None:
     assert places.running() == {"postgres", "s3", "moto", "job"}
-    found = read_status(places)
-    assert [table.lake_rows for table in found.data.tables] == [602, 601, 110, 602]
+    found = Collector(places).look()
+    assert [table.lake_rows for table in found.data.captured] == [602, 601, 110, 602]
     wait_until_well(places)
 
 
@@ -164,16 +165,22 @@ def derived(places: Platform) -> dict[int, dict[str, Any]]:
     return {row["country_id"]: row for row in table.lake.rows().to_pylist()} if table.lake.exists() else {}
 
 
+def made(places: Platform) -> list[TableStatus]:
+    """The status of the tables that are made of others."""
+    data = Collector(places).look().data
+    return [table for table in data.tables if table not in data.captured]
+
+
 def addresses_of(countries: dict[int, dict[str, Any]]) -> int:
     return sum(row["addresses"] for row in countries.values())
 
 
 def test_a_derived_table_is_what_its_query_gives(places: Platform) -> None:
     wanted = {"pagilaquery_country_addresses": 110, "pagilaquery_city_history": 602}
-    wait_until(lambda: {one.name: one.lake_rows for one in read_status(places).data.derived} == wanted)
+    wait_until(lambda: {one.name: one.lake_rows for one in made(places)} == wanted)
     assert addresses_of(derived(places)) == 602
     wait_until(lambda: wanted.keys() <= set(places.services.aws.tables(GLUE_DATABASE)))
-    found, _ = read_status(places).data.derived
+    found, _ = made(places)
     assert found.state is not None
     assert not found.state.fails
     asked = ask(query_command._lake(places, ()), f"SELECT count(*) AS n FROM {GLUE_DATABASE}.{found.name}", Period())
@@ -240,7 +247,7 @@ def test_the_live_page_shows_all_tables_and_their_changes(places: Platform, watc
     assert after == "Renamed"
     assert before not in ("", after)
     assert ("query.address_place", "updated", "address_id = 5") in newest()
-    kinds = {table.table: table.kind for table in watcher.picture.tables}
+    kinds = {table.name: table.kind for table in watcher.picture.found.data.tables}
     assert [*kinds.values()] == ["queried"] * 4 + ["derived", "history"]
     wait_until(lambda: kinds.keys() == {commit.table for commit in watcher.picture.commits})
 
@@ -287,8 +294,8 @@ def test_a_truncate_stops_the_table_with_a_line_and_leaves_it(places: Platform) 
     change(places, "CREATE TABLE kept AS SELECT * FROM country; TRUNCATE country CASCADE")
 
     def said() -> bool:
-        problems = read_status(places, ["country"]).problems
-        return any("public.country" in line and "%" in line for line in problems)
+        problems = Collector(places).look(["country"]).problems
+        return any("public.country" in problem.part and "%" in problem.reason for problem in problems)
 
     wait(said)
     assert len(rows(places, "country", "country_id")) == 111

@@ -4,10 +4,10 @@ import psutil
 import pytest
 
 from local.errors import PlatformError
-from local.look.status import read_status
 from local.platform.platform import Platform
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
+from local.state.collect import Collector
 from tests.conftest import execute
 from tests.e2e.faults import SERVICES, SUPERVISED, Writing, killed, stopped, suspended, wait_until_well
 from tests.waiting import wait_until
@@ -41,7 +41,7 @@ def test_two_services_killed_at_once_lose_nothing(supervised: Platform, names: t
 
 
 def test_all_services_killed_at_once_come_back_by_the_supervisor(supervised: Platform) -> None:
-    assert [service.running for service in read_status(supervised).services] == [True] * (len(SERVICES) + 1)
+    assert [service.running for service in Collector(supervised).look().services] == [True] * (len(SERVICES) + 1)
     # 62 s on a machine with a load of 20 (docs/decisions/0030); other tests run in parallel.
     assert killed(supervised, names=SERVICES, writing=QUICKLY, first_order=4_000_000) < 120
 
@@ -76,7 +76,7 @@ def test_lost_wal_is_loud_until_one_command_repairs_it(supervised: Platform) -> 
 
 
 def wait_for(platform: Platform, problem: str) -> None:
-    wait_until(lambda: any(problem in line for line in read_status(platform).problems), problem)
+    wait_until(lambda: any(problem in str(found) for found in Collector(platform).look().problems), problem)
 
 
 def test_down_leaves_nothing_running(supervised: Platform) -> None:

@@ -5,31 +5,35 @@ from typing import Any
 from contract.states import Word
 from local.dashboard.changes import Change
 from local.dashboard.files import Reconciled
-from local.dashboard.history import Commit, Failure
-from local.dashboard.kept import CAPTURED, TableRow
-from local.dashboard.quarantine import QuarantinedLine
-from local.dashboard.stages import Stage
-from local.dashboard.state import State
 from local.dashboard.watcher import Picture
-from local.look.status import ServiceStatus
+from local.platform.job import TableState
 from local.platform.services import HISTORY
+from local.state.collect import PipelineState
+from local.state.history import Commit, Failure
+from local.state.quarantine import QuarantinedLine
+from local.state.services import ServiceStatus
+from local.state.stages import Stage
+from local.state.tables import DataStatus, TableStatus
+from local.state.word import State
 
 AT = 1_795_346_725.0  # 11:25:25 UTC
 SCRIPT = "<script>alert(1)</script>"
 
 
 def picture(**changed: Any) -> Picture:
-    """A picture with something of everything."""
-    given: dict[str, Any] = {
-        "at": AT,
-        "pipeline": "orders",
+    """A picture with something of everything; a changed part may be one of its PipelineState."""
+    found: dict[str, Any] = {
         "state": State(word=Word.MOVING, reason="2 events on their way"),
         "stages": (Stage(name="landing", position="next offset 7", lag_s=1.25, lag_events=2, rate=0.5, last=AT),),
         "services": (ServiceStatus(name="job", running=True, pid=1, rss_bytes=5_000_000, restarts=2),),
         "tables": (
-            TableRow(table="datalake.cdc_events", kind=CAPTURED, rows=826, last_commit="20261122112512000"),
-            TableRow(table="items_history", kind=HISTORY, state="starting"),
+            TableStatus(name="datalake.cdc_events", lake_rows=826, last_commit="20261122112512000"),
+            TableStatus(name="items_history", kind=HISTORY, state=TableState(state="starting")),
         ),
+    }
+    given: dict[str, Any] = {
+        "at": AT,
+        "pipeline": "orders",
         "commits": (commit("20261122112531744", inserted=829), commit("20261122112945201", updated=1, deleted=3)),
         "failures": (Failure(text="job is dead", at=AT, ended=AT + 5),),
         "changes": (
@@ -43,7 +47,7 @@ def picture(**changed: Any) -> Picture:
                 seen=True,
             ),
         ),
-        "put_aside": (
+        "quarantined": (
             QuarantinedLine(
                 table="datalake.cdc_events",
                 reason="not JSON",
@@ -54,7 +58,9 @@ def picture(**changed: Any) -> Picture:
         ),
         "reconciled": Reconciled(at="2026-11-22T11:30:00+00:00", equal=True, tables=("cdc_events: equal, 829 rows",)),
     }
-    return Picture(**{**given, **changed})
+    found |= {name: changed.pop(name) for name in [*changed] if name in found}
+    state = PipelineState(data=DataStatus(tables=found.pop("tables")), **found)
+    return Picture(found=state, **{**given, **changed})
 
 
 def commit(instant: str, *, inserted: int = 0, updated: int = 0, deleted: int = 0) -> Commit:

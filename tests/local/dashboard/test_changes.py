@@ -12,10 +12,10 @@ import pytest
 
 from local.dashboard import queried_changes
 from local.dashboard.changes import COLUMNS, FIRST_EVENTS, SHOWN, Change, Changes, date_columns, differing
-from local.dashboard.history import Commit, instant_time
 from local.dashboard.queried_changes import COMMITS, QueriedChanges, UnreadError, Version, read_versions
 from local.look.lake import LakeError
 from local.look.topic import RawEvent
+from local.state.history import Commit, instant_time
 from spark_jobs.sources.postgres.detection import Mark, Progress
 from tests.local.dashboard.hudi_files import HudiFiles
 

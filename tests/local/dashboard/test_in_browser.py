@@ -13,9 +13,10 @@ from playwright.sync_api import Browser, Page, expect
 from contract.states import Word
 from local.dashboard.charts import Chart, Orders
 from local.dashboard.page import CHARTED, ITEMS_TITLE, LIGHTS, LOGS_TITLE, SECTIONS
-from local.dashboard.state import State
 from local.dashboard.watcher import Picture
 from local.setup.ports import HOST
+from local.state.collect import PipelineState
+from local.state.word import State
 from tests import cases
 from tests.browser.chromium import FOREIGN
 from tests.browser.serving import Still, serving_still
@@ -49,7 +50,7 @@ def everything(**changed: Any) -> Picture:
         **{
             "state": State(word=Word.FAILING, reason=f"job is dead: see {'logs/' * 30}job.log", parts=("job",)),
             "logs": (("job", ("x" * 400, *("a line",) * 40)),),
-            "put_aside": (*given.put_aside, *(replace(given.put_aside[0], text="half a pair: \ud800"),) * 10),
+            "quarantined": (*given.quarantined, *(replace(given.quarantined[0], text="half a pair: \ud800"),) * 10),
             "orders": Orders(charts=charts, columns=columns, items=items),
             **changed,
         }
@@ -121,7 +122,7 @@ def test_what_is_gone_is_drawn_no_more_and_what_comes_is_drawn_once(browser: Bro
         expect(cells).not_to_have_count(0)
         expect(charts).to_have_count(0)
         down = State(word=Word.DOWN, reason="the platform is down")
-        still.show(Picture(at=0, pipeline="orders", state=down))
+        still.show(Picture(at=0, pipeline="orders", found=PipelineState(state=down)))
         expect(cells).to_have_count(0, timeout=MOVES_MS)
         expect(viewer.page.get_by_text("no commit in the lake yet")).to_be_visible()
         orders = everything().orders

@@ -14,19 +14,21 @@ from unittest.mock import Mock
 
 import pytest
 
-from contract.states import LAKE, TOPIC, Word
+from contract.states import LAKE, Word
 from local.comparison.command import write
 from local.comparison.compare import TableComparison
 from local.dashboard.changes import Change, Changes
 from local.dashboard.files import last_lines, read_reconciled, running_command
-from local.dashboard.poller import Poller
 from local.dashboard.queried_changes import QueriedChanges
-from local.dashboard.watcher import Found, Picture, Watcher
+from local.dashboard.watcher import Picture, Watcher
 from local.errors import PlatformError
-from local.look.lake import LakeError
-from local.look.status import DataStatus, Status, TableStatus
+from local.state.collect import Collector, PipelineState
+from local.state.history import Commits
+from local.state.poller import Poller
+from local.state.stages import Stages
+from local.state.tables import DataStatus, TableStatus
+from local.state.word import State
 from tests.local.dashboard.pictures import commit
-from tests.local.dashboard.test_history import metadata
 from tests.waiting import wait_until
 
 ALL = frozenset({"job", "s3"})
@@ -54,14 +56,14 @@ class Stub:
 
     @property
     def services(self) -> Any:
-        if self.wrong:
-            raise PlatformError(self.wrong)
         return SimpleNamespace(**{"tables": [1], "derived": [], **self.more})
 
     def expected(self) -> frozenset[str]:
         return self.services_there
 
     def running(self) -> set[str]:
+        if self.wrong:
+            raise PlatformError(self.wrong)
         return set(self.services_there)
 
     def pid(self, _: str) -> None:
@@ -82,10 +84,13 @@ def watcher(platform: Stub) -> Iterator[Watcher]:
 
 
 def found(watcher: Watcher, *, topic_end: int) -> None:
-    """Result of polls: a commit, and a topic with events up to there, all of which are in the lake."""
-    table = TableStatus(name="t", topic_end=topic_end, sink_offset=topic_end)
-    watcher._status.value = Status(services=[], data=DataStatus(tables=(table,)), problems=[]), None
-    watcher._lake.value = Found(commits=(commit(INSTANT, inserted=3),), read_to={"t": topic_end})
+    """Result of a look: a commit, and a topic with events up to there, all of which are in the lake."""
+    table = TableStatus(name="t", topic_end=topic_end, sink_offset=topic_end, read_to=topic_end)
+    data = DataStatus(tables=(table,))
+    stages = tuple(Stages().read(time.monotonic(), data))
+    watcher._status.value = PipelineState(state=State(word=Word.STARTING, reason=""), stages=stages, data=data)
+    watcher._commits["t"] = Commits("t")
+    watcher._commits["t"]._commits = [commit(INSTANT, inserted=3)]
 
 
 def wait(watcher: Watcher, question: Callable[[Picture], bool]) -> Picture:
@@ -108,69 +113,31 @@ def test_what_was_found_before_a_stop_isnt_shown_of_what_is_started_next(platfor
     assert watcher.look().commits
     platform.services_there = frozenset()
     picture = watcher.look()
-    assert (picture.state.word, picture.commits, picture.stages) == (Word.DOWN, (), ())
+    assert (picture.state.word, picture.commits, picture.found.stages) == (Word.DOWN, (), ())
     platform.services_there = ALL
     assert watcher.look().state.word == Word.STARTING
     found(watcher, topic_end=1)
-    assert {stage.name: stage.lag_events for stage in watcher.look().stages}[LAKE] == 0
+    assert {stage.name: stage.lag_events for stage in watcher.look().found.stages}[LAKE] == 0
 
 
-@pytest.mark.parametrize("jump_s", [-86_400.0, 86_400.0])
-def test_a_clock_that_is_set_moves_no_lag_and_no_rate(
-    watcher: Watcher, monkeypatch: pytest.MonkeyPatch, jump_s: float
-) -> None:
-    now = time.time()
-    watcher.look()
-    found(watcher, topic_end=5)
-    watcher._lake.value = Found(commits=(commit(INSTANT),), read_to={"t": 3})
-    watcher.look()
-    monkeypatch.setattr(time, "time", lambda: now + jump_s)
-    picture = watcher.look()
-    stages = {stage.name: stage for stage in picture.stages}
-    lag_s, rate = stages[LAKE].lag_s, stages[TOPIC].rate
-    assert lag_s is not None
-    assert rate is not None
-    assert 0 <= lag_s < WITHIN_S
-    assert 0 < rate <= 2
-    assert picture.state.word == Word.MOVING
-    assert abs((stages[TOPIC].last or 0) - (now + jump_s)) < WITHIN_S
-
-
-def test_a_look_at_a_table_that_is_disturbed_keeps_what_was_seen(watcher: Watcher) -> None:
-    class Disturbed:
-        def commit_metadata(self, _: object) -> None:
-            raise LakeError("being written")
-
-    table = cast("Any", SimpleNamespace(name="t", lake=Disturbed()))
-    assert watcher._commits_of(table) == []
-    watcher._commits["t"]._commits = [commit(INSTANT)]
-    assert watcher._commits_of(table) == [commit(INSTANT)]
-
-
-def test_commits_and_the_catalogue_are_those_of_derived_tables_too(platform: Stub, watcher: Watcher) -> None:
-    class Made:
-        def commit_metadata(self, _: object) -> dict[str, Any]:
-            return {INSTANT: metadata((5, 0, 0))}
-
+def test_the_catalogue_counts_derived_tables_too(platform: Stub) -> None:
     glue = Mock()
-    glue.get_paginator().paginate.return_value = [{"TableList": [{"Name": "places"}, {"Name": "another's"}]}]
-    derived = SimpleNamespace(name="places", lake_name="places", lake=Made())
-    aws = SimpleNamespace(glue=lambda: glue)
-    platform.more = {"tables": [], "derived": [derived], "s3": Mock(), "aws": aws}
-    found = watcher._read_lake()
-    assert [(one.table, one.inserted) for one in found.commits] == [("places", 5)]
-    assert watcher._read_catalogue() == (None, 1)
-    assert watcher._lakes(found).tables == 1
+    named = [{"Name": "places", "Parameters": {"last_commit_time_sync": INSTANT}}, {"Name": "another's"}]
+    glue.get_paginator().paginate.return_value = [{"TableList": named}]
+    derived = SimpleNamespace(lake_name="places")
+    platform.more = {"tables": [], "derived": [derived], "aws": SimpleNamespace(glue=lambda: glue)}
+    assert Collector(cast("Any", platform))._catalogue() == (1, INSTANT)
 
 
 @pytest.mark.parametrize("queried", [True, False])
 def test_last_changes_are_asked_of_commits_where_there_is_no_topic(
     platform: Stub, watcher: Watcher, monkeypatch: pytest.MonkeyPatch, *, queried: bool
 ) -> None:
+    found(watcher, topic_end=3)
     monkeypatch.setattr(QueriedChanges, "read", lambda _self, commits: [change(f"{len(commits)} commit")])
     monkeypatch.setattr(Changes, "read", lambda _self, _topic: [change("topic")])
     entry = SimpleNamespace(is_queried=queried, key=["Id"])
-    table = SimpleNamespace(name=commit(INSTANT).table, entry=entry, lake=None, topic=None)
+    table = SimpleNamespace(name="t", entry=entry, lake=None, topic=None)
     schema_file = lambda _entry: "none.avsc"  # noqa: E731
     platform.more = {"tables": [table], "pipeline": SimpleNamespace(schema_file=schema_file)}
     assert [one.key for one in watcher._read_changes()] == ["1 commit" if queried else "topic"]

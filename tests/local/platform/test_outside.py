@@ -8,7 +8,6 @@ import pytest
 from contract import rds_ca
 from contract.errors import UserError
 from db.connecting import LoadError, LoginError
-from local.look.status import read_status
 from local.platform.connectors import source_settings
 from local.platform.job import places
 from local.platform.platform import Platform
@@ -16,6 +15,7 @@ from local.platform.record import PORTS, PlatformOptions, RecordFile
 from local.services import source_database
 from local.services.postgres import Postgres
 from local.services.source_database import OutsideDatabase, find_password
+from local.state.collect import Collector
 from plugins.source.source_connector import source_connector
 from spark_jobs.options import keys
 from tests.local.platform.built import services
@@ -150,8 +150,8 @@ def test_status_says_why_the_database_lets_nobody_in(postgres: Postgres, tmp_pat
     (tmp_path / "secrets" / "connector").write_text("of yesterday")
     options = PlatformOptions(pipeline="pagilaquery", outside=there)
     Platform(tmp_path, options).record.write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
-    [refused, dead] = read_status(Platform(tmp_path)).problems
+    refused, dead = map(str, Collector(Platform(tmp_path)).look().problems)
     assert 'password authentication failed for user "cdc_connector"' in refused
     assert refused.endswith(": `./lake up` takes the role's password from CDC_CONNECTOR_PASSWORD")
     assert "of yesterday" not in refused
-    assert "nothing runs" in dead
+    assert "doesn't run" in dead

@@ -11,10 +11,7 @@ from rich.console import Console
 
 from contract.states import Word
 from db.source.replication import OUTBOX
-from local.dashboard.state import judge
 from local.errors import LostChangesError, PlatformError
-from local.look.show_status import print_status
-from local.look.status import DataStatus, Status, TableStatus
 from local.platform import job
 from local.platform.command import left_behind
 from local.platform.connectors import Connectors, published
@@ -26,12 +23,16 @@ from local.platform.services import DERIVED, HISTORY, Services
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
 from local.services.connect_api import ConnectApi
+from local.state.collect import PipelineState
+from local.state.show_status import print_status
+from local.state.tables import QUERIED, DataStatus, TableStatus
+from local.state.word import State, judge
 from settings.load import PIPELINES, load_pipeline
 from spark_jobs.options import command_line, keys, properties
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, jdbc_settings
-from tests.local.dashboard.test_state import WELL, stage
 from tests.local.platform import built
 from tests.local.platform.built import moving, services
+from tests.local.state.test_state import WELL, stage
 
 
 def connectors(folder: Path, pipeline: str) -> Connectors:
@@ -209,11 +210,13 @@ def test_the_job_understands_what_it_is_told(queried_services: Services, tmp_pat
 
 
 def test_a_status_shows_no_way_that_there_is_not() -> None:
-    tables = (TableStatus(name="a", lake_rows=1), TableStatus(name="b", lake_rows=2))
+    tables = tuple(TableStatus(name=name, kind=QUERIED, lake_rows=1) for name in "ab")
     console = Console(record=True, width=120)
-    print_status(console, Status(services=[], data=DataStatus(tables=tables, queried=True), problems=[]))
+    print_status(
+        console, PipelineState(state=State(word=Word.MOVING, reason=""), data=DataStatus(tables=tables, queried=True))
+    )
     shown = console.export_text()
-    assert "lake rows" in shown
+    assert "rows" in shown
     assert not any(word in shown for word in ("topic", "landed", "slot", "landing"))
 
 

@@ -17,16 +17,19 @@ from typer.testing import CliRunner
 
 from cli.__main__ import app
 from contract.errors import CANNOT
+from contract.states import Word
 from local.comparison import reconcile as command
 from local.errors import CancelledError, PlatformError
 from local.files import write_private
-from local.look import status as status_module
 from local.look.lake import LakeError
-from local.look.status import DataStatus, Status, read_status
 from local.platform.command import left_behind
 from local.platform.platform import Platform
 from local.platform.record import PORTS, Lock, PlatformOptions, Record, RecordFile, passwords
 from local.platform.startup import SUPERVISOR, Startup, Step, StepState, uninterrupted
+from local.state import services as services_module
+from local.state.collect import Collector, PipelineState
+from local.state.problems import Problem
+from local.state.word import State
 from tests.waiting import PATIENCE_S
 
 
@@ -195,7 +198,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     names: set[str] = set()
     monkeypatch.setattr(Platform, "running", lambda _self: set(names))
     monkeypatch.setattr(Platform, "pid", lambda _self, name: 1 if name in names else None)
-    monkeypatch.setattr(status_module, "silent_services", lambda _platform, _names: set())
+    monkeypatch.setattr(services_module, "silent_services", lambda _platform, _names: set())
     return names
 
 
@@ -249,7 +252,7 @@ def test_reconcile_of_services_that_hang_is_one_line(
     folder: Path, running: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running |= {"postgres", "s3"}
-    monkeypatch.setattr(status_module, "silent_services", lambda _platform, names: names & {"s3"})
+    monkeypatch.setattr(services_module, "silent_services", lambda _platform, names: names & {"s3"})
     line = f"reconcile: s3 doesn't respond (stopped or hung): see {folder / 'logs' / 's3.log'}\n"
     assert reconcile(folder) == (CANNOT, "", line)
 
@@ -288,13 +291,14 @@ def test_a_difference_comes_with_what_may_explain_it(
     running |= {"postgres", "s3"}
     table.committed = True
     monkeypatch.setattr(command, "reconcile_platform", lambda *_, **__: False)
-    data = DataStatus()
-    monkeypatch.setattr(command, "read_status", lambda _platform: Status(services=[], data=data, problems=["sink is"]))
+    wrong = Problem(part="sink", what="is dead")
+    said = PipelineState(state=State(word=Word.FAILING, reason=""), problems=(wrong,))
+    monkeypatch.setattr(Collector, "look", lambda _self: said)
     status, shown, _ = reconcile(folder)
     assert status == 1
     assert shown.splitlines()[-2:] == [
-        "sink is",
-        "the job doesn't run, so nothing reaches the lake: `./lake up` starts it",
+        "sink is dead",
+        "job wasn't started; `./lake up` starts it",
     ]
 
 
@@ -306,7 +310,7 @@ def test_a_corrupt_record_is_named_with_what_to_do(folder: Path, content: str) -
         " starts"
         " everything at new ports; the data stays"
     )
-    for question in (read_status, lambda platform: platform.services):
+    for question in (lambda platform: Collector(platform).look(), lambda platform: platform.services):
         with pytest.raises(PlatformError) as said:
             question(Platform(folder))
         assert str(said.value) == message
@@ -316,12 +320,12 @@ def test_a_platform_that_was_stopped_with_a_corrupt_record_is_still_one(folder: 
     (folder / "state.json").write_text("{")
     Platform(folder).down()
     with pytest.raises(PlatformError, match=r"no ports are recorded for .*: `\./lake up` gives it new ones"):
-        read_status(Platform(folder))
+        Collector(Platform(folder)).look()
 
 
 def test_a_folder_without_a_platform_is_said_to_have_none(tmp_path: Path) -> None:
     with pytest.raises(PlatformError, match=f"there is no platform in {tmp_path}: `./lake up` starts one"):
-        read_status(Platform(tmp_path))
+        Collector(Platform(tmp_path)).look()
 
 
 def test_down_of_a_pipeline_whose_file_is_gone_says_what_is_stopped_and_what_may_be_left(folder: Path) -> None:

@@ -3,6 +3,8 @@
 import io
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -11,23 +13,23 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 from contract.states import Word
-from local.dashboard.quarantine import MOST_BYTES, REASON_CHARACTERS, SHOWN, Quarantine, QuarantinedLine, entry, newest
-from local.dashboard.stages import Lakes, Stage, Stages, Trail, wal_bytes
-from local.dashboard.state import DOWN, UP, Alive, State, judge
 from local.look.json_lines import BUCKET, prefix
-from local.look.status import DataStatus, TableStatus
 from local.services.source_database import OutboxQueue, Slot
+from local.state.problems import Problem
+from local.state.quarantine import MOST_BYTES, REASON_CHARACTERS, SHOWN, Quarantine, QuarantinedLine, entry, newest
+from local.state.stages import Stage, Stages, Trail, on_wall_clock, wal_bytes
+from local.state.tables import QUERIED, DataStatus, TableStatus
+from local.state.word import DOWN, UP, Alive, State, judge
 
 TABLE = "datalake.cdc_events"
 
 
-def data(end: int | None, landed: int | None, **changed: object) -> DataStatus:
-    table = TableStatus(name=TABLE, topic_end=end, sink_offset=landed, lake_rows=829)
+def data(end: int | None, landed: int | None, read_to: int | None = None, **changed: object) -> DataStatus:
+    read = landed if read_to is None else read_to
+    table = TableStatus(
+        name=TABLE, topic_end=end, sink_offset=landed, read_to=read, lake_rows=829, last_commit="20261122112531744"
+    )
     return DataStatus(tables=(table,), landing_objects=3, **changed)  # type: ignore[arg-type]
-
-
-def lakes(read_to: int) -> Lakes:
-    return Lakes(read_to={TABLE: read_to}, newest="20261122112531744", catalogued=1)
 
 
 def by_name(stages: list[Stage]) -> dict[str, Stage]:
@@ -35,20 +37,20 @@ def by_name(stages: list[Stage]) -> dict[str, Stage]:
 
 
 def test_every_stage_of_the_way_is_there_in_its_order() -> None:
-    names = [stage.name for stage in Stages().read(0, None, DataStatus(), Lakes(read_to={}))]
+    names = [stage.name for stage in Stages().read(0, DataStatus())]
     assert names == ["source", "slot", "topic", "landing", "job", "lake", "catalogue"]
 
 
 def test_a_stage_that_says_nothing_is_unknown_and_not_zero() -> None:
-    for stage in Stages().read(0, None, DataStatus(), Lakes(read_to={})):
+    for stage in Stages().read(0, DataStatus()):
         assert (stage.position, stage.lag_s, stage.lag_events, stage.rate) == (None, None, None, None), stage.name
 
 
 def test_lag_is_counted_in_events_and_in_seconds_since_the_first_that_is_behind() -> None:
     stages = Stages()
-    stages.read(100, None, data(10, 10), lakes(10))
-    stages.read(102, None, data(12, 10), lakes(10))
-    found = by_name(stages.read(107, None, data(15, 12), lakes(10)))
+    stages.read(100, data(10, 10))
+    stages.read(102, data(12, 10))
+    found = by_name(stages.read(107, data(15, 12, 10)))
     assert (found["landing"].lag_events, found["landing"].lag_s) == (3, 0.0)
     assert (found["job"].lag_events, found["job"].lag_s) == (2, 0.0)
     assert (found["lake"].lag_events, found["lake"].lag_s) == (5, 5.0)
@@ -56,39 +58,39 @@ def test_lag_is_counted_in_events_and_in_seconds_since_the_first_that_is_behind(
 
 def test_what_has_arrived_is_behind_no_more() -> None:
     stages = Stages()
-    stages.read(100, None, data(12, 10), lakes(10))
-    found = by_name(stages.read(103, None, data(12, 12), lakes(12)))
+    stages.read(100, data(12, 10))
+    found = by_name(stages.read(103, data(12, 12)))
     assert [(found[name].lag_events, found[name].lag_s) for name in ("landing", "job", "lake")] == [(0, 0.0)] * 3
 
 
 def test_the_wal_that_is_held_and_the_bytes_behind_are_the_slots() -> None:
     slot = Slot(active=False, behind_bytes=624, held_bytes=2_000_000)
-    found = by_name(Stages().read(0, "0/1000", data(1, 1, slot=slot), lakes(1)))["slot"]
+    found = by_name(Stages().read(0, data(1, 1, slot=slot, wal="0/1000")))["slot"]
     assert (found.position, found.held_bytes, found.lag_s) == ("624 bytes behind, nobody reads it", 2_000_000, 0.0)
 
 
 def test_a_slot_that_falls_behind_is_so_since_then() -> None:
     stages = Stages()
-    stages.read(0, "0/1000", data(1, 1, slot=Slot(active=True, behind_bytes=0)), lakes(1))
-    stages.read(4, "0/101000", data(1, 1, slot=Slot(active=True, behind_bytes=1 << 20)), lakes(1))
-    found = stages.read(10, "0/101000", data(1, 1, slot=Slot(active=True, behind_bytes=1 << 20)), lakes(1))
+    stages.read(0, data(1, 1, slot=Slot(active=True, behind_bytes=0), wal="0/1000"))
+    stages.read(4, data(1, 1, slot=Slot(active=True, behind_bytes=1 << 20), wal="0/101000"))
+    found = stages.read(10, data(1, 1, slot=Slot(active=True, behind_bytes=1 << 20), wal="0/101000"))
     assert by_name(found)["slot"].lag_s == 6.0
 
 
 def test_a_little_wal_of_the_servers_own_is_no_lag() -> None:
     stages, slot = Stages(), Slot(active=True, behind_bytes=60_000)
-    stages.read(0, "0/10000", data(1, 1, slot=slot), lakes(1))
-    assert by_name(stages.read(90, "0/10000", data(1, 1, slot=slot), lakes(1)))["slot"].lag_s == 0.0
+    stages.read(0, data(1, 1, slot=slot, wal="0/10000"))
+    assert by_name(stages.read(90, data(1, 1, slot=slot, wal="0/10000")))["slot"].lag_s == 0.0
 
 
 def test_an_empty_outbox_queue_is_no_lag_however_long_ago_it_was_read() -> None:
     queue = OutboxQueue(entries=0, seconds=2.5, failing=0, error=None)
-    assert by_name(Stages().read(0, "0/1", data(1, 1, outbox_queue=queue), lakes(1)))["source"].lag_s == 0.0
+    assert by_name(Stages().read(0, data(1, 1, outbox_queue=queue, wal="0/1")))["source"].lag_s == 0.0
 
 
 def test_the_outbox_queue_is_the_sources_lag() -> None:
     queue = OutboxQueue(entries=4, seconds=2.5, failing=0, error=None)
-    found = by_name(Stages().read(0, "0/1", data(1, 1, outbox_queue=queue), lakes(1)))["source"]
+    found = by_name(Stages().read(0, data(1, 1, outbox_queue=queue, wal="0/1")))["source"]
     assert (found.lag_events, found.lag_s) == (4, 2.5)
 
 
@@ -117,17 +119,27 @@ def test_only_a_move_that_was_watched_is_an_activity() -> None:
     assert trail.last == 5
 
 
+def test_a_clock_that_is_set_moves_only_the_time_of_day() -> None:
+    stages = Stages()
+    stages.read(100, data(10, 10))
+    found = stages.read(104, data(12, 12, 10))
+    for now in (86_400.0, 5.0):
+        shown = by_name(list(on_wall_clock(found, 106, now)))
+        assert (shown["landing"].last, shown["lake"].last, shown["lake"].lag_s) == (now - 2, None, 0.0)
+
+
 def test_a_log_position_is_a_number() -> None:
     assert wal_bytes("1/10") == (1 << 32) + 16
 
 
 def test_a_pipeline_by_query_has_a_lake_and_a_catalogue_alone() -> None:
-    queried = DataStatus(tables=(TableStatus(name=TABLE, lake_rows=829),), queried=True)
-    found = Stages().read(0, None, queried, lakes(0))
+    table = TableStatus(name=TABLE, kind=QUERIED, lake_rows=829, last_commit="20261122112531744")
+    found = Stages().read(0, DataStatus(tables=(table,), queried=True))
     assert [stage.name for stage in found] == ["lake", "catalogue"]
     assert found[0].position == "commit 20261122112531744, 829 rows"
 
 
+DEAD = Problem(part="job", what="is dead", remedy="the supervisor starts it again", log=Path("job.log"))
 ALL = frozenset({"job", "kafka", "s3"})
 WELL = Alive(expected=ALL, running=ALL)
 
@@ -137,7 +149,7 @@ def stage(name: str = "landing", *, lag_s: float = 0.0, lag_events: int = 0) -> 
 
 
 def state(
-    alive: Alive | None = WELL, problems: tuple[str, ...] | None = (), *stages: Stage, unanswered_s: float = 0.0
+    alive: Alive | None = WELL, problems: tuple[Problem, ...] | None = (), *stages: Stage, unanswered_s: float = 0.0
 ) -> State:
     return judge(alive, problems, stages, unanswered_s=unanswered_s)
 
@@ -151,7 +163,7 @@ def state(
         (state(), Word.UP_TO_DATE),
         (state(WELL, (), stage(lag_s=1, lag_events=2)), Word.MOVING),
         (state(WELL, (), stage(lag_s=61, lag_events=2)), Word.LATE),
-        (state(WELL, ("connector x has failed: no",)), Word.FAILING),
+        (state(WELL, (DEAD,)), Word.FAILING),
         (state(Alive(expected=ALL, running=ALL - {"job"})), Word.FAILING),
         (state(Alive(expected=ALL, running=ALL, stopped=frozenset({"s3"}))), Word.FAILING),
         (state(Alive(expected=ALL, running=ALL, stopped=frozenset({"one that was not started"}))), Word.UP_TO_DATE),
@@ -174,14 +186,16 @@ def test_a_service_that_is_held_up_is_named() -> None:
 
 
 def test_what_status_says_of_a_dead_service_is_the_reason() -> None:
-    said = "job is dead, the supervisor starts it again: see job.log"
-    assert state(Alive(expected=ALL, running=ALL - {"job"}), (said,)).reason == said
+    other = Problem(part="job-2", what="is dead")
+    found = state(Alive(expected=ALL, running=ALL - {"job"}), (other, DEAD))
+    assert found.reason == str(DEAD) == "job is dead; the supervisor starts it again (see job.log)"
 
 
 def test_several_problems_are_counted_and_their_services_named() -> None:
-    found = state(WELL, ("kafka denies it", "the job fails at table x"))
-    assert found.reason == "kafka denies it (and 1 more)"
-    assert found.parts == ("job", "kafka")
+    named = Problem(part="table public.kafka", what="fails", log=Path("logs/job.log"))
+    found = state(WELL, (named, Problem(part="outbox", what="fails"), DEAD))
+    assert found.reason == "table public.kafka fails (see logs/job.log) (and 2 more)"
+    assert found.parts == ("job",)
 
 
 def test_what_is_on_its_way_is_counted() -> None:
@@ -197,7 +211,7 @@ def test_what_a_start_hasnt_started_yet_is_no_failure() -> None:
     partly = Alive(expected=ALL, running=ALL - {"job", "s3"})
     found = judge(partly, None, (), unanswered_s=0, command=UP)
     assert (found.word, found.reason) == (Word.STARTING, "`./lake up` is at work: job, s3")
-    assert judge(WELL, ["kafka doesn't answer yet"], (), unanswered_s=0, command=UP).word == Word.STARTING
+    assert judge(WELL, [DEAD], (), unanswered_s=0, command=UP).word == Word.STARTING
     assert judge(WELL, [], (), unanswered_s=0, command=UP).word == Word.UP_TO_DATE
 
 
@@ -235,7 +249,12 @@ def at(number: int) -> str:
 
 
 def listed(answers: Any, *names: str, size: int = 100) -> None:
-    found = [{"Key": FOLDER + name, "ETag": '"1"', "Size": size} for name in names]
+    """The listing of these objects, each a day younger than the one before; the last one is new."""
+    now, days = datetime.now(UTC), reversed(range(len(names)))
+    found = [
+        {"Key": FOLDER + name, "ETag": '"1"', "Size": size, "LastModified": now - timedelta(days=day)}
+        for name, day in zip(names, days, strict=True)
+    ]
     answers.add_response("list_objects_v2", {"Contents": found}, {"Bucket": BUCKET, "Prefix": FOLDER})
 
 
@@ -251,14 +270,16 @@ def test_the_newest_lines_come_first_and_each_object_is_read_once(client: "S3Cli
     read(answers, "a", line(1), line(3))
     listed(answers, "a", "b")
     read(answers, "b", line(2))
-    assert [one.at for one in quarantine.read(client)] == [at(3), at(1)]
-    assert [one.at for one in quarantine.read(client)] == [at(3), at(2), at(1)]
+    assert [one.at for one in quarantine.read(client).newest] == [at(3), at(1)]
+    found = quarantine.read(client)
+    assert [one.at for one in found.newest] == [at(3), at(2), at(1)]
+    assert (found.events, found.lately, str(found)) == (3, 1, "3")
 
 
 def test_a_file_that_is_there_as_it_was_is_told_by_its_reason_alone(client: "S3Client", answers: Any) -> None:
     listed(answers, "a", "a.reason.json")
     read(answers, "a.reason.json", json.dumps({"reason": "unreadable", "origin": "x", "file": "s3://a"}))
-    (found,) = Quarantine(QUARANTINED, LAKE_NAME).read(client)
+    (found,) = Quarantine(QUARANTINED, LAKE_NAME).read(client).newest
     assert (found.reason, found.text) == ("unreadable", "s3://a")
 
 
@@ -291,14 +312,15 @@ def test_of_a_large_file_the_end_is_read_without_the_line_whose_beginning_is_mis
 ) -> None:
     listed(answers, "a", size=MOST_BYTES + 7)
     read(answers, "a", "half a line", line(3), Range="bytes=7-")
-    assert [one.at for one in Quarantine(QUARANTINED, LAKE_NAME).read(client)] == [at(3)]
+    found = Quarantine(QUARANTINED, LAKE_NAME).read(client)
+    assert ([one.at for one in found.newest], str(found)) == ([at(3)], "1 or more")
 
 
 def test_a_line_with_other_line_breaks_stays_one(client: "S3Client", answers: Any) -> None:
     text = "a\u2028b\u0085c"
     listed(answers, "a")
     read(answers, "a", json.dumps({**json.loads(line(3)), "text": text}, ensure_ascii=False))
-    assert [one.text for one in Quarantine(QUARANTINED, LAKE_NAME).read(client)] == [text]
+    assert [one.text for one in Quarantine(QUARANTINED, LAKE_NAME).read(client).newest] == [text]
 
 
 def test_a_long_reason_is_cut() -> None:
