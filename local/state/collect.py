@@ -74,12 +74,13 @@ class Collector:
         refused = None
         if platform.options.outside is not None and not (refused := refusal(platform.source)):
             answering.add("postgres")
-        data = self._data(answering, chosen)
+        data, now = self._data(answering, chosen), time.time()
+        unproven = _unproven(restarts, data, now)
         found = (
             *problems.of_disk(platform.state_dir, shutil.disk_usage(platform.state_dir).free),
             *([Problem(part="the database", what="refuses the role", reason=refused)] if refused else []),
-            *problems.of_services(services, _unproven(restarts, data), platform.processes.logs, time.time()),
-            *self._of_pipeline(answering, restarts),
+            *problems.of_services(services, restarts, unproven, platform.processes.logs, now),
+            *self._of_pipeline(answering, restarts, unproven),
             *self._of_source(answering, chosen),
             *(one for table in data.tables for one in problems.of_table(table, platform.processes.log_file("job"))),
             *problems.of_outbox(data.outbox_queue),
@@ -89,7 +90,9 @@ class Collector:
         state = judge(alive, found, stages, unanswered_s=0)
         return PipelineState(state=state, services=services, stages=stages, data=data, problems=found)
 
-    def _of_pipeline(self, answering: set[str], restarts: Mapping[str, Restarts]) -> Iterator[Problem]:
+    def _of_pipeline(
+        self, answering: set[str], restarts: Mapping[str, Restarts], unproven: set[str]
+    ) -> Iterator[Problem]:
         """Describe problems of the connectors and the slot, as far as those can be queried."""
         platform, pipeline = self._platform, self._platform.pipeline
         for denial in platform.denials():
@@ -101,8 +104,8 @@ class Collector:
             yield Problem(part="the source", what="doesn't deliver all changes", reason=lost)
         if "connect" in answering:
             failed = _value(platform.services.connect.api.failures)
-            names = {name: entry for name, entry in restarts.items() if name not in platform.expected()}
-            yield from problems.of_connectors(failed, names, platform.processes.log_file("connect"), time.time())
+            log = platform.processes.log_file("connect")
+            yield from problems.of_connectors(failed, restarts, unproven - platform.expected(), log, time.time())
         if "postgres" in answering and _value(pipeline.source_is_read) is False:
             yield Problem(
                 part=f"replication slot {pipeline.connectors.source.slot_name}", what="isn't read by anything"
@@ -191,10 +194,13 @@ class Collector:
         return len(found), max(filter(None, told), default=None)
 
 
-def _unproven(restarts: Mapping[str, Restarts], data: DataStatus) -> Mapping[str, Restarts]:
-    """Leave out the job's restarts once a table works: how long its start takes says nothing."""
-    works = any(table.state is not None and table.state.state == RUNNING for table in data.tables)
-    return {name: entry for name, entry in restarts.items() if not (name == "job" and works)}
+def _unproven(restarts: Mapping[str, Restarts], data: DataStatus, now: float) -> set[str]:
+    """Name what was restarted and hasn't proven itself: the job does so with a table that works."""
+    found = {name for name, entry in restarts.items() if entry.unproven(now)}
+    states = [table.state.state for table in data.tables if table.state is not None]
+    if states and "job" in restarts:
+        return found - {"job"} if RUNNING in states else found | {"job"}
+    return found
 
 
 def _value(read: Callable[[], Value]) -> Value | None:

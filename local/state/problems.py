@@ -3,7 +3,7 @@
 Each function describes one kind of part from what was read of it; local/state/collect.py reads.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,9 +52,13 @@ def of_disk(folder: Path, free_bytes: int) -> Iterator[Problem]:
 
 
 def of_services(
-    services: Sequence[ServiceStatus], restarts: Mapping[str, Restarts], logs: Path, now: float
+    services: Sequence[ServiceStatus],
+    restarts: Mapping[str, Restarts],
+    unproven: Collection[str],
+    logs: Path,
+    now: float,
 ) -> Iterator[Problem]:
-    """`logs`: the folder of the services' logs; `now` in seconds since 1970."""
+    """`unproven`: what was restarted and may die again; `logs`: the services' folder; `now` in seconds since 1970."""
     if not any(service.running for service in services):
         yield Problem(
             part="the platform",
@@ -74,12 +78,16 @@ def of_services(
         elif service.silent:
             remedy = f"wait, or end process {service.pid}"
             yield Problem(part=service.name, what="runs but doesn't answer", remedy=remedy, log=log)
-        elif entry is not None and entry.unproven(now):
+        elif entry is not None and service.name in unproven:
             yield Problem(part=service.name, what="has died", reason=entry.reason, remedy=entry.describe(now), log=log)
 
 
 def of_connectors(
-    failed: Mapping[str, str] | None, restarts: Mapping[str, Restarts], log: Path, now: float
+    failed: Mapping[str, str] | None,
+    restarts: Mapping[str, Restarts],
+    unproven: Collection[str],
+    log: Path,
+    now: float,
 ) -> Iterator[Problem]:
     """`failed`: each failed connector's reason; None where the worker doesn't say."""
     if failed is None:
@@ -87,10 +95,9 @@ def of_connectors(
     for name, reason in (failed or {}).items():
         remedy = restarts[name].describe(now) if name in restarts else "`./lake up` starts it again"
         yield Problem(part=f"connector {name}", what="has failed", reason=reason, remedy=remedy, log=log)
-    for name, entry in restarts.items():
-        if name not in (failed or {}) and entry.unproven(now):
-            what = "has failed and was restarted"
-            yield Problem(part=f"connector {name}", what=what, reason=entry.reason, remedy=entry.describe(now), log=log)
+    for name in sorted({*unproven} - {*(failed or {})}):
+        what, entry = "has failed and was restarted", restarts[name]
+        yield Problem(part=f"connector {name}", what=what, reason=entry.reason, remedy=entry.describe(now), log=log)
 
 
 def of_outbox(queue: OutboxQueue | None) -> Iterator[Problem]:

@@ -60,8 +60,8 @@ class Trail:
         return self._points[-1][1] if self._points else None
 
     def rate(self, now: float) -> float | None:
-        """Return the growth per second, over RATE_S or since the first position."""
-        if not self._points:
+        """Return the growth per second, over RATE_S or since the first position; None at the first look."""
+        if not self._points or self._points[0][0] == now:
             return None
         former = [point for point in self._points if point[0] <= now - RATE_S]
         began, position = former[-1] if former else self._points[0]

@@ -14,7 +14,7 @@ from local.platform.startup import SUPERVISOR
 from local.platform.supervisor import Restarts
 from local.services.source_database import OutboxQueue, Slot
 from local.state import problems, rows
-from local.state.collect import PipelineState
+from local.state.collect import PipelineState, _unproven
 from local.state.history import instant_time
 from local.state.problems import Problem
 from local.state.quarantine import Quarantined, QuarantinedLine
@@ -34,8 +34,8 @@ def service(name: str, *, running: bool = True, silent: bool = False) -> Service
     return ServiceStatus(name=name, running=running, silent=silent, pid=7)
 
 
-def of_services(*services: ServiceStatus, now: float = 1_001.0, **restarts: Restarts) -> list[str]:
-    return [str(one) for one in problems.of_services(services, restarts, LOGS, now)]
+def of_services(*services: ServiceStatus, unproven: str = "", **restarts: Restarts) -> list[str]:
+    return [str(one) for one in problems.of_services(services, restarts, {unproven}, LOGS, 1_001.0)]
 
 
 SUPERVISED = service(SUPERVISOR)
@@ -58,9 +58,11 @@ AGAIN = "restarted 2 times, last at 00:16:40 UTC, the next try in 3 s"
             "job is dead: out of memory; restarted 2 times, last at 00:16:40 UTC, then given up: `./lake up`",
         ),
         (of_services(SILENT), "job runs but doesn't answer; wait, or end process 7 (see logs/job.log)"),
-        # A restart counts until it has run for as long as the pause before it.
-        (of_services(ALIVE, SUPERVISED, job=DIED), f"job has died: out of memory; {AGAIN} (see logs/job.log)"),
-        (of_services(ALIVE, SUPERVISED, job=DIED, now=1_004.1), None),
+        (
+            of_services(ALIVE, SUPERVISED, unproven="job", job=DIED),
+            f"job has died: out of memory; {AGAIN} (see logs/job.log)",
+        ),
+        (of_services(ALIVE, SUPERVISED, job=DIED), None),
         (of_services(ALIVE, SUPERVISED), None),
     ],
 )
@@ -69,7 +71,8 @@ def test_a_service_is_named_with_the_reason_and_what_is_done(found: list[str], l
 
 
 def of_connectors(failed: dict[str, str] | None, **restarts: Restarts) -> list[str]:
-    return [str(one) for one in problems.of_connectors(failed, restarts, LOGS / "connect.log", 1_001.0)]
+    unproven = {name for name, entry in restarts.items() if entry.unproven(1_001.0)}
+    return [str(one) for one in problems.of_connectors(failed, restarts, unproven, LOGS / "connect.log", 1_001.0)]
 
 
 def test_a_connector_is_named_while_it_has_failed_and_until_its_restart_has_run() -> None:
@@ -112,6 +115,18 @@ def test_a_table_is_named_with_what_to_do(table: TableStatus, line: str | None) 
     assert {"## table-failing", "## quarantined-events"} <= {*alarms.splitlines()}
 
 
+@pytest.mark.parametrize(
+    ("states", "unproven"),
+    [((), set()), (("starting",), {"job"}), (("starting", RUNNING), set()), ((FAILING,), {"job"})],
+)
+def test_a_restarted_job_has_proven_itself_once_a_table_works(states: tuple[str, ...], unproven: set[str]) -> None:
+    """Anything else has once it has run for as long as the pause before its start."""
+    data = DataStatus(tables=tuple(TableStatus(name=state, state=TableState(state=state)) for state in states))
+    restarts = {"job": DIED, "sink": replace(DIED, last_at=900.0)}
+    assert _unproven(restarts, data, 1_010.0) == unproven
+    assert _unproven(restarts, data, 1_001.0) == unproven | (set() if RUNNING in states else {"job"})
+
+
 def test_a_full_disk_is_named_with_its_folder() -> None:
     assert [*problems.of_disk(Path("/lake"), problems.LEAST_FREE_BYTES)] == []
     [problem] = problems.of_disk(Path("/lake"), 1_200_000)
@@ -151,8 +166,8 @@ def test_the_status_begins_with_the_word_and_leaves_out_what_is_unknown() -> Non
     assert ["service", "state", "pid", "port", "memory", "restarts"] in cells
     assert ["kafka", "running", "77", "20001", "260", "MB", "2"] in cells
     assert ["job", "dead", "7", "-", "-", "-"] in cells
-    assert ["source", "0/10,", "829", "rows", "12.4", "s", "3", "0.0", "kB/s"] in cells
-    assert ["landing", "next", "offset", "830", "0.0", "s", "1", "0.0", "events/s"] in cells
+    assert ["source", "0/10,", "829", "rows", "12.4", "s", "3"] in cells
+    assert ["landing", "next", "offset", "830", "0.0", "s", "1"] in cells
     assert ["table", "kind", "topic", "landed"] in cells
 
 
