@@ -96,7 +96,7 @@ class Platform:
             self._write_password_file(services.postgres.connection_parameters())
             services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
             try:
-                with self._denials_named(), Startup(self.processes.cancelled, progress) as startup:
+                with self._denials_named(), Startup(self.processes.cancelled, progress).finished() as startup:
                     run_steps(startup, services, pipeline, self.processes)
                 pipeline.check_all_flow()
             except BaseException as error:

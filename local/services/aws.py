@@ -72,7 +72,13 @@ class S3(Loopback):
         objects = self._folder / "objects"
         objects.mkdir(parents=True, exist_ok=True)
         configuration = self._folder / "s3proxy.properties"
-        write_properties(configuration, self.properties(objects))
+        properties = {
+            "s3proxy.endpoint": self.endpoint,
+            "s3proxy.authorization": "none",
+            "jclouds.provider": "filesystem-nio2",
+            "jclouds.filesystem.basedir": str(objects),
+        }
+        write_properties(configuration, properties)
         logback = self._folder / "logback.xml"
         logback.write_text(LOGBACK)
         argv = java_command(
@@ -83,14 +89,6 @@ class S3(Loopback):
             options={"logback.configurationFile": str(logback)},
         )
         return Command(argv=argv, folder=self._folder)
-
-    def properties(self, objects: Path) -> dict[str, str]:
-        return {
-            "s3proxy.endpoint": self.endpoint,
-            "s3proxy.authorization": "none",
-            "jclouds.provider": "filesystem-nio2",
-            "jclouds.filesystem.basedir": str(objects),
-        }
 
     def _ask(self) -> object:
         return self.client().list_buckets()

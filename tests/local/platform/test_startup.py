@@ -43,7 +43,7 @@ class Log:
 
 def test_a_step_runs_after_those_that_it_needs_and_beside_the_others() -> None:
     log, together = Log(), threading.Barrier(2, timeout=PATIENCE_S)
-    with Startup(threading.Event(), log) as startup:
+    with Startup(threading.Event(), log).finished() as startup:
         first = startup.run("first", lambda: f"{together.wait() is not None}")
         startup.run("beside", lambda: f"{together.wait() is not None}")
         startup.run("after", lambda: "done", after=[first])
@@ -63,7 +63,7 @@ def test_the_first_failure_is_raised_and_the_rest_gives_up() -> None:
             raise CancelledError("given up")
 
     def start() -> None:
-        with Startup(cancelled, log) as startup:
+        with Startup(cancelled, log).finished() as startup:
             broken = startup.run("kafka", fail)
             startup.run("connect", wait)
             startup.run("source", lambda: pytest.fail("must not start"), after=[broken])
@@ -82,7 +82,7 @@ def test_a_step_that_fails_alone_keeps_only_those_that_need_it() -> None:
         raise PlatformError("no data")
 
     def start() -> None:
-        with Startup(cancelled, log) as startup:
+        with Startup(cancelled, log).finished() as startup:
             source = startup.run("source", fail, alone=True)
             startup.run("landing", lambda: pytest.fail("must not start"), after=[source], alone=True)
             startup.run("job", lambda: "runs" if source.exception() else None, after=[])
@@ -101,7 +101,7 @@ def test_an_interrupt_ends_the_waiting_steps() -> None:
         os.kill(os.getpid(), signal.SIGINT)
         cancelled.wait(PATIENCE_S)
 
-    with pytest.raises(KeyboardInterrupt), Startup(cancelled, Log()) as startup:
+    with pytest.raises(KeyboardInterrupt), Startup(cancelled, Log()).finished() as startup:
         startup.run("postgres", interrupt)
     assert cancelled.is_set()
     assert time.monotonic() - started < PATIENCE_S
