@@ -306,7 +306,7 @@ def test_a_second_life_of_the_source(platform: Platform) -> None:
     drop_slot(platform)
     execute(platform, "UPDATE datalake.orders SET ship_name = 'in between' WHERE order_id = 10262")
     delete_order(platform, 10_263)
-    options = LoadOptions(connector_password=platform._passwords.connector)
+    options = LoadOptions(connector_password=platform.services.passwords.connector)
     assert prepare(platform.source, options) is None
     # The earlier life's offsets are refused, so the deployment would end here.
     api.put_connector(name, configuration)
