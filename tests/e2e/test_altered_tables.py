@@ -88,12 +88,8 @@ def source(postgres: Postgres) -> Iterator[ConnectionParameters]:
 
 @pytest.fixture(scope="module")
 def make(source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    """The commands; everything they started is stopped at the end."""
-    commands = Commands(tmp_path_factory.mktemp("altered") / "checkout", NAME, source)
-    try:
+    with Commands(tmp_path_factory.mktemp("altered") / "checkout", NAME, source).removed() as commands:
         yield commands
-    finally:
-        commands.remove()
 
 
 @pytest.fixture
@@ -119,8 +115,7 @@ class Looking:
     """The lake of the platform that the commands have started."""
 
     def __init__(self, folder: Path) -> None:
-        ports = RecordFile(folder).ports()
-        self.s3 = S3(folder / "s3", port=ports["s3"])
+        self.s3 = S3(folder / "s3", port=RecordFile(folder).ports()["s3"])
 
     def rows(self, table: str) -> dict[int, dict[str, Any]]:
         uri = f"s3://{BUCKET}/{NAME}_{table}"
@@ -133,11 +128,6 @@ class Looking:
         listed = client.list_objects_v2(Bucket=BUCKET, Prefix=prefix(f"{NAME}_{table}")).get("Contents", [])
         bodies = [client.get_object(Bucket=BUCKET, Key=entry["Key"])["Body"].read() for entry in listed]
         return sorted(json.loads(line)["reason"] for body in bodies for line in body.splitlines())
-
-
-@pytest.fixture
-def lake(make: Commands) -> Looking:
-    return Looking(make.platform)
 
 
 def values(row: Mapping[str, Any], *names: str) -> list[Any]:
@@ -207,10 +197,12 @@ def test_the_ways_out_lead_to_an_equal_lake(
     make: Commands, source: ConnectionParameters, writer: Callable[[], int]
 ) -> None:
     retype(make.schema("items"), amount="long", qty="string")
-    take_out(make.file, "public.moved", "public.dropped")
+    make.take_out("public.moved", "public.dropped")
     # Rows without a key can't be re-read.
     execute(source, "ALTER TABLE bare ADD COLUMN nr bigserial PRIMARY KEY")
-    give_key(make.file, "public.bare", "nr")
+    entry = 'source = "public.bare"\nhow = "log"\n'
+    # In a new lake table.
+    make.replace(f"{entry}key = []\nappend_only = true\n", f'{entry}key = ["nr"]\nlake_table = "by_nr"\n')
     # No decimal of the lake can be widened, so the number is lost; this event also turns the column into text.
     execute(source, "UPDATE items SET price = 5.25 WHERE id = 5")
     said = make.pipeline(*TABLES, "--update")
@@ -251,20 +243,3 @@ def retype(schema_file: Path, **types: str) -> None:
         if field["name"] in types:
             field["type"] = ["null", types[field["name"]]]
     schema_file.write_text(json.dumps(schema), encoding="utf-8")
-
-
-def take_out(file: Path, *tables: str) -> None:
-    """Remove tables' entries from a pipeline's file."""
-    entries = file.read_text(encoding="utf-8").split("\n\n")
-    kept = [entry for entry in entries if not any(f'source = "{table}"' in entry for table in tables)]
-    assert len(kept) == len(entries) - len(tables)
-    file.write_text("\n\n".join(kept), encoding="utf-8")
-
-
-def give_key(file: Path, table: str, column: str) -> None:
-    """Identify an append-only table's rows by a column, in a new lake table."""
-    text = file.read_text(encoding="utf-8")
-    entry = f'source = "{table}"\nhow = "log"\nkey = []\nappend_only = true\n'
-    assert entry in text
-    keyed = f'source = "{table}"\nhow = "log"\nkey = ["{column}"]\nlake_table = "by_{column}"\n'
-    file.write_text(text.replace(entry, keyed), encoding="utf-8")

@@ -62,12 +62,8 @@ def pagila(postgres: Postgres) -> Iterator[ConnectionParameters]:
 
 @pytest.fixture(scope="module")
 def make(pagila: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    """The commands; everything they started is stopped at the end."""
-    commands = Commands(tmp_path_factory.mktemp("any") / "checkout", NAME, pagila)
-    try:
+    with Commands(tmp_path_factory.mktemp("any") / "checkout", NAME, pagila).removed() as commands:
         yield commands
-    finally:
-        commands.remove()
 
 
 @pytest.fixture
@@ -149,18 +145,16 @@ def test_a_truncate_empties_the_lakes_tables_or_is_told_of(make: Commands, pagil
     execute(pagila, "INSERT INTO actor (first_name, last_name) VALUES ('NEW', 'ONE')")
     for table, rows in {"public.payment": 0, "public.actor": 1, "public.film_actor": 0}.items():
         assert equal_tables(make.reconcile("--table", table, *PATIENT)) == {table: rows}
-    wait_until(lambda: "public.film_category was emptied by TRUNCATE" in make.status(status=None))
+    make.wait_until_status_says("public.film_category was emptied by TRUNCATE")
     assert equal_tables(make.resnapshot("--table", "public.film_category")) == {"public.film_category": 0}
     # The event that reports it is written once the table is equal: status may still report it, and end with 1.
-    wait_until(lambda: "emptied by TRUNCATE" not in make.status(status=None))
+    wait_until(lambda: "emptied by TRUNCATE" not in make.status(status=None), every_s=2)
 
 
 def leave_out(make: Commands, table: str, column: str) -> None:
     """Exclude a table's column in the file."""
     entry = f'source = "{table}"\n'
-    text = make.file.read_text(encoding="utf-8")
-    assert entry in text
-    make.file.write_text(text.replace(entry, f'{entry}leave_out = ["{column}"]\n'), encoding="utf-8")
+    make.replace(entry, f'{entry}leave_out = ["{column}"]\n')
     file = make.schema(table.rpartition(".")[2])
     schema = json.loads(file.read_text(encoding="utf-8"))
     schema["fields"] = [field for field in schema["fields"] if field["name"] != column]
@@ -180,11 +174,9 @@ def unsent(database: ConnectionParameters) -> dict[str, str]:
 
 def apply_truncates(make: Commands, *, but_ignore: str) -> None:
     """Change the file's handling of TRUNCATE."""
-    text = make.file.read_text(encoding="utf-8").replace('truncate = "stop"', 'truncate = "apply"')
+    make.replace('truncate = "stop"', 'truncate = "apply"')
     entry = f'source = "{but_ignore}"\n'
-    assert 'truncate = "apply"' in text
-    assert entry in text
-    make.file.write_text(text.replace(entry, f'{entry}truncate = "ignore"\n'), encoding="utf-8")
+    make.replace(entry, f'{entry}truncate = "ignore"\n')
 
 
 def shown(command: str) -> set[str]:

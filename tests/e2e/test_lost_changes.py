@@ -24,7 +24,7 @@ from local.platform.services import LAKE_BUCKET, LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from tests import conftest
-from tests.e2e.faults import suspended, wait_until_well
+from tests.e2e.faults import suspended, wait_until_told, wait_until_well
 from tests.e2e.writers import Writer
 from tests.waiting import wait_until
 
@@ -92,11 +92,6 @@ def assert_equal(platform: Platform) -> None:
     assert comparison.equal, comparison
 
 
-def eventually(platform: Platform, problem: str) -> None:
-    """Wait until the status reports it."""
-    wait_until(lambda: any(problem in line for line in read_status(platform).problems), problem)
-
-
 def drop_slot(platform: Platform) -> None:
     """A retrying connector takes the slot as soon as it may."""
     wait_until(lambda: drop_slot_of(platform.source, SLOT))
@@ -160,7 +155,7 @@ def test_a_damaged_table_is_named_and_rebuilt(platform: Platform) -> None:
     empty(platform, LAKE_BUCKET, f"{platform.lake.base_uri.rpartition('/')[2]}/.hoodie/")
     ship(platform, 10_249)
     platform.pipeline.start_job()
-    eventually(platform, "job is dead")
+    wait_until_told(platform, "job is dead")
     assert "is damaged: its .hoodie is missing" in platform.processes.tail("job")
     empty(platform, LAKE_BUCKET, "")
     empty(platform, LANDING_BUCKET, f"{LANDING_PREFIX}/")
@@ -176,7 +171,7 @@ def test_a_deleted_topic(platform: Platform) -> None:
         time.sleep(1)
         admin.delete_topics([platform.topic.name])[platform.topic.name].result()
     ship(platform, 10_254)
-    eventually(platform, f"the topic {platform.topic.name} ")
+    wait_until_told(platform, f"the topic {platform.topic.name} ")
     with pytest.raises(LostChangesError, match=r"run `\./lake resnapshot`"):
         platform.up()
     said = mend(platform)
@@ -207,7 +202,7 @@ def test_an_event_that_is_too_large_for_the_topic(platform: Platform, monkeypatc
         " WHERE order_id = 10256",
     )
     ship(platform, 10_257)
-    eventually(platform, "an event of datalake.cdc_events is larger than the topic takes")
+    wait_until_told(platform, "an event of datalake.cdc_events is larger than the topic takes")
     with pytest.raises(LostChangesError, match=r"run `\./lake resnapshot --skip`"):
         platform.up()
     with pytest.raises(
@@ -233,7 +228,7 @@ def test_a_publication_that_was_dropped_and_made_again(platform: Platform) -> No
         "CREATE PUBLICATION cdc_publication FOR TABLE datalake.cdc_events, datalake.cdc_heartbeat"
         " WITH (publish = 'insert, update, delete')",
     )
-    eventually(platform, "publication")
+    wait_until_told(platform, "publication")
     mend(platform)
 
 
@@ -258,7 +253,7 @@ def restore_a_copy(platform: Platform, *, first_order: int, shipped: int, delete
 @pytest.mark.long
 def test_a_restored_database_whose_log_is_behind_the_lake(platform: Platform) -> None:
     restore_a_copy(platform, first_order=850_000, shipped=10_259, deleted=10_260)
-    eventually(platform, "the log of devdb is behind what was read from it")
+    wait_until_told(platform, "the log of devdb is behind what was read from it")
     said = mend(platform)
     assert any("a restored server; advancing it" in line for line in said)
     assert 850_000 not in platform.lake.rows(["order_id"])["order_id"].to_pylist()

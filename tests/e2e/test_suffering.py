@@ -9,8 +9,16 @@ from local.platform.platform import Platform
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from tests.conftest import execute
-from tests.e2e.faults import SERVICES, SUPERVISED, Writing, killed, stopped, suspended, wait_until_well
-from tests.waiting import wait_until
+from tests.e2e.faults import (
+    SERVICES,
+    SUPERVISED,
+    Writing,
+    killed,
+    stopped,
+    suspended,
+    wait_until_told,
+    wait_until_well,
+)
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 
@@ -49,7 +57,7 @@ def test_all_services_killed_at_once_come_back_by_the_supervisor(supervised: Pla
 def test_a_deleted_topic_is_loud(supervised: Platform) -> None:
     """Its events can't come back automatically."""
     supervised.services.kafka.delete_topic(supervised.topic.name)
-    wait_for(supervised, f"the topic {supervised.topic.name} ")
+    wait_until_told(supervised, f"the topic {supervised.topic.name} ")
     with pytest.raises(PlatformError, match=f"the topic {supervised.topic.name} "):
         supervised.up()
 
@@ -65,18 +73,14 @@ def test_lost_wal_is_loud_until_one_command_repairs_it(supervised: Platform) -> 
             execute(source, "SELECT pg_logical_emit_message(false, 'filler', repeat('x', 1000000)), pg_switch_wal()")
         execute(source, "CHECKPOINT")
     lost = "the replication slot cdc_orders of devdb is lost"
-    wait_for(supervised, lost)
+    wait_until_told(supervised, lost)
     with pytest.raises(PlatformError, match=lost):
         supervised.up()
-    wait_for(supervised, lost)
+    wait_until_told(supervised, lost)
     execute(source, "ALTER SYSTEM RESET max_slot_wal_keep_size")
     execute(source, "SELECT pg_reload_conf()")
     assert resnapshot_platform(supervised, Wanted(timeout_s=120), print).equal
     wait_until_well(supervised)
-
-
-def wait_for(platform: Platform, problem: str) -> None:
-    wait_until(lambda: any(problem in line for line in read_status(platform).problems), problem)
 
 
 def test_down_leaves_nothing_running(supervised: Platform) -> None:
