@@ -116,7 +116,7 @@ def test_what_a_faulty_sink_loses_is_noticed_and_repaired(platform: Platform) ->
         before = landed(platform)
         with Writer(platform.source, transactions=1, rate=10, first_order=990_000):
             pass
-        lost = wait_until(lambda: landed(platform) - before)
+        lost = wait_until(lambda: landed(platform) - before, every_s=0.2)
         for key in lost:
             platform.services.s3.client().delete_object(Bucket=LANDING_BUCKET, Key=key)
     with Writer(platform.source, transactions=1, rate=10, first_order=995_000):
@@ -133,17 +133,18 @@ def test_the_lake_is_asked_in_athenas_sql(platform: Platform, tmp_path: Path) ->
     """The command behind `./lake query`, alongside all services: nothing is stopped for it."""
     command, out = ["query", "--folder", str(platform.state_dir)], tmp_path / "rows"
 
-    def query(sql: str, *options: str, status: int = 0) -> str:
-        done = CliRunner().invoke(app, [*command, sql, "--out", str(out), *options])
+    def printed(*arguments: str, status: int = 0) -> str:
+        done = CliRunner().invoke(app, [*command, *arguments])
         assert done.exit_code == status, done.output
-        return done.output if status else out.read_text(encoding="utf-8")
+        return done.output
 
-    def printed(*arguments: str) -> str:
-        argv = [sys.executable, "-m", "cli", *command, *arguments]
-        return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    def query(sql: str, *options: str) -> str:
+        printed(sql, "--out", str(out), *options)
+        return out.read_text(encoding="utf-8")
 
     rows = platform.lake.rows(["order_id"]).num_rows
-    assert printed("SELECT count(*) AS n FROM datalake.cdc_events", "--format=csv") == f'"n"\n"{rows}"\n'
+    argv = [sys.executable, "-m", "cli", *command, "SELECT count(*) AS n FROM datalake.cdc_events", "--format=csv"]
+    assert subprocess.check_output(argv, cwd=ROOT, text=True) == f'"n"\n"{rows}"\n'
     assert "order_items" in printed()
     [item] = query("SELECT * FROM order_items WHERE order_id = 10250 ORDER BY 4", "--format", "json").splitlines()[:1]
     assert json.loads(item).keys() == {"customer_id", "order_id", "discount", "quantity", "unit_price"}
@@ -151,7 +152,7 @@ def test_the_lake_is_asked_in_athenas_sql(platform: Platform, tmp_path: Path) ->
     s3.put_object(Bucket="lake", Key=key, Body=json.dumps({"reason": "type: a", "offset": 7}).encode())
     assert query('SELECT reason, "offset" FROM quarantine', "--format", "csv").splitlines()[1:] == ['"type: a","7"']
     s3.delete_object(Bucket="lake", Key=key)
-    assert "can't be read as of 19700101000000000" in query(
+    assert "can't be read as of 19700101000000000" in printed(
         "SELECT * FROM cdc_events", "--as-of=1970-01-01", status=CANNOT
     )
 
@@ -164,9 +165,10 @@ def assert_all_is_there(platform: Platform, rows: int) -> None:
 
 
 def wait_for_row(platform: Platform, order: int) -> None:
-    wait_until(
-        lambda: order in platform.lake.rows(["order_id"]).column("order_id").to_pylist(), f"order {order} in the lake"
-    )
+    def arrived() -> bool:
+        return order in platform.lake.rows(["order_id"]).column("order_id").to_pylist()
+
+    wait_until(arrived, f"order {order} in the lake", every_s=0.5)
 
 
 def landed(platform: Platform) -> set[str]:

@@ -65,7 +65,6 @@ ODD = (
     " key '{key}'"
 )
 ALIKE = "columns of public.odd differ only by case (ID and another), at which Debezium stops for all tables: rename"
-ODD_KEYS = {"odd": 2, "early": 1}
 
 
 @pytest.fixture(scope="module")
@@ -84,31 +83,26 @@ def make(source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory)
 def test_a_failing_table_is_set_aside_and_the_others_flow(make: Commands, source: ConnectionParameters) -> None:
     make.pipeline()
     make.prepare()
-    # The first load also fails at a table.
+    # The first load also fails at two tables.
     said = make.up(status=CANNOT)
-    assert f"    table public.early: {ODD.format(table='early', key=1)}" in said
-    assert "    table public.ruled: public.ruled can't be captured (ERROR: division by zero): " in said
+    first, *tables = said[said.index("up: ") :].splitlines()
+    assert first == "up: 2 of 7 tables are set aside; all else runs, `./lake status` says how it is"
+    assert tables[0] == f"    table public.early: {ODD.format(table='early', key=1)}"
+    assert tables[1].startswith("    table public.ruled: public.ruled can't be captured (ERROR: division by zero): ")
+    assert SUPERVISOR in Platform(make.platform).running()
     for statement in FAILING:
         execute(source, statement)
     # Each start of the connector meets the next one.
     aside = SetAside(make.platform / "connect" / ASIDE)
     wait_until(lambda: len(aside.read()) == 5, every_s=0.2)
     said = make.status(status=1)
-    odd = [f"table public.{table} is set aside: {ODD.format(table=table, key=key)}" for table, key in ODD_KEYS.items()]
-    parts = (*REASONS, *odd)
+    odd = {"odd": 2, "early": 1}
+    parts = (*REASONS, *(f"table public.{each} is set aside: {ODD.format(table=each, key=odd[each])}" for each in odd))
     assert [part for part in parts if part not in said] == [], said
     assert "connector failing-source" not in said
     said = make.reconcile("--timeout", "60", status=1)
     assert equal_tables(said) == {"public.fine": 2, "public.leaving": 1}
     assert f"public.odd  not compared: it is set aside: {ODD.format(table='odd', key=2)}" in said
-
-
-def test_up_says_so_and_leaves_everything_running(make: Commands) -> None:
-    said = make.up(status=CANNOT)
-    first, *tables = said[said.index("up: ") :].splitlines()
-    assert first == "up: 5 of 7 tables are set aside; all else runs, `./lake status` says how it is"
-    assert f"    table public.odd: {ODD.format(table='odd', key=2)}" in tables
-    assert SUPERVISOR in Platform(make.platform).running()
 
 
 def test_a_table_comes_back_once_its_rows_allow_it(make: Commands, source: ConnectionParameters) -> None:

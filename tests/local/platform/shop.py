@@ -136,7 +136,7 @@ class Shop:
 
     def wait(self, table: CapturedTable, count: int) -> None:
         """Wait for this many events."""
-        wait_until(lambda: self.count(table) >= count)
+        wait_until(lambda: self.count(table) >= count, every_s=0.2)
 
     def log_table(self, table: CapturedTable) -> LogTable:
         """The description of a table whose rows are deleted in the lake."""

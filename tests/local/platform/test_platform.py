@@ -109,6 +109,10 @@ def landed_changes(platform: Platform) -> list[object]:
     return [event["order_id"] for event in landed(platform)[ORDERS:]]
 
 
+def wait_until_landed(platform: Platform, order: int) -> None:
+    wait_until(lambda: order in landed_changes(platform), every_s=0.2)
+
+
 def test_up_returns_when_the_snapshot_has_landed(platform: Platform) -> None:
     assert platform.running() == SERVICES
     assert platform.topic.count() == ORDERS
@@ -221,13 +225,13 @@ def test_the_largest_event_that_may_be_lands(platform: Platform) -> None:
         ),
     )
     try:
-        wait_until(lambda: -1 in landed_changes(platform))
+        wait_until_landed(platform, -1)
     finally:
         execute(platform.source, "DELETE FROM datalake.cdc_events WHERE order_id = -1")
     [event] = [event for event in landed(platform) if event["order_id"] == -1 and event["__op"] == "c"]
     assert json.loads(str(event["order_items"])) == [{"note": note}]
     assert platform.services.connect.api.failure("orders-source") is None
-    wait_until(lambda: landed_changes(platform).count(-1) == 2)
+    wait_until(lambda: landed_changes(platform).count(-1) == 2, every_s=0.2)
 
 
 EVERY_NUMBER = {
@@ -466,7 +470,7 @@ def test_an_edit_that_many_orders_embed_arrives_by_itself(platform: Platform) ->
     before = len(landed(platform))
     execute(platform.source, "UPDATE datalake.customers SET phone = '1' WHERE customer_id = 'VINET'")
     # The connector's heartbeat triggers the queued work.
-    wait_until(lambda: len(landed(platform)) > before)
+    wait_until(lambda: len(landed(platform)) > before, every_s=0.2)
     assert {event["customer_id"] for event in landed(platform)[before:]} == {"VINET"}
 
 
@@ -545,7 +549,7 @@ def test_down_and_up_goes_on_and_repeats_nothing(platform: Platform) -> None:
     platform.up()
     assert (platform.topic.count(), len(landed(platform))) == (before, objects)
     ship(platform, 10249)
-    wait_until(lambda: 10249 in landed_changes(platform))
+    wait_until_landed(platform, 10249)
     assert platform.topic.count() == before + 1, "a second snapshot"
 
 
@@ -562,7 +566,7 @@ def test_everything_killed_at_once_comes_back_though_a_port_is_taken(platform: P
         Platform(platform.state_dir, SUPERVISED).up()
     assert platform.running() == {*SERVICES, SUPERVISOR}
     ship(platform, 10250)
-    wait_until(lambda: 10250 in landed_changes(platform))
+    wait_until_landed(platform, 10250)
     # Debezium may send its last events again.
     assert before < platform.topic.count() < before + ORDERS, "a second snapshot"
 
@@ -573,7 +577,7 @@ def test_the_supervisor_restarts_what_dies(platform: Platform) -> None:
         kill(platform, name)
     wait_until(lambda: read_status(platform).problems == [], every_s=1)
     ship(platform, 10251)
-    wait_until(lambda: 10251 in landed_changes(platform))
+    wait_until_landed(platform, 10251)
     assert {service.name for service in read_status(platform).services if service.restarts} == killed
     after = pids(platform)
     assert {name for name in SERVICES if after[name] != before[name]} == killed
