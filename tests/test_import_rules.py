@@ -60,9 +60,11 @@ def imports_of(path: Path) -> set[str]:
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements below a node: only these import."""
     yield node
     for child in ast.iter_child_nodes(node):
-        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+        for_the_checker = isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING"
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case) and not for_the_checker:
             yield from _nodes(child)
 
 
