@@ -189,8 +189,3 @@ def test_every_package_is_imported_or_says_what_it_is_for() -> None:
     used = {package for folder in PROGRAMS for name in imported(folder) for package in distributions()[name]}
     assert silent
     assert silent - used == set()
-
-
-def test_a_package_that_is_said_to_be_unused_is_so() -> None:
-    said = {name for name, said in listed("requirements.in").items() if said.startswith("# nothing imports it yet")}
-    assert said & set().union(*map(imported, [*PROGRAMS, "tests"])) == set()

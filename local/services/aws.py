@@ -72,13 +72,7 @@ class S3(Loopback):
         objects = self._folder / "objects"
         objects.mkdir(parents=True, exist_ok=True)
         configuration = self._folder / "s3proxy.properties"
-        properties = {
-            "s3proxy.endpoint": self.endpoint,
-            "s3proxy.authorization": "none",
-            "jclouds.provider": "filesystem-nio2",
-            "jclouds.filesystem.basedir": str(objects),
-        }
-        write_properties(configuration, properties)
+        write_properties(configuration, self.properties(objects))
         logback = self._folder / "logback.xml"
         logback.write_text(LOGBACK)
         argv = java_command(
@@ -89,6 +83,14 @@ class S3(Loopback):
             options={"logback.configurationFile": str(logback)},
         )
         return Command(argv=argv, folder=self._folder)
+
+    def properties(self, objects: Path) -> dict[str, str]:
+        return {
+            "s3proxy.endpoint": self.endpoint,
+            "s3proxy.authorization": "none",
+            "jclouds.provider": "filesystem-nio2",
+            "jclouds.filesystem.basedir": str(objects),
+        }
 
     def _ask(self) -> object:
         return self.client().list_buckets()

@@ -62,14 +62,14 @@ class PostgresCluster:
     """One server's data in `folder`, or in a fallback folder where the server's account can't enter that."""
 
     def __init__(self, folder: Path) -> None:
-        self._account = _unprivileged_account()
+        self.account = _unprivileged_account()
         self._wanted = folder.absolute()
         name = hashlib.sha256(str(self._wanted).encode()).hexdigest()[:16]
         self._fallback = FALLBACK_PARENT / f"cdc-data-lake-{name}"
 
     @property
     def identity(self) -> Identity:
-        account = self._account
+        account = self.account
         return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []} if account else {}
 
     @property
@@ -116,7 +116,7 @@ class PostgresCluster:
     def remove(self) -> None:
         """Delete the data of a stopped server, including the fallback folder."""
         shutil.rmtree(self._wanted, ignore_errors=True)
-        if self._account is not None and self._fallback.exists():
+        if self.account is not None and self._fallback.exists():
             shutil.rmtree(self._claim_fallback())
 
     def program(self, name: str) -> Path:
@@ -137,9 +137,9 @@ class PostgresCluster:
         return all(self._may_pass(part.stat()) for part in (folder, *folder.parents) if part.exists())
 
     def _may_pass(self, status: os.stat_result) -> bool:
-        if self._account is None:
+        if self.account is None:
             return True
-        own, group = status.st_uid == self._account.pw_uid, status.st_gid == self._account.pw_gid
+        own, group = status.st_uid == self.account.pw_uid, status.st_gid == self.account.pw_gid
         return bool(status.st_mode & (0o100 if own else 0o010 if group else 0o001))
 
     def _claim_fallback(self) -> Path:
@@ -169,9 +169,9 @@ class PostgresCluster:
 
     def _give(self, *paths: Path) -> None:
         """Make the server's account their owner."""
-        if self._account is not None:
+        if self.account is not None:
             for path in paths:
-                os.chown(path, self._account.pw_uid, self._account.pw_gid)
+                os.chown(path, self.account.pw_uid, self.account.pw_gid)
 
     def _run_initdb(self, folder: Path, password_file: Path) -> None:
         command: Sequence[str | Path] = [

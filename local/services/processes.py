@@ -207,14 +207,11 @@ class Processes:
 
     def _asked_to_end(self, name: str, leaders: Sequence[psutil.Process], grace_s: float) -> bool:
         """Signal a service's first process and wait for `grace_s`; tell whether it is gone."""
-        first, *others = self._rules[name].stop_signals if name in self._rules else [signal.SIGTERM]
-        _signal(leaders, first)
-        gone = _wait_gone(leaders, grace_s)
-        for number in others:
-            if not gone:
-                _signal(leaders, number)
-                gone = _wait_gone(leaders, min(grace_s, DESCENDANTS_GRACE_S))
-        return gone
+        for position, number in enumerate(self._rules[name].stop_signals if name in self._rules else [signal.SIGTERM]):
+            _signal(leaders, number)
+            if _wait_gone(leaders, min(grace_s, DESCENDANTS_GRACE_S) if position else grace_s):
+                return True
+        return False
 
     def log_file(self, name: str) -> Path:
         return self.logs / f"{name}.log"

@@ -170,7 +170,11 @@ def fetch(names: Collection[str] = ()) -> None:
     wanted = {name: files for name, files in asked.items() if problems(CACHE / name, files)}
     if wanted:
         # The sets in parallel: a registry takes longer to answer than to send.
-        with _progress() as progress, ThreadPoolExecutor(max_workers=len(wanted)) as pool:
+        columns = TextColumn("{task.description:<22}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
+        with (
+            Progress(*columns, redirect_stdout=False) as progress,
+            ThreadPoolExecutor(max_workers=len(wanted)) as pool,
+        ):
             for finished in [pool.submit(_download, name, files, progress) for name, files in wanted.items()]:
                 finished.result()
 
@@ -284,9 +288,3 @@ def _size_of_jars(cache: Path) -> int:
         with contextlib.suppress(FileNotFoundError):
             total += path.stat().st_size
     return total
-
-
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description:<22}"), BarColumn(), DownloadColumn(), TimeElapsedColumn(), redirect_stdout=False
-    )
