@@ -169,8 +169,6 @@ def _survived(platform: Platform, fault: Callable[[], None], writing: Writing, f
         writer.wait_for(writing.before)
         began = time.monotonic()
         fault()
-    assert writer.error is None
-    assert writer.made == writing.transactions
     check(platform)
     return time.monotonic() - began
 

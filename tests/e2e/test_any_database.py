@@ -70,7 +70,7 @@ def make(pagila: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory)
 def clerk(pagila: ConnectionParameters) -> Iterator[Clerk]:
     """A clerk who changes rows as long as the test runs."""
     with Clerk(pagila, rate=RATE, seed=1) as clerk:
-        clerk.wait_for_more(1)
+        clerk.wait_for(clerk.made + 1)
         yield clerk
 
 
@@ -104,7 +104,7 @@ def test_exactly_the_lost_changes_are_repaired_under_load(
     make: Commands, pagila: ConnectionParameters, clerk: Clerk
 ) -> None:
     execute(pagila, LOSE_CHANGES)
-    clerk.wait_for_more(1)
+    clerk.wait_for(clerk.made + 1)
     found = make.reconcile("--table", "public.customer", *PATIENT, status=1)
     assert "public.customer  differs  1 missing, 1 extra, 2 different" in found
     assert shown("./lake reconcile -p films -t public.customer") <= lines(found)
@@ -131,7 +131,7 @@ def test_a_table_comes_and_another_one_goes_under_load(
     assert "added and read: public.review" in note
     assert "no longer captured, topic and lake table stay: public.store" in note
     execute(pagila, "UPDATE review SET stars = 5 WHERE review_id <= 3; DELETE FROM review WHERE review_id = 4")
-    clerk.wait_for_more(1)
+    clerk.wait_for(clerk.made + 1)
     make.resnapshot("--table", "public.rental")
     equal = equal_tables(make.reconcile(*PATIENT))
     assert equal.keys() == TABLES - {"public.store"} | {"public.review"}

@@ -122,7 +122,6 @@ def test_a_dropped_slot_while_writers_go_on(platform: Platform) -> None:
         said = mend(platform, once_found=partial(insert_order, platform, 899_999))
         writer.hurry()
         writer.wait_for(40)
-    assert writer.error is None
     # Messages in the log are no events.
     for transactional in ("TRUE", "FALSE"):
         execute(platform, f"SELECT pg_logical_emit_message({transactional}, 'application', 'said by somebody')")
