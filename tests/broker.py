@@ -32,12 +32,9 @@ def broker_in(folder: Path, *roles: str, settings: Mapping[str, str] | None = No
 
 
 @contextlib.contextmanager
-def running_broker(folder: Path, *roles: str) -> Iterator[RunningBroker]:
-    """Run a broker whose files are in `folder`; `roles` may log in in addition to the administrator.
-
-    It creates any requested topic, as MSK did: the worst case for a role without that right.
-    """
-    broker = broker_in(folder, *roles, settings={"auto.create.topics.enable": "true"})
+def running_broker(folder: Path, *roles: str, settings: Mapping[str, str] | None = None) -> Iterator[RunningBroker]:
+    """Run a broker whose files are in `folder`; `roles` may log in in addition to the administrator."""
+    broker = broker_in(folder, *roles, settings=settings)
     processes = Processes(folder, folder / "logs")
     try:
         processes.start("kafka", broker.prepare())

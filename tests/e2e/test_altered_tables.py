@@ -3,11 +3,9 @@
 A separate database, through a user's commands. The tests share one platform and run in order.
 """
 
-import contextlib
 import json
 import re
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -24,6 +22,7 @@ from local.services.aws import S3
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
 from tests.e2e.commands import Commands, equal_tables
+from tests.e2e.writers import Business
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
@@ -92,23 +91,19 @@ def make(source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory)
         yield commands
 
 
+class Counter(Business):
+    """Changes a row until the context ends."""
+
+    def _work(self) -> None:
+        while not self._closing.wait(self._pause_s):
+            execute(self._parameters, "UPDATE busy SET n = n + 1 WHERE id = 1")
+            self.made += 1
+
+
 @pytest.fixture
-def writer(source: ConnectionParameters) -> Iterator[Callable[[], int]]:
-    """A writer that changes a row ten times a second, and its count."""
-    closing, made = threading.Event(), [0]
-
-    def write() -> None:
-        with contextlib.closing(psycopg2.connect(**source)) as connection, connection.cursor() as cursor:
-            connection.autocommit = True
-            while not closing.wait(0.1):
-                cursor.execute("UPDATE busy SET n = n + 1 WHERE id = 1")
-                made[0] += 1
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    yield lambda: made[0]
-    closing.set()
-    thread.join()
+def writer(source: ConnectionParameters) -> Iterator[Counter]:
+    with Counter(source, rate=10, seed=1) as writer:
+        yield writer
 
 
 class Looking:
@@ -135,12 +130,12 @@ def values(row: Mapping[str, Any], *names: str) -> list[Any]:
 
 
 def test_what_arrives_of_altered_tables_and_what_is_put_aside(
-    make: Commands, source: ConnectionParameters, writer: Callable[[], int]
+    make: Commands, source: ConnectionParameters, writer: Counter
 ) -> None:
     make.pipeline(*TABLES)
     make.prepare()
     make.up()
-    before = writer()
+    before = writer.made
     execute(source, COLUMNS)
     execute(source, OTHERS)
     with pytest.raises(psycopg2.errors.ObjectNotInPrerequisiteState):
@@ -162,7 +157,7 @@ def test_what_arrives_of_altered_tables_and_what_is_put_aside(
         "type: qty (not int)",
         "value: price (not a decimal number as text)",
     ]
-    assert writer() > before
+    assert writer.made > before
 
 
 def test_what_no_event_tells_is_told_by_status(make: Commands) -> None:
@@ -193,9 +188,7 @@ def test_whatever_differs_is_named_by_reconcile(make: Commands) -> None:
     assert {"public.bare"} <= equal_tables(said).keys()
 
 
-def test_the_ways_out_lead_to_an_equal_lake(
-    make: Commands, source: ConnectionParameters, writer: Callable[[], int]
-) -> None:
+def test_the_ways_out_lead_to_an_equal_lake(make: Commands, source: ConnectionParameters, writer: Counter) -> None:
     retype(make.schema("items"), amount="long", qty="string")
     make.take_out("public.moved", "public.dropped")
     # Rows without a key can't be re-read.
@@ -210,11 +203,11 @@ def test_the_ways_out_lead_to_an_equal_lake(
     assert "public.items: doubled is now in leave_out" in said
     make.prepare()
     assert "added and read: public.renamed" in make.up()
-    before = writer()
+    before = writer.made
     assert equal_tables(make.resnapshot("--table", "public.bare", *PATIENT)) == {"public.bare": 3}
     said = make.reconcile("--repair", *PATIENT)
     assert set(equal_tables(said)) == {f"public.{table}" for table in LEFT}, said
-    assert writer() > before
+    assert writer.made > before
     make.wait_until_status_is_well()
 
 

@@ -129,18 +129,17 @@ def test_the_lake_is_asked_in_athenas_sql(platform: Platform, tmp_path: Path) ->
     """The command behind `./lake query`, alongside all services: nothing is stopped for it."""
     command, out = ["query", "--folder", str(platform.state_dir)], tmp_path / "rows"
 
-    def printed(*arguments: str, status: int = 0) -> str:
-        done = CliRunner().invoke(app, [*command, *arguments])
+    def query(sql: str, *options: str, status: int = 0) -> str:
+        done = CliRunner().invoke(app, [*command, sql, "--out", str(out), *options])
         assert done.exit_code == status, done.output
-        return done.output
+        return done.output if status else out.read_text(encoding="utf-8")
 
-    def query(sql: str, *options: str) -> str:
-        printed(sql, "--out", str(out), *options)
-        return out.read_text(encoding="utf-8")
+    def printed(*arguments: str) -> str:
+        argv = [sys.executable, "-m", "cli", *command, *arguments]
+        return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
     rows = platform.lake.rows(["order_id"]).num_rows
-    argv = [sys.executable, "-m", "cli", *command, "SELECT count(*) AS n FROM datalake.cdc_events", "--format=csv"]
-    assert subprocess.check_output(argv, cwd=ROOT, text=True) == f'"n"\n"{rows}"\n'
+    assert printed("SELECT count(*) AS n FROM datalake.cdc_events", "--format=csv") == f'"n"\n"{rows}"\n'
     assert "order_items" in printed()
     [item] = query("SELECT * FROM order_items WHERE order_id = 10250 ORDER BY 4", "--format", "json").splitlines()[:1]
     assert json.loads(item).keys() == {"customer_id", "order_id", "discount", "quantity", "unit_price"}
@@ -148,7 +147,7 @@ def test_the_lake_is_asked_in_athenas_sql(platform: Platform, tmp_path: Path) ->
     s3.put_object(Bucket="lake", Key=key, Body=json.dumps({"reason": "type: a", "offset": 7}).encode())
     assert query('SELECT reason, "offset" FROM quarantine', "--format", "csv").splitlines()[1:] == ['"type: a","7"']
     s3.delete_object(Bucket="lake", Key=key)
-    assert "can't be read as of 19700101000000000" in printed(
+    assert "can't be read as of 19700101000000000" in query(
         "SELECT * FROM cdc_events", "--as-of=1970-01-01", status=CANNOT
     )
 

@@ -49,6 +49,7 @@ from local.services.processes import Processes
 from local.sink.values import line
 from tests import cases
 from tests.conftest import execute
+from tests.e2e.faults import kill
 from tests.local.platform.shop import ITEMS, ODD, PLACES, SIGNALS, Shop, shop
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -145,14 +146,8 @@ def test_moto_holds_the_database_and_a_secret_that_opens_the_source(platform: Pl
     assert [entry["Name"] for entry in aws.glue().get_databases()["DatabaseList"]] == [GLUE_DATABASE]
     secret = json.loads(aws.secrets().get_secret_value(SecretId=SECRET)["SecretString"])
     assert secret["engine"] == "postgres"
-    connection = psycopg2.connect(
-        host=secret["host"],
-        port=secret["port"],
-        dbname=secret["dbname"],
-        user=secret["username"],
-        password=secret["password"],
-    )
-    connection.close()
+    login = {key: secret[key] for key in ("host", "port", "dbname", "password")}
+    psycopg2.connect(user=secret["username"], **login).close()
 
 
 def test_everything_listens_on_loopback_only(platform: Platform) -> None:
@@ -257,11 +252,15 @@ def test_no_number_leaves_the_source_that_the_sink_would_change(platform: Platfo
     """The largest value of each type, through Debezium with the configuration of every environment."""
     api, source = platform.services.connect.api, platform.source
     columns = ", ".join(f'"{name}" {type_}' for name, (type_, _) in EVERY_NUMBER.items())
-    execute(source, sql.SQL(f"CREATE TABLE datalake.numbers (id INTEGER PRIMARY KEY, {columns})"))
-    values = [sql.Literal(value) for _, value in EVERY_NUMBER.values()]
-    execute(source, sql.SQL("INSERT INTO datalake.numbers VALUES (1, {})").format(sql.SQL(", ").join(values)))
-    execute(source, "GRANT SELECT ON datalake.numbers TO cdc_connector")
-    execute(source, "CREATE PUBLICATION numbers FOR TABLE datalake.numbers")
+    values = sql.SQL(", ").join(sql.Literal(value) for _, value in EVERY_NUMBER.values())
+    execute(
+        source,
+        sql.SQL(
+            f"CREATE TABLE datalake.numbers (id INTEGER PRIMARY KEY, {columns});"
+            " INSERT INTO datalake.numbers VALUES (1, {}); GRANT SELECT ON datalake.numbers TO cdc_connector;"
+            " CREATE PUBLICATION numbers FOR TABLE datalake.numbers"
+        ).format(values),
+    )
     config = api._request("GET", "/connectors/orders-source")["config"]
     own = {"name": "numbers", "slot.name": "numbers", "topic.prefix": "numbers", "publication.name": "numbers"}
     # The pipeline's own role may not write this topic.
@@ -277,8 +276,7 @@ def test_no_number_leaves_the_source_that_the_sink_would_change(platform: Platfo
     finally:
         api.delete_connector("numbers")
         wait_until(lambda: drop_slot(source, "numbers"))
-        execute(source, "DROP PUBLICATION numbers")
-        execute(source, "DROP TABLE datalake.numbers")
+        execute(source, "DROP PUBLICATION numbers; DROP TABLE datalake.numbers")
     for event in events:
         assert line(event) == event + b"\n"
         sent = json.loads(event)
@@ -556,8 +554,7 @@ def test_down_and_up_goes_on_and_repeats_nothing(platform: Platform) -> None:
 def test_everything_killed_at_once_comes_back_though_a_port_is_taken(platform: Platform) -> None:
     """The state after a power cut: no process, but a record that lists some."""
     before = platform.topic.count()
-    for name in SERVICES:
-        kill(platform, name)
+    kill(platform, *SERVICES)
     status = read_status(platform)
     assert {(service.name, service.running) for service in status.services} == {(name, False) for name in SERVICES}
     (problem,) = status.problems
@@ -573,8 +570,7 @@ def test_everything_killed_at_once_comes_back_though_a_port_is_taken(platform: P
 
 def test_the_supervisor_restarts_what_dies(platform: Platform) -> None:
     killed, before = {"moto", "sink", "postgres"}, pids(platform)
-    for name in killed:
-        kill(platform, name)
+    kill(platform, *killed)
     wait_until(lambda: read_status(platform).problems == [], every_s=1)
     ship(platform, 10251)
     wait_until_landed(platform, 10251)
@@ -610,9 +606,8 @@ def is_read(platform: Platform, slot: str) -> bool:
 
 
 def test_a_dead_supervisor_is_seen_and_the_next_up_starts_another(platform: Platform) -> None:
-    kill(platform, SUPERVISOR)
+    kill(platform, SUPERVISOR, "sink")
     assert line_about(platform, "supervisor is dead, `./lake up` starts it again: see ")
-    kill(platform, "sink")
     assert line_about(platform, "sink is dead, `./lake up` starts it again: see ")
     Platform(platform.state_dir, SUPERVISED).up()
     assert platform.running() == {*SERVICES, SUPERVISOR}
@@ -640,15 +635,6 @@ def test_a_service_that_dies_at_its_start_stops_the_rest(platform: Platform) -> 
     assert any("Stored node id 2 doesn't match previous node id 1" in line for line in log)
     assert platform.running() == set()
     assert platform.processes.find() == {}
-
-
-def kill(platform: Platform, name: str) -> None:
-    pid = platform.pid(name)
-    assert pid is not None
-    process = psutil.Process(pid)
-    process.kill()
-    process.wait(PATIENCE_S)  # a zombie of ours would keep PostgreSQL's lock file
-    wait_until(lambda: platform.pid(name) is None)
 
 
 def run_cli(command: str, folder: Path) -> Result:
