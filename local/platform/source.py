@@ -54,7 +54,6 @@ def _load_northwind(services: Services) -> str:
 
 
 def _load_pagila(services: Services) -> str:
-    """Load the rental shop: generated, or from a dump."""
     if services.options.scale is not None:
         raise PlatformError("the example pagila takes no --scale: leave it out")
     done = pagila.load(services.database.parameters(), services.options.dump)
@@ -95,7 +94,6 @@ def _let_read(parameters: Mapping[str, Any], name: str, password: str) -> None:
 
 
 def _check_queried(pipeline: Pipeline, where: OutsideDatabase, parameters: Mapping[str, Any]) -> str:
-    """Check that the role may query an outside database."""
     try:
         problems = query_problems(parameters, pipeline)
     except LoadError as error:
@@ -106,7 +104,6 @@ def _check_queried(pipeline: Pipeline, where: OutsideDatabase, parameters: Mappi
 
 
 def _check_captured(pipeline: Pipeline, where: OutsideDatabase, parameters: Mapping[str, Any]) -> str:
-    """Check that an outside database is prepared for the pipeline."""
     if pipeline.outbox is not None:
         raise PlatformError(
             f"pipeline {pipeline.name} captures the outbox, which the embedded database alone has here: leave DSN out,"

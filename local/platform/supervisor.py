@@ -148,7 +148,6 @@ class Supervisor:
                 self._restart_connectors(failed)
 
     def _dead(self) -> list[str]:
-        """Name the services that should run and don't."""
         return [name for name in self._platform.expected() - {SUPERVISOR} if self._platform.pid(name) is None]
 
     def _failed(self) -> dict[str, str]:

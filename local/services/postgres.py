@@ -168,7 +168,6 @@ class PostgresCluster:
         unfinished.rename(self.data_dir)
 
     def _give(self, *paths: Path) -> None:
-        """Make the server's account their owner."""
         if self.account is not None:
             for path in paths:
                 os.chown(path, self.account.pw_uid, self.account.pw_gid)

@@ -649,7 +649,7 @@ def test_an_interrupted_up_leaves_nothing_running(tmp_path: Path, number: signal
     platform = Platform(folder, OPTIONS)
     try:
         # The worker, which comes later, takes as much CPU as all others.
-        wait_until(lambda: {"postgres", "kafka", "s3", "moto"} <= platform.running())
+        wait_until(lambda: {"postgres", "kafka", "s3", "moto"} <= platform.running(), every_s=0.5)
         up.send_signal(number)
         _, errors = up.communicate(timeout=PATIENCE_S)
         if number is signal.SIGKILL:
