@@ -1,4 +1,4 @@
-"""Folders of platforms, files that only their owner may read, and the passwords that are kept in them."""
+"""Folders of platforms, their logs, files that only their owner may read, and the passwords that are kept in them."""
 
 import contextlib
 import os
@@ -33,6 +33,16 @@ def write_private(path: Path, text: str) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def tail(path: Path, size: int, *, start: int = 0) -> str:
+    """Return the end of a log: its last `size` bytes, none of them before `start`; an empty text without a file."""
+    try:
+        with path.open("rb") as log:
+            log.seek(max(start, log.seek(0, os.SEEK_END) - size))
+            return log.read().decode(errors="replace")
+    except FileNotFoundError:
+        return ""
 
 
 def password(path: Path) -> str:

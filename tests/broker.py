@@ -1,7 +1,7 @@
 """A single Kafka broker of the local platform, for tests that need no other service."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,17 +21,20 @@ class RunningBroker:
     processes: Processes
 
 
-@contextlib.contextmanager
-def running_broker(folder: Path, *roles: str) -> Iterator[RunningBroker]:
-    """Run a broker whose files are in `folder`; `roles` may log in in addition to the administrator."""
-    (folder / "kafka").mkdir()
+def broker_in(folder: Path, *roles: str, settings: Mapping[str, str] | None = None) -> Kafka:
+    """Return a broker that doesn't run yet."""
+    (folder / "kafka").mkdir(exist_ok=True)
     ports = choose(["kafka", "controller"], earlier={})
-    broker = Kafka(
-        folder / "kafka",
-        port=ports["kafka"],
-        controller_port=ports["controller"],
-        users=KafkaUsers.of(folder / "secrets", roles),
+    users = KafkaUsers.of(folder / "secrets", roles)
+    return Kafka(
+        folder / "kafka", port=ports["kafka"], controller_port=ports["controller"], users=users, settings=settings
     )
+
+
+@contextlib.contextmanager
+def running_broker(folder: Path, *roles: str, settings: Mapping[str, str] | None = None) -> Iterator[RunningBroker]:
+    """Run a broker whose files are in `folder`; `roles` may log in in addition to the administrator."""
+    broker = broker_in(folder, *roles, settings=settings)
     processes = Processes(folder, folder / "logs")
     try:
         processes.start("kafka", broker.prepare())

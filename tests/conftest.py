@@ -17,7 +17,7 @@ import pytest
 from botocore.loaders import create_loader
 from psycopg2 import sql
 
-from local.services.kafka_rights import TOPICS
+from local.services.kafka_rights import ROLES
 from local.services.postgres import ConnectionParameters, Postgres, temporary_postgres
 from local.setup.ports import HOST
 from tests.broker import RunningBroker, running_broker
@@ -144,9 +144,11 @@ def postgres(postgres_folder: Path) -> Iterator[Postgres]:
 def shared_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """A broker for the whole session: each test has its own topics and groups, and sets its own rights.
 
-    In addition to the administrator, a user who creates topics may log in.
+    In addition to the administrator, the platform's roles may log in. The broker creates any requested topic, as MSK
+    did: the worst case for a role without that right.
     """
-    with running_broker(tmp_path_factory.mktemp("Größe"), TOPICS) as broker:
+    settings = {"auto.create.topics.enable": "true"}
+    with running_broker(tmp_path_factory.mktemp("Größe"), *ROLES, settings=settings) as broker:
         yield broker
 
 

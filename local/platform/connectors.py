@@ -5,7 +5,6 @@ The source connector omits a table that it fails at until `./lake resnapshot` br
 
 import contextlib
 import json
-import secrets
 import sys
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -38,7 +37,7 @@ from spark_jobs.runtime.archive import ROOT
 
 # How long a restarted connector may still report its earlier failure.
 RESTART_S = 10
-SALT_BYTES = 24
+# Holds the salt of hashed columns, created once: another one would change every hash.
 SALT_FILE = "salt"
 # Names the tables that were added and aren't read yet.
 TO_READ = "to-read.json"
@@ -152,7 +151,7 @@ class Connectors:
         """The source connector's configuration, without the tables that are set aside."""
         configuration = source_connector(self._captured)
         if any(table.hash for table in self._services.pipeline.tables):
-            configuration = with_salt(configuration, kept_salt(self._folder / "secrets" / SALT_FILE))
+            configuration = with_salt(configuration, password(self._folder / "secrets" / SALT_FILE))
         return self._acting_as(SOURCE, configuration)
 
     def grant_rights(self) -> str | None:
@@ -303,10 +302,3 @@ class Connectors:
         """Let a connector log in to Kafka as its role on AWS."""
         login = self._services.kafka.users.java_login(user)
         return {**configuration, **self._services.connect.acting_as(user, login)}
-
-
-def kept_salt(path: Path) -> str:
-    """Return the salt of hashed columns, created once: another one would change every hash."""
-    if not path.exists():
-        write_private(path, secrets.token_hex(SALT_BYTES) + "\n")
-    return password(path)

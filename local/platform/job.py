@@ -3,6 +3,7 @@
 A job of many tables reports their states.
 """
 
+import contextlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
@@ -60,12 +61,8 @@ def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | Non
     pace = JobPace(sync_interval_seconds=0, derived_seconds=DERIVED_S, configuration=POLL)
     captured = [table_job(pipeline, table, where, pace) for table in pipeline.tables]
     if pipeline.is_queried and folder is not None:
-        captured = [
-            replace(
-                job, configuration={**job.configuration, keys.JDBC_LOOKED_FILE: str(looked_file(folder, job.table))}
-            )
-            for job in captured
-        ]
+        looked = {job.table: {keys.JDBC_LOOKED_FILE: str(looked_file(folder, job.table))} for job in captured}
+        captured = [replace(job, configuration={**job.configuration, **looked[job.table]}) for job in captured]
     return captured + derived_jobs(pipeline, where, pace)
 
 
@@ -174,30 +171,24 @@ class TableStates:
     def read(self) -> dict[str, TableState]:
         """Return the tables' states, by `database.table`; none without a job."""
         with self._reading:
-            return self._read()
-
-    def _read(self) -> dict[str, TableState]:
-        main, start = self._processes.main(_NAME), self._processes.log_start(_NAME)
-        job = None if main is None or start is None else (main.pid, start)
-        if job != self._job:
-            # A new run: states from the previous one no longer count.
-            self._job, self._position, self._states = job, start or 0, {}
-        if job is not None:
-            self._read_on()
-        return dict(self._states)
+            main, start = self._processes.main(_NAME), self._processes.log_start(_NAME)
+            job = None if main is None or start is None else (main.pid, start)
+            if job != self._job:
+                # A new run: states from the previous one no longer count.
+                self._job, self._position, self._states = job, start or 0, {}
+            if job is not None:
+                self._read_on()
+            return dict(self._states)
 
     def _read_on(self) -> None:
-        try:
-            with self._processes.log_file(_NAME).open("rb") as log:
-                log.seek(self._position)
-                for line in log:
-                    if not line.endswith(b"\n"):
-                        break  # an incomplete line: the next call reads it
-                    self._position += len(line)
-                    if line.startswith(_BEGINNING):
-                        self._note(line.decode(errors="replace").rstrip())
-        except FileNotFoundError:
-            return
+        with contextlib.suppress(FileNotFoundError), self._processes.log_file(_NAME).open("rb") as log:
+            log.seek(self._position)
+            for line in log:
+                if not line.endswith(b"\n"):
+                    break  # an incomplete line: the next call reads it
+                self._position += len(line)
+                if line.startswith(_BEGINNING):
+                    self._note(line.decode(errors="replace").rstrip())
 
     def _note(self, line: str) -> None:
         if (found := parse(line)) is None:

@@ -5,18 +5,28 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import psycopg2
+from botocore.exceptions import BotoCoreError, ClientError
+from confluent_kafka import KafkaException
+
 from contract.lake import LANDING_PREFIX
 from contract.table_names import table_option
 from db.connecting import connect
-from local.errors import FailingTablesError
+from db.source.replication import COMMAND
+from local.errors import FailingTablesError, LostChangesError, PlatformError
 from local.platform.connectors import Connectors, published
 from local.platform.job import TableState, TableStates, start_job
 from local.platform.services import GLUE_DATABASE, LAKE_BUCKET, LANDING_BUCKET, SECRET, LocalTable, Services
-from local.platform.waiting import AwaitedTables, Waiting
+from local.platform.waiting import AwaitedTables
 from local.resnapshot.recreated_topic import FormerTopic
+from local.services.connect_api import RequestError
 from local.services.processes import Processes
 from local.services.source_database import Slot, has_rows
 from plugins.connector_names import sink_group
+
+DATA_TIMEOUT_S = 600
+POLL_S = 0.2
+LOOK_S = 2
 
 
 class LocalPipeline:
@@ -29,14 +39,6 @@ class LocalPipeline:
         self.connectors = Connectors(services, processes)
         self._services = services
         self._processes = processes
-        source = self.connectors.source
-        self._waiting = Waiting(
-            processes=processes,
-            needs=self.needs,
-            lost_changes=self.lost_changes,
-            failure=self.connectors.failure,
-            set_aside=lambda connector: connector == source.name and self.connectors.set_aside() is not None,
-        )
         self._published = published(services.pipeline)
         self._states = TableStates(processes)
 
@@ -105,9 +107,9 @@ class LocalPipeline:
     def start_source(self) -> str:
         """Configure the source connector and wait until everything committed so far is in the topics."""
         # Otherwise the connector's failure to pick up new tables would hide the cause.
-        self._waiting.check_nothing_is_lost()
+        self._check_nothing_is_lost()
         changed = self.connectors.start_source()
-        self._waiting.wait("snapshot", self._delivery(), connector=self.connectors.source.name)
+        self._wait("snapshot", self._delivery(), connector=self.connectors.source.name)
         events = f"{sum(self.topic_ends().values()):,} events"
         return f"{events}; {changed}" if changed else events
 
@@ -146,7 +148,7 @@ class LocalPipeline:
             offsets, held = self.sink_offsets(), self.connectors.held_topics
             return all(offsets[topic] >= end for topic, end in ends.items() if topic not in held)
 
-        self._waiting.wait(
+        self._wait(
             "landing",
             landed,
             service="connect" if lenses else "sink",
@@ -175,7 +177,7 @@ class LocalPipeline:
             return [table for table in tables if table.lake_name not in known or not table.lake.exists()]
 
         awaited = AwaitedTables(wanted, absent=absent, states=self.table_states)
-        self._waiting.wait("lake", awaited.arrived, service="job", missing=awaited.missing)
+        self._wait("lake", awaited.arrived, service="job", missing=awaited.missing)
         return f"{len(wanted)} tables" if len(self.tables) > 1 else None
 
     def awaited(self) -> list[LocalTable]:
@@ -196,6 +198,54 @@ class LocalPipeline:
         topics = [table.topic.name for table in self.tables]
         found = self._services.kafka.committed_offsets(sink_group(self.connectors.sink.name), topics)
         return {topic: offset or 0 for topic, offset in found.items()}
+
+    def _wait(
+        self,
+        what: str,
+        reached: Callable[[], bool],
+        *,
+        service: str = "connect",
+        connector: str | None = None,
+        missing: Callable[[], str] = lambda: "",
+    ) -> None:
+        """Wait for data that a service or its connector brings; `missing` names what is left of it.
+
+        Ends at once, with the reason, when the service is dead or the connector has failed. Raises PlatformError, and
+        LostChangesError when changes were lost.
+        """
+        started = looked = time.monotonic()
+        while not _is(reached):
+            if time.monotonic() - looked > LOOK_S or self._processes.main(service) is None:
+                looked = time.monotonic()
+                self._check_nothing_is_lost()
+            for name in (*self.needs, service):
+                self._processes.check_alive(name)
+            if connector is not None and (reason := self.connectors.failure(connector)) is not None:
+                self._go_on_or_raise(connector, reason)
+            if time.monotonic() - started > DATA_TIMEOUT_S:
+                left = f" ({names})" if (names := missing()) else ""
+                raise PlatformError(
+                    f"{what}: not all data came within {DATA_TIMEOUT_S} s{left}: see {self._processes.logs}"
+                )
+            self._processes.pause(POLL_S)
+
+    def _go_on_or_raise(self, connector: str, reason: str) -> None:
+        """Let a source connector that fails at one table continue without it; raise for any other failure."""
+        self._check_nothing_is_lost()
+        if connector == self.connectors.source.name and self.connectors.set_aside() is not None:
+            return
+        if COMMAND in reason:
+            raise LostChangesError(f"connector {connector} has failed: {reason}")
+        raise PlatformError(f"connector {connector} has failed: {reason} ({self._processes.log_file('connect')})")
+
+    def _check_nothing_is_lost(self) -> None:
+        """Raise LostChangesError when the awaited data can't come. A service that is down is ignored."""
+        try:
+            problem = self.lost_changes()
+        except (KafkaException, TimeoutError, RequestError, psycopg2.Error, BotoCoreError, ClientError):
+            return
+        if problem:
+            raise LostChangesError(problem)
 
     def _delivery(self) -> Callable[[], bool]:
         """Return a check: has Debezium delivered everything that was committed when it began to stream?"""
@@ -249,3 +299,11 @@ class QueriedPipeline(LocalPipeline):
     def read_anew(self) -> None:
         """Restart the job so that it reads all rows and writes those that differ from the lake's."""
         self.start_job("--ignore-checkpoint", f"anew-{time.time()}")
+
+
+def _is(reached: Callable[[], bool]) -> bool:
+    """Ask; a broker that has just been restarted may not know its partitions' leaders yet."""
+    try:
+        return reached()
+    except (KafkaException, TimeoutError):
+        return False

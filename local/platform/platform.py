@@ -14,7 +14,7 @@ from local.files import write_private
 from local.look.lake import Lake
 from local.look.topic import Topic
 from local.platform.pipeline import LocalPipeline, QueriedPipeline
-from local.platform.record import LOGS, PORTS, Lock, Passwords, PlatformOptions, RecordFile, passwords
+from local.platform.record import LOGS, PORTS, Lock, PlatformOptions, RecordFile, passwords
 from local.platform.services import Services
 from local.platform.startup import (
     GRACE_S,
@@ -33,7 +33,6 @@ from local.services.postgres import STOPPING, ConnectionParameters, Postgres, Po
 from local.services.processes import Command, Processes
 from local.setup import ports
 from settings.load import load_pipeline
-from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
 
 # Services that bring changes from the log; a query-based pipeline has none of them.
@@ -96,7 +95,7 @@ class Platform:
             self._write_password_file(services.postgres.connection_parameters())
             services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
             try:
-                with self._denials_named(), Startup(self.processes.cancelled, progress) as startup:
+                with self._denials_named(), Startup(self.processes.cancelled, progress).finished() as startup:
                     run_steps(startup, services, pipeline, self.processes)
                 pipeline.check_all_flow()
             except BaseException as error:
@@ -222,16 +221,12 @@ class Platform:
                 raise PlatformError("; ".join([*map(str, denied), str(error)])) from error
             raise
 
-    @property
-    def _passwords(self) -> Passwords:
-        return passwords(self.state_dir / "secrets")
-
     def _built(self, at: dict[str, int]) -> tuple[Services, LocalPipeline]:
         """Build services and pipeline, unless the last ones have these ports, passwords and pipeline."""
-        passwords, pipeline = self._passwords, load_pipeline(self.options.pipeline)
-        key = (at, passwords, pipeline)
+        kept, pipeline = passwords(self.state_dir / "secrets"), load_pipeline(self.options.pipeline)
+        key = (at, kept, pipeline)
         if self._last is None or self._last[0] != key:
-            services = Services(self.state_dir, ports=at, passwords=passwords, options=self.options)
+            services = Services(self.state_dir, ports=at, passwords=kept, options=self.options)
             kind = QueriedPipeline if pipeline.is_queried else LocalPipeline
             self._last = key, (services, kind(services, self.processes))
         return self._last[1]
@@ -239,7 +234,7 @@ class Platform:
     def _settle(self) -> set[str]:
         """Stop services that can't stay as they are, and name those that keep running."""
         running = self.running()
-        wanted = self._wanted_services(load_pipeline(self.options.pipeline))
+        wanted = self._wanted_services()
         stale = running - wanted | running & {SUPERVISOR}
         if ("sink" in wanted) != ("sink" in self.expected()):
             stale.add("connect")  # its plugins have changed
@@ -270,7 +265,7 @@ class Platform:
             self._stop(STOP_ORDER, silent)
             running.clear()
             chosen = ports.choose(PORTS, earlier=earlier)
-        self.record.write(self.options, chosen, self._wanted_services(load_pipeline(self.options.pipeline)))
+        self.record.write(self.options, chosen, self._wanted_services())
         return chosen
 
     def _stop_former_kafka(self, services: Services, running: set[str]) -> None:
@@ -279,11 +274,12 @@ class Platform:
             self._stop(STOP_ORDER, silent)
             running.clear()
 
-    def _wanted_services(self, pipeline: Pipeline) -> frozenset[str]:
+    def _wanted_services(self) -> frozenset[str]:
+        queried = load_pipeline(self.options.pipeline).is_queried
         without = {
             "job": not self.options.job,
-            **dict.fromkeys(CONNECTORS, pipeline.is_queried),
-            "sink": self.options.lenses is not None or pipeline.is_queried,
+            **dict.fromkeys(CONNECTORS, queried),
+            "sink": self.options.lenses is not None or queried,
             SUPERVISOR: not self.options.supervised,
             "postgres": self.options.outside is not None,
         }

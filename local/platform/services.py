@@ -90,39 +90,6 @@ class LocalDerived(InTheLake):
         return self.lake_name
 
 
-def local_derived(pipeline: Pipeline, *, s3_endpoint: str) -> tuple[LocalDerived, ...]:
-    """Return the pipeline's derived tables in their order, histories last."""
-
-    def table(name: str, key: str, kind: str) -> LocalDerived:
-        return LocalDerived(counted_column=key, lake=_lake(name, s3_endpoint), lake_name=name, kind=kind)
-
-    return (
-        *(table(pipeline.lake_table(entry), entry.key[0], DERIVED) for entry in pipeline.derived),
-        *(table(pipeline.history_table(entry), lake_name(entry.key[0]), HISTORY) for entry in pipeline.with_history),
-    )
-
-
-def _lake(name: str, s3_endpoint: str) -> Lake:
-    return Lake(base_uri=f"s3://{LAKE_BUCKET}/{name}", storage_options=local_s3_options(s3_endpoint))
-
-
-def local_tables(pipeline: Pipeline, *, kafka: Mapping[str, str], s3_endpoint: str) -> tuple[LocalTable, ...]:
-    """Return the pipeline's tables in their order; `kafka`: connection settings of librdkafka's clients."""
-
-    def table(entry: CapturedTableSettings) -> LocalTable:
-        topic = entry.captured.topic(pipeline.source.topic_prefix)
-        lake_name = pipeline.lake_table(entry)
-        return LocalTable(
-            entry=entry,
-            topic=Topic(connection=kafka, name=topic),
-            landing_prefix=f"{LANDING_PREFIX}/{topic}/",
-            lake=_lake(lake_name, s3_endpoint),
-            lake_name=lake_name,
-        )
-
-    return tuple(map(table, pipeline.tables))
-
-
 class Services:
     """All listening services, and their pipeline; building it starts nothing.
 
@@ -168,10 +135,31 @@ class Services:
         )
         self.s3 = S3(folder / "s3", port=ports["s3"])
         self.aws = Aws(folder / "moto", port=ports["moto"])
-        self.tables: tuple[LocalTable, ...] = local_tables(
-            self.pipeline, kafka=self.kafka.client(), s3_endpoint=self.s3.endpoint
+        self.tables: tuple[LocalTable, ...] = tuple(map(self._table, self.pipeline.tables))
+
+    def _lake(self, name: str) -> Lake:
+        return Lake(base_uri=f"s3://{LAKE_BUCKET}/{name}", storage_options=local_s3_options(self.s3.endpoint))
+
+    def _table(self, entry: CapturedTableSettings) -> LocalTable:
+        topic = entry.captured.topic(self.pipeline.source.topic_prefix)
+        name = self.pipeline.lake_table(entry)
+        return LocalTable(
+            entry=entry,
+            topic=Topic(connection=self.kafka.client(), name=topic),
+            landing_prefix=f"{LANDING_PREFIX}/{topic}/",
+            lake=self._lake(name),
+            lake_name=name,
         )
-        self.derived: tuple[LocalDerived, ...] = local_derived(self.pipeline, s3_endpoint=self.s3.endpoint)
+
+    @property
+    def derived(self) -> tuple[LocalDerived, ...]:
+        """The pipeline's derived tables in their order, histories last."""
+        pipeline = self.pipeline
+        tables = [(pipeline.lake_table(entry), entry.key[0], DERIVED) for entry in pipeline.derived]
+        tables += [(pipeline.history_table(one), lake_name(one.key[0]), HISTORY) for one in pipeline.with_history]
+        return tuple(
+            LocalDerived(counted_column=key, lake=self._lake(name), lake_name=name, kind=kind) for name, key, kind in tables
+        )
 
     @property
     def listening(self) -> dict[str, Service]:

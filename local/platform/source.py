@@ -14,7 +14,6 @@ from db.loading import LoadOptions, load
 from db.migrating import migrate
 from db.source.plan import UnpreparableError, plan, prepare
 from local.errors import PlatformError
-from local.platform.record import PlatformOptions
 from local.platform.services import Services
 from local.services.source_database import OutsideDatabase
 from settings.pipeline import Pipeline
@@ -30,7 +29,8 @@ def make_ready(services: Services) -> str:
     if services.options.outside is not None:
         check = _check_queried if pipeline.is_queried else _check_captured
         return check(pipeline, services.options.outside, parameters)
-    note = _load(services)
+    services.database.create_if_missing()
+    note = _load_pagila(services) if pipeline.source.example == "pagila" else _load_northwind(services)
     if pipeline.is_queried:
         _let_read(parameters, pipeline.source.role, services.passwords.connector)
     elif pipeline.outbox is None:
@@ -39,20 +39,6 @@ def make_ready(services: Services) -> str:
         except UnpreparableError as error:
             raise PlatformError(f"pipeline {pipeline.name}: {error}") from error
     return note
-
-
-def _load(services: Services) -> str:
-    """Create the embedded database and load the pipeline's example."""
-    example = services.pipeline.source.example
-    if example is None:
-        raise needs_database(services.pipeline.name)
-    services.database.create_if_missing()
-    return _load_pagila(services) if example == "pagila" else _load_northwind(services)
-
-
-def needs_database(pipeline: str) -> PlatformError:
-    """Return the error for a pipeline that has no example to load."""
-    return PlatformError(f"pipeline {pipeline} has no example, so it needs its database: give --dsn …")
 
 
 def _load_northwind(services: Services) -> str:
@@ -68,7 +54,6 @@ def _load_northwind(services: Services) -> str:
 
 
 def _load_pagila(services: Services) -> str:
-    """Load the rental shop: generated, or from a dump."""
     if services.options.scale is not None:
         raise PlatformError("the example pagila takes no --scale: leave it out")
     done = pagila.load(services.database.parameters(), services.options.dump)
@@ -77,7 +62,7 @@ def _load_pagila(services: Services) -> str:
 
 def _refuse_other_data(services: Services) -> None:
     """Raise PlatformError when the user asks for other rows than were loaded: they are loaded only once."""
-    options: PlatformOptions = services.options
+    options = services.options
     if options.scale is None and options.dump is None:
         return
     wanted = loading.data_set(scale=options.scale or 1, dump=options.dump)
@@ -109,7 +94,6 @@ def _let_read(parameters: Mapping[str, Any], name: str, password: str) -> None:
 
 
 def _check_queried(pipeline: Pipeline, where: OutsideDatabase, parameters: Mapping[str, Any]) -> str:
-    """Check that the role may query an outside database."""
     try:
         problems = query_problems(parameters, pipeline)
     except LoadError as error:
@@ -120,7 +104,6 @@ def _check_queried(pipeline: Pipeline, where: OutsideDatabase, parameters: Mappi
 
 
 def _check_captured(pipeline: Pipeline, where: OutsideDatabase, parameters: Mapping[str, Any]) -> str:
-    """Check that an outside database is prepared for the pipeline."""
     if pipeline.outbox is not None:
         raise PlatformError(
             f"pipeline {pipeline.name} captures the outbox, which the embedded database alone has here: leave DSN out,"

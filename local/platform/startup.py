@@ -9,7 +9,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from types import TracebackType
 from typing import Self
 
 from local.errors import CancelledError
@@ -82,7 +81,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 class Startup:
-    """A context in which steps run in threads; leaving it waits for all of them.
+    """Steps that run in threads.
 
     The first failure, or the user's interrupt, sets `cancelled`, and the other steps give up. When a step that runs
     `alone` fails, only the steps that need it don't start.
@@ -95,25 +94,23 @@ class Startup:
         self._pool = ThreadPoolExecutor(MAXIMUM_STEPS, thread_name_prefix="start")
         self._steps: list[Future[None]] = []
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    @contextlib.contextmanager
+    def finished(self) -> Iterator[Self]:
+        """Wait at the end of the block for all steps that it has begun; raise the first one's failure."""
         try:
-            if kind is None:
-                self._wait()
+            yield self
+            # In slices, so that an interrupt is seen at once where a long wait on a lock would delay it.
+            while wait(self._steps, timeout=WAIT_S).not_done:
+                pass
         except BaseException:
             self._cancelled.set()
             raise
         finally:
-            if kind is not None:
-                self._cancelled.set()
             with uninterrupted():
                 self._pool.shutdown(wait=True)
-        if kind is None:
-            self._raise_first()
+        errors = [error for step in self._steps if (error := step.exception()) is not None]
+        for error in sorted(errors, key=lambda error: isinstance(error, CancelledError)):
+            raise error
 
     def run(self, name: str, work: Work, *, after: Iterable[Future[None]] = (), alone: bool = False) -> Future[None]:
         """Run a step once those in `after` are done."""
@@ -139,16 +136,6 @@ class Startup:
             self._say(Step(name=name, state=StepState.FAILED, seconds=time.monotonic() - started))
             raise
         self._say(Step(name=name, state=StepState.DONE, note=note or "", seconds=time.monotonic() - started))
-
-    def _wait(self) -> None:
-        # In slices, so that an interrupt is seen at once where a long wait on a lock would delay it.
-        while wait(self._steps, timeout=WAIT_S).not_done:
-            pass
-
-    def _raise_first(self) -> None:
-        errors = [error for step in self._steps if (error := step.exception()) is not None]
-        for error in sorted(errors, key=lambda error: isinstance(error, CancelledError)):
-            raise error
 
     def _say(self, step: Step) -> None:
         with self._speaking:

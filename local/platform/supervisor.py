@@ -5,16 +5,17 @@ a service that keeps dying, but not a connector, which mostly fails because of s
 """
 
 import argparse
-import json
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
 
 from contract.errors import one_line_errors
 from local.errors import CancelledError, LockedError, PlatformError
@@ -69,6 +70,9 @@ class Restarts:
         return f"restarted {times}, last at {last}{then}"
 
 
+_ENTRIES = TypeAdapter(dict[str, Restarts])
+
+
 class Ledger:
     """Which services were restarted and when, kept in the file `path` for other processes to read."""
 
@@ -104,15 +108,14 @@ class Ledger:
         self._write()
 
     def _write(self) -> None:
-        entries = {name: asdict(entry) for name, entry in self._entries.items()}
-        write_private(self._path, json.dumps(entries, indent=1) + "\n")
+        write_private(self._path, _ENTRIES.dump_json(self._entries, indent=1).decode() + "\n")
 
 
 def read_restarts(path: Path) -> dict[str, Restarts]:
     """Return the supervisor's records; nothing when the file is missing or can't be read."""
     try:
-        return {str(name): Restarts(**entry) for name, entry in json.loads(path.read_text()).items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+        return _ENTRIES.validate_json(path.read_bytes())
+    except (OSError, ValidationError):
         return {}
 
 
@@ -149,7 +152,6 @@ class Supervisor:
                 self._restart_connectors(failed)
 
     def _dead(self) -> list[str]:
-        """Name the services that should run and don't."""
         return [name for name in self._platform.expected() - {SUPERVISOR} if self._platform.pid(name) is None]
 
     def _failed(self) -> dict[str, str]:

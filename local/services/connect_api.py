@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import os
 import re
 import urllib.error
 import urllib.request
@@ -16,6 +15,7 @@ from urllib.parse import quote
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from local.errors import PlatformError
+from local.files import tail
 from plugins.source import failures
 from plugins.source.failures import Failure
 
@@ -142,14 +142,7 @@ class ConnectApi:
         return _TRACE_ENDS.split(text[last.end() :], maxsplit=1)[0] if age.total_seconds() < TRIED_S else ""
 
     def _log_tail(self) -> str:
-        if self.log is None:
-            return ""
-        try:
-            with self.log.open("rb") as log:
-                log.seek(max(0, log.seek(0, os.SEEK_END) - LOG_BYTES))
-                return log.read().decode(errors="replace")
-        except FileNotFoundError:
-            return ""
+        return tail(self.log, LOG_BYTES) if self.log else ""
 
     def _found(self, path: str) -> dict[str, Any] | None:
         """Return the worker's answer, None for a missing resource."""

@@ -119,6 +119,7 @@ class Kafka:
         largest_event_bytes: int = LARGEST_EVENT_BYTES,
     ) -> None:
         self._folder = folder
+        self._configuration, self._data = folder / "server.properties", folder / "data"
         self._port = port
         self._controller_port = controller_port
         self.users = users or KafkaUsers.of(folder / "secrets")
@@ -141,28 +142,18 @@ class Kafka:
     def is_current(self) -> bool:
         """Tell whether the broker was started with this configuration: an earlier release's has no users."""
         try:
-            return self._configuration.read_text(encoding="utf-8") == properties_text(self.properties(self._data))
+            return self._configuration.read_text(encoding="utf-8") == properties_text(self.properties())
         except FileNotFoundError:
             return False
 
-    @property
-    def _configuration(self) -> Path:
-        return self._folder / "server.properties"
-
-    @property
-    def _data(self) -> Path:
-        return self._folder / "data"
-
     def prepare(self) -> Command:
         """Write the configuration, create the data folder the first time, and return how to start the broker."""
-        configuration, data = self._configuration, self._data
-        write_secret_properties(configuration, self.properties(data))
+        write_secret_properties(self._configuration, self.properties())
         options = log4j_options(self._folder)
-        if not data.exists():
-            self._make_folder(data)
-        argv = java_command(
-            jars="kafka", main="kafka.Kafka", arguments=[str(configuration)], heap_mb=HEAP_MB, options=options
-        )
+        if not self._data.exists():
+            self._make_data_folder()
+        arguments = [str(self._configuration)]
+        argv = java_command(jars="kafka", main="kafka.Kafka", arguments=arguments, heap_mb=HEAP_MB, options=options)
         return Command(argv=argv, folder=self._folder)
 
     def ready(self) -> bool:
@@ -173,7 +164,7 @@ class Kafka:
         except KafkaException:
             return False
 
-    def properties(self, data: Path) -> dict[str, str]:
+    def properties(self) -> dict[str, str]:
         return {
             "process.roles": "broker,controller",
             "node.id": NODE_ID,
@@ -181,7 +172,7 @@ class Kafka:
             "listeners": f"{LISTENER}://{HOST}:{self._port},{CONTROLLER}://{HOST}:{self._controller_port}",
             "advertised.listeners": f"{LISTENER}://{HOST}:{self._port}",
             **self.users.broker_properties,
-            "log.dirs": str(data),
+            "log.dirs": str(self._data),
             # As on MSK (stacks/streaming.py): a topic is created on purpose, never by a misspelt name.
             "auto.create.topics.enable": "false",
             "num.partitions": "1",
@@ -217,7 +208,7 @@ class Kafka:
         deadline = time.monotonic() + TOPICS_TIMEOUT_S
         while True:
             try:
-                return apply_plan(admin, topics, say=_quiet)
+                return apply_plan(admin, topics, say=lambda _text: None)  # the steps of a start report enough
             except TopicError as error:
                 raise PlatformError(str(error)) from error
             except Unready as reason:
@@ -273,27 +264,16 @@ class Kafka:
 
     def _admin(self, user: str = ADMIN) -> AdminClient:
         # log_level 0: while the broker starts, librdkafka would write each refused connection to standard error.
-        return AdminClient(
-            {
-                **self.client(user),
-                "socket.timeout.ms": 5000,
-                "log_level": 0,
-                "client.id": "local",
-            }
-        )
+        return AdminClient({**self.client(user), "socket.timeout.ms": 5000, "log_level": 0, "client.id": "local"})
 
-    def _make_folder(self, data: Path) -> None:
+    def _make_data_folder(self) -> None:
         """Create a data folder as `kafka-storage format` does; only a complete one gets the final name.
 
         Kafka 3.9 needs only this file for the features of its own release, and the tool would start Java.
         """
-        unfinished = data.with_name("data.new")
+        unfinished = self._data.with_name("data.new")
         shutil.rmtree(unfinished, ignore_errors=True)
         # Tools take an id with a leading hyphen for an option.
         cluster_id = "C" + secrets.token_urlsafe(16)[1:]
         write_properties(unfinished / "meta.properties", {"version": "1", "cluster.id": cluster_id, "node.id": NODE_ID})
-        unfinished.rename(data)
-
-
-def _quiet(_text: str) -> None:
-    """Print nothing: the platform's steps report enough."""
+        unfinished.rename(self._data)

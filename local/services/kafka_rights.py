@@ -13,7 +13,7 @@ as itself for the rest.
 import fnmatch
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,6 +25,7 @@ from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperatio
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
 from local.errors import PlatformError
+from local.files import tail
 from local.services.connect import CONFIG_TOPIC, GROUP, OFFSET_TOPIC, STATUS_TOPIC
 from plugins.connector_names import GENERATION, offset_topic
 from plugins.connector_settings import SinkSettings, SourceSettings
@@ -268,7 +269,7 @@ def denials(log: Path, *, since: datetime) -> list[Denial]:
     return sorted(
         {
             Denial(**{name: value for name, value in match.groupdict().items() if name != "at"})
-            for match in _matches(log)
+            for match in filter(None, map(_LINE.match, tail(log, TAIL_BYTES).splitlines()))
             if datetime.fromisoformat(match["at"]).astimezone() >= start
         }
     )
@@ -285,13 +286,3 @@ def recently(rights: Path, since: datetime | None = None) -> datetime:
         return max(since, datetime.fromtimestamp(rights.stat().st_mtime, UTC))
     except FileNotFoundError:
         return since
-
-
-def _matches(log: Path) -> Iterator[re.Match[str]]:
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, file.seek(0, 2) - TAIL_BYTES))
-            text = file.read().decode(errors="replace")
-    except FileNotFoundError:
-        return
-    yield from filter(None, map(_LINE.match, text.splitlines()))

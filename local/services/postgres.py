@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypedDict
@@ -49,33 +48,14 @@ SERVER_SETTINGS = {
 }
 
 
-@dataclass(frozen=True)
-class Account:
-    """The OS account that runs the server when we are root: PostgreSQL refuses to run as root."""
-
-    uid: int
-    gid: int
-
-    def may_enter(self, folder: Path) -> bool:
-        """Tell whether the account may pass through `folder` and all its existing parents."""
-        return all(self._may_pass(part.stat()) for part in (folder, *folder.parents) if part.exists())
-
-    def _may_pass(self, status: os.stat_result) -> bool:
-        own, group = status.st_uid == self.uid, status.st_gid == self.gid
-        return bool(status.st_mode & (0o100 if own else 0o010 if group else 0o001))
-
-
-def _unprivileged_account() -> Account | None:
-    """Return the account to use instead of root, None when we aren't root."""
-    if os.geteuid() != 0:
-        return None
+def _unprivileged_account() -> pwd.struct_passwd | None:
+    """Return the account that runs the server when we are root, as which PostgreSQL refuses to run; None otherwise."""
     try:
-        entry = pwd.getpwnam(UNPRIVILEGED)
+        return pwd.getpwnam(UNPRIVILEGED) if os.geteuid() == 0 else None
     except KeyError as error:
         raise PlatformError(
             f"PostgreSQL doesn't run as root and there is no account {UNPRIVILEGED!r}: run as an ordinary user"
         ) from error
-    return Account(entry.pw_uid, entry.pw_gid)
 
 
 class PostgresCluster:
@@ -89,14 +69,13 @@ class PostgresCluster:
 
     @property
     def identity(self) -> Identity:
-        return {"user": self.account.uid, "group": self.account.gid, "extra_groups": []} if self.account else {}
+        account = self.account
+        return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []} if account else {}
 
     @property
     def data_dir(self) -> Path:
         """The folder that holds the data: the wanted one, or one under /var/tmp that the server's account may enter."""
-        if self.account is None or self.account.may_enter(self._wanted.parent):
-            return self._wanted
-        return self._fallback / "data"
+        return self._wanted if self._may_enter(self._wanted.parent) else self._fallback / "data"
 
     def pid(self) -> int | None:
         """Return the pid of the server that runs on the folder, from its lock file; None without one."""
@@ -142,7 +121,7 @@ class PostgresCluster:
 
     def program(self, name: str) -> Path:
         """Return a program's path that the server's account can run."""
-        if self.account is None or self.account.may_enter(installation() / "bin"):
+        if self._may_enter(installation() / "bin"):
             return installation() / "bin" / name
         copy = self._claim_fallback() / "pginstall"
         if not copy.exists():
@@ -152,6 +131,16 @@ class PostgresCluster:
             unfinished.chmod(0o755)
             unfinished.rename(copy)
         return copy / "bin" / name
+
+    def _may_enter(self, folder: Path) -> bool:
+        """Tell whether the server's account may pass through `folder` and all its existing parents."""
+        return all(self._may_pass(part.stat()) for part in (folder, *folder.parents) if part.exists())
+
+    def _may_pass(self, status: os.stat_result) -> bool:
+        if self.account is None:
+            return True
+        own, group = status.st_uid == self.account.pw_uid, status.st_gid == self.account.pw_gid
+        return bool(status.st_mode & (0o100 if own else 0o010 if group else 0o001))
 
     def _claim_fallback(self) -> Path:
         """Return the fallback folder, created when missing. Its name is predictable, so check that it is ours."""
@@ -179,10 +168,9 @@ class PostgresCluster:
         unfinished.rename(self.data_dir)
 
     def _give(self, *paths: Path) -> None:
-        """Make the server's account their owner."""
         if self.account is not None:
             for path in paths:
-                os.chown(path, self.account.uid, self.account.gid)
+                os.chown(path, self.account.pw_uid, self.account.pw_gid)
 
     def _run_initdb(self, folder: Path, password_file: Path) -> None:
         command: Sequence[str | Path] = [

@@ -21,6 +21,7 @@ import psutil
 
 from contract.text import UTF_8_LOCALE
 from local.errors import CancelledError, PlatformError
+from local.files import tail
 
 PLATFORM_VARIABLE = "CDC_PLATFORM_FOLDER"
 SERVICE_VARIABLE = "CDC_PLATFORM_SERVICE"
@@ -180,10 +181,6 @@ class Processes:
             folder, service = environment.get(PLATFORM_VARIABLE), environment.get(SERVICE_VARIABLE)
             if service is not None and folder == str(self.folder) and _runs(process):
                 found.setdefault(service, []).append(process)
-        return found | self._found_otherwise()
-
-    def _found_otherwise(self) -> dict[str, list[psutil.Process]]:
-        found = {}
         for name, rules in self._rules.items():
             with contextlib.suppress(psutil.NoSuchProcess):
                 if (pid := rules.pid()) is not None:
@@ -210,14 +207,11 @@ class Processes:
 
     def _asked_to_end(self, name: str, leaders: Sequence[psutil.Process], grace_s: float) -> bool:
         """Signal a service's first process and wait for `grace_s`; tell whether it is gone."""
-        first, *others = self._rules[name].stop_signals if name in self._rules else [signal.SIGTERM]
-        _signal(leaders, first)
-        gone = _wait_gone(leaders, grace_s)
-        for number in others:
-            if not gone:
-                _signal(leaders, number)
-                gone = _wait_gone(leaders, min(grace_s, DESCENDANTS_GRACE_S))
-        return gone
+        for position, number in enumerate(self._rules[name].stop_signals if name in self._rules else [signal.SIGTERM]):
+            _signal(leaders, number)
+            if _wait_gone(leaders, min(grace_s, DESCENDANTS_GRACE_S) if position else grace_s):
+                return True
+        return False
 
     def log_file(self, name: str) -> Path:
         return self.logs / f"{name}.log"
@@ -231,12 +225,7 @@ class Processes:
 
     def tail(self, name: str) -> str:
         """Return the last lines of the service's log since its start, indented, without Java's stack frames."""
-        try:
-            with self.log_file(name).open("rb") as log:
-                log.seek(max(self._log_starts.get(name, 0), log.seek(0, os.SEEK_END) - TAIL_BYTES))
-                text = log.read().decode(errors="replace")
-        except FileNotFoundError:
-            text = ""
+        text = tail(self.log_file(name), TAIL_BYTES, start=self._log_starts.get(name, 0))
         lines = [line for line in text.splitlines() if line.strip() and not STACK_FRAME.match(line)]
         return "\n".join(f"    {line}" for line in lines[-TAIL_LINES:] or ["(empty)"])
 

@@ -9,7 +9,7 @@ connector's configuration refers.
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -98,7 +98,7 @@ def find_password(database: OutsideDatabase, role: str, kept: Path) -> str:
     refusals = []
     for where, given in _candidates(kept, f"Password of {role} on {database}"):
         try:
-            with contextlib.closing(connect({**database.parameters(role), **given()})) as connection:
+            with contextlib.closing(connect({**database.parameters(role), **given})) as connection:
                 password = str(connection.info.password or "")
         except (LoginError, NoPasswordError) as error:
             refusals.append(f"{error} ({where})")
@@ -119,16 +119,16 @@ def refusal(parameters: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _candidates(kept: Path, question: str) -> Iterator[tuple[str, Callable[[], dict[str, str]]]]:
+def _candidates(kept: Path, question: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the places where a password may be; the last one prompts."""
     for name in PASSWORD_VARIABLES:
         if os.environ.get(name):
-            yield f"by {name}", lambda name=name: {"password": os.environ[name]}  # type: ignore[misc]
+            yield f"by {name}", {"password": os.environ[name]}
     if kept.exists():
-        yield f"by {kept}", lambda: {"password": kept.read_text(encoding="utf-8").rstrip("\n")}
-    yield "by libpq's password file", dict
+        yield f"by {kept}", {"password": kept.read_text(encoding="utf-8").rstrip("\n")}
+    yield "by libpq's password file", {}
     if sys.stdin.isatty():
-        yield "as typed", lambda: {"password": typer.prompt(question, hide_input=True)}
+        yield "as typed", {"password": typer.prompt(question, hide_input=True)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,8 +230,7 @@ class SourceDatabase:
     def _value(self, query: str) -> Any:
         with _cursor(self._parameters) as cursor:
             cursor.execute(query)
-            row = cursor.fetchone()
-        return row[0] if row else None
+            return (cursor.fetchone() or (None,))[0]
 
 
 @contextlib.contextmanager

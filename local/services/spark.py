@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from contract.text import UTF_8_LOCALE
-from local.services.aws import NO_CREDENTIALS, REGION
+from local.services.aws import ENVIRONMENT as AWS_ENVIRONMENT
+from local.services.aws import REGION
 from local.services.jvm import write_properties
 from local.setup.jars import jar_folder
 from local.setup.java import java_home, jvm_flags, spark_home
@@ -133,16 +134,8 @@ def _environment(home: Path, s3_endpoint: str | None, glue_endpoint: str | None)
             "PYSPARK_DRIVER_PYTHON": sys.executable,
         }
     )
-    if s3_endpoint:
-        environment["AWS_ENDPOINT_URL_S3"] = s3_endpoint
-    if glue_endpoint:
-        environment["AWS_ENDPOINT_URL_GLUE"] = glue_endpoint
-    if s3_endpoint or glue_endpoint:
+    endpoints = {"AWS_ENDPOINT_URL_S3": s3_endpoint, "AWS_ENDPOINT_URL_GLUE": glue_endpoint}
+    if here := {name: endpoint for name, endpoint in endpoints.items() if endpoint}:
         # The servers on loopback check no credentials, but the clients require some.
-        environment |= {"AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION}
-        environment |= {
-            "AWS_ACCESS_KEY_ID": NO_CREDENTIALS,
-            "AWS_SECRET_ACCESS_KEY": NO_CREDENTIALS,
-            "AWS_EC2_METADATA_DISABLED": "true",
-        }
+        environment |= here | AWS_ENVIRONMENT | {"AWS_DEFAULT_REGION": REGION, "AWS_EC2_METADATA_DISABLED": "true"}
     return environment

@@ -69,23 +69,14 @@ def download(dependencies: Iterable[Dependency], *, into: Path, work: Path, on_w
     _run(_ivy_xml(dependencies), pattern=into / FLAT, work=work, on_wait=on_wait, poms=False)
 
 
-def resolve(dependencies: Iterable[Dependency], *, into: Path, work: Path, exclude: Iterable[str]) -> None:
-    """Download artifacts and their POM dependencies into `<group>/<module>/<version>/[<classifier>/]<file>`.
-
-    `exclude` names modules to leave out. Raises IvyError when something can't be resolved or downloaded.
-    """
-    _run(
-        _ivy_xml(dependencies, exclude), pattern=into / BY_COORDINATE, work=work, on_wait=lambda _cache: None, poms=True
-    )
-
-
 def _run(description: str, *, pattern: Path, work: Path, on_wait: Callable[[Path], None], poms: bool) -> None:
     work.mkdir(parents=True, exist_ok=True)
     ivy_xml, settings, log, cache = (work / name for name in ("ivy.xml", "ivysettings.xml", "ivy.log", "cache"))
     ivy_xml.write_text(description)
     settings.write_text(SETTINGS.format(poms=str(poms).lower()))
+    (ivy_jar,) = (spark_home() / "jars").glob("ivy-*.jar")
     command: list[str | Path] = [
-        java_binary(), UTF_8_FLAG, *trust_store_flags(), "-jar", _ivy_jar(), "-settings", settings, "-ivy", ivy_xml,
+        java_binary(), UTF_8_FLAG, *trust_store_flags(), "-jar", ivy_jar, "-settings", settings, "-ivy", ivy_xml,
         "-cache", cache, "-confs", "default", "-types", "jar", "bundle", "tar.gz", "-retrieve", pattern,
     ]  # fmt: skip
     environment = {**os.environ, **UTF_8_LOCALE}
@@ -100,11 +91,6 @@ def _run(description: str, *, pattern: Path, work: Path, on_wait: Callable[[Path
     if ivy.returncode != 0:
         reasons = [line.strip() for line in log.read_text().splitlines() if "not found" in line or "ERROR" in line]
         raise IvyError(f"Ivy ended with {ivy.returncode}: {'; '.join(reasons[-3:]) or 'no reason given'}")
-
-
-def _ivy_jar() -> Path:
-    (jar,) = (spark_home() / "jars").glob("ivy-*.jar")
-    return jar
 
 
 def _ivy_xml(dependencies: Iterable[Dependency], exclude: Iterable[str] = ()) -> str:
@@ -184,7 +170,11 @@ def fetch(names: Collection[str] = ()) -> None:
     wanted = {name: files for name, files in asked.items() if problems(CACHE / name, files)}
     if wanted:
         # The sets in parallel: a registry takes longer to answer than to send.
-        with _progress() as progress, ThreadPoolExecutor(max_workers=len(wanted)) as pool:
+        columns = TextColumn("{task.description:<22}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
+        with (
+            Progress(*columns, redirect_stdout=False) as progress,
+            ThreadPoolExecutor(max_workers=len(wanted)) as pool,
+        ):
             for finished in [pool.submit(_download, name, files, progress) for name, files in wanted.items()]:
                 finished.result()
 
@@ -250,16 +240,17 @@ def _download(name: str, files: Files, progress: Progress) -> None:
 
 
 def _resolve(name: str) -> Files:
+    """Download a set of jars.toml with its POM dependencies; return its files. Raises IvyError."""
     staging, work = CACHE / f".{name}.lock", CACHE / f".{name}.ivy"
     _empty(staging)
-    if name == "debezium":
-        coordinates = [load_versions().debezium.coordinate]
-        resolve([Dependency(coordinate=coordinates[0])], into=staging, work=work, exclude=[])
-    else:
-        entry = _sets()[name]
-        alone = [Dependency(coordinate=coordinate) for coordinate in entry.get("alone", [])]
-        transitive = [Dependency(coordinate=coordinate, transitive=True) for coordinate in entry.get("transitive", [])]
-        resolve([*alone, *transitive], into=staging, work=work, exclude=entry.get("provided", []))
+    wanted = {"alone": [load_versions().debezium.coordinate]} if name == "debezium" else _sets()[name]
+    dependencies = [
+        Dependency(coordinate=coordinate, transitive=kind == "transitive")
+        for kind in ("alone", "transitive")
+        for coordinate in wanted.get(kind, [])
+    ]
+    description = _ivy_xml(dependencies, wanted.get("provided", []))
+    _run(description, pattern=staging / BY_COORDINATE, work=work, on_wait=lambda _cache: None, poms=True)
     files: Files = {
         path.name: {"coordinate": _coordinate(path, staging), "sha256": _sha256(path), "size": path.stat().st_size}
         for path in sorted(path for path in staging.rglob("*") if path.is_file())
@@ -294,14 +285,6 @@ def _size_of_jars(cache: Path) -> int:
     """Add up what Ivy has downloaded; a file may disappear meanwhile (Ivy renames its parts)."""
     total = 0
     for path in cache.glob("**/*.[jg]*"):
-        try:
+        with contextlib.suppress(FileNotFoundError):
             total += path.stat().st_size
-        except FileNotFoundError:
-            continue
     return total
-
-
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description:<22}"), BarColumn(), DownloadColumn(), TimeElapsedColumn(), redirect_stdout=False
-    )

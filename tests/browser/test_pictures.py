@@ -2,30 +2,17 @@
 
 import re
 import struct
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
 
-from tests.browser.pictures import FOLDER, LARGEST_BYTES, LIVE, REVIEWED, PictureError, Shot, shoot
-from tests.browser.viewer import LAPTOP, ROOT
+from tests.browser.pictures import FOLDER, LARGEST_BYTES, LIVE, REVIEWED, Shot
+from tests.browser.viewer import ROOT
 
 SHOTS = {shot.name: shot for shot in (*LIVE, *REVIEWED)}
 IMAGE = re.compile(r"!\[([^\]]*)\]\((?!https?:)([^)]+)\)")
 SHOWING = {page: IMAGE.findall(page.read_text()) for page in (ROOT / "README.md", *ROOT.glob("docs/**/*.md"))}
 # Drawn by hand; the README shows it first.
 DRAWING = ROOT / "docs" / "architecture.svg"
-
-
-class Window:
-    """Replaces a page in a browser: its picture has this many bytes."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-
-    def screenshot(self, *, path: Path) -> bytes:
-        path.write_bytes(bytes(self._size))
-        return path.read_bytes()
 
 
 def test_the_pictures_are_exactly_those_that_the_command_makes() -> None:
@@ -54,15 +41,3 @@ def test_the_readme_shows_drawing_live_page_and_review() -> None:
 def test_the_drawing_brings_all_that_it_shows() -> None:
     drawing = DRAWING.read_text().replace('xmlns="http://www.w3.org/2000/svg"', "")
     assert re.findall(r"https?:|@import|@font-face|<image|<script", drawing) == []
-
-
-def test_a_picture_that_is_too_large_is_refused(tmp_path: Path) -> None:
-    shot = Shot(name="a.png", screen=LAPTOP)
-    shoot(_page(LARGEST_BYTES), shot, tmp_path)
-    with pytest.raises(PictureError, match=r"^a\.png has 200,001 bytes: more than 200,000$"):
-        shoot(_page(LARGEST_BYTES + 1), shot, tmp_path)
-
-
-def _page(size: int) -> Page:
-    window: object = Window(size)
-    return window  # type: ignore[return-value]

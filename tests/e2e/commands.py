@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from typer.testing import CliRunner
@@ -74,13 +74,22 @@ class Commands:
 
     def wait_until_status_is_well(self) -> None:
         """Wait until `./lake status` ends with 0: it may report a repaired fault a little longer."""
-        wait_until(lambda: self._done("status", "--pipeline", self._name).returncode == 0, every_s=1)
+        wait_until(lambda: self._done("status", "--pipeline", self._name).returncode == 0, every_s=2)
 
-    def take_out(self, table: str) -> None:
-        """Remove a table's entry from the file."""
+    def wait_until_status_says(self, text: str) -> None:
+        wait_until(lambda: text in self.status(status=None), every_s=2)
+
+    def replace(self, text: str, other: str) -> None:
+        """Replace a text of the file."""
+        before = self.file.read_text(encoding="utf-8")
+        assert text in before
+        self.file.write_text(before.replace(text, other), encoding="utf-8")
+
+    def take_out(self, *tables: str) -> None:
+        """Remove tables' entries from the file."""
         entries = self.file.read_text(encoding="utf-8").split("\n\n")
-        kept = [entry for entry in entries if f'source = "{table}"' not in entry]
-        assert len(kept) == len(entries) - 1
+        kept = [entry for entry in entries if not any(f'source = "{table}"' in entry for table in tables)]
+        assert len(kept) == len(entries) - len(tables)
         self.file.write_text("\n\n".join(kept), encoding="utf-8")
 
     @property
@@ -88,9 +97,13 @@ class Commands:
         """The platform's folder."""
         return self._folder / BUILD.name / f"platform-{self._name}"
 
-    def remove(self) -> None:
-        """Stop all processes that the commands left running, and delete the folder."""
-        Platform(self.platform).remove()
+    @contextlib.contextmanager
+    def removed(self) -> Iterator[Self]:
+        """Stop all processes that the commands left running at the end of the block, and delete the folder."""
+        try:
+            yield self
+        finally:
+            Platform(self.platform).remove()
 
     def _run(self, *arguments: str, status: int | None = 0) -> str:
         """Return the output of `./lake …`; it must end with that exit status, None is any.
@@ -119,9 +132,6 @@ def equal_tables(said: str) -> dict[str, int]:
     """Return the tables that a comparison reports as equal, with their rows."""
     found = re.findall(r"^(\S+)  equal  ([\d,]+) rows", said, re.MULTILINE)
     return {table: int(rows.replace(",", "")) for table, rows in found}
-
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,17 @@ from collections.abc import Iterator
 import pytest
 
 from local.platform.platform import Platform
+from local.services.spark import spark_flags
 from tests.e2e.commands import Walked, walked
+from tests.spark_jobs import class_archive
+
+
+@pytest.fixture(scope="session", autouse=True)
+def jobs_start_fast() -> Iterator[None]:
+    """Let this process's jobs use the archive of their classes, if tests/spark_jobs has made one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("local.services.spark.spark_flags", lambda: [*spark_flags(), *class_archive.flags()])
+        yield
 
 
 @pytest.fixture(scope="session")

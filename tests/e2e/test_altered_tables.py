@@ -3,11 +3,9 @@
 A separate database, through a user's commands. The tests share one platform and run in order.
 """
 
-import contextlib
 import json
 import re
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -24,6 +22,7 @@ from local.services.aws import S3
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
 from tests.e2e.commands import Commands, equal_tables
+from tests.e2e.writers import Business
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
@@ -88,39 +87,30 @@ def source(postgres: Postgres) -> Iterator[ConnectionParameters]:
 
 @pytest.fixture(scope="module")
 def make(source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    """The commands; everything they started is stopped at the end."""
-    commands = Commands(tmp_path_factory.mktemp("altered") / "checkout", NAME, source)
-    try:
+    with Commands(tmp_path_factory.mktemp("altered") / "checkout", NAME, source).removed() as commands:
         yield commands
-    finally:
-        commands.remove()
+
+
+class Counter(Business):
+    """Changes a row until the context ends."""
+
+    def _work(self) -> None:
+        while not self._closing.wait(self._pause_s):
+            execute(self._parameters, "UPDATE busy SET n = n + 1 WHERE id = 1")
+            self.made += 1
 
 
 @pytest.fixture
-def writer(source: ConnectionParameters) -> Iterator[Callable[[], int]]:
-    """A writer that changes a row ten times a second, and its count."""
-    closing, made = threading.Event(), [0]
-
-    def write() -> None:
-        with contextlib.closing(psycopg2.connect(**source)) as connection, connection.cursor() as cursor:
-            connection.autocommit = True
-            while not closing.wait(0.1):
-                cursor.execute("UPDATE busy SET n = n + 1 WHERE id = 1")
-                made[0] += 1
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    yield lambda: made[0]
-    closing.set()
-    thread.join()
+def writer(source: ConnectionParameters) -> Iterator[Counter]:
+    with Counter(source, rate=10, seed=1) as writer:
+        yield writer
 
 
 class Looking:
     """The lake of the platform that the commands have started."""
 
     def __init__(self, folder: Path) -> None:
-        ports = RecordFile(folder).ports()
-        self.s3 = S3(folder / "s3", port=ports["s3"])
+        self.s3 = S3(folder / "s3", port=RecordFile(folder).ports()["s3"])
 
     def rows(self, table: str) -> dict[int, dict[str, Any]]:
         uri = f"s3://{BUCKET}/{NAME}_{table}"
@@ -135,22 +125,17 @@ class Looking:
         return sorted(json.loads(line)["reason"] for body in bodies for line in body.splitlines())
 
 
-@pytest.fixture
-def lake(make: Commands) -> Looking:
-    return Looking(make.platform)
-
-
 def values(row: Mapping[str, Any], *names: str) -> list[Any]:
     return [row[name] for name in names]
 
 
 def test_what_arrives_of_altered_tables_and_what_is_put_aside(
-    make: Commands, source: ConnectionParameters, writer: Callable[[], int]
+    make: Commands, source: ConnectionParameters, writer: Counter
 ) -> None:
     make.pipeline(*TABLES)
     make.prepare()
     make.up()
-    before = writer()
+    before = writer.made
     execute(source, COLUMNS)
     execute(source, OTHERS)
     with pytest.raises(psycopg2.errors.ObjectNotInPrerequisiteState):
@@ -172,7 +157,7 @@ def test_what_arrives_of_altered_tables_and_what_is_put_aside(
         "type: qty (not int)",
         "value: price (not a decimal number as text)",
     ]
-    assert writer() > before
+    assert writer.made > before
 
 
 def test_what_no_event_tells_is_told_by_status(make: Commands) -> None:
@@ -203,14 +188,14 @@ def test_whatever_differs_is_named_by_reconcile(make: Commands) -> None:
     assert {"public.bare"} <= equal_tables(said).keys()
 
 
-def test_the_ways_out_lead_to_an_equal_lake(
-    make: Commands, source: ConnectionParameters, writer: Callable[[], int]
-) -> None:
+def test_the_ways_out_lead_to_an_equal_lake(make: Commands, source: ConnectionParameters, writer: Counter) -> None:
     retype(make.schema("items"), amount="long", qty="string")
-    take_out(make.file, "public.moved", "public.dropped")
+    make.take_out("public.moved", "public.dropped")
     # Rows without a key can't be re-read.
     execute(source, "ALTER TABLE bare ADD COLUMN nr bigserial PRIMARY KEY")
-    give_key(make.file, "public.bare", "nr")
+    entry = 'source = "public.bare"\nhow = "log"\n'
+    # In a new lake table.
+    make.replace(f"{entry}key = []\nappend_only = true\n", f'{entry}key = ["nr"]\nlake_table = "by_nr"\n')
     # No decimal of the lake can be widened, so the number is lost; this event also turns the column into text.
     execute(source, "UPDATE items SET price = 5.25 WHERE id = 5")
     said = make.pipeline(*TABLES, "--update")
@@ -218,11 +203,11 @@ def test_the_ways_out_lead_to_an_equal_lake(
     assert "public.items: doubled is now in leave_out" in said
     make.prepare()
     assert "added and read: public.renamed" in make.up()
-    before = writer()
+    before = writer.made
     assert equal_tables(make.resnapshot("--table", "public.bare", *PATIENT)) == {"public.bare": 3}
     said = make.reconcile("--repair", *PATIENT)
     assert set(equal_tables(said)) == {f"public.{table}" for table in LEFT}, said
-    assert writer() > before
+    assert writer.made > before
     make.wait_until_status_is_well()
 
 
@@ -251,20 +236,3 @@ def retype(schema_file: Path, **types: str) -> None:
         if field["name"] in types:
             field["type"] = ["null", types[field["name"]]]
     schema_file.write_text(json.dumps(schema), encoding="utf-8")
-
-
-def take_out(file: Path, *tables: str) -> None:
-    """Remove tables' entries from a pipeline's file."""
-    entries = file.read_text(encoding="utf-8").split("\n\n")
-    kept = [entry for entry in entries if not any(f'source = "{table}"' in entry for table in tables)]
-    assert len(kept) == len(entries) - len(tables)
-    file.write_text("\n\n".join(kept), encoding="utf-8")
-
-
-def give_key(file: Path, table: str, column: str) -> None:
-    """Identify an append-only table's rows by a column, in a new lake table."""
-    text = file.read_text(encoding="utf-8")
-    entry = f'source = "{table}"\nhow = "log"\nkey = []\nappend_only = true\n'
-    assert entry in text
-    keyed = f'source = "{table}"\nhow = "log"\nkey = ["{column}"]\nlake_table = "by_{column}"\n'
-    file.write_text(text.replace(entry, keyed), encoding="utf-8")

@@ -62,19 +62,15 @@ def pagila(postgres: Postgres) -> Iterator[ConnectionParameters]:
 
 @pytest.fixture(scope="module")
 def make(pagila: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    """The commands; everything they started is stopped at the end."""
-    commands = Commands(tmp_path_factory.mktemp("any") / "checkout", NAME, pagila)
-    try:
+    with Commands(tmp_path_factory.mktemp("any") / "checkout", NAME, pagila).removed() as commands:
         yield commands
-    finally:
-        commands.remove()
 
 
 @pytest.fixture
 def clerk(pagila: ConnectionParameters) -> Iterator[Clerk]:
     """A clerk who changes rows as long as the test runs."""
     with Clerk(pagila, rate=RATE, seed=1) as clerk:
-        clerk.wait_for_more(1)
+        clerk.wait_for(clerk.made + 1)
         yield clerk
 
 
@@ -108,7 +104,7 @@ def test_exactly_the_lost_changes_are_repaired_under_load(
     make: Commands, pagila: ConnectionParameters, clerk: Clerk
 ) -> None:
     execute(pagila, LOSE_CHANGES)
-    clerk.wait_for_more(1)
+    clerk.wait_for(clerk.made + 1)
     found = make.reconcile("--table", "public.customer", *PATIENT, status=1)
     assert "public.customer  differs  1 missing, 1 extra, 2 different" in found
     assert shown("./lake reconcile -p films -t public.customer") <= lines(found)
@@ -135,7 +131,7 @@ def test_a_table_comes_and_another_one_goes_under_load(
     assert "added and read: public.review" in note
     assert "no longer captured, topic and lake table stay: public.store" in note
     execute(pagila, "UPDATE review SET stars = 5 WHERE review_id <= 3; DELETE FROM review WHERE review_id = 4")
-    clerk.wait_for_more(1)
+    clerk.wait_for(clerk.made + 1)
     make.resnapshot("--table", "public.rental")
     equal = equal_tables(make.reconcile(*PATIENT))
     assert equal.keys() == TABLES - {"public.store"} | {"public.review"}
@@ -149,18 +145,16 @@ def test_a_truncate_empties_the_lakes_tables_or_is_told_of(make: Commands, pagil
     execute(pagila, "INSERT INTO actor (first_name, last_name) VALUES ('NEW', 'ONE')")
     for table, rows in {"public.payment": 0, "public.actor": 1, "public.film_actor": 0}.items():
         assert equal_tables(make.reconcile("--table", table, *PATIENT)) == {table: rows}
-    wait_until(lambda: "public.film_category was emptied by TRUNCATE" in make.status(status=None))
+    make.wait_until_status_says("public.film_category was emptied by TRUNCATE")
     assert equal_tables(make.resnapshot("--table", "public.film_category")) == {"public.film_category": 0}
     # The event that reports it is written once the table is equal: status may still report it, and end with 1.
-    wait_until(lambda: "emptied by TRUNCATE" not in make.status(status=None))
+    wait_until(lambda: "emptied by TRUNCATE" not in make.status(status=None), every_s=2)
 
 
 def leave_out(make: Commands, table: str, column: str) -> None:
     """Exclude a table's column in the file."""
     entry = f'source = "{table}"\n'
-    text = make.file.read_text(encoding="utf-8")
-    assert entry in text
-    make.file.write_text(text.replace(entry, f'{entry}leave_out = ["{column}"]\n'), encoding="utf-8")
+    make.replace(entry, f'{entry}leave_out = ["{column}"]\n')
     file = make.schema(table.rpartition(".")[2])
     schema = json.loads(file.read_text(encoding="utf-8"))
     schema["fields"] = [field for field in schema["fields"] if field["name"] != column]
@@ -180,11 +174,9 @@ def unsent(database: ConnectionParameters) -> dict[str, str]:
 
 def apply_truncates(make: Commands, *, but_ignore: str) -> None:
     """Change the file's handling of TRUNCATE."""
-    text = make.file.read_text(encoding="utf-8").replace('truncate = "stop"', 'truncate = "apply"')
+    make.replace('truncate = "stop"', 'truncate = "apply"')
     entry = f'source = "{but_ignore}"\n'
-    assert 'truncate = "apply"' in text
-    assert entry in text
-    make.file.write_text(text.replace(entry, f'{entry}truncate = "ignore"\n'), encoding="utf-8")
+    make.replace(entry, f'{entry}truncate = "ignore"\n')
 
 
 def shown(command: str) -> set[str]:

@@ -109,7 +109,7 @@ def seconds(begun: float, question: Callable[[], bool]) -> float:
     """Return the seconds from `begun` until the answer is yes."""
     while not question():
         assert time.monotonic() < begun + 3 * PATIENCE_MS / 1000
-        time.sleep(0.02)
+        time.sleep(0.1)  # each look costs CPU
     return time.monotonic() - begun
 
 

@@ -87,11 +87,8 @@ def odd(postgres: Postgres) -> Iterator[ConnectionParameters]:
 
 @pytest.fixture(scope="module")
 def make(odd: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    commands = Commands(tmp_path_factory.mktemp("odd") / "checkout", "odd", odd)
-    try:
+    with Commands(tmp_path_factory.mktemp("odd") / "checkout", "odd", odd).removed() as commands:
         yield commands
-    finally:
-        commands.remove()
 
 
 def differing(said: str) -> dict[str, list[str]]:

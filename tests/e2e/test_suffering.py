@@ -1,15 +1,23 @@
 """The platform under faults, left to its supervisor: a sample of what `./lake dev test faults` repeats."""
 
-import psutil
 import pytest
 
-from local.errors import PlatformError
+from local.errors import LostChangesError, PlatformError
 from local.platform.platform import Platform
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from local.state.collect import Collector
 from tests.conftest import execute
-from tests.e2e.faults import SERVICES, SUPERVISED, Writing, killed, stopped, suspended, wait_until_well
+from tests.e2e.faults import (
+    SERVICES,
+    SUPERVISED,
+    Writing,
+    killed,
+    stopped,
+    suspended,
+    wait_until_told,
+    wait_until_well,
+)
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
@@ -47,10 +55,14 @@ def test_all_services_killed_at_once_come_back_by_the_supervisor(supervised: Pla
 
 
 def test_a_deleted_topic_is_loud(supervised: Platform) -> None:
-    """Its events can't come back automatically."""
-    supervised.services.kafka.delete_topic(supervised.topic.name)
-    wait_for(supervised, f"the topic {supervised.topic.name} ")
-    with pytest.raises(PlatformError, match=f"the topic {supervised.topic.name} "):
+    """Its events can't come back automatically, not even those that the sink hasn't landed."""
+    with suspended(supervised, "sink"):
+        before = supervised.topic.count()
+        execute(supervised.source, "UPDATE datalake.orders SET freight = freight + 1 WHERE order_id = 10254")
+        wait_until(lambda: supervised.topic.count() > before)
+        supervised.services.kafka.delete_topic(supervised.topic.name)
+    wait_until_told(supervised, f"the topic {supervised.topic.name} ")
+    with pytest.raises(LostChangesError, match=rf"the topic {supervised.topic.name} .*run `\./lake resnapshot`"):
         supervised.up()
 
 
@@ -65,25 +77,13 @@ def test_lost_wal_is_loud_until_one_command_repairs_it(supervised: Platform) -> 
             execute(source, "SELECT pg_logical_emit_message(false, 'filler', repeat('x', 1000000)), pg_switch_wal()")
         execute(source, "CHECKPOINT")
     lost = "the replication slot cdc_orders of devdb is lost"
-    wait_for(supervised, lost)
+    wait_until_told(supervised, lost)
     with pytest.raises(PlatformError, match=lost):
         supervised.up()
-    wait_for(supervised, lost)
+    wait_until_told(supervised, lost)
     execute(source, "ALTER SYSTEM RESET max_slot_wal_keep_size")
     execute(source, "SELECT pg_reload_conf()")
-    assert resnapshot_platform(supervised, Wanted(timeout_s=120), print).equal
+    said: list[str] = []
+    assert resnapshot_platform(supervised, Wanted(timeout_s=120), said.append).equal
+    assert any("landed objects of the former topic set aside" in line for line in said)
     wait_until_well(supervised)
-
-
-def wait_for(platform: Platform, problem: str) -> None:
-    wait_until(lambda: any(problem in str(found) for found in Collector(platform).look().problems), problem)
-
-
-def test_down_leaves_nothing_running(supervised: Platform) -> None:
-    pids = [supervised.pid(name) for name in supervised.running()]
-    supervised.down()
-    assert supervised.running() == set()
-    assert pids
-    # A process that the supervisor started may be a zombie until PID 1 reaps it.
-    left = [psutil.Process(pid) for pid in pids if pid and psutil.pid_exists(pid)]
-    assert not [process for process in left if process.status() != psutil.STATUS_ZOMBIE]

@@ -14,8 +14,54 @@ MAX_WAIT_S = 120.0
 RECONNECT_S = 0.2
 
 
-class Writer:
-    """Makes `transactions` changes in a thread, about `rate` a second; leaving the context waits for the last one.
+class Business:
+    """Makes transactions in a thread, about `rate` a second; leaving the context waits for its end.
+
+    What ends it early is raised there, and where somebody waits for it.
+    """
+
+    def __init__(self, parameters: Mapping[str, Any], *, rate: float, seed: int) -> None:
+        self._parameters = parameters
+        self._pause_s = 1 / rate
+        self._random = random.Random(seed)
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._error: BaseException | None = None
+        self.made = 0
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        self._thread.join()
+        self._raise()
+
+    def wait_for(self, transactions: int) -> None:
+        """Wait for this many transactions."""
+        while self.made < transactions and self._thread.is_alive():
+            time.sleep(0.05)
+        self._raise()
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:  # noqa: BLE001  (handed to the test's thread)
+            self._error = error
+
+    def _work(self) -> None:
+        raise NotImplementedError
+
+
+class Writer(Business):
+    """Makes `transactions` changes; leaving the context waits for the last one.
 
     A `patient` one reconnects for up to MAX_WAIT_S when the database disappears; it can't know whether the transaction
     then running was committed, and makes another one.
@@ -30,53 +76,28 @@ class Writer:
         first_order: int,
         patient: bool = False,
     ) -> None:
-        self._parameters = parameters
+        super().__init__(parameters, rate=rate, seed=first_order)
         self._transactions = transactions
-        self._pause_s = 1 / rate
         self._max_wait_s = MAX_WAIT_S if patient else 0.0
-        self._random = random.Random(first_order)
-        self._thread = threading.Thread(target=self._run, name="writer")
         self._next_order = first_order
         self._ours: list[int] = []
-        self.made = 0
-        self.error: BaseException | None = None
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._thread.join()
-
-    def wait_for(self, transactions: int) -> None:
-        """Wait for this many transactions."""
-        while self.made < transactions and self._thread.is_alive():
-            time.sleep(0.05)
-        if self.error:
-            raise self.error
 
     def hurry(self) -> None:
         """Make the rest without pauses, once nothing else is to happen meanwhile: each commit of the job costs CPU."""
         self._pause_s = 0.0
 
-    def _run(self) -> None:
+    def _work(self) -> None:
         failing_since: float | None = None
         while self.made < self._transactions:
             try:
                 made = self.made
                 self._write()
-            except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
+            except (psycopg2.OperationalError, psycopg2.InterfaceError):
                 now = time.monotonic()
                 failing_since = now if failing_since is None or self.made > made else failing_since
                 if now - failing_since >= self._max_wait_s:
-                    self.error = error
-                    return
+                    raise
                 time.sleep(RECONNECT_S)
-            except BaseException as error:  # noqa: BLE001  (handed to the test's thread)
-                self.error = error
-                return
 
     def _write(self) -> None:
         """Make transactions on one connection until all are done."""
@@ -134,49 +155,19 @@ SERVED = 5
 CUSTOMERS, ITEMS, RENTALS, PAYMENTS = (20, 599), (1, 4_000), (1, 16_000), (16_050, 32_098)
 
 
-class Clerk:
-    """Rents films, takes them back and corrects records, about `rate` times a second, until the context ends.
+class Clerk(Business):
+    """Rents films, takes them back and corrects records, until the context ends.
 
     Transactions are random but repeatable. Customers below 20 are left alone.
     """
 
-    def __init__(self, parameters: Mapping[str, Any], *, rate: float, seed: int) -> None:
-        self._parameters = parameters
-        self._pause_s = 1 / rate
-        self._random = random.Random(seed)
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="clerk")
-        self._error: BaseException | None = None
-        self.made = 0
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._closing.set()
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-
-    def wait_for_more(self, transactions: int) -> None:
-        """Wait for this many more transactions."""
-        wanted = self.made + transactions
-        while self.made < wanted and self._thread.is_alive():
-            time.sleep(0.05)
-
-    def _run(self) -> None:
-        try:
-            with contextlib.closing(psycopg2.connect(**self._parameters)) as connection:
-                while not self._closing.wait(self._pause_s):
-                    with connection, connection.cursor() as cursor:
-                        for _ in range(SERVED):
-                            self._serve(cursor)
-                    self.made += 1
-        except BaseException as error:  # noqa: BLE001  (handed to the test's thread)
-            self._error = error
+    def _work(self) -> None:
+        with contextlib.closing(psycopg2.connect(**self._parameters)) as connection:
+            while not self._closing.wait(self._pause_s):
+                with connection, connection.cursor() as cursor:
+                    for _ in range(SERVED):
+                        self._serve(cursor)
+                self.made += 1
 
     def _one_of(self, ids: tuple[int, int]) -> int:
         return self._random.randint(*ids)

@@ -10,10 +10,12 @@ from confluent_kafka import KafkaException
 from psycopg2.extensions import cursor as Cursor
 
 from contract import source as names
+from db.source.replication import drop_slot
+from db.source.signals import Reading
 from local.look.topic import Topic
 from local.platform.platform import Platform
-from local.resnapshot.changed_tables import LocalConnector
-from local.resnapshot.log_tables import LogTable, Signals
+from local.resnapshot.changed_tables import LocalConnector, capture_added
+from local.resnapshot.log_tables import LogTable, Signals, read_again
 from local.services.kafka import ADMIN
 from plugins.connector_settings import SourceSettings
 from plugins.source.captured import CapturedTable
@@ -103,6 +105,21 @@ class Shop:
         login = self._platform.services.connect.acting_as(ADMIN, users.java_login(ADMIN))
         self._api.put_connector(NAME, {**source_connector(self.settings(*tables)), **login})
 
+    def read_again(self, reading: Reading, reader: LocalConnector | None = None) -> None:
+        read_again(self.cursor, SIGNALS, [reading], reader or self.reader, timeout_s=TIMEOUT_S, say=print)
+
+    def add(self, table: CapturedTable) -> None:
+        """Capture one more table, and read it."""
+        capture_added(
+            self.cursor,
+            self.settings(ITEMS, table),
+            [table],
+            configure=lambda: self.capture(ITEMS, table),
+            reader=self.reader,
+            timeout_s=TIMEOUT_S,
+            say=print,
+        )
+
     def topic(self, table: CapturedTable) -> Topic:
         return Topic(connection=self._platform.services.kafka.client(), name=table.topic(NAME))
 
@@ -119,15 +136,13 @@ class Shop:
 
     def wait(self, table: CapturedTable, count: int) -> None:
         """Wait for this many events."""
-        wait_until(lambda: self.count(table) >= count)
+        wait_until(lambda: self.count(table) >= count, every_s=0.2)
 
     def log_table(self, table: CapturedTable) -> LogTable:
         """The description of a table whose rows are deleted in the lake."""
-        database = str(self.source["dbname"])
-        name = (table.schema, table.table)
         return LogTable(
-            database=database,
-            name=name,
+            database=str(self.source["dbname"]),
+            name=(table.schema, table.table),
             key=("id",),
             topic=table.topic(NAME),
             key_types={"id": "int"},
@@ -149,15 +164,5 @@ def shop(platform: Platform) -> Iterator[Shop]:
                 yield result
             finally:
                 platform.services.connect.api.delete_connector(NAME)
-                wait_until(lambda: _dropped(cursor))
+                wait_until(lambda: drop_slot(platform.source, "cdc_shop"))
                 cursor.execute(REMOVING)
-
-
-def _dropped(cursor: Cursor) -> bool:
-    try:
-        cursor.execute(
-            "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = 'cdc_shop'"
-        )
-    except psycopg2.errors.ObjectInUse:
-        return False
-    return True

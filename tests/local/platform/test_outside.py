@@ -21,8 +21,6 @@ from spark_jobs.options import keys
 from tests.local.platform.built import services
 
 SHOP = OutsideDatabase(host="db.example.org", port=5433, dbname="shop", sslmode="require")
-
-
 RDS = "shop.abc.eu-central-1.rds.amazonaws.com"
 
 
@@ -35,10 +33,6 @@ def no_choice_of_the_shells(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("dsn", ["postgresql://me@db.example.org:5433/shop", "host=db.example.org port=5433"])
 def test_host_port_and_database_count_and_the_pipelines_database_where_none_is_named(dsn: str) -> None:
     assert OutsideDatabase.of(dsn, database="shop") == SHOP
-
-
-def test_a_database_here_may_be_reached_in_plain_text() -> None:
-    assert OutsideDatabase.of("host=127.0.0.1 dbname=x", database="shop").sslmode == "prefer"
 
 
 @pytest.mark.parametrize(
@@ -54,6 +48,7 @@ def test_a_database_here_may_be_reached_in_plain_text() -> None:
         ("host=localhost sslmode=verify-ca sslrootcert={own}", "verify-ca", "{own}"),
         ("host=db", "require", None),
         ("host=localhost", "prefer", None),
+        ("host=127.0.0.1", "prefer", None),
     ],
 )
 def test_whoever_logs_in_verifies_the_server_alike(dsn: str, sslmode: str, root: str | None, tmp_path: Path) -> None:

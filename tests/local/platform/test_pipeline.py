@@ -27,6 +27,7 @@ from local.state.collect import PipelineState
 from local.state.show_status import print_status
 from local.state.tables import QUERIED, DataStatus, TableStatus
 from local.state.word import State, judge
+from local.services.kafka_rights import SINK
 from settings.load import PIPELINES, load_pipeline
 from spark_jobs.options import command_line, keys, properties
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, jdbc_settings
@@ -57,23 +58,16 @@ def test_the_orders_have_the_names_that_they_always_had(tmp_path: Path) -> None:
     assert published(load_pipeline("orders")) is OUTBOX
 
 
-def test_each_table_of_a_pipeline_has_topic_lake_table_and_landing_of_its_own(tmp_path: Path) -> None:
+def test_one_connector_each_reads_and_lands_all_tables_with_rights_on_these_topics_alone(tmp_path: Path) -> None:
     tables = services(tmp_path, "northwind").tables
-    assert len(tables) == 14
     for field in ("name", "lake_name", "landing_prefix"):
         assert len({getattr(table, field) for table in tables}) == 14
     orders = next(table for table in tables if table.name == "datalake.orders")
     assert (orders.topic.name, orders.lake_name) == ("northwind.datalake.orders", "northwind_orders")
-
-
-def test_one_connector_each_reads_and_lands_all_tables_with_rights_on_these_topics_alone(tmp_path: Path) -> None:
     shop = connectors(tmp_path, "northwind")
-    topics = set(shop.source.topics)
-    assert len(topics) == 14
-    assert set(shop.sink.topics) == topics
-    read = {
-        acl.name for acl in shop.rights if (acl.user, acl.kind, acl.operation) == ("sink-connector", "topic", "READ")
-    }
+    topics = {table.topic.name for table in tables}
+    assert set(shop.source.topics) == set(shop.sink.topics) == topics
+    read = {acl.name for acl in shop.rights if (acl.user, acl.kind, acl.operation) == (SINK, "topic", "READ")}
     assert read == topics
     assert {topic.name for topic in shop.topics} >= topics
     assert shop.source.signal_table == "cdc_northwind.signal"
@@ -160,11 +154,11 @@ def platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Platform:
     return Platform(tmp_path, PlatformOptions(pipeline=NAME))
 
 
-def test_nothing_of_kafka_is_started(tmp_path: Path) -> None:
+def test_nothing_of_kafka_is_started(tmp_path: Path, queried_services: Services) -> None:
     platform = Platform(tmp_path, PlatformOptions(pipeline=NAME, supervised=True))
-    wanted = platform._wanted_services(load_pipeline(NAME))
-    assert wanted == {"supervisor", "job", "s3", "moto", "postgres"}
-    assert {*CONNECTORS} <= platform._wanted_services(load_pipeline("pagila"))
+    assert platform._wanted_services() == {"supervisor", "job", "s3", "moto", "postgres"}
+    assert set(queried_services.listening) == {"postgres", "s3", "moto"}
+    assert {*CONNECTORS} <= Platform(tmp_path, PlatformOptions(pipeline="pagila"))._wanted_services()
 
 
 def test_a_table_that_is_made_of_others_says_how(queried_services: Services) -> None:
@@ -172,10 +166,6 @@ def test_a_table_that_is_made_of_others_says_how(queried_services: Services) -> 
         ("pagilaquery_country_addresses", DERIVED),
         ("pagilaquery_city_history", HISTORY),
     ]
-
-
-def test_what_listens_is_the_database_and_the_storage(queried_services: Services) -> None:
-    assert set(queried_services.listening) == {"postgres", "s3", "moto"}
 
 
 def test_the_job_logs_in_as_the_pipelines_role_by_a_file(queried_services: Services) -> None:

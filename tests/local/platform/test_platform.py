@@ -10,11 +10,10 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import psutil
 import psycopg2
@@ -29,6 +28,7 @@ from contract.errors import CANNOT
 from contract.events import ADDED_TYPES, DELETED, LSN, OPERATION, TABLE, TRUNCATE
 from contract.sizes import LARGEST_EVENT_BYTES
 from db.connecting import LoadError
+from db.source.replication import drop_slot
 from db.source.signals import Reading, ask_for_snapshot
 from local.errors import PlatformError
 from local.look.topic import Topic
@@ -38,8 +38,8 @@ from local.platform.record import PlatformOptions, passwords
 from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, SECRET
 from local.platform.startup import SUPERVISOR, StepState
 from local.platform.supervisor import read_restarts
-from local.resnapshot.changed_tables import capture_added, new_tables
-from local.resnapshot.log_tables import EventWriter, delete_keys, read_again, read_keys_again
+from local.resnapshot.changed_tables import new_tables
+from local.resnapshot.log_tables import EventWriter, delete_keys, read_keys_again
 from local.resnapshot.pipelines import flowing
 from local.resnapshot.run import Wanted
 from local.services.kafka import ADMIN
@@ -49,6 +49,7 @@ from local.sink.values import line
 from local.state.collect import Collector
 from tests import cases
 from tests.conftest import execute
+from tests.e2e.faults import kill
 from tests.local.platform.shop import ITEMS, ODD, PLACES, SIGNALS, Shop, shop
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -113,6 +114,10 @@ def landed_changes(platform: Platform) -> list[object]:
     return [event["order_id"] for event in landed(platform)[ORDERS:]]
 
 
+def wait_until_landed(platform: Platform, order: int) -> None:
+    wait_until(lambda: order in landed_changes(platform), every_s=0.2)
+
+
 def test_up_returns_when_the_snapshot_has_landed(platform: Platform) -> None:
     assert platform.running() == SERVICES
     assert platform.topic.count() == ORDERS
@@ -145,14 +150,8 @@ def test_moto_holds_the_database_and_a_secret_that_opens_the_source(platform: Pl
     assert [entry["Name"] for entry in aws.glue().get_databases()["DatabaseList"]] == [GLUE_DATABASE]
     secret = json.loads(aws.secrets().get_secret_value(SecretId=SECRET)["SecretString"])
     assert secret["engine"] == "postgres"
-    connection = psycopg2.connect(
-        host=secret["host"],
-        port=secret["port"],
-        dbname=secret["dbname"],
-        user=secret["username"],
-        password=secret["password"],
-    )
-    connection.close()
+    login = {key: secret[key] for key in ("host", "port", "dbname", "password")}
+    psycopg2.connect(user=secret["username"], **login).close()
 
 
 def test_everything_listens_on_loopback_only(platform: Platform) -> None:
@@ -193,12 +192,6 @@ def test_no_password_is_in_a_process_list_a_log_or_connects_answers(platform: Pl
         assert {stat.S_IMODE(path.stat().st_mode) for path in holders} == {0o600}, holders
 
 
-def test_up_again_changes_nothing(platform: Platform) -> None:
-    before = pids(platform)
-    platform.up()
-    assert pids(platform) == before
-
-
 def test_a_second_command_at_once_is_refused_with_one_line(platform: Platform) -> None:
     with platform.lock.held():
         for command in ("up", "down"):
@@ -231,13 +224,13 @@ def test_the_largest_event_that_may_be_lands(platform: Platform) -> None:
         ),
     )
     try:
-        wait_until(lambda: -1 in landed_changes(platform))
+        wait_until_landed(platform, -1)
     finally:
         execute(platform.source, "DELETE FROM datalake.cdc_events WHERE order_id = -1")
     [event] = [event for event in landed(platform) if event["order_id"] == -1 and event["__op"] == "c"]
     assert json.loads(str(event["order_items"])) == [{"note": note}]
     assert platform.services.connect.api.failure("orders-source") is None
-    wait_until(lambda: landed_changes(platform).count(-1) == 2)
+    wait_until(lambda: landed_changes(platform).count(-1) == 2, every_s=0.2)
 
 
 EVERY_NUMBER = {
@@ -263,11 +256,15 @@ def test_no_number_leaves_the_source_that_the_sink_would_change(platform: Platfo
     """The largest value of each type, through Debezium with the configuration of every environment."""
     api, source = platform.services.connect.api, platform.source
     columns = ", ".join(f'"{name}" {type_}' for name, (type_, _) in EVERY_NUMBER.items())
-    execute(source, sql.SQL(f"CREATE TABLE datalake.numbers (id INTEGER PRIMARY KEY, {columns})"))
-    values = [sql.Literal(value) for _, value in EVERY_NUMBER.values()]
-    execute(source, sql.SQL("INSERT INTO datalake.numbers VALUES (1, {})").format(sql.SQL(", ").join(values)))
-    execute(source, "GRANT SELECT ON datalake.numbers TO cdc_connector")
-    execute(source, "CREATE PUBLICATION numbers FOR TABLE datalake.numbers")
+    values = sql.SQL(", ").join(sql.Literal(value) for _, value in EVERY_NUMBER.values())
+    execute(
+        source,
+        sql.SQL(
+            f"CREATE TABLE datalake.numbers (id INTEGER PRIMARY KEY, {columns});"
+            " INSERT INTO datalake.numbers VALUES (1, {}); GRANT SELECT ON datalake.numbers TO cdc_connector;"
+            " CREATE PUBLICATION numbers FOR TABLE datalake.numbers"
+        ).format(values),
+    )
     config = api._request("GET", "/connectors/orders-source")["config"]
     own = {"name": "numbers", "slot.name": "numbers", "topic.prefix": "numbers", "publication.name": "numbers"}
     # The pipeline's own role may not write this topic.
@@ -282,9 +279,8 @@ def test_no_number_leaves_the_source_that_the_sink_would_change(platform: Platfo
         events = [event.value or b"" for event in topic.raw_events(0)]
     finally:
         api.delete_connector("numbers")
-        wait_until(lambda: drop_slot("numbers", source))
-        execute(source, "DROP PUBLICATION numbers")
-        execute(source, "DROP TABLE datalake.numbers")
+        wait_until(lambda: drop_slot(source, "numbers"))
+        execute(source, "DROP PUBLICATION numbers; DROP TABLE datalake.numbers")
     for event in events:
         assert line(event) == event + b"\n"
         sent = json.loads(event)
@@ -301,17 +297,9 @@ def there(topic: Topic) -> bool:
         return False
 
 
-def drop_slot(name: str, source: Mapping[str, Any]) -> bool:
-    try:
-        execute(source, f"SELECT pg_drop_replication_slot('{name}')")
-    except psycopg2.errors.ObjectInUse:
-        return False
-    return True
-
-
 @pytest.fixture(scope="class")
-def shop_of_platform(platform: Platform) -> Iterator[Shop]:
-    """Ordinary tables with a connector of their own, for the following tests, which run in order."""
+def captured(platform: Platform) -> Iterator[Shop]:
+    """Ordinary tables with a connector of their own."""
     with shop(platform) as captured:
         yield captured
 
@@ -319,13 +307,12 @@ def shop_of_platform(platform: Platform) -> Iterator[Shop]:
 class TestOrdinaryTables:
     """Tables with a connector of their own: these tests run in order, and the tables are gone before the next ones."""
 
-    def test_a_table_is_read_again_while_a_transaction_that_changes_it_is_open(self, shop_of_platform: Shop) -> None:
-        captured = shop_of_platform
+    def test_a_table_is_read_again_while_a_transaction_that_changes_it_is_open(self, captured: Shop) -> None:
         before = captured.count(ITEMS)
         with closing(psycopg2.connect(**captured.source)) as writer, writer.cursor() as cursor:
             cursor.execute("UPDATE shop.\"OrderItems\" SET note = 'open then' WHERE id = 7")
             reading = Reading(table=(ITEMS.schema, ITEMS.table))
-            read_again(captured.cursor, SIGNALS, [reading], captured.reader, timeout_s=180, say=print)
+            captured.read_again(reading)
             rows = captured.events(ITEMS, before)
             assert [row["id"] for row in rows] == list(range(1, 1_501))
             assert {(row["__op"], row["__lsn"], row["note"]) for row in rows} == {("r", None, "as it was")}
@@ -335,17 +322,15 @@ class TestOrdinaryTables:
         [change] = captured.events(ITEMS, before + 1_500)
         assert (change["id"], change["note"], change["__op"]) == (7, "open then", "u")
 
-    def test_some_rows_are_read_again_by_condition_and_by_key(self, shop_of_platform: Shop) -> None:
-        captured = shop_of_platform
+    def test_some_rows_are_read_again_by_condition_and_by_key(self, captured: Shop) -> None:
         before = captured.count(ITEMS)
         reading = Reading(table=(ITEMS.schema, ITEMS.table), where="id % 500 = 0")
-        read_again(captured.cursor, SIGNALS, [reading], captured.reader, timeout_s=180, say=print)
+        captured.read_again(reading)
         table = captured.log_table(ITEMS)
         read_keys_again(captured.cursor, SIGNALS, table, [("3",), ("1400",)], captured.reader, timeout_s=180)
         assert [event["id"] for event in captured.events(ITEMS, before)] == [500, 1_000, 1_500, 3, 1_400]
 
-    def test_what_cant_be_read_again_is_refused_before_anything_is_asked(self, shop_of_platform: Shop) -> None:
-        captured = shop_of_platform
+    def test_what_cant_be_read_again_is_refused_before_anything_is_asked(self, captured: Shop) -> None:
         refused = {
             "the source has no table shop.gone": Reading(table=("shop", "gone")),
             '--where isn\'t a condition on shop.OrderItems: .*column "nothing" does not exist': Reading(
@@ -357,10 +342,7 @@ class TestOrdinaryTables:
             with pytest.raises(LoadError, match=problem):
                 ask_for_snapshot(captured.cursor, SIGNALS.table, [reading], publication=SIGNALS.publication)
 
-    def test_a_row_that_only_the_lake_has_is_deleted_and_one_inserted_meanwhile_is_newer(
-        self, shop_of_platform: Shop
-    ) -> None:
-        captured = shop_of_platform
+    def test_a_row_that_only_the_lake_has_is_deleted_and_one_inserted_meanwhile_is_newer(self, captured: Shop) -> None:
         before = captured.count(ITEMS)
         rows: dict[tuple[str, ...], dict[str, int]] = {("9000",): {"id": 9_000}, ("7",): {"id": 7}}
         gone = delete_keys(captured.cursor, captured.log_table(ITEMS), rows, EventWriter(captured.kafka))
@@ -371,37 +353,26 @@ class TestOrdinaryTables:
         assert (deleted["id"], deleted["__op"], deleted["__deleted"]) == (9_000, "d", "true")
         assert deleted["__lsn"] < inserted["__lsn"]
 
-    def test_a_table_is_added_without_reading_the_others_again(self, shop_of_platform: Shop) -> None:
-        captured = shop_of_platform
+    def test_a_table_is_added_without_reading_the_others_again(self, captured: Shop) -> None:
         before = captured.count(ITEMS)
         captured.cursor.execute("ALTER PUBLICATION cdc_shop ADD TABLE shop.places")
         settings = captured.settings(ITEMS, PLACES)
-        added = new_tables(captured.running(), settings)
-        assert added == [PLACES]
-        capture_added(
-            captured.cursor,
-            settings,
-            added,
-            configure=lambda: captured.capture(ITEMS, PLACES),
-            reader=captured.reader,
-            timeout_s=180,
-            say=print,
-        )
+        assert new_tables(captured.running(), settings) == [PLACES]
+        captured.add(PLACES)
         assert {event["id"] for event in captured.events(PLACES)} == {1, 2, 3}
         captured.cursor.execute("INSERT INTO shop.places VALUES (4, 'later')")
         captured.wait(PLACES, 4)
         assert captured.count(ITEMS) == before
         assert new_tables(captured.running(), settings) == []
 
-    def test_signals_never_become_events_of_a_topic(self, shop_of_platform: Shop) -> None:
-        topics = AdminClient(dict(shop_of_platform.kafka)).list_topics(timeout=10).topics
+    def test_signals_never_become_events_of_a_topic(self, captured: Shop) -> None:
+        topics = AdminClient(dict(captured.kafka)).list_topics(timeout=10).topics
         assert sorted(name for name in topics if name.startswith("shop.")) == [
             "shop.shop.OrderItems",
             "shop.shop.places",
         ]
 
-    def test_a_truncate_ends_the_connector_until_somebody_decides(self, shop_of_platform: Shop) -> None:
-        captured = shop_of_platform
+    def test_a_truncate_ends_the_connector_until_somebody_decides(self, captured: Shop) -> None:
         before = captured.count(PLACES)
         captured.cursor.execute("TRUNCATE shop.places; INSERT INTO shop.places VALUES (5, 'behind it')")
         wait_until(lambda: captured.reader.failure() is not None)
@@ -419,8 +390,7 @@ class TestOrdinaryTables:
         captured.wait(PLACES, before + 5)
         assert [event[OPERATION] for event in captured.events(PLACES, before + 2)] == ["u", "d", TRUNCATE]
 
-    def test_an_event_that_is_too_large_is_passed_over_and_its_row_read_again(self, shop_of_platform: Shop) -> None:
-        captured = shop_of_platform
+    def test_an_event_that_is_too_large_is_passed_over_and_its_row_read_again(self, captured: Shop) -> None:
         before = captured.count(ITEMS)
         configuration = captured.running() | {"producer.override.max.request.size": "50000"}
         reader = captured.connector(configuration)
@@ -439,11 +409,10 @@ class TestOrdinaryTables:
         with flowing(
             captured.source, captured.pipeline, None, [], reader, reader, Wanted(start_s=60, skip=True), print
         ):
-            read_again(captured.cursor, SIGNALS, [reading], reader, timeout_s=180, say=print)
+            captured.read_again(reading, reader)
         assert [(event["id"], event["note"]) for event in captured.events(ITEMS, before)] == [(8, "xxx")]
 
-    def test_a_slot_that_was_dropped_is_made_again_and_what_it_missed_is_read(self, shop_of_platform: Shop) -> None:
-        captured = shop_of_platform
+    def test_a_slot_that_was_dropped_is_made_again_and_what_it_missed_is_read(self, captured: Shop) -> None:
         before = captured.count(ITEMS)
         reader = captured.connector(captured.running())
         captured.release(reader)
@@ -460,11 +429,10 @@ class TestOrdinaryTables:
             pytest.fail("some rows alone were read")
         reading = Reading(table=(ITEMS.schema, ITEMS.table), where="id = 9")
         with flowing(captured.source, captured.pipeline, None, [], reader, reader, Wanted(start_s=60), print):
-            read_again(captured.cursor, SIGNALS, [reading], reader, timeout_s=180, say=print)
+            captured.read_again(reading, reader)
         assert [(event["id"], event["note"]) for event in captured.events(ITEMS, before)] == [(9, "missed")]
 
-    def test_a_table_of_any_name_is_read_again_while_the_others_wait(self, shop_of_platform: Shop) -> None:
-        captured = shop_of_platform
+    def test_a_table_of_any_name_is_read_again_while_the_others_wait(self, captured: Shop) -> None:
         odd = sql.Identifier(ODD.schema, ODD.table).as_string(captured.cursor)
         captured.cursor.execute(
             f'CREATE SCHEMA "{ODD.schema}"; CREATE TABLE {odd} (id INTEGER PRIMARY KEY, note TEXT);'
@@ -472,16 +440,7 @@ class TestOrdinaryTables:
             f' GRANT USAGE ON SCHEMA "{ODD.schema}" TO cdc_connector; GRANT SELECT ON {odd} TO cdc_connector;'
             f" ALTER PUBLICATION cdc_shop ADD TABLE {odd}"
         )
-        settings = captured.settings(ITEMS, ODD)
-        capture_added(
-            captured.cursor,
-            settings,
-            [ODD],
-            configure=lambda: captured.capture(ITEMS, ODD),
-            reader=captured.reader,
-            timeout_s=180,
-            say=print,
-        )
+        captured.add(ODD)
         assert [event["id"] for event in captured.events(ODD)] == list(range(1, 1_501))
         before = captured.count(ODD)
         captured.cursor.execute(f"UPDATE {odd} SET note = 'changed' WHERE id = 7")
@@ -513,7 +472,7 @@ def test_an_edit_that_many_orders_embed_arrives_by_itself(platform: Platform) ->
     before = len(landed(platform))
     execute(platform.source, "UPDATE datalake.customers SET phone = '1' WHERE customer_id = 'VINET'")
     # The connector's heartbeat triggers the queued work.
-    wait_until(lambda: len(landed(platform)) > before)
+    wait_until(lambda: len(landed(platform)) > before, every_s=0.2)
     assert {event["customer_id"] for event in landed(platform)[before:]} == {"VINET"}
 
 
@@ -536,19 +495,6 @@ def test_a_missing_right_is_named_with_its_role_and_the_next_up_gives_it_back(
     assert platform.pipeline.sink_offsets()[topic] == platform.topic.bounds()[1]
 
 
-@pytest.mark.long
-def test_a_killed_worker_is_reported_and_comes_back_alone(platform: Platform) -> None:
-    before = pids(platform)
-    kill(platform, "connect")
-    log = platform.processes.log_file("connect")
-    assert f"connect is dead; `./lake up` starts it again (see {log})" in problems(platform)
-    ship(platform, 10248)
-    platform.up()
-    after = pids(platform)
-    assert {name for name in SERVICES if after[name] != before[name]} == {"connect"}
-    wait_until(lambda: 10248 in landed_changes(platform))
-
-
 def test_another_data_set_than_was_loaded_is_refused_and_everything_runs_on(platform: Platform, tmp_path: Path) -> None:
     """It would have no effect: rows are loaded once."""
     before = pids(platform)
@@ -565,6 +511,7 @@ def test_another_data_set_than_was_loaded_is_refused_and_everything_runs_on(plat
             Platform(platform.state_dir, options).up()
     assert pids(platform) == before
     Platform(platform.state_dir, PlatformOptions(job=False, scale=1)).up()
+    assert pids(platform) == before, "an up again changes nothing"
 
 
 def test_a_service_that_hangs_is_named_and_status_still_ends(platform: Platform) -> None:
@@ -604,15 +551,14 @@ def test_down_and_up_goes_on_and_repeats_nothing(platform: Platform) -> None:
     platform.up()
     assert (platform.topic.count(), len(landed(platform))) == (before, objects)
     ship(platform, 10249)
-    wait_until(lambda: 10249 in landed_changes(platform))
+    wait_until_landed(platform, 10249)
     assert platform.topic.count() == before + 1, "a second snapshot"
 
 
 def test_everything_killed_at_once_comes_back_though_a_port_is_taken(platform: Platform) -> None:
     """The state after a power cut: no process, but a record that lists some."""
     before = platform.topic.count()
-    for name in SERVICES:
-        kill(platform, name)
+    kill(platform, *SERVICES)
     status = Collector(platform).look()
     assert {(service.name, service.running) for service in status.services} == {(name, False) for name in SERVICES}
     (problem,) = status.problems
@@ -621,18 +567,17 @@ def test_everything_killed_at_once_comes_back_though_a_port_is_taken(platform: P
         Platform(platform.state_dir, SUPERVISED).up()
     assert platform.running() == {*SERVICES, SUPERVISOR}
     ship(platform, 10250)
-    wait_until(lambda: 10250 in landed_changes(platform))
+    wait_until_landed(platform, 10250)
     # Debezium may send its last events again.
     assert before < platform.topic.count() < before + ORDERS, "a second snapshot"
 
 
 def test_the_supervisor_restarts_what_dies(platform: Platform) -> None:
     killed, before = {"moto", "sink", "postgres"}, pids(platform)
-    for name in killed:
-        kill(platform, name)
-    wait_until(lambda: problems(platform) == [])
+    kill(platform, *killed)
+    wait_until(lambda: problems(platform) == [], every_s=1)
     ship(platform, 10251)
-    wait_until(lambda: 10251 in landed_changes(platform))
+    wait_until_landed(platform, 10251)
     assert {service.name for service in Collector(platform).look().services if service.restarts} == killed
     after = pids(platform)
     assert {name for name in SERVICES if after[name] != before[name]} == killed
@@ -647,15 +592,15 @@ def test_a_failed_connector_says_why_and_the_supervisor_restarts_it_until_the_ca
     api.put_connector("broken", {**source, **changes, "snapshot.mode": "no_data"})
     try:
         wait_until(lambda: tries(platform, "broken") >= 2)
-        shown = wait_until(lambda: line_about(platform, "connector broken has failed: "))
+        shown = wait_until(lambda: line_about(platform, "connector broken has failed: "), every_s=1)
         assert re.search(r": the publication is gone.*; restarted \d+ times", str(shown))
         execute(platform.source, "CREATE PUBLICATION nowhere FOR TABLE datalake.cdc_events")
-        wait_until(lambda: not line_about(platform, "connector broken has failed"))
+        wait_until(lambda: not line_about(platform, "connector broken has failed"), every_s=1)
         assert line_about(platform, "connector broken has failed and was restarted: ")
         wait_until(lambda: is_read(platform, "broken"))
     finally:
         api.delete_connector("broken")
-        wait_until(lambda: drop_slot("broken", platform.source))
+        wait_until(lambda: drop_slot(platform.source, "broken"))
         execute(platform.source, "DROP PUBLICATION nowhere")
 
 
@@ -665,9 +610,8 @@ def is_read(platform: Platform, slot: str) -> bool:
 
 
 def test_a_dead_supervisor_is_seen_and_the_next_up_starts_another(platform: Platform) -> None:
-    kill(platform, SUPERVISOR)
+    kill(platform, SUPERVISOR, "sink")
     assert line_about(platform, "supervisor is dead; `./lake up` starts it again (see ")
-    kill(platform, "sink")
     assert line_about(platform, "sink is dead; `./lake up` starts it again (see ")
     Platform(platform.state_dir, SUPERVISED).up()
     assert platform.running() == {*SERVICES, SUPERVISOR}
@@ -697,15 +641,6 @@ def test_a_service_that_dies_at_its_start_stops_the_rest(platform: Platform) -> 
     assert platform.processes.find() == {}
 
 
-def kill(platform: Platform, name: str) -> None:
-    pid = platform.pid(name)
-    assert pid is not None
-    process = psutil.Process(pid)
-    process.kill()
-    process.wait(PATIENCE_S)  # a zombie of ours would keep PostgreSQL's lock file
-    wait_until(lambda: platform.pid(name) is None)
-
-
 def run_cli(command: str, folder: Path) -> Result:
     return CliRunner().invoke(app, [command, "--folder", str(folder)])
 
@@ -718,7 +653,7 @@ def test_an_interrupted_up_leaves_nothing_running(tmp_path: Path, number: signal
     platform = Platform(folder, OPTIONS)
     try:
         # The worker, which comes later, takes as much CPU as all others.
-        wait_until(lambda: {"postgres", "kafka", "s3", "moto"} <= platform.running())
+        wait_until(lambda: {"postgres", "kafka", "s3", "moto"} <= platform.running(), every_s=0.5)
         up.send_signal(number)
         _, errors = up.communicate(timeout=PATIENCE_S)
         if number is signal.SIGKILL:
@@ -731,15 +666,3 @@ def test_an_interrupted_up_leaves_nothing_running(tmp_path: Path, number: signal
     finally:
         up.kill()
         platform.remove()
-
-
-def test_status_and_down_of_no_platform(tmp_path: Path) -> None:
-    folder = tmp_path / "nothing"
-    status = run_cli("status", folder)
-    assert (status.exit_code, status.stderr) == (
-        CANNOT,
-        f"status: there is no platform in {folder}: `./lake up` starts one\n",
-    )
-    down = run_cli("down", folder)
-    assert (down.exit_code, down.stdout) == (0, f"nothing runs in {folder}\n")
-    assert not folder.exists()

@@ -4,11 +4,8 @@ import json
 import os
 import signal
 import stat
-import subprocess
-import sys
 import threading
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,44 +16,37 @@ from cli.__main__ import app
 from contract.errors import CANNOT
 from contract.states import Word
 from local.comparison import reconcile as command
-from local.errors import CancelledError, PlatformError
+from local.errors import CancelledError, LockedError, PlatformError
 from local.files import write_private
 from local.look.lake import LakeError
 from local.platform.command import left_behind
 from local.platform.platform import Platform
 from local.platform.record import PORTS, Lock, PlatformOptions, Record, RecordFile, passwords
-from local.platform.startup import SUPERVISOR, Startup, Step, StepState, uninterrupted
 from local.state import services as services_module
 from local.state.collect import Collector, PipelineState
 from local.state.problems import Problem
 from local.state.word import State
+from local.platform.startup import SUPERVISOR, Startup, Step, StepState, silent, uninterrupted
 from tests.waiting import PATIENCE_S
 
 
-class Log:
-    def __init__(self) -> None:
-        self.steps: list[Step] = []
-
-    def __call__(self, step: Step) -> None:
-        self.steps.append(step)
-
-    def states(self) -> list[tuple[str, StepState]]:
-        return [(step.name, step.state) for step in self.steps]
+def states(log: list[Step]) -> list[tuple[str, StepState]]:
+    return [(step.name, step.state) for step in log]
 
 
 def test_a_step_runs_after_those_that_it_needs_and_beside_the_others() -> None:
-    log, together = Log(), threading.Barrier(2, timeout=PATIENCE_S)
-    with Startup(threading.Event(), log) as startup:
+    log, together = list[Step](), threading.Barrier(2, timeout=PATIENCE_S)
+    with Startup(threading.Event(), log.append).finished() as startup:
         first = startup.run("first", lambda: f"{together.wait() is not None}")
         startup.run("beside", lambda: f"{together.wait() is not None}")
         startup.run("after", lambda: "done", after=[first])
-    order = log.states()
+    order = states(log)
     assert order.index(("first", StepState.DONE)) < order.index(("after", StepState.STARTED))
-    assert [step.note for step in log.steps if step.name == "after"] == ["", "done"]
+    assert [step.note for step in log if step.name == "after"] == ["", "done"]
 
 
 def test_the_first_failure_is_raised_and_the_rest_gives_up() -> None:
-    cancelled, log = threading.Event(), Log()
+    cancelled, log = threading.Event(), list[Step]()
 
     def fail() -> None:
         raise PlatformError("kafka has ended")
@@ -66,26 +56,26 @@ def test_the_first_failure_is_raised_and_the_rest_gives_up() -> None:
             raise CancelledError("given up")
 
     def start() -> None:
-        with Startup(cancelled, log) as startup:
+        with Startup(cancelled, log.append).finished() as startup:
             broken = startup.run("kafka", fail)
             startup.run("connect", wait)
             startup.run("source", lambda: pytest.fail("must not start"), after=[broken])
 
     with pytest.raises(PlatformError, match="kafka has ended"):
         start()
-    assert ("kafka", StepState.FAILED) in log.states()
-    assert "source" not in {step.name for step in log.steps}
-    assert ("connect", StepState.FAILED) not in log.states()
+    assert ("kafka", StepState.FAILED) in states(log)
+    assert "source" not in {step.name for step in log}
+    assert ("connect", StepState.FAILED) not in states(log)
 
 
 def test_a_step_that_fails_alone_keeps_only_those_that_need_it() -> None:
-    cancelled, log = threading.Event(), Log()
+    cancelled, log = threading.Event(), list[Step]()
 
     def fail() -> None:
         raise PlatformError("no data")
 
     def start() -> None:
-        with Startup(cancelled, log) as startup:
+        with Startup(cancelled, log.append).finished() as startup:
             source = startup.run("source", fail, alone=True)
             startup.run("landing", lambda: pytest.fail("must not start"), after=[source], alone=True)
             startup.run("job", lambda: "runs" if source.exception() else None, after=[])
@@ -93,7 +83,7 @@ def test_a_step_that_fails_alone_keeps_only_those_that_need_it() -> None:
     with pytest.raises(PlatformError, match="no data"):
         start()
     assert not cancelled.is_set()
-    assert [step.note for step in log.steps if step.state is StepState.DONE] == ["runs"]
+    assert [step.note for step in log if step.state is StepState.DONE] == ["runs"]
 
 
 def test_an_interrupt_ends_the_waiting_steps() -> None:
@@ -104,7 +94,7 @@ def test_an_interrupt_ends_the_waiting_steps() -> None:
         os.kill(os.getpid(), signal.SIGINT)
         cancelled.wait(PATIENCE_S)
 
-    with pytest.raises(KeyboardInterrupt), Startup(cancelled, Log()) as startup:
+    with pytest.raises(KeyboardInterrupt), Startup(cancelled, silent).finished() as startup:
         startup.run("postgres", interrupt)
     assert cancelled.is_set()
     assert time.monotonic() - started < PATIENCE_S
@@ -125,15 +115,6 @@ def test_a_record_is_read_as_written(tmp_path: Path) -> None:
     assert record.read() == Record(ports={"kafka": 20_001}, services=services, pipeline="pagila")
 
 
-@pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"ports": {}}', '{"ports": 1, "services": []}', '{"ports": {"a": "b"}}']
-)
-def test_an_unreadable_record_is_an_empty_one(tmp_path: Path, content: str) -> None:
-    assert RecordFile(tmp_path).read() == Record(ports={}, services=frozenset())
-    (tmp_path / "state.json").write_text(content)
-    assert RecordFile(tmp_path).read() == Record(ports={}, services=frozenset(), unreadable=True)
-
-
 def test_private_files_are_the_owners_alone_and_leave_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "secrets" / "password"
     write_private(path, "one")
@@ -151,30 +132,14 @@ def test_passwords_are_made_once_and_kept(tmp_path: Path) -> None:
     assert min(len(made.superuser), len(made.connector)) >= 24
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert passwords(tmp_path / "other") != made
-
-
-def test_an_empty_password_file_is_filled(tmp_path: Path) -> None:
     (tmp_path / "superuser").touch()
-    assert passwords(tmp_path).superuser
+    assert passwords(tmp_path).superuser, "an empty file is filled"
 
 
-def test_the_lock_is_for_one_process_at_a_time(tmp_path: Path) -> None:
-    lock = Lock(tmp_path / "lock")
-    other = (
-        "import sys; from pathlib import Path; from local.platform.record import Lock\n"
-        "with Lock(Path(sys.argv[1])).held(): pass"
-    )
-    command = [sys.executable, "-c", other, str(lock.path)]
-    with lock.held(), lock.held():  # reentrant for the same object
-        refused = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert refused.returncode != 0
-    assert "is at work on" in refused.stderr.splitlines()[-1]
-    assert subprocess.run(command, check=False).returncode == 0
-
-
-def test_another_object_is_refused_until_the_lock_is_free(tmp_path: Path) -> None:
+def test_another_command_is_refused_until_the_lock_is_free(tmp_path: Path) -> None:
     first, second = Lock(tmp_path / "lock"), Lock(tmp_path / "lock")
-    with first.held(), pytest.raises(PlatformError, match="another command"), second.held():
+    refused = rf"another command \(pid {os.getpid()}\) is at work on {tmp_path}"
+    with first.held(), first.held(), pytest.raises(LockedError, match=refused), second.held():  # reentrant
         pass
     with second.held():
         pass
@@ -202,16 +167,15 @@ def running(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return names
 
 
-@dataclass
 class Table:
     """A lake's table: with a commit or without."""
 
-    base_uri: str = "s3://lake/cdc_events"
-    committed: bool = False
-    looks: list[float] = field(default_factory=list)
+    base_uri = "s3://lake/cdc_events"
+    committed = False
+    looks = 0
 
     def exists(self) -> bool:
-        self.looks.append(time.monotonic())
+        self.looks += 1
         return self.committed
 
 
@@ -232,34 +196,25 @@ def expect(folder: Path, *services: str) -> None:
     (folder / "state.json").write_text(json.dumps({**RECORD, "services": list(services)}))
 
 
-@pytest.mark.usefixtures("running")
-def test_reconcile_of_a_platform_that_is_down_is_one_line(folder: Path) -> None:
-    line = f"reconcile: the platform in {folder} is down: `./lake up` starts it\n"
-    assert reconcile(folder) == (CANNOT, "", line)
+DOWN = "the platform in {folder} is down: `./lake up` starts it"
 
 
-def test_reconcile_names_what_it_misses_and_where_its_log_is(folder: Path, running: set[str]) -> None:
-    running |= {"kafka", "postgres", SUPERVISOR}
-    status, _, shown = reconcile(folder)
-    log = folder / "logs" / "s3.log"
-    assert (status, shown) == (
-        CANNOT,
-        f"reconcile: s3 must run for that: `./lake up` starts what is dead (see {log})\n",
-    )
-
-
-def test_reconcile_of_services_that_hang_is_one_line(
-    folder: Path, running: set[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("runs", "hangs", "line"),
+    [
+        (set(), set(), DOWN),
+        ({SUPERVISOR}, set(), DOWN),
+        ({"kafka", "postgres", SUPERVISOR}, set(), "s3 must run for that: `./lake up` starts what is dead (see {log})"),
+        ({"postgres", "s3"}, {"s3"}, "s3 doesn't respond (stopped or hung): see {log}"),
+    ],
+)
+def test_reconcile_names_in_one_line_what_it_misses(
+    folder: Path, running: set[str], monkeypatch: pytest.MonkeyPatch, runs: set[str], hangs: set[str], line: str
 ) -> None:
-    running |= {"postgres", "s3"}
-    monkeypatch.setattr(services_module, "silent_services", lambda _platform, names: names & {"s3"})
-    line = f"reconcile: s3 doesn't respond (stopped or hung): see {folder / 'logs' / 's3.log'}\n"
-    assert reconcile(folder) == (CANNOT, "", line)
-
-
-def test_a_supervisor_alone_is_no_platform(folder: Path, running: set[str]) -> None:
-    running.add(SUPERVISOR)
-    assert "is down" in reconcile(folder)[2]
+    running |= runs
+    monkeypatch.setattr(services_module, "silent_services", lambda _platform, names: names & hangs)
+    said = line.format(folder=folder, log=folder / "logs" / "s3.log")
+    assert reconcile(folder) == (CANNOT, "", f"reconcile: {said}\n")
 
 
 def test_without_job_and_commit_reconcile_says_so_at_once(folder: Path, running: set[str], table: Table) -> None:
@@ -267,7 +222,7 @@ def test_without_job_and_commit_reconcile_says_so_at_once(folder: Path, running:
     status, _, shown = reconcile(folder)
     line = "reconcile: s3://lake/cdc_events has no commit, and the job doesn't run: `./lake up` starts it\n"
     assert (status, shown) == (CANNOT, line)
-    assert len(table.looks) == 1
+    assert table.looks == 1
 
 
 @pytest.mark.usefixtures("table")
@@ -302,18 +257,23 @@ def test_a_difference_comes_with_what_may_explain_it(
     ]
 
 
-@pytest.mark.parametrize("content", ["", "{", "\0\0", '{"ports": {"kafka": 99999999}, "services": []}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", "{", "[]", "\0\0", "[" * 100_000, '{"ports": {}}', '{"ports": 1, "services": []}'),
+        *('{"ports": {"a": "b"}, "services": []}', '{"ports": {"kafka": 99999999}, "services": []}'),
+    ],
+)
 def test_a_corrupt_record_is_named_with_what_to_do(folder: Path, content: str) -> None:
     (folder / "state.json").write_text(content)
-    message = (
-        f"{folder / 'state.json'} is corrupt, so the platform's ports are unknown: `./lake up` rewrites it and"
-        " starts"
-        " everything at new ports; the data stays"
-    )
+    assert RecordFile(folder).read() == Record(ports={}, services=frozenset(), unreadable=True)
     for question in (lambda platform: Collector(platform).look(), lambda platform: platform.services):
         with pytest.raises(PlatformError) as said:
             question(Platform(folder))
-        assert str(said.value) == message
+        assert str(said.value) == (
+            f"{folder / 'state.json'} is corrupt, so the platform's ports are unknown: `./lake up` rewrites it and"
+            " starts everything at new ports; the data stays"
+        )
 
 
 def test_a_platform_that_was_stopped_with_a_corrupt_record_is_still_one(folder: Path) -> None:
@@ -324,8 +284,14 @@ def test_a_platform_that_was_stopped_with_a_corrupt_record_is_still_one(folder: 
 
 
 def test_a_folder_without_a_platform_is_said_to_have_none(tmp_path: Path) -> None:
-    with pytest.raises(PlatformError, match=f"there is no platform in {tmp_path}: `./lake up` starts one"):
-        Collector(Platform(tmp_path)).look()
+    folder = tmp_path / "nothing"
+    for asked, status, said in (
+        ("status", CANNOT, f"status: there is no platform in {folder}: `./lake up` starts one\n"),
+        ("down", 0, f"nothing runs in {folder}\n"),
+    ):
+        done = CliRunner().invoke(app, [asked, "--folder", str(folder)])
+        assert (done.exit_code, done.output) == (status, said)
+    assert not folder.exists()
 
 
 def test_down_of_a_pipeline_whose_file_is_gone_says_what_is_stopped_and_what_may_be_left(folder: Path) -> None:

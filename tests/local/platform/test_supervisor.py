@@ -3,7 +3,6 @@
 import contextlib
 import threading
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,104 +10,8 @@ from typing import Any, cast
 import pytest
 
 from local.errors import CancelledError, LockedError, PlatformError
-from local.platform.platform import Platform
 from local.platform.startup import SUPERVISOR
-from local.platform.supervisor import LIMIT, LONGEST_PAUSE_S, STABLE_S, Ledger, Supervisor, read_restarts
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "restarts.json"
-
-
-@pytest.fixture
-def ledger(path: Path, clock: Clock) -> Ledger:
-    return Ledger(path, clock)
-
-
-def seconds_until_due(ledger: Ledger, clock: Clock) -> float:
-    began = clock.now
-    while not ledger.due("job"):
-        clock.now += 1
-    return clock.now - began
-
-
-def test_the_first_restart_is_at_once_and_the_pauses_grow_to_a_minute(ledger: Ledger, clock: Clock) -> None:
-    pauses = []
-    for _ in range(8):
-        pauses.append(seconds_until_due(ledger, clock))
-        assert ledger.begin("job", "reason")
-    assert pauses == [0, 2, 4, 8, 16, 32, 60, 60]
-    assert all(earlier <= later <= LONGEST_PAUSE_S for earlier, later in pairwise(pauses))
-
-
-def test_who_dies_at_every_restart_is_given_up_for_good(ledger: Ledger, clock: Clock, path: Path) -> None:
-    for _ in range(LIMIT):
-        clock.now += LONGEST_PAUSE_S
-        assert ledger.begin("job", "reason", limit=LIMIT)
-    clock.now += LONGEST_PAUSE_S
-    assert not ledger.begin("job", "reason", limit=LIMIT)
-    clock.now += 10 * STABLE_S
-    assert not ledger.due("job")
-    entry = read_restarts(path)["job"]
-    assert (entry.total, entry.tries, entry.given_up) == (LIMIT, LIMIT, True)
-    assert entry.describe(clock.now).startswith(f"restarted {LIMIT} times, last at ")
-    assert entry.describe(clock.now).endswith(", then given up: `./lake up` tries again")
-    assert entry.recent(clock.now) == LIMIT
-
-
-def test_a_good_run_makes_the_next_death_the_first_and_keeps_the_total(
-    ledger: Ledger, clock: Clock, path: Path
-) -> None:
-    for _ in range(3):
-        ledger.begin("job", "reason")
-    assert read_restarts(path)["job"].recent(clock.now) == 3
-    clock.now += STABLE_S
-    assert read_restarts(path)["job"].recent(clock.now) == 0
-    ledger.begin("job", "reason")
-    entry = read_restarts(path)["job"]
-    assert (entry.total, entry.tries) == (4, 1)
-
-
-def test_without_a_limit_it_goes_on_for_ever(ledger: Ledger, clock: Clock) -> None:
-    for _ in range(10 * LIMIT):
-        clock.now += LONGEST_PAUSE_S
-        assert ledger.due("orders-sink")
-        assert ledger.begin("orders-sink", "S3 answered 503")
-
-
-def test_a_clock_that_was_set_back_makes_no_pause_of_hours(ledger: Ledger, clock: Clock) -> None:
-    ledger.begin("job", "reason")
-    clock.now -= 7200
-    assert ledger.due("job")
-
-
-def test_it_says_when_the_next_try_comes(ledger: Ledger, clock: Clock, path: Path) -> None:
-    ledger.begin("job", "reason")
-    ledger.begin("job", "reason")
-    entry = read_restarts(path)["job"]
-    assert entry.describe(clock.now + 1) == "restarted 2 times, last at 13:46:40 UTC, the next try in 3 s"
-    assert entry.describe(clock.now + 5) == "restarted 2 times, last at 13:46:40 UTC"
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"job": 1}', '{"job": {"total": 1}}'])
-def test_what_cant_be_read_says_nothing(path: Path, content: str) -> None:
-    path.write_text(content)
-    assert read_restarts(path) == {}
-    assert read_restarts(path.with_name("nothing.json")) == {}
+from local.platform.supervisor import LIMIT, LONGEST_PAUSE_S, STABLE_S, Ledger, Restarts, Supervisor, read_restarts
 
 
 class FakePlatform:
@@ -152,8 +55,13 @@ class Scene:
         self.path = folder / "restarts.json"
         self.platform = FakePlatform()
         self.lines: list[str] = []
-        ledger = Ledger(self.path, lambda: self.now)
-        self.supervisor = Supervisor(cast(Any, self.platform), ledger, threading.Event(), self.lines.append)
+        self.ledger = Ledger(self.path, lambda: self.now)
+        self.supervisor = Supervisor(cast(Any, self.platform), self.ledger, threading.Event(), self.lines.append)
+
+    @property
+    def entry(self) -> Restarts:
+        """What is recorded of the job."""
+        return read_restarts(self.path)["job"]
 
 
 @pytest.fixture
@@ -161,8 +69,56 @@ def scene(tmp_path: Path) -> Scene:
     return Scene(tmp_path)
 
 
-def test_the_fake_has_what_the_supervisor_asks_a_platform_for() -> None:
-    assert {"expected", "pid", "revive"} <= set(dir(Platform))
+def test_the_first_restart_is_at_once_and_the_pauses_grow_to_a_minute(scene: Scene) -> None:
+    pauses = []
+    for _ in range(8):
+        began = scene.now
+        while not scene.ledger.due("job"):
+            scene.now += 1
+        pauses.append(scene.now - began)
+        assert scene.ledger.begin("job", "reason")
+    assert pauses == [0, 2, 4, 8, 16, 32, LONGEST_PAUSE_S, LONGEST_PAUSE_S]
+
+
+def test_who_dies_at_every_restart_is_given_up_for_good(scene: Scene) -> None:
+    for _ in range(LIMIT):
+        scene.now += LONGEST_PAUSE_S
+        assert scene.ledger.begin("job", "reason", limit=LIMIT)
+        assert scene.ledger.begin("orders-sink", "S3 answered 503"), "without a limit it goes on"
+    scene.now += LONGEST_PAUSE_S
+    assert not scene.ledger.begin("job", "reason", limit=LIMIT)
+    assert scene.ledger.begin("orders-sink", "S3 answered 503")
+    scene.now += 10 * STABLE_S
+    assert not scene.ledger.due("job")
+    assert (scene.entry.total, scene.entry.tries, scene.entry.given_up) == (LIMIT, LIMIT, True)
+    assert scene.entry.describe(scene.now).startswith(f"restarted {LIMIT} times, last at ")
+    assert scene.entry.describe(scene.now).endswith(", then given up: `./lake up` tries again")
+    assert scene.entry.recent(scene.now) == LIMIT
+
+
+def test_a_good_run_makes_the_next_death_the_first_and_keeps_the_total(scene: Scene) -> None:
+    for _ in range(3):
+        scene.ledger.begin("job", "reason")
+    assert scene.entry.recent(scene.now) == 3
+    scene.now += STABLE_S
+    assert scene.entry.recent(scene.now) == 0
+    scene.ledger.begin("job", "reason")
+    assert (scene.entry.total, scene.entry.tries) == (4, 1)
+
+
+def test_it_says_when_the_next_try_comes_and_a_clock_set_back_makes_no_pause_of_hours(scene: Scene) -> None:
+    for _ in range(2):
+        scene.ledger.begin("job", "reason")
+    assert scene.entry.describe(scene.now + 1) == "restarted 2 times, last at 13:46:40 UTC, the next try in 3 s"
+    assert scene.entry.describe(scene.now + 5) == "restarted 2 times, last at 13:46:40 UTC"
+    scene.now -= 7200
+    assert scene.ledger.due("job")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"job": 1}', '{"job": {"total": 1}}'])
+def test_what_cant_be_read_says_nothing(tmp_path: Path, content: str) -> None:
+    (tmp_path / "restarts.json").write_text(content)
+    assert read_restarts(tmp_path / "restarts.json") == read_restarts(tmp_path / "nothing.json") == {}
 
 
 def test_a_dead_service_is_started_again_at_once_and_counted(scene: Scene) -> None:

@@ -1,7 +1,7 @@
 """The real broker with its authorizer: who may log in, and what each may do, as the roles' statements say."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,20 +14,20 @@ from py4j.protocol import Py4JJavaError
 
 from local.look.topic import Topic
 from local.services.connect import OFFSET_TOPIC
-from local.services.kafka import ADMIN, Kafka, KafkaUsers
-from local.services.kafka_rights import ROLES, SINK, SOURCE, TOPICS, Acl, denials, platform_acls
+from local.services.kafka import ADMIN, Kafka
+from local.services.kafka_rights import ROLES, SINK, SOURCE, TOPICS, Acl, Denial, denials, platform_acls
 from local.services.processes import Processes
 from local.setup.jars import jar_folder
-from local.setup.ports import choose
 from local.tools.worker_classes import java_gateway
 from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka.topic_admin import set_first_offsets
 from plugins.kafka.topics import PlannedTopic, planned_topics
+from tests.broker import START_S, STOP_S, RunningBroker, broker_in
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
-START_S, STOP_S, ANSWER_S, POLLS = 180, 10, 10.0, 3
+ANSWER_S, POLLS = 10.0, 3
 TOPIC = "the topic"
 _numbers = itertools.count(1)
 
@@ -48,16 +48,6 @@ class Pipeline:
         return planned_topics(self.source, self.sink, brokers=1, retention_hours=None, offsets=OFFSET_TOPIC)
 
 
-@dataclass(frozen=True)
-class Broker:
-    kafka: Kafka
-    log: Path
-
-    def create(self, topic: str) -> None:
-        admin = AdminClient({**self.kafka.client()})  # results are lost if the client is collected first
-        admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(ANSWER_S)
-
-
 def new_pipeline() -> Pipeline:
     prefix = f"shop{next(_numbers)}"
     reference = "${file:/run/secret:password}"
@@ -65,29 +55,21 @@ def new_pipeline() -> Pipeline:
     return Pipeline(source, SinkSettings(topics=(source.topic,), bucket="landing", region="eu-west-1"))
 
 
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """A broker that creates any requested topic, as MSK did: the worst case for a role without that right."""
-    folder = tmp_path_factory.mktemp("authorizer")
-    kafka = kafka_in(folder, settings={"auto.create.topics.enable": "true"})
-    processes = Processes(folder, folder / "logs")
-    try:
-        started(processes, kafka)
-        yield Broker(kafka, processes.log_file("kafka"))
-    finally:
-        processes.stop("kafka", grace_s=STOP_S)
+@pytest.fixture
+def broker(shared_broker: RunningBroker) -> Kafka:
+    return shared_broker.kafka
 
 
-def kafka_in(folder: Path, **how: Any) -> Kafka:
-    (folder / "kafka").mkdir(exist_ok=True)
-    ports = choose(["kafka", "controller"], earlier={})
-    users = KafkaUsers.of(folder / "secrets", ROLES)
-    return Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["controller"], users=users, **how)
+@pytest.fixture
+def denied(shared_broker: RunningBroker) -> Callable[[], list[Denial]]:
+    """What the broker has denied since the test began."""
+    log, since = shared_broker.processes.log_file("kafka"), datetime.now(UTC)
+    return lambda: denials(log, since=since)
 
 
-def started(processes: Processes, kafka: Kafka) -> None:
-    processes.start("kafka", kafka.prepare())
-    processes.wait_until("kafka", kafka.ready, timeout_s=START_S)
+def create(broker: Kafka, topic: str) -> None:
+    admin = AdminClient({**broker.client()})  # results are lost if the client is collected first
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(ANSWER_S)
 
 
 @pytest.fixture(scope="module")
@@ -97,13 +79,13 @@ def java() -> Iterator[Any]:
         yield gateway.jvm
 
 
-def first_record(java: Any, broker: Broker, pipeline: Pipeline, *, auto_create: bool) -> str | None:
+def first_record(java: Any, broker: Kafka, pipeline: Pipeline, *, auto_create: bool) -> str | None:
     """The first record that the sink's consumer gets from its topic, or the error that ends its task; None without."""
     text = "org.apache.kafka.common.serialization.StringDeserializer"
     settings = java.java.util.HashMap()
     for name, value in {
-        "bootstrap.servers": broker.kafka.bootstrap_servers,
-        **broker.kafka.users.java_login(SINK),
+        "bootstrap.servers": broker.bootstrap_servers,
+        **broker.users.java_login(SINK),
         "group.id": sink_group(pipeline.sink.name),
         "auto.offset.reset": "earliest",
         "allow.auto.create.topics": str(auto_create).lower(),
@@ -125,18 +107,18 @@ def first_record(java: Any, broker: Broker, pipeline: Pipeline, *, auto_create: 
         consumer.close()
 
 
-def make_topics(broker: Broker, pipeline: Pipeline) -> None:
+def make_topics(broker: Kafka, pipeline: Pipeline) -> None:
     """The topics that AWS's custom resource creates before the connectors, with its rights."""
-    broker.kafka.create_topics(pipeline.planned, user=TOPICS)
+    broker.create_topics(pipeline.planned, user=TOPICS)
     group, topic = sink_group(pipeline.sink.name), pipeline.sink.topic
-    set_first_offsets(broker.kafka.client(TOPICS), group=group, topic=topic, say=lambda _text: None)
-    assert broker.kafka.committed_offset(group, topic) == 0
+    set_first_offsets(broker.client(TOPICS), group=group, topic=topic, say=lambda _text: None)
+    assert broker.committed_offset(group, topic) == 0
 
 
-def sent(broker: Broker, user: str, topic: str, value: bytes = b"{}", *, idempotent: bool = False) -> int | None:
+def sent(broker: Kafka, user: str, topic: str, value: bytes = b"{}", *, idempotent: bool = False) -> int | None:
     """Send one record; return the error's code, None on success."""
     codes: list[int | None] = []
-    settings = {**broker.kafka.client(user), "log_level": 0}
+    settings = {**broker.client(user), "log_level": 0}
     producer = Producer({**settings, "message.timeout.ms": int(ANSWER_S * 1000), "enable.idempotence": idempotent})
     producer.produce(topic, value, on_delivery=lambda error, _: codes.append(error.code() if error else None))
     assert producer.flush(ANSWER_S) == 0
@@ -144,11 +126,11 @@ def sent(broker: Broker, user: str, topic: str, value: bytes = b"{}", *, idempot
 
 
 def test_a_sink_whose_topic_is_absent_dies_where_consumers_make_topics_and_its_role_may_not(
-    java: Any, broker: Broker
+    java: Any, broker: Kafka
 ) -> None:
     """Production's first start: no sample data, so no topic. It must be created in advance, not by the sink."""
     pipeline = new_pipeline()
-    broker.kafka.sync_acls(pipeline.acls)
+    broker.sync_acls(pipeline.acls)
     refused = f"org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [{TOPIC}]"
     assert first_record(java, broker, pipeline, auto_create=True) == refused.replace(TOPIC, pipeline.sink.topic)
     assert first_record(java, broker, pipeline, auto_create=False) is None
@@ -157,12 +139,12 @@ def test_a_sink_whose_topic_is_absent_dies_where_consumers_make_topics_and_its_r
     assert first_record(java, broker, pipeline, auto_create=True) == "first"
 
 
-def test_a_new_broker_has_all_features_of_its_release(java: Any, broker: Broker) -> None:
+def test_a_new_broker_has_all_features_of_its_release(java: Any, broker: Kafka) -> None:
     """Like one whose folder `kafka-storage format` created."""
     settings = java.java.util.HashMap()
-    for name, value in broker.kafka.users.java_login(ADMIN).items():
+    for name, value in broker.users.java_login(ADMIN).items():
         settings.put(name, value)
-    settings.put("bootstrap.servers", broker.kafka.bootstrap_servers)
+    settings.put("bootstrap.servers", broker.bootstrap_servers)
     admin = java.org.apache.kafka.clients.admin.Admin.create(settings)
     try:
         features = admin.describeFeatures().featureMetadata().get()
@@ -172,29 +154,29 @@ def test_a_new_broker_has_all_features_of_its_release(java: Any, broker: Broker)
         admin.close()
 
 
-def test_each_role_does_its_part_and_no_more(broker: Broker) -> None:
-    pipeline, since = new_pipeline(), datetime.now(UTC)
-    broker.kafka.sync_acls(pipeline.acls)
-    broker.create(pipeline.source.topic)
+def test_each_role_does_its_part_and_no_more(broker: Kafka, denied: Callable[[], list[Denial]]) -> None:
+    pipeline = new_pipeline()
+    broker.sync_acls(pipeline.acls)
+    create(broker, pipeline.source.topic)
     # Idempotently, which requires its own right on a cluster.
     assert sent(broker, SOURCE, pipeline.source.topic, idempotent=True) is None
     assert sent(broker, SINK, pipeline.source.topic) == KafkaError.TOPIC_AUTHORIZATION_FAILED
-    names = {(denial.role, denial.operation, denial.name) for denial in denials(broker.log, since=since)}
-    assert (SINK, "WRITE", pipeline.source.topic) in names
+    assert (SINK, "WRITE", pipeline.source.topic) in {(one.role, one.operation, one.name) for one in denied()}
 
 
-def test_a_right_that_was_taken_away_is_gone_and_said(java: Any, broker: Broker) -> None:
-    pipeline, since = new_pipeline(), datetime.now(UTC)
-    made, _ = broker.kafka.sync_acls(pipeline.acls)
+def test_a_right_that_was_taken_away_is_gone_and_said(
+    java: Any, broker: Kafka, denied: Callable[[], list[Denial]]
+) -> None:
+    pipeline = new_pipeline()
+    made, _ = broker.sync_acls(pipeline.acls)
     assert made
-    assert broker.kafka.sync_acls(pipeline.acls) == (0, 0)
-    broker.create(pipeline.sink.topic)
-    broker.kafka.sync_acls(acl for acl in pipeline.acls if (acl.user, acl.kind) != (SINK, "group"))
+    assert broker.sync_acls(pipeline.acls) == (0, 0)
+    create(broker, pipeline.sink.topic)
+    broker.sync_acls(acl for acl in pipeline.acls if (acl.user, acl.kind) != (SINK, "group"))
     refused = first_record(java, broker, pipeline, auto_create=False)
     assert refused is not None
     assert "GroupAuthorizationException" in refused
-    group = sink_group(pipeline.sink.name)
-    assert (SINK, "Group", group) in {(one.role, one.kind, one.name) for one in denials(broker.log, since=since)}
+    assert (SINK, "Group", sink_group(pipeline.sink.name)) in {(one.role, one.kind, one.name) for one in denied()}
 
 
 @pytest.mark.parametrize(
@@ -205,8 +187,8 @@ def test_a_right_that_was_taken_away_is_gone_and_said(java: Any, broker: Broker)
         {"sasl.username": "nobody"},
     ],
 )
-def test_nobody_gets_in_without_a_users_password(broker: Broker, login: dict[str, str]) -> None:
-    client: dict[str, str | int | float | bool] = {**broker.kafka.client(ADMIN), **login, "log_level": 0}
+def test_nobody_gets_in_without_a_users_password(broker: Kafka, login: dict[str, str]) -> None:
+    client: dict[str, str | int | float | bool] = {**broker.client(ADMIN), **login, "log_level": 0}
     if login.get("security.protocol") == "PLAINTEXT":
         client = {name: value for name, value in client.items() if not name.startswith("sasl.")}
     with pytest.raises(KafkaException):
@@ -215,8 +197,7 @@ def test_nobody_gets_in_without_a_users_password(broker: Broker, login: dict[str
 
 @pytest.mark.long
 def test_the_data_of_an_earlier_release_which_had_no_users_is_read(tmp_path: Path) -> None:
-    kafka = kafka_in(tmp_path)
-    former = kafka_in(tmp_path, settings=FORMER)
+    kafka, former = broker_in(tmp_path, *ROLES), broker_in(tmp_path, *ROLES, settings=FORMER)
     processes = Processes(tmp_path, tmp_path / "logs")
     try:
         processes.start("kafka", former.prepare())
@@ -227,7 +208,7 @@ def test_the_data_of_an_earlier_release_which_had_no_users_is_read(tmp_path: Pat
         assert producer.flush(ANSWER_S) == 0
         assert not kafka.is_current()
         processes.stop("kafka", grace_s=STOP_S)
-        started(processes, kafka)
+        processes.run(kafka, timeout_s=START_S)
         assert kafka.sync_acls(new_pipeline().acls)[0]
         [event] = Topic(connection=kafka.client(), name="kept").raw_events(0)
         assert event.value == b"kept"

@@ -89,7 +89,7 @@ def copied(primary: Postgres, folder: Path) -> Postgres:
     if standby.cluster.account is not None:
         account = standby.cluster.account
         for path in [target, *target.rglob("*")]:
-            os.chown(path, account.uid, account.gid, follow_symlinks=False)
+            os.chown(path, account.pw_uid, account.pw_gid, follow_symlinks=False)
     return standby
 
 
@@ -236,12 +236,12 @@ def put_forward(server: Postgres) -> None:
     segment = folder / "pg_xact" / f"{(LAST - 1) // SEGMENT:04X}"
     segment.write_bytes(bytes(SEGMENT_BYTES))
     if account is not None:
-        os.chown(segment, account.uid, account.gid)
+        os.chown(segment, account.pw_uid, account.pw_gid)
     subprocess.run(
         [server.program("pg_resetwal"), "-x", str(LAST - 200), "-u", str(LAST - 10_000), "-D", str(folder)],
         check=True,
-        user=None if account is None else account.uid,
-        group=None if account is None else account.gid,
+        user=None if account is None else account.pw_uid,
+        group=None if account is None else account.pw_gid,
     )
 
 
