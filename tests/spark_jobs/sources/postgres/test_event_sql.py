@@ -67,7 +67,7 @@ def columns_of(cursor: Any, schema_name: str, table: str) -> tuple[SourceColumn,
 
 
 def lines_of(cursor: Any, columns: Sequence[SourceColumn], relation: str, **metadata: str | int) -> list[str]:
-    cursor.execute(f"SELECT {event_sql.row_sql(columns, metadata, alias='t')} FROM {relation} AS t")
+    cursor.execute(f"SELECT {event_sql.row_sql(columns, metadata)} FROM {relation} AS t")
     return [line for (line,) in cursor]
 
 

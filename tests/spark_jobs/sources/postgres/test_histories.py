@@ -188,7 +188,6 @@ def test_a_random_history_ends_with_the_source_in_the_lake(
         job._next_sweep = 0.0
     job.reset()
     wanted = all_rows(spark, settings, connections)
-    connections.close()
     assert lake.rows == wanted
 
 

@@ -193,7 +193,6 @@ def asked(spark: SparkSession, port: int, parameters: ConnectionParameters, **ch
         return look.text("SELECT 'there'")
     finally:
         look.close()
-        database.close()
 
 
 @pytest.mark.integration

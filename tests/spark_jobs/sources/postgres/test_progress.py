@@ -16,9 +16,7 @@ from spark_jobs.sources.postgres.source import Jdbc
 from tests.spark_jobs.options.test_jdbc_settings import decided
 
 MARK = Mark(system="7/1", shape="s", horizon=2**40, members=(16384, 16390), since=("5/x", "4"), low=5)
-PROGRESS = Progress(
-    table="public.address", mark=MARK, target=MARK, whole=True, after="-123", read_ms=7, swept_ms=6, rows=603
-)
+PROGRESS = Progress(table="public.address", mark=MARK, target=MARK, whole=True, after="-123", read_ms=7, rows=603)
 
 
 def test_progress_is_read_as_it_was_written() -> None:
