@@ -1,5 +1,7 @@
 """CREATE TABLE AS and INSERT INTO mean what they mean in Athena, or are refused in one line."""
 
+from dataclasses import replace
+
 import pytest
 
 from analytics.alike.parts import TranslationError
@@ -13,7 +15,7 @@ from analytics.create_table import (
 )
 from analytics.derived import derived_query
 from analytics.queries import SQL_FOLDER
-from analytics.silver_table import CUSTOMER_ADDRESSES, SilverTable
+from analytics.tables import CUSTOMER_ADDRESSES
 from analytics.translate import TableName
 
 # From the seed: latest rows per key as a table by country.
@@ -134,7 +136,7 @@ def test_more_partitions_than_athena_writes_are_counted_with_the_way_out() -> No
         check_partitions(created, MOST_PARTITIONS + 1)
 
 
-TABLE = SilverTable(name="t", description="Two columns", columns=(("id", "int"), ("day", "date")))
+TABLE = replace(CUSTOMER_ADDRESSES, name="t", columns=(("id", "int"), ("day", "date")))
 
 
 def test_rows_and_their_table_are_taken_apart() -> None:
