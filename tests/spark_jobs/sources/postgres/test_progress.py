@@ -1,6 +1,5 @@
 """How far a look has come: what commits carry of it, how often a table is read, and what the lake certainly has."""
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -24,17 +23,19 @@ def test_progress_is_read_as_it_was_written() -> None:
     assert read_progress(None, "public.address") == Progress(table="public.address")
 
 
+OTHERS = ("topic,0:5", "{}", "[]", '{"version":2,"source":"jdbc"}', '{"version":1,"source":"files"}')
+
+
 @pytest.mark.parametrize(
-    "text", ["topic,0:5", "{}", "[]", json.dumps({"version": 2, "source": "jdbc"}), '{"version":1,"source":"files"}']
+    ("text", "message"),
+    [
+        *((text, "isn't one of JdbcSource: give --ignore-checkpoint") for text in OTHERS),
+        (PROGRESS.to_text(), r"progress of public\.address, the settings say public\.city"),
+    ],
 )
-def test_another_text_is_refused(text: str) -> None:
-    with pytest.raises(SettingsError, match="isn't one of JdbcSource: give --ignore-checkpoint"):
-        read_progress(text, "public.address")
-
-
-def test_another_tables_progress_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"progress of public\.address, the settings say public\.city"):
-        read_progress(PROGRESS.to_text(), "public.city")
+def test_another_text_or_another_tables_is_refused(text: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        read_progress(text, "public.city")
 
 
 @pytest.mark.parametrize(
