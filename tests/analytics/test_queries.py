@@ -82,7 +82,7 @@ def test_another_pipeline_of_the_example_has_queries_and_a_table_of_its_own() ->
     }
     snapshot = found["snapshot_customer_addresses_second"]
     assert snapshot.writes is not None
-    assert snapshot.writes.name == "customer_address_snapshots_second"
+    assert snapshot.writes.location("s3://lake") == "s3://lake/_silver/customer_address_snapshots_second"
     assert snapshot.sql.startswith('INSERT INTO "lake"."customer_address_snapshots_second"')
     assert '"lake"."second_city" AS c' in snapshot.sql
     assert "pagila" not in snapshot.sql
