@@ -71,9 +71,9 @@ def read_progress(text: str | None, table: str) -> Progress:
             table=found["table"],
             mark=_stored_mark(found.get("mark")),
             target=_stored_mark(found.get("target")),
-            whole=bool(found.get("whole", False)),
-            after=_after(found.get("after")),
-            read_ms=int(found["read_ms"]),
+            whole=found["whole"],
+            after=found.get("after"),
+            read_ms=found["read_ms"],
             rows=found.get("rows"),
         )
     except (ValueError, KeyError, TypeError) as error:
@@ -88,18 +88,10 @@ def read_progress(text: str | None, table: str) -> Progress:
     return progress
 
 
-def _after(found: str | list[str] | None) -> str | None:
-    # An earlier release stored values, which match no row in this release: it begins again.
-    return found if found is None or isinstance(found, str) else ""
-
-
 def _stored_mark(entries: Mapping[str, Any] | None) -> Mark | None:
     if entries is None:
         return None
-    since = entries.get("since", ())
-    # An earlier release stored a text, which matches no running server: all rows are read once.
-    known = (since,) if isinstance(since, str) else tuple(since)
-    return Mark(**{**entries, "members": tuple(entries["members"]), "since": known})
+    return Mark(**{**entries, "members": tuple(entries["members"]), "since": tuple(entries["since"])})
 
 
 # Rows have 32-bit numbers, so a transaction looks like one 2^31 later; others begin while a look lasts.

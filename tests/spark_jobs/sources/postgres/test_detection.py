@@ -33,11 +33,9 @@ def test_what_the_column_shows_arrives_before_the_next_sweep(queried: Queried) -
         queried.execute("DELETE FROM address WHERE address_id = 9")
         assert queried.run(job) == []
         early.connection.commit()
-    [report] = queried.run(job)
-    assert report.upserts == 1
-    assert 701 in queried.lake()
     queried.execute("INSERT INTO address (address_id, address) VALUES (700, 'for a moment')")
-    assert [report.upserts for report in queried.run(job)] == [1]
+    assert [report.upserts for report in queried.run(job)] == [2]
+    assert {700, 701} <= queried.lake().keys()
     queried.execute("DELETE FROM address WHERE address_id = 700")
     # The next sweep sees the delete, and that of the row which only a look by the column saw.
     assert isinstance(job._source, source.Jdbc)
@@ -207,6 +205,7 @@ def test_xmin_of_a_view_is_refused(located: Queried) -> None:
         located.run()
 
 
+@pytest.mark.long
 def test_a_table_can_be_looked_at_by_digests(queried: Queried) -> None:
     queried.extra = {keys.JDBC_DETECTION: "hash"}
     queried.run()

@@ -20,14 +20,13 @@ from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, Password, 
 from spark_jobs.sources.postgres.access import Database
 from spark_jobs.sources.postgres.batch import JdbcBatch
 from spark_jobs.sources.postgres.source import Jdbc
-from tests.cases import long
 from tests.conftest import execute
 
 pytestmark = pytest.mark.integration
 
-STEPS, SESSIONS, HISTORIES, LONG = 60, 3, 4, 12
+STEPS, SESSIONS, HISTORIES = 60, 3, 12
 # Different in each run: a failing test's name has its seed, which repeats the history as FUZZ_SEED.
-SEEDS = [int(given)] if (given := os.environ.get("FUZZ_SEED")) else random.sample(range(10**9), HISTORIES + LONG)
+SEEDS = [int(given)] if (given := os.environ.get("FUZZ_SEED")) else random.sample(range(10**9), HISTORIES)
 CREATE = """CREATE TABLE t (a int, b text, v int, last_update timestamptz DEFAULT now(), PRIMARY KEY (a, b));
     CREATE INDEX ON t (last_update); CREATE SEQUENCE s;
     INSERT INTO t SELECT i, 'b' || i % 3, 0 FROM generate_series(1, 30) AS i;
@@ -153,7 +152,7 @@ def settings_of(parameters: ConnectionParameters, chance: random.Random) -> Jdbc
     )
 
 
-@pytest.mark.parametrize("seed", [*SEEDS[:HISTORIES], *map(long, SEEDS[HISTORIES:])])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_random_history_ends_with_the_source_in_the_lake(
     spark: SparkSession, database: ConnectionParameters, sessions: list[Any], seed: int
 ) -> None:

@@ -76,13 +76,6 @@ def test_all_rows_are_read_once_for_each_start_of_a_server(standby: bool, server
     assert anew == all_rows_at
 
 
-def test_an_earlier_releases_progress_has_all_rows_read_once() -> None:
-    text = PROGRESS.to_text().replace('["5/x","4"]', '"2026-11-23 15:00:00+00"')
-    progress = read_progress(text, "public.address")
-    assert progress.mark is not None
-    assert "was started again" in str(why_anew(progress.mark, control("5/x", 2**40), Detection.XMIN))
-
-
 def control(since: str, begun: int, *, standby: bool = False) -> Control:
     return Control(
         horizon=begun,
