@@ -9,15 +9,12 @@ from spark_jobs.errors import JobError
 from spark_jobs.options import keys
 from spark_jobs.sources.postgres import source
 from tests.cases import long
-from tests.spark_jobs.sources.postgres.conftest import Queried
+from tests.spark_jobs.sources.postgres.conftest import AS_READER, READER, Queried
 
 pytestmark = pytest.mark.integration
 
 COLUMN = {keys.JDBC_COLUMN: "last_update", keys.JDBC_SWEEP: "3600"}
 INDEX = "CREATE INDEX ON address (last_update)"
-READER = """DO $$ BEGIN CREATE ROLE reader LOGIN PASSWORD 'reader';
-    EXCEPTION WHEN duplicate_object THEN ALTER ROLE reader PASSWORD 'reader'; END $$"""
-AS_READER = {keys.JDBC_USER: "reader", keys.JDBC_PASSWORD: "reader"}
 
 
 def test_what_the_column_shows_arrives_before_the_next_sweep(queried: Queried) -> None:

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from py4j.protocol import Py4JJavaError
@@ -19,6 +20,8 @@ from spark_jobs.sources.postgres.access import Database, connection_properties, 
 from spark_jobs.sources.postgres.control import IDENTITIES, read_control
 from tests.conftest import ask, execute
 from tests.spark_jobs.events import aws_environment
+from tests.spark_jobs.options.test_jdbc_settings import decided
+from tests.spark_jobs.sources.postgres.conftest import server_of
 from tests.tls import Authority, encrypted
 
 AURORA = "db.cluster-x.eu-central-1.rds.amazonaws.com"
@@ -27,16 +30,8 @@ RENAME = "ALTER TYPE mood RENAME VALUE 'sad' TO 'blue'"
 
 
 def server(host: str, query: str = "", **changes: Any) -> Server:
-    made = Server(
-        url=f"jdbc:postgresql://{host}/pagila{query}",
-        user="reader",
-        password=Password(),
-        ca_file=None,
-        connections=2,
-        statement_seconds=600,
-        extra=(),
-    )
-    return dataclasses.replace(made, **changes)
+    given = {"url": f"jdbc:postgresql://{host}/pagila{query}", "password": Password(), **changes}
+    return dataclasses.replace(decided().server, **given)
 
 
 def no_file(path: str) -> str:
@@ -132,12 +127,12 @@ def secrets(text: str) -> Any:
 def test_a_secret_is_json_or_a_password(
     monkeypatch: pytest.MonkeyPatch, text: str, user: str | None, expected: tuple[str, str]
 ) -> None:
-    asked: list[Any] = []
-    monkeypatch.setattr(aws, "client", lambda *args, **named: (asked.append((args, named)), secrets(text))[1])
+    client = Mock(return_value=secrets(text))
+    monkeypatch.setattr(aws, "client", client)
     arn = "arn:aws:secretsmanager:eu-central-1:111122223333:secret:pagila-AbCdEf"
     found = connection_properties(server("localhost", user=user, password=Password(secret=arn)), no_file)
     assert (found["user"], found["password"]) == expected
-    assert asked == [(("secretsmanager",), {"region_name": "eu-central-1"})]
+    client.assert_called_once_with("secretsmanager", region_name="eu-central-1")
 
 
 def test_a_secret_without_a_password_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,14 +157,8 @@ def test_secrets_are_in_no_text_of_the_settings() -> None:
 
 
 def asked(spark: SparkSession, port: int, parameters: ConnectionParameters, **changes: Any) -> str | None:
-    server = Server(
-        url=f"jdbc:postgresql://localhost:{port}/{parameters['dbname']}",
-        user=parameters["user"],
-        password=Password(given=parameters["password"]),
-        **{"ca_file": None, "connections": 1, "statement_seconds": 10, "extra": (), **changes},
-    )
-    database = Database(spark, server, log=lambda _line: None)
-    look = database.look()
+    there = dataclasses.replace(server_of(parameters | {"port": port, "host": "localhost"}), **changes)
+    look = Database(spark, there, log=lambda _line: None).look()
     try:
         return look.text("SELECT 'there'")
     finally:

@@ -18,7 +18,7 @@ from spark_jobs.sources.postgres import source
 from spark_jobs.table.hudi_table import HudiTable
 from stacks.handlers.preparation import wanted_tables
 from tests.spark_jobs.runtime.test_session_and_plans import stored
-from tests.spark_jobs.sources.postgres.conftest import FIELDS, Queried
+from tests.spark_jobs.sources.postgres.conftest import AS_READER, FIELDS, READER, Queried
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
@@ -319,12 +319,8 @@ def test_rows_that_came_without_a_transaction_are_looked_for(queried: Queried) -
     ],
 )
 def test_what_no_waiting_mends_ends_the_job_with_a_line(queried: Queried, statements: list[str], reason: str) -> None:
-    queried.execute(
-        "DO $$ BEGIN CREATE ROLE reader LOGIN PASSWORD 'reader'; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
-        "GRANT SELECT ON address TO reader",
-        *statements,
-    )
-    queried.extra = {keys.JDBC_USER: "reader", keys.JDBC_PASSWORD: "reader"}
+    queried.execute(READER, "GRANT SELECT ON address TO reader", *statements)
+    queried.extra = AS_READER
     with pytest.raises(JobError, match=re.escape(reason)):
         queried.run()
 
