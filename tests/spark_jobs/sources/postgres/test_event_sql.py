@@ -18,7 +18,6 @@ from contract.events import SPECIALS_COLUMN
 from local.services.postgres import ConnectionParameters, Postgres
 from spark_jobs.decoding import schema
 from spark_jobs.decoding.decode import Decoder
-from spark_jobs.runtime.session import CodegenSwitch
 from spark_jobs.sources.postgres import event_sql
 from spark_jobs.sources.postgres.event_sql import SourceColumn
 from tests.conftest import execute, fresh_database
@@ -91,7 +90,7 @@ def _decoded(spark: SparkSession, source: ConnectionParameters, table: str) -> D
     fields += [specials_field(), *({"name": name, "type": ["null", kind]} for name, kind in events.ADDED_TYPES.items())]
     parsed = schema.parse(json.dumps({"type": "record", "name": "t", "fields": fields}), "t.avsc")
     recorded = [json.dumps(event) for event in _recorded(table).values()]
-    # In one query, which takes longer to plan than to run.
+    # In one query, which takes longer to plan and to compile than to run.
     rows = _rows(spark, parsed, [*queried, *recorded])
     ours, debeziums = rows[: len(queried)], rows[len(queried) :]
     return Decoded(types, {row["id"]: row for row in ours}, {row["id"]: row for row in debeziums}, expected)
@@ -122,9 +121,7 @@ def _rows(spark: SparkSession, columns: Sequence[schema.Column], lines: Sequence
         for c in columns
         if c.name not in events.ADDED_TYPES
     ]
-    # Compiled, the results are the same (tests/spark_jobs/decoding).
-    with CodegenSwitch(spark).unless(small=True):
-        rows = [row.asDict() for row in found.select("reason", F.size("unknown").alias("unknown_"), *stored).collect()]
+    rows = [row.asDict() for row in found.select("reason", F.size("unknown").alias("unknown_"), *stored).collect()]
     assert {row["reason"] for row in rows} == {None}
     assert {row["unknown_"] for row in rows} == {0}
     return [{name: _plain(value) for name, value in row.items()} for row in rows]
