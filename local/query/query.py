@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import pyarrow
 from sqlglot import exp
 
-from analytics import landed_table, quarantine_table
+from analytics import tables as declared_tables
 from analytics.queries import NamedQuery, Queried, named_queries
-from analytics.silver_table import SilverTable
+from analytics.tables import DeclaredTable
 from analytics.translate import Statement, TableName, translate
 from local.look.json_lines import LANDED, QUARANTINED
 from local.look.lake import Lake, readable
@@ -94,7 +94,7 @@ class QueriedLake:
         }
 
     @property
-    def declared(self) -> Mapping[str, SilverTable]:
+    def declared(self) -> Mapping[str, DeclaredTable]:
         """The tables that named statements add rows to, by name."""
         return {query.writes.name: query.writes for query in self._queries if query.writes is not None}
 
@@ -105,7 +105,7 @@ class QueriedLake:
     @property
     def names(self) -> list[str]:
         """All names that a statement may use."""
-        beside = (quarantine_table.NAME, landed_table.NAME)
+        beside = (declared_tables.QUARANTINE.name, declared_tables.LANDED.name)
         own = [*(table.name for table in self.tables), *beside, *self.views, *self.declared]
         # A later captured table or view of the same name hides a created table.
         return [*own, *(name for name in self.silver.names() if name not in own)]
@@ -186,9 +186,9 @@ class Loading:
             self._here.view(name, translate(view.sql).sql)
         elif name in self._tables:
             self._table(self._tables[name], columns)
-        elif name == landed_table.NAME:
+        elif name == declared_tables.LANDED.name:
             self._landed()
-        elif name != quarantine_table.NAME:
+        elif name != declared_tables.QUARANTINE.name:
             self._made(name)
         else:
             of = sorted(self._tables) if self._rows else []
@@ -197,10 +197,11 @@ class Loading:
     def _landed(self) -> None:
         if self._period.as_of is not None or self._period.since is not None:
             raise QueryError(
-                f"{landed_table.NAME} is of events: it has no --as-of or --since, a WHERE on their times does it"
+                f"{declared_tables.LANDED.name} is of events: it has no --as-of or --since, a WHERE on their times "
+                "does it"
             )
         topics = [table.queried.topic for table in self._lake.tables if table.queried.topic]
-        self._here.load(landed_table.NAME, LANDED, self._lake.landed(topics if self._rows else []))
+        self._here.load(declared_tables.LANDED.name, LANDED, self._lake.landed(topics if self._rows else []))
 
     def _made(self, name: str) -> None:
         """Load a table created by a statement, or declared for one; as a whole, since it has no other state."""
