@@ -151,11 +151,8 @@ def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] 
     if not lacking:
         return None, said
     # Fields added by capturing stay at the end.
-    own = [field for field in present["fields"] if field["name"].startswith("__")]
-    others = [field for field in present["fields"] if not field["name"].startswith("__")]
-    own += [field for field in lacking if field["name"].startswith("__")]
-    added = [field for field in lacking if not field["name"].startswith("__")]
-    return present | {"fields": [*others, *added, *own]}, said
+    ordered = sorted((*present["fields"], *lacking), key=lambda field: str(field["name"]).startswith("__"))
+    return present | {"fields": ordered}, said
 
 
 def _value_type(avro_field: Mapping[str, Any]) -> Any:
