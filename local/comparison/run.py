@@ -22,7 +22,7 @@ from local.comparison.compare import (
     Comparing,
     Difference,
     Limits,
-    Progress,
+    OnProgress,
     Repair,
     TableComparison,
     comparing,
@@ -43,7 +43,6 @@ WAITING_TABLES = 8
 APPEND_ONLY = "every event is a row there, so it takes a key, or a pipeline of its own (docs/your-database/repair.md)"
 NO_KEY = f"it has no key, so nothing can be repaired: {APPEND_ONLY}"
 
-OnProgress = Callable[[Progress], None]
 # Creates a table's repair.
 Repairs = Callable[[Compared, ComparedTable], Repair]
 # Creates the object that knows how far a table is in the lake.
@@ -138,7 +137,7 @@ def compare_tables(
     sides: Sides,
     limits: Limits,
     *,
-    on_progress: OnProgress = lambda _progress: None,
+    on_progress: OnProgress = lambda *_: None,
     repairs: Repairs | None = None,
 ) -> Iterator[TableComparison]:
     """Compare each table; yield each result as soon as it is known. Raises LoadError when the source can't be reached.
@@ -206,8 +205,8 @@ def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
         if _not_compared(now) != _not_compared(table):
             before, found = found, (yield from _of_table(asked, wanted, now))
             found = replace(found, repaired=before.repaired + found.repaired, looks=before.looks + found.looks)
-    if found.equal:
-        found = replace(found, problem=differs_in_spark(wanted.lake, wanted.entry.table_type))
+    if found.equal and wanted.entry.table_type == "MERGE_ON_READ":
+        found = replace(found, problem=differs_in_spark(wanted.lake))
     if asked.sides.s3 is not None:
         found = with_reasons(asked.sides.s3, wanted.lake, found)
     if asked.repairs and not table.key and not found.equal:

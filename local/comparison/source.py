@@ -18,7 +18,6 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812
 from contract.column_types.canonical import SOURCE_SETTINGS
 from local.comparison.rows import (
     CHUNK_BITS,
-    EVERYTHING,
     HALF,
     ComparedColumn,
     ComparedTable,
@@ -155,7 +154,7 @@ class SourceLook:
 
     def _sums_here(self, bits: int, on_rows: Callable[[int], None]) -> Sums:
         total: Sums = {}
-        for batch in self.rows(EVERYTHING):
+        for batch in self.rows(RowFilter()):
             for row in batch:
                 number = chunk(row.key, bits)
                 one = Sum(1, int(row.value[:16], 16), int(row.value[16:32], 16))

@@ -8,7 +8,7 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 from rich.table import Table
 
 from contract import events
-from local.comparison.command import lines
+from local.comparison.command import lines, put
 from local.comparison.compare import TableComparison
 from local.demo.changes import show
 from local.demo.watch import Arrival
@@ -79,7 +79,7 @@ class Display:
             self._place("lake", f"commit {commit}", show(seen.lake, *shows))
 
     def _place(self, place: str, where: str, what: str) -> None:
-        self.console.print(f"   {place:<7} {where:<26} {what}", highlight=False, markup=False, soft_wrap=True)
+        put(self.console, f"   {place:<7} {where:<26} {what}")
 
 
 class LiveStep:
@@ -107,4 +107,4 @@ def print_tables(console: Console, found: Sequence[TableComparison]) -> None:
         table.add_row(one.table, *(f"{count:,}" for count in counts))
     console.print(table)
     for line in (line for one in found if not one.equal for line in lines(one)):
-        console.print(line, style="red", highlight=False, markup=False, soft_wrap=True)
+        put(console, line, style="red")

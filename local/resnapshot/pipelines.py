@@ -17,7 +17,7 @@ from db.source.replication import Expected
 from db.source.signals import ODD_NAME, Reading, can_name
 from local.comparison.compare import Repair
 from local.comparison.describe import Compared
-from local.comparison.repair import LogRepair, repair_of
+from local.comparison.repair import log_repair, repair_of
 from local.comparison.rows import ComparedTable
 from local.comparison.run import APPEND_ONLY, Repairs
 from local.errors import PlatformError
@@ -173,14 +173,7 @@ def repairs(
 
     def repair(wanted: Compared, compared: ComparedTable) -> Repair:
         table = log_table(pipeline, wanted.entry, wanted.schema_file)
-        keys = LogRepair(
-            parameters=parameters,
-            signals=signals_of(pipeline),
-            table=table,
-            reader=reader,
-            writer=writer,
-            timeout_s=timeout_s,
-        )
+        keys = log_repair(parameters, signals_of(pipeline), table, reader, writer, timeout_s=timeout_s)
         return repair_of(parameters, compared, keys, say)
 
     return repair

@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 
 from local.comparison import compare as module
-from local.comparison.compare import Limits, Progress, compare_table
+from local.comparison.compare import Limits, compare_table
 from local.comparison.repair import repair_of
 from local.comparison.source import SourceLook
 from local.look.lake import LakeError
@@ -48,12 +48,12 @@ def shop(database: ConnectionParameters) -> ConnectionParameters:
 
 
 def test_an_equal_table_takes_one_look(shop: ConnectionParameters) -> None:
-    seen: list[Progress] = []
+    seen: list[tuple[str, str, int, int]] = []
     table = compared("items", ITEMS, items(*range(500, 0, -1)))
-    found = compare_table(shop, table, AT_ONCE, on_progress=seen.append)
+    found = compare_table(shop, table, AT_ONCE, on_progress=lambda *step: seen.append(step))
     assert found.equal
     assert (found.source_rows, found.lake_rows, found.looks) == (500, 500, 1)
-    assert {(step.what, step.of) for step in seen} == {("source", 500), ("lake", 500)}
+    assert {(what, of) for _, what, _, of in seen} == {("source", 500), ("lake", 500)}
 
 
 def test_missing_extra_and_different_rows_are_found_and_named(shop: ConnectionParameters) -> None:

@@ -16,7 +16,7 @@ from local.comparison import command
 from local.comparison.command import lines, reconcile_tables, write
 from local.comparison.compare import Difference, Limits, TableComparison
 from local.comparison.describe import Compared
-from local.comparison.repair import LogRepair, OutboxRepair
+from local.comparison.repair import log_repair, outbox_repair
 from local.comparison.run import NO_KEY, Sides, compare_tables, with_reasons
 from local.comparison.source import SourceLook
 from local.look.lake import Lake
@@ -272,24 +272,20 @@ def test_a_line_says_what_a_table_is_like(tmp_path: Path) -> None:
 
 def test_the_outbox_is_written_anew_for_exactly_the_keys() -> None:
     asked: list[str] = []
-    repair = OutboxRepair("order_id", asked.append)
+    repair = outbox_repair("order_id", asked.append)
     repair.read_again([("10248",), ("10250",)])
     repair.delete({("7",): {"order_id": 7}})
-    repair.delete({})
     assert asked == ["order_id IN (10248, 10250)", "order_id IN (7)"]
-
-
-def test_no_text_of_a_key_becomes_part_of_a_condition() -> None:
+    # No text becomes part of the condition.
     with pytest.raises(ValueError, match="invalid literal"):
-        OutboxRepair("order_id", print).read_again([("1) OR (1 = 1",)])
+        repair.read_again([("1) OR (1 = 1",)])
 
 
 @pytest.mark.parametrize(("name", "whole"), [("items", False), ('it"ems', True)])
 def test_a_table_is_read_whole_if_no_signal_can_name_it(name: str, whole: bool) -> None:
     table = LogTable(database="shop", name=("public", name), key=("id",), topic="shop.items", key_types={})
     nobody: Any = None
-    repair = LogRepair(parameters={}, signals=nobody, table=table, reader=nobody, writer=nobody, timeout_s=1)
-    assert repair.whole is whole
+    assert log_repair({}, nobody, table, nobody, nobody, timeout_s=1).whole is whole
 
 
 def test_each_table_has_its_line_and_all_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
