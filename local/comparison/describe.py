@@ -170,13 +170,8 @@ def _value_sql(kind: Carried, type_text: str) -> str | None:
     """Write the SQL that turns a canonical text back into PostgreSQL's value; None where only a scan can find it."""
     zone = "TIMESTAMPTZ '1970-01-01 00:00Z'" if "with time zone" in type_text else "TIMESTAMP '1970-01-01'"
     infinite = f"CASE WHEN {{t}} IN ('infinity', '-infinity') THEN {{t}}::{type_text} ELSE "
-    as_text = f"CAST({{t}} AS {type_text})"
-    ways = {
-        canonical.TEXT: as_text,
-        canonical.INTEGER: as_text,
-        canonical.BOOLEAN: as_text,
-        canonical.DECIMAL: as_text,
-        canonical.PADDED: as_text,
+    as_text = (canonical.TEXT, canonical.INTEGER, canonical.BOOLEAN, canonical.DECIMAL, canonical.PADDED)
+    ways = dict.fromkeys(as_text, f"CAST({{t}} AS {type_text})") | {
         canonical.BYTES: "decode({t}, 'hex')",
         canonical.DATE: f"{infinite}DATE '1970-01-01' + {{t}}::int END",
         canonical.INSTANT: f"{infinite}{zone} + {_SECONDS} END",

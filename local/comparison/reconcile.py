@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from psycopg2 import sql
 from rich.console import Console
@@ -230,9 +230,6 @@ def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
 
 
 def _read_anew(platform: Platform) -> None:
-    pipeline = platform.pipeline
-    if not isinstance(pipeline, QueriedPipeline):
-        raise TypeError(f"{platform.options.pipeline} isn't queried")
     # Keeps the supervisor from starting the job as well.
     with platform.lock.held():
-        pipeline.read_anew()
+        cast(QueriedPipeline, platform.pipeline).read_anew()

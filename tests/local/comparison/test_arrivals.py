@@ -15,16 +15,14 @@ import pytest
 from confluent_kafka import KafkaException
 
 from local.comparison.compare import Arrivals, Limits, compare_table
-from local.comparison.describe import Compared
 from local.comparison.platform_sides import LogArrivals, QueriedArrivals
 from local.comparison.run import Sides, compare_tables
 from local.comparison.source import SourceLook
 from local.look.json_lines import consumed
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
-from settings.pipeline import CapturedTableSettings
 from tests.conftest import execute
-from tests.local.comparison.sides import AT_ONCE, ArrowLake, compared
+from tests.local.comparison.sides import AT_ONCE, ArrowLake, compared, entry
 
 A_WHILE = dataclasses.replace(AT_ONCE, timeout_s=2.0)
 COLUMNS = {"id": "int8", "name": "text"}
@@ -131,14 +129,10 @@ def test_a_commit_is_read_once_however_often_is_looked(three: ConnectionParamete
 @pytest.mark.integration
 def test_tables_wait_at_the_same_time(three: ConnectionParameters, tmp_path: Path) -> None:
     """Each of four waits a second or more; one that doesn't wait is reported at once."""
-    schema = tmp_path / "t.avsc"
-    schema.write_text('{"fields": []}')
     tables = []
     for number, rows in enumerate((lake("a", "b"), lake("a", "b"), lake("a", "b", "c"), lake("a"), lake("b"))):
         execute(three, f"CREATE TABLE t{number} AS SELECT * FROM t")
-        settings = {"source": f"public.t{number}", "how": "log", "key": ["id"], "truncate": "stop"}
-        entry = CapturedTableSettings.model_validate(settings)
-        tables.append(Compared(entry=entry, schema_file=schema, lake=ArrowLake(now=[rows])))
+        tables.append(entry(ArrowLake(now=[rows]), tmp_path, source=f"public.t{number}"))
     began = time.monotonic()
     found = list(compare_tables(Sides(three, tables, arrivals=lambda _wanted: after(2)), Limits(timeout_s=60)))
     took = time.monotonic() - began

@@ -12,7 +12,7 @@ import pytest
 
 from local.comparison import compare as module
 from local.comparison.compare import Limits, compare_table
-from local.comparison.repair import repair_of
+from local.comparison.repair import KeyRepair, repair_of
 from local.comparison.source import SourceLook
 from local.look.lake import LakeError
 from local.services.postgres import ConnectionParameters
@@ -23,6 +23,8 @@ from tests.local.comparison.sides import AT_ONCE, column, compare, compared, dif
 pytestmark = pytest.mark.integration
 
 ITEMS = {"id": "int8", "name": "text", "price": "float8"}
+# The same, with keys that an index finds.
+KEYED = [column("id", "int8", value_sql="{t}::int8"), column("name"), column("price", "float8")]
 
 
 def items(*ids: int, **changed: Any) -> pyarrow.Table:
@@ -199,8 +201,7 @@ def test_a_key_that_the_source_cannot_have_is_an_extra_row(database: ConnectionP
 
 
 def test_many_rows_that_differ_are_found_without_their_index(shop: ConnectionParameters) -> None:
-    columns = [column("id", "int8", value_sql="{t}::int8"), column("name"), column("price", "float8")]
-    table = compared("items", columns, items(*range(1, 401), price_9=1.0))
+    table = compared("items", KEYED, items(*range(1, 401), price_9=1.0))
     found = compare(shop, table, dataclasses.replace(AT_ONCE, tidied_rows=10, looked_up_rows=20))
     assert (found.missing, found.extra, found.different) == (100, 0, 1)
 
@@ -295,13 +296,12 @@ def test_a_disturbed_look_at_the_lake_is_repeated(shop: ConnectionParameters, mo
 class TakesFromTheSource:
     """Repairs an Arrow lake as the pipeline would: re-read rows come from the source, others disappear."""
 
-    whole = False
-
     def __init__(self, lake: Any, *rows: pyarrow.Table) -> None:
         """`rows`: the lake's rows after a re-read, and after deletes."""
         self.lake, self.rows = lake, rows
         self.read: list[tuple[str, ...]] = []
         self.deleted: dict[tuple[str, ...], Any] = {}
+        self.repair = KeyRepair(read_again=self.read_again, delete=self.delete)
 
     def read_again(self, keys: Any) -> None:
         self.read += keys
@@ -315,11 +315,10 @@ class TakesFromTheSource:
 def test_exactly_what_differs_is_repaired_and_compared_again(shop: ConnectionParameters) -> None:
     execute(shop, "DELETE FROM items WHERE id = 77")
     there = [i for i in range(1, 501) if i != 77]
-    columns = [column("id", "int8", value_sql="{t}::int8"), column("name"), column("price", "float8")]
-    table = compared("items", columns, items(*(i for i in range(1, 501) if i != 99), price_3=0.3))
+    table = compared("items", KEYED, items(*(i for i in range(1, 501) if i != 99), price_3=0.3))
     keys = TakesFromTheSource(table.lake, items(*there, 77), items(*there))
     said: list[str] = []
-    found = compare_table(shop, table, AT_ONCE, repair=repair_of(shop, table, keys, said.append))
+    found = compare_table(shop, table, AT_ONCE, repair=repair_of(shop, table, keys.repair, said.append))
     assert (keys.read, keys.deleted) == ([("3",), ("99",)], {("77",): {"id": 77}})
     assert found.equal
     assert found.repaired == 3
@@ -327,10 +326,9 @@ def test_exactly_what_differs_is_repaired_and_compared_again(shop: ConnectionPar
 
 
 def test_a_repair_that_changes_nothing_is_tried_a_few_times(shop: ConnectionParameters) -> None:
-    columns = [column("id", "int8", value_sql="{t}::int8"), column("name"), column("price", "float8")]
     stale = items(*range(1, 500))
-    table = compared("items", columns, stale)
+    table = compared("items", KEYED, stale)
     keys = TakesFromTheSource(table.lake, stale)
-    found = compare_table(shop, table, AT_ONCE, repair=repair_of(shop, table, keys, lambda _line: None))
+    found = compare_table(shop, table, AT_ONCE, repair=repair_of(shop, table, keys.repair, lambda _line: None))
     assert keys.read == [("500",)] * module.REPAIRS
     assert (found.missing, found.repaired) == (1, 0)
