@@ -24,7 +24,6 @@ from local.demo.jdbc_connector import KEYED, STAMPS, JdbcConnector, Polled, comp
 from local.demo.walk import PIPELINE, PLACES_DEMO, Proof, places_demo
 from local.demo.watch import Arrival, NotArrivedError, Seen, Watch
 from local.errors import PlatformError
-from local.platform.startup import Progress
 from settings.load import load_pipeline
 
 ADDRESS = AffectedRows(what="address", keys="SELECT 101", shows=("address2", "district"))
@@ -155,44 +154,31 @@ def test_tables_are_a_row_each_and_what_differs_is_said() -> None:
     assert "not in the lake yet: address_id = 104" in shown
 
 
-class Stopping:
-    """Stands in for a platform: records the calls."""
+@pytest.fixture
+def platform(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
+    platform = MagicMock(**{"lock.held.return_value.__exit__.return_value": None})
+    platform.return_value = platform
+    monkeypatch.setattr(walk, "Platform", platform)
+    return platform
 
-    done: list[str]
 
-    def __init__(self, _folder: Path, options: Any) -> None:
-        Stopping.done = [options.pipeline]
-        self.lock = self
-
-    def held(self) -> "Stopping":
-        return self
-
-    def __enter__(self) -> None:
-        self.done.append("held")
-
-    def __exit__(self, *_: object) -> None:
-        self.done.append("released")
-
-    def remove(self) -> None:
-        self.done.append("removed")
-
-    def up(self, _progress: Progress) -> None:
-        self.done.append("up")
-
-    def down(self, _progress: Progress) -> None:
-        self.done.append("down")
+def done(platform: MagicMock) -> list[str]:
+    """What a walk has had the platform do, in order."""
+    return [name.rpartition(".")[2] for name, *_ in platform.mock_calls]
 
 
 @pytest.fixture
 def walked(monkeypatch: pytest.MonkeyPatch) -> walk.WalkThrough:
-    monkeypatch.setattr(walk, "Platform", Stopping)
     monkeypatch.setattr(walk, "Watch", lambda *_: Watched())
     return replace(PLACES_DEMO, changes=(CHANGE,), prove=lambda *_: Proof(found=[EQUAL], more={"events": 847}))
 
 
-def test_a_walk_ends_with_its_summary_and_a_platform_that_is_down(walked: walk.WalkThrough, tmp_path: Path) -> None:
+def test_a_walk_ends_with_its_summary_and_a_platform_that_is_down(
+    walked: walk.WalkThrough, platform: MagicMock, tmp_path: Path
+) -> None:
     walk.run(walked, Console(quiet=True), tmp_path)
-    assert Stopping.done == [PIPELINE, "held", "removed", "up", "down", "released"]
+    platform.assert_called_once_with(tmp_path / "platform", walked.options)
+    assert done(platform) == ["", "held", "__enter__", "remove", "up", "down", "__exit__"]
     written = json.loads((tmp_path / "summary.json").read_text())
     assert written["steps"][0] == {"name": "initial load", "seconds_to_lake": 1.0}
     assert [step["name"] for step in written["steps"][1:]] == ["an apartment"]
@@ -201,14 +187,14 @@ def test_a_walk_ends_with_its_summary_and_a_platform_that_is_down(walked: walk.W
 
 @pytest.mark.parametrize("error", [NotArrivedError("lost"), KeyboardInterrupt(), PlatformError("dead")])
 def test_whatever_ends_a_walk_stops_the_platform_and_writes_no_summary(
-    walked: walk.WalkThrough, tmp_path: Path, error: BaseException
+    walked: walk.WalkThrough, platform: MagicMock, tmp_path: Path, error: BaseException
 ) -> None:
     def fails(*_: object) -> Proof:
         raise error
 
     with pytest.raises(type(error)):
         walk.run(replace(walked, prove=fails), Console(quiet=True), tmp_path)
-    assert Stopping.done[-2:] == ["down", "released"]
+    assert done(platform)[-2:] == ["down", "__exit__"]
     assert not (tmp_path / "summary.json").exists()
 
 

@@ -3,6 +3,7 @@
 Real Hudi tables, which Spark has to write, are read in tests/spark_jobs; here DuckDB gets the same batches.
 """
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +20,9 @@ from local.comparison.compare import Limits, TableComparison, compare_table
 from local.comparison.describe import Compared
 from local.comparison.rows import ComparedColumn, ComparedTable
 from local.look.lake import Lake
+from local.services.postgres import ConnectionParameters
 from settings.pipeline import CapturedTableSettings
+from tests.conftest import execute
 
 AT_ONCE = Limits(timeout_s=0, rows_per_chunk=10, pages=1)
 
@@ -68,6 +71,16 @@ def entry(lake: Lake, folder: Path, *, fields: Mapping[str, str] = MappingProxyT
     schema_file.write_text(json.dumps({"fields": [{"name": name, SOURCE_NAME: fields[name]} for name in fields]}))
     values = {"how": "log", "key": ["id"], "truncate": "stop", **more}
     return Compared(entry=CapturedTableSettings.model_validate(values), schema_file=schema_file, lake=lake)
+
+
+@contextlib.contextmanager
+def login(database: ConnectionParameters, right: str) -> Iterator[ConnectionParameters]:
+    """A role with one right alone, such as `SELECT ON t`."""
+    execute(database, f"CREATE ROLE half LOGIN PASSWORD 'h'; GRANT {right} TO half")
+    try:
+        yield {**database, "user": "half", "password": "h"}
+    finally:
+        execute(database, "DROP OWNED BY half; DROP ROLE half")
 
 
 def differences(comparison: TableComparison) -> dict[str, set[tuple[Any, ...]]]:

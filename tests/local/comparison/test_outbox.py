@@ -1,7 +1,7 @@
 """Comparisons of the outbox, of queried data, and of columns with another lake type."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,7 @@ def test_what_arrives_while_it_looks_is_no_difference(shop: Shop, monkeypatch: p
     rounds: list[TableComparison] = []
     look = reconcile._look
 
-    def look_and_repair(parameters: Any, keys: Sequence[str] | None) -> tuple[TableComparison, list[str]]:
+    def look_and_repair(parameters: Any, keys: list[int] | None) -> tuple[TableComparison, list[int]]:
         comparison, differing = look(parameters, keys)
         rounds.append(comparison)
         if len(rounds) == 1:
@@ -122,7 +122,7 @@ def compare(source: ConnectionParameters, wanted: Compared, **more: Any) -> Tabl
     return found
 
 
-QUERIED = [
+QUERIED: list[dict[str, Any]] = [
     {"source": "public.people"},
     {"source": "public.seen"},
     {"name": "joined", "query": "SELECT p.id, p.name FROM public.people p -- all of them\n;"},
@@ -132,7 +132,7 @@ QUERIED = [
 @pytest.mark.integration
 @pytest.mark.parametrize("queried", QUERIED)
 def test_tables_views_and_queries_are_compared(
-    source: ConnectionParameters, tmp_path: Path, queried: dict[str, str]
+    source: ConnectionParameters, tmp_path: Path, queried: dict[str, Any]
 ) -> None:
     assert compare(source, entry(ArrowLake(now=[BOTH]), tmp_path, how="query", **queried)).equal
     found = compare(source, entry(ArrowLake(now=[BOTH.slice(1)]), tmp_path, how="query", **queried))

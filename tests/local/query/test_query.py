@@ -246,14 +246,21 @@ def clean(timeline: Path, instant: str, kept: str) -> None:
         fastavro.writer(file, DONE, [{"earliestCommitToRetain": kept}])
 
 
-def test_without_a_cleaning_all_that_isnt_archived_is_whole(timeline: Path) -> None:
-    assert found(timeline) == (COMMITS[0], COMMITS[-1])
-
-
-def test_the_newest_cleaning_says_what_it_kept(timeline: Path) -> None:
-    clean(timeline, "20261122110003500", COMMITS[1])
-    clean(timeline, "20261122110005500", COMMITS[3])
-    assert found(timeline) == (COMMITS[3], COMMITS[-1])
+@pytest.mark.parametrize(
+    ("cleanings", "oldest"),
+    [
+        # Without a cleaning, all that isn't archived is whole.
+        ({}, COMMITS[0]),
+        # The newest one says what it kept.
+        ({"20261122110003500": COMMITS[1], "20261122110005500": COMMITS[3]}, COMMITS[3]),
+        # One that doesn't say leaves the newest.
+        ({"20261122110005500": ""}, COMMITS[-1]),
+    ],
+)
+def test_what_the_newest_cleaning_kept_is_readable(timeline: Path, cleanings: dict[str, str], oldest: str) -> None:
+    for instant, kept in cleanings.items():
+        clean(timeline, instant, kept)
+    assert found(timeline) == (oldest, COMMITS[-1])
 
 
 def test_what_a_cleaning_under_way_wont_keep_counts_as_gone(timeline: Path) -> None:
@@ -264,20 +271,11 @@ def test_what_a_cleaning_under_way_wont_keep_counts_as_gone(timeline: Path) -> N
     assert found(timeline) == (COMMITS[4], COMMITS[-1])
 
 
-def test_a_cleaning_that_doesnt_say_leaves_the_newest(timeline: Path) -> None:
-    clean(timeline, "20261122110005500", "")
-    assert found(timeline) == (COMMITS[-1], COMMITS[-1])
-
-
 def test_a_cleaning_that_cant_be_read_is_no_permission(timeline: Path) -> None:
     (timeline / "20261122110005500.clean").write_text("half")
-    with pytest.raises(LakeError, match="its timeline can't be read"):
-        found(timeline)
-
-
-def test_no_table_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(LakeError, match="its timeline can't be read"):
-        readable(Lake(base_uri=(tmp_path / "none").as_uri()))
+    for folder in (timeline.parent, timeline / "none"):
+        with pytest.raises(LakeError, match="its timeline can't be read"):
+            readable(Lake(base_uri=folder.as_uri()))
 
 
 def test_an_instant_that_is_gone_is_refused_with_the_oldest() -> None:
