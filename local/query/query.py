@@ -155,7 +155,6 @@ class Loading:
         self._period = period
         self._rows = rows
         self._tables = {table.name: table for table in lake.tables}
-        self._columns: dict[str, frozenset[str] | None] = {}
         self._loaded: set[str] = set()
 
     def is_there(self, name: str) -> bool:

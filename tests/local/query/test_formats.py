@@ -249,12 +249,6 @@ def test_parquet_keeps_the_types() -> None:
     assert parquet.read_table(io.BytesIO(written(RESULT, "parquet"))).equals(RESULT)
 
 
-@pytest.mark.parametrize("form", ["table", "csv", "json"])
-def test_an_instant_beyond_pythons_is_no_failure(form: Format) -> None:
-    result = pyarrow.table({"a": pyarrow.array([9_223_372_036_825_200_000], pyarrow.timestamp("us", "UTC"))})
-    assert written(result, form)
-
-
 def test_years_beyond_16_bits_and_before_christ_are_shown_as_they_are() -> None:
     micros = [0, -1, 6248787955200000000, 9223371331200000000, -210866803200000000, None]
     moments = pyarrow.chunked_array([pyarrow.array(micros, pyarrow.int64()).cast(pyarrow.timestamp("us", "UTC"))])
