@@ -12,9 +12,10 @@ from analytics import tables as declared_tables
 from analytics.queries import NamedQuery, Queried, named_queries
 from analytics.tables import DeclaredTable
 from analytics.translate import Statement, TableName, translate
+from local.comparison.rows import quoted
 from local.look.json_lines import LANDED, QUARANTINED
 from local.look.lake import Lake, readable
-from local.query.engine import Engine, QueryError, engine, quoted
+from local.query.engine import Engine, QueryError, engine
 from local.query.silver import Silver, declared_schema
 
 CHANGE = "_change"
@@ -154,7 +155,6 @@ class Loading:
         self._period = period
         self._rows = rows
         self._tables = {table.name: table for table in lake.tables}
-        self._columns: dict[str, frozenset[str] | None] = {}
         self._loaded: set[str] = set()
 
     def is_there(self, name: str) -> bool:
@@ -195,7 +195,7 @@ class Loading:
             self._here.load(name, QUARANTINED, self._lake.quarantine(of))
 
     def _landed(self) -> None:
-        if self._period.as_of is not None or self._period.since is not None:
+        if self._period != Period():
             raise QueryError(
                 f"{declared_tables.LANDED.name} is of events: it has no --as-of or --since, a WHERE on their times "
                 "does it"
@@ -205,7 +205,7 @@ class Loading:
 
     def _made(self, name: str) -> None:
         """Load a table created by a statement, or declared for one; as a whole, since it has no other state."""
-        if self._period.as_of is not None or self._period.since is not None:
+        if self._period != Period():
             raise QueryError(f"{name} was made by a statement: it is as it was made, and has no --as-of or --since")
         if name not in self._lake.silver.names():
             self._here.load(name, declared_schema(self._lake.declared[name]), iter(()))
@@ -233,16 +233,13 @@ class Loading:
         return NEEDED if self._period.since is not None else ()
 
     def _read(self, table: LakeTable, name: str, schema: pyarrow.Schema, as_of: str | None) -> None:
-        if not self._rows:
-            self._here.load(name, schema, iter(()))
-            return
         if as_of is not None:
             readable(table.lake).check(as_of, table.name)
-            self._here.load(name, schema, table.lake.stream(schema.names, BATCH_ROWS, as_of=as_of))
-            # A cleaning may have begun meanwhile.
+        batches = table.lake.stream(schema.names, BATCH_ROWS, as_of=as_of) if self._rows else iter(())
+        self._here.load(name, schema, batches)
+        # A cleaning may have begun meanwhile.
+        if as_of is not None:
             readable(table.lake).check(as_of, table.name)
-        else:
-            self._here.load(name, schema, table.lake.stream(schema.names, BATCH_ROWS))
 
 
 def _resolved(lake: QueriedLake, name: TableName) -> str:
