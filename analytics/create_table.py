@@ -13,7 +13,7 @@ from typing import cast
 from sqlglot import exp
 
 from analytics.alike.parts import TranslationError
-from analytics.silver_table import SilverTable
+from analytics.tables import DeclaredTable
 from analytics.translate import Statement, TableName, first_word, names_its_columns, parsed, statement_of, table_name
 
 # Athena's maximum per statement; above it, it fails with HIVE_TOO_MANY_OPEN_PARTITIONS.
@@ -211,7 +211,7 @@ def inserted_rows(text: str) -> InsertedRows | None:
     return InsertedRows(name=name, rows=statement_of(cast(exp.Expression, statement.expression)))
 
 
-def check_types(table: SilverTable, found: Sequence[str]) -> None:
+def check_types(table: DeclaredTable, found: Sequence[str]) -> None:
     """Refuse rows whose Glue types, in their order, aren't the table's. Raises TranslationError."""
     if len(found) != len(table.columns):
         raise TranslationError(f"{table.name} has {len(table.columns)} columns, the statement selects {len(found)}")

@@ -11,10 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from analytics import landed_table, quarantine_table
-from analytics.silver_table import CUSTOMER_ADDRESSES, SilverTable
-from contract import events, history
-from contract.history import SUFFIX
+from analytics.tables import CUSTOMER_ADDRESSES, LANDED, QUARANTINE, DeclaredTable
+from contract import history
 from contract.source import OUTBOX_TABLE
 from contract.table_names import lake_name
 
@@ -27,12 +25,6 @@ _KEY = re.compile(r"""json_extract_scalar\(e\.event, '\$\["\w+"\]'\) AS row_key"
 _TOPIC = re.compile(r"e\.topic = '[^']+'")
 # Where a file on versions names its table's key.
 _PARTITION = "PARTITION BY h.order_id"
-# Fields of events as a file names them → their names.
-_FIELDS = {
-    "__op": events.OPERATION,
-    "__lsn": events.LSN,
-    "__source_ts_ms": events.SOURCE_TIME_MS,
-}
 # Names that events use unchanged and that a JSON path takes without quotes.
 _PLAIN = re.compile(r"\w+")
 
@@ -70,7 +62,7 @@ class Query:
     name: str
     of: Literal["outbox", "each", "landed", "history", "quarantine"] | RequiredTables
     parameters: tuple[Parameter, ...] = ()
-    writes: SilverTable | None = None
+    writes: DeclaredTable | None = None
 
     @property
     def text(self) -> str:
@@ -128,7 +120,7 @@ class NamedQuery:
     database: str
     tables: tuple[str, ...]
     parameters: tuple[Parameter, ...] = ()
-    writes: SilverTable | None = None
+    writes: DeclaredTable | None = None
 
 
 COMMIT = Parameter(
@@ -172,51 +164,37 @@ def _named(query: Query, database: str, captured: tuple[Queried, ...]) -> Iterat
     if isinstance(query.of, RequiredTables):
         yield from _of_examples(query, query.of, database, captured)
     elif query.of == "quarantine":
-        yield _of_one(query, database, quarantine_table.NAME, usual=quarantine_table.NAME)
+        yield _of_one(query, database, QUARANTINE.name)
     else:
         yield from filter(None, (_of_table(query, database, table) for table in captured))
 
 
 def _of_table(query: Query, database: str, table: Queried) -> NamedQuery | None:
     """Return the query of one captured table; None where it has none."""
+    suffix = "" if table.table == OUTBOX_TABLE else f"_{table.table}"
     if query.of == "landed":
-        has_key = table.topic and table.key and all(map(_PLAIN.fullmatch, table.key))
-        return _of_landed(query, database, table) if has_key else None
+        if not (table.topic and table.key and all(map(_PLAIN.fullmatch, table.key))):
+            return None
+        named = _of_one(query, database, LANDED.name, suffix)
+        sql = _KEY.sub(lambda _: f"{_key_of(table.key)} AS row_key", named.sql)
+        return replace(named, sql=_TOPIC.sub(lambda _: f"e.topic = '{table.topic}'", sql))
     if query.of == "history":
-        return _of_history(query, database, table) if table.history else None
-    return _of_one(query, database, table.table, usual=OUTBOX_TABLE) if table.outbox or query.of == "each" else None
+        if not table.history:
+            return None
+        named = _of_one(query, database, table.history, suffix)
+        columns = ", ".join(f"h.{history.column(lake_name(name))}" for name in table.key)
+        return replace(named, sql=named.sql.replace(_PARTITION, f"PARTITION BY {columns}"))
+    return _of_one(query, database, table.table, suffix) if table.outbox or query.of == "each" else None
 
 
-def _of_one(query: Query, database: str, table: str, *, usual: str) -> NamedQuery:
+def _of_one(query: Query, database: str, table: str, suffix: str = "") -> NamedQuery:
     return NamedQuery(
-        name=query.name if table == usual else f"{query.name}_{table}",
+        name=f"{query.name}{suffix}",
         description=query.description,
         sql=query.sql(database, dict.fromkeys(query.names, table)),
         database=database,
         tables=(table,),
         parameters=query.parameters,
-    )
-
-
-def _of_landed(query: Query, database: str, table: Queried) -> NamedQuery:
-    named = _of_one(query, database, landed_table.NAME, usual=landed_table.NAME)
-    sql = _KEY.sub(lambda _: f"{_key_of(table.key)} AS row_key", named.sql)
-    for name, field in _FIELDS.items():
-        sql = sql.replace(f'$["{name}"]', f'$["{field}"]')
-    return replace(
-        named,
-        name=query.name if table.table == OUTBOX_TABLE else f"{query.name}_{table.table}",
-        sql=_TOPIC.sub(lambda _: f"e.topic = '{table.topic}'", sql),
-    )
-
-
-def _of_history(query: Query, database: str, table: Queried) -> NamedQuery:
-    named = _of_one(query, database, table.history, usual=f"{OUTBOX_TABLE}{SUFFIX}")
-    columns = ", ".join(f"h.{history.column(lake_name(name))}" for name in table.key)
-    return replace(
-        named,
-        name=query.name if table.table == OUTBOX_TABLE else f"{query.name}_{table.table}",
-        sql=named.sql.replace(_PARTITION, f"PARTITION BY {columns}"),
     )
 
 

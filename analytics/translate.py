@@ -17,7 +17,7 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 from sqlglot.optimizer.annotate_types import annotate_types
 
 from analytics import alike
-from analytics.alike.parts import TranslationError as TranslationError
+from analytics.alike.parts import TranslationError, call, or_null
 
 # Another value each time: no case can prove them.
 _FLEETING = """
@@ -107,7 +107,12 @@ def translate(text: str) -> Statement:
 
 def asking(text: str) -> exp.Expression:
     """Read one read-only statement. Raises TranslationError as `translate` does."""
-    statement = _asking(parsed(text), text)
+    statement = parsed(text)
+    if not isinstance(statement, exp.Query | exp.Values):
+        raise TranslationError(
+            f"{first_word(text)} isn't a query: SELECT, WITH, VALUES, DESCRIBE and SHOW are, and CREATE TABLE … AS "
+            "SELECT makes a table"
+        )
     _refuse(statement)
     return statement
 
@@ -147,15 +152,6 @@ def _tidy(description: str) -> str:
     """Drop the parser's own words for a token or an expression."""
     description = _TOKEN.sub(r"\1", description)
     return re.sub(r"Required keyword: .*", "something is missing", description).rstrip(".")
-
-
-def _asking(statement: exp.Expression, text: str) -> exp.Expression:
-    if isinstance(statement, exp.Query | exp.Values):
-        return statement
-    raise TranslationError(
-        f"{first_word(text)} isn't a query: SELECT, WITH, VALUES, DESCRIBE and SHOW are, and CREATE TABLE … AS SELECT "
-        "makes a table"
-    )
 
 
 def first_word(text: str) -> str:
@@ -241,44 +237,38 @@ def _json_text(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _element(document: exp.Expression, index: exp.Expression) -> exp.Expression:
-    return exp.Anonymous(this="json_extract", expressions=[_json(document), exp.cast(index, "bigint")])
+def _element(document: exp.Expr, index: exp.Expr) -> exp.Expr:
+    return call("json_extract", call("json", document), exp.cast(index, "bigint"))
 
 
-def _size(document: exp.Expression, path: exp.Expression) -> exp.Expression:
-    found = exp.Anonymous(this="json_extract", expressions=[_json(document), path])
-    kind = exp.Anonymous(this="json_type", expressions=[found.copy()])
-    keys = exp.Anonymous(this="len", expressions=[exp.Anonymous(this="json_keys", expressions=[found.copy()])])
-    length = exp.Anonymous(this="json_array_length", expressions=[found.copy()])
-    sizes = exp.Case(this=kind).when("'OBJECT'", keys).when("'ARRAY'", length).else_("0")
-    return exp.Case().when(exp.Not(this=exp.Is(this=kind.copy(), expression=exp.Null())), sizes)
-
-
-def _contains(document: exp.Expression, value: exp.Expression) -> exp.Expression:
-    elements = exp.cast(_json(document), "array<json>", dialect="duckdb")
-    return exp.Anonymous(
-        this="list_contains", expressions=[elements, exp.Anonymous(this="to_json", expressions=[value])]
+def _size(document: exp.Expr, path: exp.Expr) -> exp.Expr:
+    found = call("json_extract", call("json", document), path)
+    kind, keys, length = (
+        call("json_type", found),
+        call("len", call("json_keys", found)),
+        call("json_array_length", found),
     )
+    sizes = exp.Case(this=kind).when("'OBJECT'", keys).when("'ARRAY'", length).else_("0")
+    return or_null(exp.Not(this=exp.Is(this=kind.copy(), expression=exp.Null())), sizes)
 
 
-def _json(document: exp.Expression) -> exp.Expression:
-    return exp.Anonymous(this="json", expressions=[document])
+def _contains(document: exp.Expr, value: exp.Expr) -> exp.Expr:
+    elements = exp.cast(call("json", document), "array<json>", dialect="duckdb")
+    return call("list_contains", elements, call("to_json", value))
 
 
-def _length(document: exp.Expression) -> exp.Expression:
-    kind = exp.Anonymous(this="json_type", expressions=[_json(document)])
-    length = exp.Anonymous(this="json_array_length", expressions=[document.copy()])
-    return exp.Case(this=kind).when("'ARRAY'", length)
+def _length(document: exp.Expr) -> exp.Expr:
+    kind = call("json_type", call("json", document))
+    return exp.Case(this=kind).when("'ARRAY'", call("json_array_length", document))
 
 
-def _millisecond(instant: exp.Expression) -> exp.Expression:
+def _millisecond(instant: exp.Expr) -> exp.Expr:
     """Drop the seconds, which DuckDB includes."""
-    whole = exp.Anonymous(this="millisecond", expressions=[instant])
-    return exp.Paren(this=exp.Mod(this=whole, expression=exp.Literal.number(1000)))
+    return exp.Paren(this=exp.Mod(this=call("millisecond", instant), expression=exp.Literal.number(1000)))
 
 
 # Athena's function and its number of arguments → DuckDB's replacement.
-_FUNCTIONS: dict[tuple[str, int], Callable[..., exp.Expression]] = {
+_FUNCTIONS: dict[tuple[str, int], Callable[..., exp.Expr]] = {
     ("json_array_get", 2): _element,
     ("json_array_length", 1): _length,
     ("json_size", 2): _size,

@@ -37,14 +37,13 @@ def make_pipeline(
     update: bool,
     how: str = "",
     look: bool = False,
-    folder: Path = PIPELINES,
 ) -> None:
     """Write or compare a pipeline's files; print losses, and the database's missing setup. Raises LoadError &c."""
     pipeline_file.check_name(name)
     patterns = Patterns.of_text(tables)
-    known = pipeline_file.read(name, folder)
+    known = pipeline_file.read(name, PIPELINES)
     queried = _is_queried(how, known)
-    with _connected(dsn_text, "nothing was written") as (connection, _), pipeline_file.staged(name, folder) as stage:
+    with _connected(dsn_text, "nothing was written") as (connection, _), pipeline_file.staged(name, PIPELINES) as stage:
         database = inspect(connection, schemas)
         _check_schemas(database, schemas)
         _say(report.database_lines(database, queried=queried))
@@ -56,7 +55,7 @@ def make_pipeline(
         pipeline = load_pipeline(name, stage)
         looked = odd_values.look_into(connection, pipeline, database, all_of_them=look)
         further = _further(connection, pipeline, database)
-    _say(odd_values.lines(looked))
+    _say(looked)
     _say(written)
     further()
 
@@ -144,9 +143,9 @@ def _say_plan(pipeline: Pipeline, plan: Plan) -> None:
         typer.echo(f"\n{plan.script}" if plan.script else "", nl=False)
 
 
-def prepare(name: str, dsn_text: str, *, dry: bool, folder: Path = PIPELINES) -> None:
+def prepare(name: str, dsn_text: str, *, dry: bool) -> None:
     """Set up the database as the pipeline's file requires, or print the SQL. Raises LoadError, SettingsFileError."""
-    pipeline = load_pipeline(pipeline_file.check_name(name), folder)
+    pipeline = load_pipeline(pipeline_file.check_name(name), PIPELINES)
     if pipeline.is_queried:
         _check_only(pipeline, dsn_text)
         return

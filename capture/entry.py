@@ -41,7 +41,7 @@ class Entry:
 
     `may_leave_out`: such columns of other types, and secrets. `types`: columns whose values differ between the lake and
     PostgreSQL, with how. `long_values`: columns whose values may be so long that an event omits them when they don't
-    change. `queried`: captured by queries, not from the log; then `change_columns` may show when a row changed.
+    change. `is_queried`: captured by queries, not from the log; then `change_columns` may show when a row changed.
     `obstacle`: why the table can't be captured at all.
     """
 
@@ -49,7 +49,8 @@ class Entry:
     lake_table: str
     key: tuple[str, ...]
     append_only: bool
-    queried: bool = False
+    is_queried: bool = False
+    hash: tuple[str, ...] = ()
     leave_out: dict[str, str] = field(default_factory=dict)
     may_hash: tuple[str, ...] = ()
     may_leave_out: tuple[str, ...] = ()
@@ -84,7 +85,7 @@ def propose(table: Table, lake_table: str, *, queried: bool = False) -> Entry:
         lake_table=lake_table,
         key=key,
         append_only=not key and not queried,
-        queried=queried,
+        is_queried=queried,
         leave_out=leave_out,
         may_hash=tuple(may_hash),
         may_leave_out=tuple(
@@ -255,22 +256,22 @@ def propose_all(
     Without a topic prefix they are queried. Raises SelectionError for a pattern that matches no table.
     """
     known = known or {}
-    selection = select(database, patterns, topic_prefix, first=known)
-    names = _lake_tables(selection.tables)
+    chosen, refused = select(database, patterns, topic_prefix, first=known)
+    names = _lake_tables(chosen)
     entries: list[Entry] = []
-    refused = [pair for pair in selection.refused if pair[0].name not in known]
     used = set(known.values())
-    for table in selection.tables:
+    for table in chosen:
         if table.name in known:
             continue
-        entry = propose(table, names[table.name.schema, table.name.name], queried=topic_prefix is None)
+        entry = propose(table, names[table.name], queried=topic_prefix is None)
         if entry.obstacle:
             refused.append((table, entry.obstacle))
         else:
             entry = _with_own_name(entry, used)
             used.add(entry.lake_table)
             entries.append(entry)
-    return Proposal(entries=tuple(entries), refused=tuple(sorted(refused, key=lambda pair: pair[0].name)))
+    new = [pair for pair in refused if pair[0].name not in known]
+    return Proposal(entries=tuple(entries), refused=tuple(sorted(new, key=lambda pair: pair[0].name)))
 
 
 def _with_own_name(entry: Entry, used: Collection[str]) -> Entry:
@@ -281,7 +282,7 @@ def _with_own_name(entry: Entry, used: Collection[str]) -> Entry:
     return replace(entry, lake_table=name, notes=(*entry.notes, said))
 
 
-def _lake_tables(tables: Collection[Table]) -> dict[tuple[str, str], str]:
+def _lake_tables(tables: Collection[Table]) -> dict[TableName, str]:
     """Name each table in the lake after itself, with its schema first if another schema has a table of that name."""
     alike = clashes([table.name.name for table in tables], lake_name)
     names = {}
@@ -289,7 +290,7 @@ def _lake_tables(tables: Collection[Table]) -> dict[tuple[str, str], str]:
         short = lake_name(table.name.name)
         if short in alike and table.name.schema != "public":
             short = f"{lake_name(table.name.schema)}_{short}"
-        names[table.name.schema, table.name.name] = short[:_LONGEST_LAKE_TABLE]
+        names[table.name] = short[:_LONGEST_LAKE_TABLE]
     return names
 
 

@@ -13,7 +13,7 @@ from capture.entry import key_of
 from contract.column_types.canonical import SOURCE_SETTINGS
 from contract.column_types.catalogue import result_modifier
 from contract.source import own_schema
-from db.connecting import LoadError, connect, explain
+from db.connecting import LoadError, connect, explain, value
 from db.source.catalogue import HAS_ROWS, Column, Database, Table, TableName
 from db.source.inspection import inspect, type_texts, types_of
 from db.source.objects import SourceObjects, WantedTable
@@ -26,8 +26,7 @@ def source_objects(pipeline: Pipeline) -> SourceObjects:
     if pipeline.outbox is not None:
         raise LoadError(
             f"pipelines/{pipeline.name}.toml captures an outbox: `./lake source load` and `./lake source migrate`"
-            " prepare"
-            " its database"
+            " prepare its database"
         )
     return SourceObjects(
         publication=pipeline.source.publication,
@@ -115,23 +114,19 @@ class Checked:
 
 def check(connection: Connection, pipeline: Pipeline, database: Database) -> Checked:
     """Check whether the connection's role can query what the file names. Raises LoadError."""
-    try:
-        return _checked(connection, pipeline, database)
-    except psycopg2.Error as error:
-        raise LoadError(f"cannot look whether it can be queried: {explain(error)}") from error
-
-
-def _checked(connection: Connection, pipeline: Pipeline, database: Database) -> Checked:
-    look = _Look(connection, database)
     there = {table.name: table for table in database.tables}
     problems, remarks = [], []
-    for settings in pipeline.tables:
-        table = there.get(TableName(settings.schema_name, settings.table_name))
-        if table is None:
-            problems.append(f"{settings.name}: the database has no such table, or you may not look into its schema")
-            continue
-        problems += [f"{settings.name}: {line}" for line in look.problems(settings, table)]
-        remarks += [f"{settings.name}: {line}" for line in look.remarks(settings, table)]
+    try:
+        look = _Look(connection, database)
+        for settings in pipeline.tables:
+            table = there.get(TableName(settings.schema_name, settings.table_name))
+            if table is None:
+                problems.append(f"{settings.name}: the database has no such table, or you may not look into its schema")
+                continue
+            problems += [f"{settings.name}: {line}" for line in look.problems(settings, table)]
+            remarks += [f"{settings.name}: {line}" for line in look.remarks(settings, table)]
+    except psycopg2.Error as error:
+        raise LoadError(f"cannot look whether it can be queried: {explain(error)}") from error
     return Checked(problems=tuple(problems), remarks=tuple(remarks))
 
 
@@ -188,6 +183,4 @@ class _Look:
 
     def _ask(self, question: str, *values: str) -> bool:
         with self._connection, self._connection.cursor() as cursor:
-            cursor.execute(question, values or None)
-            (answer,) = cursor.fetchone() or (False,)
-            return bool(answer)
+            return bool(value(cursor, question, values or None))

@@ -60,18 +60,10 @@ def _matches(pattern: str, table: TableName) -> bool:
     return fnmatch.fnmatchcase(str(table) if "." in pattern else table.name, pattern)
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The tables to capture, and the others with the reason."""
-
-    tables: tuple[Table, ...]
-    refused: tuple[tuple[Table, str], ...]
-
-
 def select(
     database: Database, patterns: Patterns, topic_prefix: str | None, *, first: Container[TableName] = ()
-) -> Selection:
-    """Choose among the tables that match; ours and the outbox's are passed over.
+) -> tuple[list[Table], list[tuple[Table, str]]]:
+    """Return the tables to capture, and the others that match, with the reason; ours and the outbox's are passed over.
 
     If two clash, one of `first` is chosen, or the first by its name. Without a topic prefix they are queried, which
     works for any relation with columns. Raises SelectionError.
@@ -91,7 +83,7 @@ def select(
             refused.append((table, reason))
         else:
             chosen.append(table)
-    return Selection(tuple(chosen), tuple(refused))
+    return chosen, refused
 
 
 def _is_ours(name: TableName) -> bool:

@@ -16,7 +16,7 @@ from contract.column_types.catalogue import Carried, ColumnType, without_domains
 from contract.column_types.types import carried
 from contract.events import PLACEHOLDER, SPECIALS_COLUMN
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
-from db.connecting import explain
+from db.connecting import explain, value
 from db.source.catalogue import Column, Database, Table, TableName
 from db.source.inspection import inspect
 from settings.pipeline import CapturedTableSettings, Pipeline
@@ -88,14 +88,8 @@ _EMPTY_KEY = OddValue("{c}::text = ''", f"an empty key: {ASIDE}")
 _EMPTY_BYTES_KEY = OddValue("octet_length({c}) = 0", f"an empty key: {ASIDE}")
 
 
-def odd_values(kind: ColumnType, modifier: int, *, key_columns: int, of_log: bool) -> Iterator[OddValue]:
+def odd_values(kind: ColumnType, modifier: int, *, key_columns: int) -> Iterator[OddValue]:
     """Yield what to look for in a column of a type, part of a key of `key_columns` columns (0: of none)."""
-    for odd in _all_of(kind, modifier, key_columns):
-        if of_log or not odd.of_log:
-            yield odd
-
-
-def _all_of(kind: ColumnType, modifier: int, key_columns: int) -> Iterator[OddValue]:
     becomes = carried(kind, modifier)
     if not isinstance(becomes, Carried):
         return
@@ -139,26 +133,19 @@ _SIZE = sql.SQL(
 class Found:
     """Number of rows whose `column` has an odd value; `key` is one of them, if there is a readable key."""
 
-    table: TableName
     column: str
     odd: OddValue
     rows: int
     key: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """The values found, the tables that were too large to scan, and lines on those where the scan failed."""
+def look_into(connection: Connection, pipeline: Pipeline, database: Database, *, all_of_them: bool) -> list[str]:
+    """Scan a pipeline's tables; without `all_of_them` only the small ones. Raises psycopg2.Error when cut off.
 
-    found: tuple[Found, ...]
-    large: tuple[TableName, ...]
-    failed: tuple[str, ...]
-
-
-def look_into(connection: Connection, pipeline: Pipeline, database: Database, *, all_of_them: bool) -> Looked:
-    """Scan a pipeline's tables; without `all_of_them` only the small ones. Raises psycopg2.Error when cut off."""
-    found: list[Found] = []
-    large: list[TableName] = []
+    Reports the values found, the tables that couldn't be scanned, and those that were too large.
+    """
+    found: list[str] = []
+    large: list[str] = []
     failed: list[str] = []
     tables = {table.name: table for table in database.tables}
     for entry in pipeline.tables:
@@ -170,13 +157,18 @@ def look_into(connection: Connection, pipeline: Pipeline, database: Database, *,
         except psycopg2.Error as error:
             if connection.closed:
                 raise
-            failed.append(f"{table.name} wasn't looked into: {explain(error)}")
+            failed.append(f"  {table.name} wasn't looked into: {explain(error)}")
             continue
         if rows is None:
-            large.append(table.name)
+            large.append(str(table.name))
         else:
-            found += rows
-    return Looked(tuple(found), tuple(large), tuple(failed))
+            found += [f"  {table.name}: {_place(one)}: {one.odd.comes}" for one in rows]
+    if found:
+        found.insert(0, "Values that won't arrive as they are (docs/reference/types.md):")
+    if large:
+        limit = f"larger than {SMALL_BYTES // MIB} MiB"
+        failed.append(f"Not looked into, being {limit}: {', '.join(large)}: --look reads all of them once")
+    return [*found, *failed]
 
 
 def _looked(
@@ -233,8 +225,8 @@ def _found(
 def _is_small(cursor: Cursor, table: Table) -> bool:
     if table.kind in ("view", "foreign table"):
         return False
-    cursor.execute(_SIZE.format(table=sql.Literal(_name(table).as_string(cursor))))
-    return int((cursor.fetchone() or (0,))[0]) <= SMALL_BYTES
+    size = value(cursor, _SIZE.format(table=sql.Literal(_name(table).as_string(cursor))))
+    return int(size) <= SMALL_BYTES
 
 
 def _asked(table: Table, entry: CapturedTableSettings) -> Iterator[tuple[str, sql.Composable, OddValue]]:
@@ -242,8 +234,9 @@ def _asked(table: Table, entry: CapturedTableSettings) -> Iterator[tuple[str, sq
     columns = _captured(table, entry)
     for column in columns:
         in_key = len(entry.key) if column.name in entry.key else 0
-        odd = odd_values(column.type, column.modifier, key_columns=in_key, of_log=not entry.is_queried)
-        yield from ((column.name, sql.Identifier("t", column.name), one) for one in odd)
+        for odd in odd_values(column.type, column.modifier, key_columns=in_key):
+            if not (odd.of_log and entry.is_queried):
+                yield column.name, sql.Identifier("t", column.name), odd
     if columns and not entry.is_queried and any(_is_long(column) for column in columns):
         row = sql.SQL("ROW({})").format(sql.SQL(", ").join(sql.Identifier("t", column.name) for column in columns))
         yield _WHOLE_ROW, row, _LARGE
@@ -264,16 +257,16 @@ def _counted(
     texts = [sql.SQL("{}::text").format(sql.Identifier("t", name)) for name in key if name in readable]
     example = sql.SQL("concat_ws(', ', {})").format(sql.SQL(", ").join(texts)) if texts else sql.SQL("NULL::text")
     counts = []
-    for _, value, odd in asked:
+    for _, expression, odd in asked:
         # In separate parts: a percent sign or a brace may be part of a name.
-        condition = sql.SQL("").join(_parts(odd.condition, value))
+        condition = sql.SQL("").join(_parts(odd.condition, expression))
         counts.append(
             sql.SQL("count(*) FILTER (WHERE {c}), min({k}) FILTER (WHERE {c})").format(c=condition, k=example)
         )
     cursor.execute(sql.SQL("SELECT {} FROM {} AS t").format(sql.SQL(", ").join(counts), _name(table)))
     row = cursor.fetchone() or ()
     pairs = zip(row[::2], row[1::2], asked, strict=True)
-    return [Found(table.name, column, odd, int(rows), one) for rows, one, (column, _, odd) in pairs if rows]
+    return [Found(column, odd, int(rows), one) for rows, one, (column, _, odd) in pairs if rows]
 
 
 def _parts(condition: str, value: sql.Composable) -> Iterator[sql.Composable]:
@@ -290,17 +283,3 @@ def _name(table: Table) -> sql.Identifier:
 def _place(one: Found) -> str:
     such = "" if one.key is None else f", such as key {one.key!r}"
     return f"{one.column}: {one.rows:,} row{'' if one.rows == 1 else 's'}{such}"
-
-
-def lines(looked: Looked) -> Iterator[str]:
-    """Report the values found, and the tables that weren't scanned."""
-    if looked.found:
-        yield "Values that won't arrive as they are (docs/reference/types.md):"
-    for one in looked.found:
-        yield f"  {one.table}: {_place(one)}: {one.odd.comes}"
-    yield from (f"  {line}" for line in looked.failed)
-    if looked.large:
-        yield (
-            f"Not looked into, being larger than {SMALL_BYTES // MIB} MiB: {', '.join(map(str, looked.large))}:"
-            " --look reads all of them once"
-        )

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,6 @@ from db.connecting import LoadError
 from db.source.catalogue import Column, Database, Table, TableName
 from db.source.signals import SENDS_GENERATED
 from settings import load
-from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 _NAME = re.compile(r"[a-z][a-z0-9]{0,19}\Z")
@@ -40,7 +39,7 @@ def check_name(name: str) -> str:
     return name
 
 
-def read(name: str, folder: Path = PIPELINES) -> Pipeline | None:
+def read(name: str, folder: Path) -> Pipeline | None:
     """Read the parts of the file about the database; its schemas may be missing. None if there is no file.
 
     Raises SettingsFileError.
@@ -98,7 +97,7 @@ def tables_of(pipeline: Pipeline) -> dict[TableName, CapturedTableSettings]:
     return {TableName(table.schema_name, table.table_name): table for table in pipeline.tables}
 
 
-def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], folder: Path = PIPELINES) -> Changes:
+def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], folder: Path) -> Changes:
     """Compare a file with the database; `entries` are proposals for tables missing from the file."""
     known = tables_of(pipeline)
     there = {table.name: table for table in database.tables}
@@ -112,17 +111,12 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
         if generated := _generated(database, settings, there[name]):
             left_out[name] = dict.fromkeys(generated, GENERATED)
             settings = settings.model_copy(update={"leave_out": (*settings.leave_out, *generated)})
-        wanted = schema_of(pipeline.name, settings, there[name])
+        wanted = avro_schema(pipeline.name, settings, there[name])
         changed, lines = _compare_schema(wanted, folder / pipeline.schema_file(settings))
         said += [f"{name}: {line}" for line in lines]
         if changed:
             schemas[pipeline.schema_file(settings)] = changed
-    return Changes(
-        entries=entries,
-        left_out=left_out,
-        schemas=schemas,
-        said=tuple(said),
-    )
+    return Changes(entries=entries, left_out=left_out, schemas=schemas, said=tuple(said))
 
 
 def _generated(database: Database, settings: CapturedTableSettings, table: Table) -> list[str]:
@@ -131,19 +125,6 @@ def _generated(database: Database, settings: CapturedTableSettings, table: Table
         return []
     decided = {*settings.key, *settings.hash, *settings.leave_out}
     return [column.name for column in table.columns if column.generated and column.name not in decided]
-
-
-def schema_of(pipeline: str, settings: CapturedTableSettings, table: Table) -> dict[str, Any]:
-    """Return the current schema of a file's table."""
-    return avro_schema(
-        table,
-        pipeline=pipeline,
-        lake_table=settings.lake_table,
-        key=settings.key,
-        leave_out=settings.leave_out,
-        hashed=settings.hash,
-        queried=settings.is_queried,
-    )
 
 
 def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] | None, list[str]]:
@@ -170,11 +151,8 @@ def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] 
     if not lacking:
         return None, said
     # Fields added by capturing stay at the end.
-    own = [field for field in present["fields"] if field["name"].startswith("__")]
-    others = [field for field in present["fields"] if not field["name"].startswith("__")]
-    own += [field for field in lacking if field["name"].startswith("__")]
-    added = [field for field in lacking if not field["name"].startswith("__")]
-    return present | {"fields": [*others, *added, *own]}, said
+    ordered = sorted((*present["fields"], *lacking), key=lambda field: str(field["name"]).startswith("__"))
+    return present | {"fields": ordered}, said
 
 
 def _value_type(avro_field: Mapping[str, Any]) -> Any:
@@ -193,15 +171,15 @@ def write_new(
     database: str,
     entries: tuple[Entry, ...],
     refused: tuple[tuple[Table, str], ...],
-    folder: Path = PIPELINES,
+    folder: Path,
 ) -> None:
     """Write a new pipeline: its schemas, then its file. Raises LoadError."""
     for entry in entries:
-        _write(folder / name / f"{entry.lake_table}.avsc", schema_text(_schema_of_entry(name, entry)))
+        _write(folder / name / f"{entry.lake_table}.avsc", schema_text(avro_schema(name, entry, entry.table)))
     _write(folder / f"{name}.toml", pipeline_text(name, database, entries, refused))
 
 
-def add(name: str, changes: Changes, folder: Path = PIPELINES) -> None:
+def add(name: str, changes: Changes, folder: Path) -> None:
     """Add what the files lack. Raises LoadError."""
     path = folder / f"{name}.toml"
     before = path.read_text(encoding="utf-8")
@@ -209,7 +187,7 @@ def add(name: str, changes: Changes, folder: Path = PIPELINES) -> None:
     for file, schema in changes.schemas.items():
         _write(folder / file, schema_text(schema))
     for entry in changes.entries:
-        _write(folder / name / f"{entry.lake_table}.avsc", schema_text(_schema_of_entry(name, entry)))
+        _write(folder / name / f"{entry.lake_table}.avsc", schema_text(avro_schema(name, entry, entry.table)))
     if changes.entries:
         text += "" if text.endswith("\n") else "\n"
         text += "".join(f"\n{entry_text(entry)}" for entry in changes.entries)
@@ -231,18 +209,6 @@ def _with_left_out(name: str, text: str, changes: Changes, folder: Path) -> str:
     return text
 
 
-def _schema_of_entry(pipeline: str, entry: Entry) -> dict[str, Any]:
-    return avro_schema(
-        entry.table,
-        pipeline=pipeline,
-        lake_table=entry.lake_table,
-        key=entry.key,
-        leave_out=entry.leave_out,
-        hashed=(),
-        queried=entry.queried,
-    )
-
-
 def _write(path: Path, text: str) -> None:
     """Replace a file atomically: a reader sees the old one or the new one."""
     try:
@@ -259,22 +225,13 @@ def _write(path: Path, text: str) -> None:
 _ENUM = "io.debezium.data.Enum"
 
 
-def avro_schema(
-    table: Table,
-    *,
-    pipeline: str,
-    lake_table: str,
-    key: Iterable[str],
-    leave_out: Iterable[str],
-    hashed: Iterable[str],
-    queried: bool = False,
-) -> dict[str, Any]:
+def avro_schema(pipeline: str, settings: CapturedTableSettings | Entry, table: Table) -> dict[str, Any]:
     """Return the Avro record of a table's events.
 
     All but the key may be null: a delete has no other values, and a column's NOT NULL may be dropped. Columns that
     can't be carried are left out here even if the file doesn't say so: the caller reports them.
     """
-    out, of_key = {*leave_out}, {*key}
+    out, of_key, hashed = {*settings.leave_out}, {*settings.key}, {*settings.hash}
     fields, special = [], False
     for column in table.columns:
         kind = carried(column.type, column.modifier)
@@ -284,9 +241,9 @@ def avro_schema(
         fields.append(_field(column, kind, nullable=column.name not in of_key, hashed=column.name in hashed))
     if special:
         fields.append(specials_field())
-    added = events.QUERIED_TYPES if queried else events.ADDED_TYPES
+    added = events.QUERIED_TYPES if settings.is_queried else events.ADDED_TYPES
     fields += [{"name": name, "type": ["null", kind], "default": None} for name, kind in added.items()]
-    return {"type": "record", "name": lake_table, "namespace": pipeline, "fields": fields}
+    return {"type": "record", "name": settings.lake_table, "namespace": pipeline, "fields": fields}
 
 
 def schema_text(schema: Mapping[str, Any]) -> str:

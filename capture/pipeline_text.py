@@ -43,7 +43,7 @@ database = {quoted}
 
 def pipeline_text(name: str, database: str, entries: Sequence[Entry], refused: Sequence[tuple[Table, str]]) -> str:
     """Return a whole new file."""
-    header = _QUERY_HEADER if any(entry.queried for entry in entries) else _HEADER
+    header = _QUERY_HEADER if any(entry.is_queried for entry in entries) else _HEADER
     text = header.format(name=name, database=_one_line(database), quoted=_string(database), role=CONNECTOR_ROLE)
     text += "".join(f"\n{entry_text(entry)}" for entry in entries)
     if refused:
@@ -56,7 +56,7 @@ def pipeline_text(name: str, database: str, entries: Sequence[Entry], refused: S
 def entry_text(entry: Entry) -> str:
     """Return one table's entry, with losses as comments."""
     lines = [_comment(note) for note in entry.notes]
-    how = "query" if entry.queried else "log"
+    how = "query" if entry.is_queried else "log"
     lines += ["[[tables]]\n", *_names(entry), f'how = "{how}"\n', f"key = {_list(entry.key)}\n"]
     if entry.append_only:
         lines.append("append_only = true\n")

@@ -57,7 +57,7 @@ def _said(entry: Entry) -> list[str]:
     lines += [f"{name} is left out: {reason}" for name, reason in entry.leave_out.items()]
     if entry.may_hash or entry.may_leave_out:
         names = ", ".join((*entry.may_hash, *entry.may_leave_out))
-        ways = "leave_out" if entry.queried else "hash or leave_out"
+        ways = "leave_out" if entry.is_queried else "hash or leave_out"
         lines.append(f"perhaps personal data: {names} ({ways}, in the file as comments)")
     return lines
 

@@ -19,10 +19,8 @@ class UserError(Exception):
 
 
 @contextlib.contextmanager
-def one_line_errors(
-    prefix: str, *others: type[Exception], interrupted: str = "interrupted", status: int = CANNOT
-) -> Iterator[None]:
-    """End the program without a traceback: `<prefix>: <the error's text>` on standard error and `status`.
+def one_line_errors(prefix: str, *others: type[Exception], interrupted: str = "interrupted") -> Iterator[None]:
+    """End the program without a traceback: `<prefix>: <the error's text>` on standard error, and CANNOT.
 
     `others` are errors of libraries whose first line says what is wrong; the system's (OSError) are always shown.
     Ctrl-C ends it with INTERRUPTED and that word. A closed pipe is not an error (`./lake kafka tail … | head`).
@@ -36,7 +34,7 @@ def one_line_errors(
         sys.exit(0)
     except shown as error:
         show(prefix, error)
-        sys.exit(status)
+        sys.exit(CANNOT)
     except KeyboardInterrupt:
         print(f"{prefix}: {interrupted}", file=sys.stderr)
         sys.exit(INTERRUPTED)

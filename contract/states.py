@@ -6,7 +6,6 @@ but each has its own thresholds in seconds (local/state/word.py, `[monitoring]`)
 
 from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
 
 SOURCE = "source"
 SLOT = "slot"
@@ -34,14 +33,12 @@ class Word(StrEnum):
     UP_TO_DATE = "up to date"
 
 
-MEANING: Mapping[Word, str] = MappingProxyType(
-    {
-        Word.DOWN: "it doesn't run, and nothing starts it by itself",
-        Word.FAILING: "a part of it has failed or says what is wrong",
-        Word.NO_ANSWER: "it hangs and doesn't say why",
-        Word.STARTING: "nothing is known of it yet",
-        Word.LATE: "changes are on their way for longer than they may be",
-        Word.MOVING: "changes are on their way",
-        Word.UP_TO_DATE: f"all that was committed is in the {LAKE}",
-    }
-)
+MEANING: Mapping[Word, str] = {
+    Word.DOWN: "it doesn't run, and nothing starts it by itself",
+    Word.FAILING: "a part of it has failed or says what is wrong",
+    Word.NO_ANSWER: "it hangs and doesn't say why",
+    Word.STARTING: "nothing is known of it yet",
+    Word.LATE: "changes are on their way for longer than they may be",
+    Word.MOVING: "changes are on their way",
+    Word.UP_TO_DATE: f"all that was committed is in the {LAKE}",
+}

@@ -2,10 +2,11 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import psycopg2
+from psycopg2 import sql
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
@@ -115,6 +116,18 @@ def transaction(connection_parameters: Mapping[str, Any], *, failing: str = "not
                 yield cursor
         except psycopg2.Error as error:
             raise LoadError(f"{explain(error)} ({failing})") from error
+
+
+def value(cursor: Cursor, query: str | sql.Composable, values: Sequence[Any] | Mapping[str, Any] | None = None) -> Any:
+    """Run a query and return the first column of its first row; None if it has no row."""
+    cursor.execute(query, values)
+    return (cursor.fetchone() or (None,))[0]
+
+
+def rows(cursor: Cursor) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the last query, each by its columns' names."""
+    names = [column.name for column in cursor.description or ()]
+    return (dict(zip(names, row, strict=True)) for row in cursor.fetchall())
 
 
 def tls(parameters: Mapping[str, Any]) -> dict[str, str]:

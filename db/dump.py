@@ -30,11 +30,7 @@ _FORMATS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x28\xb5\x2f\xfd", _UNPACK.format("zstd", "unzstd")),
     (0, b"\x04\x22\x4d\x18", _UNPACK.format("lz4", "unlz4")),
     (0, b"PK\x03\x04", _UNPACK.format("zip", "unzip")),
-    (
-        0,
-        b"\xff\xfe",
-        "UTF-16 by PowerShell's `>`, which isn't UTF-8: write it with `pg_dump --file=dump.sql`",
-    ),
+    (0, b"\xff\xfe", "UTF-16 by PowerShell's `>`, which isn't UTF-8: write it with `pg_dump --file=dump.sql`"),
 )
 
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
@@ -145,13 +141,9 @@ def _skip_statement(tokens: Tokens) -> None:
 
 
 def _read_insert(tokens: Tokens, found: _Rows) -> None:
-    token = tokens.next()
-    if not token.is_word("INTO"):
-        raise tokens.unexpected(token, "INTO")
+    tokens.expect("INTO")
     table, columns = _read_target(tokens, found.wanted)
-    token = tokens.next()
-    if not token.is_word("VALUES"):
-        raise tokens.unexpected(token, "VALUES")
+    tokens.expect("VALUES")
     while True:
         start = tokens.position
         values = tuple(_read_list(tokens, _read_value))
@@ -169,11 +161,8 @@ def _read_insert(tokens: Tokens, found: _Rows) -> None:
 
 def _read_copy(tokens: Tokens, found: _Rows) -> None:
     table, columns = _read_target(tokens, found.wanted)
-    for word in ("FROM", "STDIN"):
-        token = tokens.next()
-        if not token.is_word(word):
-            raise tokens.unexpected(token, word)
-    tokens.expect(";")
+    for text in ("FROM", "STDIN", ";"):
+        tokens.expect(text)
     tokens.rest_of_line()
     while True:
         start = tokens.position

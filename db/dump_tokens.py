@@ -74,11 +74,11 @@ class Tokens:
         self.position = before
         return token
 
-    def expect(self, symbol: str) -> None:
-        """Advance past this symbol."""
+    def expect(self, text: str) -> None:
+        """Advance past this symbol, or keyword in any case."""
         token = self.next()
-        if token.text != symbol:
-            raise self.unexpected(token, f"'{symbol}'")
+        if token.text != text and not token.is_word(text):
+            raise self.unexpected(token, text if text.isalpha() else f"'{text}'")
 
     def unexpected(self, token: Token, wanted: str) -> LoadError:
         """Return the error for a token that isn't the wanted one."""

@@ -2,9 +2,8 @@
 
 import hashlib
 import io
-import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from psycopg2.extensions import encrypt_password
 
 from contract.source import CONNECTOR_ROLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
 from db import outbox
-from db.connecting import LoadError, transaction
+from db.connecting import LoadError, transaction, value
 from db.dump import read_dump, read_file
 from db.migrating import migrate, wait_for_others
 from db.outbox import run
@@ -41,9 +40,8 @@ def record_data_set(cursor: Cursor, words: str, *, schema: str = SCHEMA) -> None
 
 def recorded_data_set(cursor: Cursor, *, schema: str = SCHEMA) -> str | None:
     """Return the record; None for a database that an older version has loaded."""
-    cursor.execute("SELECT obj_description(%s::regnamespace, 'pg_namespace')", (schema,))
-    row = cursor.fetchone()
-    return None if row is None or row[0] is None else str(row[0])
+    words: str | None = value(cursor, "SELECT obj_description(%s::regnamespace, 'pg_namespace')", [schema])
+    return words
 
 
 COPY_ROWS = 20_000
@@ -117,9 +115,7 @@ def fill(
     record_data_set(cursor, data_set(scale=options.scale, dump=options.dump, empty=options.empty))
     _copy(cursor, chunks, totals, progress)
     _create_outbox(cursor, options, progress)
-    cursor.execute(f"SELECT count(*) FROM {SCHEMA}.{OUTBOX_TABLE}")
-    (events,) = cursor.fetchone() or (0,)
-    return int(events)
+    return int(value(cursor, f"SELECT count(*) FROM {SCHEMA}.{OUTBOX_TABLE}"))
 
 
 def _create_tables(cursor: Cursor) -> None:
@@ -141,16 +137,11 @@ def _copy(cursor: Cursor, chunks: Iterable[Chunk], totals: Mapping[str, int], pr
         target = sql.Identifier(SCHEMA, table)
         columns = sql.SQL(", ").join(map(sql.Identifier, TABLES[table]))
         statement = sql.SQL("COPY {} ({}) FROM STDIN").format(target, columns)
-        for batch in _batches(rows):
+        for start in range(0, len(rows), COPY_ROWS):
+            batch = rows[start : start + COPY_ROWS]
             cursor.copy_expert(statement, io.StringIO("".join(copy_lines(batch))))
             done[table] += len(batch)
             progress(f"load {table}", done[table], totals[table])
-
-
-def _batches(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    iterator = iter(rows)
-    while batch := list(itertools.islice(iterator, COPY_ROWS)):
-        yield batch
 
 
 def _create_outbox(cursor: Cursor, options: LoadOptions, progress: Progress) -> None:
@@ -190,11 +181,8 @@ def _make_role(cursor: Cursor, verifier: str) -> None:
 
 
 def _set_search_path(cursor: Cursor) -> None:
-    cursor.execute("SELECT current_database()")
-    (name,) = cursor.fetchone() or ("",)
-    cursor.execute(
-        sql.SQL("ALTER DATABASE {} SET search_path = {}, public").format(sql.Identifier(name), sql.Identifier(SCHEMA))
-    )
+    names = map(sql.Identifier, (value(cursor, "SELECT current_database()"), SCHEMA))
+    cursor.execute(sql.SQL("ALTER DATABASE {} SET search_path = {}, public").format(*names))
 
 
 def prepare(

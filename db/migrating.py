@@ -5,7 +5,7 @@ in pieces. docs/decisions/0013 says why.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,9 +43,6 @@ AND (a.pid IS NULL OR a.xact_start IS NOT NULL)
 ORDER BY a.xact_start NULLS FIRST LIMIT 1
 """
 
-# Called with the number of orders checked so far.
-Progress = Callable[[int], None]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Migration:
@@ -61,7 +58,6 @@ def migrate(
     *,
     max_wait_s: float = MAX_WAIT_S,
     refresh_s: float | None = None,
-    progress: Progress = lambda _orders: None,
 ) -> Migration:
     """Migrate the outbox; do nothing if it is up to date.
 
@@ -69,9 +65,9 @@ def migrate(
     writers keep the tables locked, or if rows are left to check after `refresh_s` seconds (None: all are checked);
     LoadError with PostgreSQL's reason, leaving the outbox unchanged.
     """
-    done = _while_in_use(connection_parameters, time.monotonic() + max_wait_s)
-    orders = _refresh(connection_parameters, refresh_s, max_wait_s, progress)
-    return Migration(**done, orders=orders)
+    steps, changed = _while_in_use(connection_parameters, time.monotonic() + max_wait_s)
+    orders = _refresh(connection_parameters, refresh_s, max_wait_s)
+    return Migration(steps=steps, changed=changed, orders=orders)
 
 
 def wait_for_others(cursor: Cursor) -> None:
@@ -81,7 +77,7 @@ def wait_for_others(cursor: Cursor) -> None:
     cursor.execute("SET LOCAL lock_timeout = %s", (f"{LOCK_TIMEOUT_S}s",))
 
 
-def _while_in_use(parameters: Mapping[str, Any], deadline: float) -> dict[str, Any]:
+def _while_in_use(parameters: Mapping[str, Any], deadline: float) -> tuple[tuple[str, ...], bool]:
     while True:
         try:
             with transaction(parameters, failing=NOTHING_CHANGED) as cursor:
@@ -94,7 +90,8 @@ def _while_in_use(parameters: Mapping[str, Any], deadline: float) -> dict[str, A
             time.sleep(PAUSE_S)
 
 
-def _apply(cursor: Cursor, deadline: float) -> dict[str, Any]:
+def _apply(cursor: Cursor, deadline: float) -> tuple[tuple[str, ...], bool]:
+    """Return the new steps, and whether anything changed."""
     wait_for_others(cursor)
     found = outbox.present(cursor)
     if outbox.is_newer(cursor, found):
@@ -109,11 +106,10 @@ def _apply(cursor: Cursor, deadline: float) -> dict[str, Any]:
             outbox.upgrade(cursor, found)
         except IN_THE_WAY as error:
             raise _InUseError from error
-    steps = tuple(step for step in target.steps if step not in found.steps)
-    return {"steps": steps, "changed": changed}
+    return tuple(step for step in target.steps if step not in found.steps), changed
 
 
-def _refresh(parameters: Mapping[str, Any], seconds: float | None, max_wait_s: float, progress: Progress) -> int:
+def _refresh(parameters: Mapping[str, Any], seconds: float | None, max_wait_s: float) -> int:
     """Bring the rows up to date, in smaller pieces while others hold locks."""
     started = moved = time.monotonic()
     orders, size = 0, PIECE_ORDERS
@@ -126,7 +122,6 @@ def _refresh(parameters: Mapping[str, Any], seconds: float | None, max_wait_s: f
             time.sleep(REFRESH_PAUSE_S)
             continue
         moved, orders, size = now, orders + looked_at, min(size * 2, PIECE_ORDERS)
-        progress(orders)
         if seconds is not None and now - started > seconds:
             raise LaterError(f"{orders:,} orders' outbox rows brought up to date so far: the rest follows")
     return orders

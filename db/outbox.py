@@ -12,7 +12,7 @@ from pathlib import Path
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.source import CONNECTOR_ROLE, HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
-from db.connecting import LoadError
+from db.connecting import LoadError, value
 from db.source import objects as source_objects
 from db.source.objects import SourceObjects, SourceState
 
@@ -43,8 +43,7 @@ def read_state(cursor: Cursor) -> SourceState:
 
 def has_slot(cursor: Cursor) -> bool:
     """Tell whether a replication slot, active or not, is waiting for this database's changes."""
-    cursor.execute("SELECT 1 FROM pg_replication_slots WHERE database = current_database()")
-    return cursor.fetchone() is not None
+    return value(cursor, "SELECT 1 FROM pg_replication_slots WHERE database = current_database()") is not None
 
 
 def check_role(state: SourceState) -> None:
@@ -55,9 +54,9 @@ def check_role(state: SourceState) -> None:
 
 def _check_nobody_reads(cursor: Cursor) -> None:
     """Refuse while a connector streams: its tables would vanish."""
-    cursor.execute("SELECT slot_name FROM pg_replication_slots WHERE database = current_database() AND active LIMIT 1")
-    if row := cursor.fetchone():
-        raise LoadError(f"the replication slot {row[0]} is in use: stop the connector, then load with --replace")
+    active = "SELECT slot_name FROM pg_replication_slots WHERE database = current_database() AND active LIMIT 1"
+    if slot := value(cursor, active):
+        raise LoadError(f"the replication slot {slot} is in use: stop the connector, then load with --replace")
 
 
 SQL_FOLDER = Path(__file__).resolve().parent / "sql"
@@ -144,7 +143,8 @@ def wanted() -> Version:
 
 def check_whole(cursor: Cursor) -> None:
     """Raise LoadError unless the schema is an outbox that some version of this code has created."""
-    missing = [f"the table {SCHEMA}.{name}" for name in RELATIONS if not _has_relation(cursor, name)]
+    tables = [f"{SCHEMA}.{name}" for name in RELATIONS]
+    missing = [f"the table {name}" for name in tables if value(cursor, "SELECT to_regclass(%s)", [name]) is None]
     if read_state(cursor).published is None:
         missing.append(f"the publication {PUBLICATION}")
     if missing:
@@ -152,11 +152,6 @@ def check_whole(cursor: Cursor) -> None:
             f"the schema {SCHEMA} is there, but not {', not '.join(missing)}: drop the schema if you don't need it,"
             " or load it again with `./lake source load --replace`"
         )
-
-
-def _has_relation(cursor: Cursor, name: str) -> bool:
-    cursor.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.{name}",))
-    return cursor.fetchone() == (True,)
 
 
 def present(cursor: Cursor) -> Version:
@@ -173,8 +168,7 @@ def is_newer(cursor: Cursor, found: Version) -> bool:
         return True
     if found.sql_hash == _sql_hash():
         return False
-    cursor.execute(f"SELECT EXISTS (SELECT FROM {SCHEMA}.outbox_versions WHERE sql_hash = %s)", (_sql_hash(),))
-    return cursor.fetchone() == (True,)
+    return value(cursor, f"SELECT 1 FROM {SCHEMA}.outbox_versions WHERE sql_hash = %s", [_sql_hash()]) is not None
 
 
 def create(cursor: Cursor) -> None:
@@ -216,8 +210,7 @@ def upgrade(cursor: Cursor, found: Version) -> None:
     run(cursor, TRIGGERS_FILE)
     cursor.execute(_DROP_LEFTOVERS)
     # A dropped function has lost its grants.
-    cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (CONNECTOR_ROLE,))
-    if cursor.fetchone():
+    if value(cursor, "SELECT 1 FROM pg_roles WHERE rolname = %s", [CONNECTOR_ROLE]):
         run(cursor, RIGHTS_FILE)
     cursor.execute(f"SELECT {SCHEMA}.outbox_refresh_all()")
     _note(cursor, target)
@@ -225,9 +218,7 @@ def upgrade(cursor: Cursor, found: Version) -> None:
 
 def refresh_step(cursor: Cursor, size: int) -> int:
     """Bring the next `size` orders' rows up to date; return how many were checked, 0 when none is left."""
-    cursor.execute(f"SELECT {SCHEMA}.outbox_refresh_step(%s)", (size,))
-    (looked_at,) = cursor.fetchone() or (0,)
-    return int(looked_at)
+    return int(value(cursor, f"SELECT {SCHEMA}.outbox_refresh_step(%s)", [size]))
 
 
 def _run_functions(cursor: Cursor) -> None:

@@ -9,7 +9,7 @@ numbers 110 and 601, and address 104 can't be deleted before its customer, staff
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from typing import Any
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from db import loading
-from db.connecting import LoadError, transaction
+from db.connecting import LoadError, transaction, value
 from db.dump import Wanted, read_rows
-from db.sample import FOLDER, Row, copy_lines
+from db.sample import FOLDER, copy_lines
 
 # The part of the dump with the rows.
 DATA_FILE = "pagila-data.sql"
@@ -49,15 +49,14 @@ def load(connection_parameters: Mapping[str, Any], dump: Path | None = None) -> 
     `dump` is the file with the rows, or its folder. Raises LoadError.
     """
     with transaction(connection_parameters) as cursor:
-        cursor.execute("SELECT to_regclass('public.rental') IS NOT NULL")
-        if cursor.fetchone() == (True,):
+        if value(cursor, "SELECT to_regclass('public.rental')"):
             _refuse_other_rows(cursor, dump)
             return Loaded(rows=_count(cursor), new=False)
         rows_of = read_rows(FOLDER / "pagila.sql" if dump is None else _file(dump), DUMP, known_by="address")
         cursor.execute(TABLES)
         loading.record_data_set(cursor, _described(dump), schema=SCHEMA)
         for table, rows in rows_of.items():
-            _copy(cursor, table, rows)
+            cursor.copy_expert(f"COPY {table} FROM STDIN", io.StringIO("".join(copy_lines(rows))))
             cursor.execute(
                 f"SELECT setval(pg_get_serial_sequence('{table}', '{table}_id'), max({table}_id)) FROM {table}"  # noqa: S608
             )
@@ -83,13 +82,5 @@ def _refuse_other_rows(cursor: Cursor, dump: Path | None) -> None:
         raise LoadError(f"the database has {there or 'rows that nobody has described'}, so {wanted} can't be loaded")
 
 
-def _copy(cursor: Cursor, table: str, rows: Sequence[Row]) -> None:
-    cursor.copy_expert(f"COPY {table} FROM STDIN", io.StringIO("".join(copy_lines(rows))))
-
-
 def _count(cursor: Cursor) -> int:
-    total = 0
-    for table in NAMES:
-        cursor.execute(f"SELECT count(*) FROM {table}")  # noqa: S608
-        total += int((cursor.fetchone() or (0,))[0])
-    return total
+    return sum(int(value(cursor, f"SELECT count(*) FROM {table}")) for table in NAMES)  # noqa: S608

@@ -16,27 +16,13 @@ _HEADER = 4
 _MOST_DIGITS = 38
 
 
-def _text(lake: Spelling = canonical.TEXT, *, note: str = "", wire: str = "text") -> Carried:
-    return Carried(wire=wire, avro="string", lake="string", spelling=lake, note=note)
+def _text(spelling: Spelling = canonical.TEXT, *, note: str = "") -> Carried:
+    return Carried(wire="text", avro="string", lake="string", spelling=spelling, note=note)
 
 
-def named(
-    meaning: str,
-    spelling: Spelling = canonical.TEXT,
-    *,
-    note: str = "",
-    note_of_log: str = "",
-    wire: str = "text",
-) -> Carried:
+def named(meaning: str, spelling: Spelling = canonical.TEXT, *, note: str = "", note_of_log: str = "") -> Carried:
     """Carry a type that Debezium sends as text under a name of its own."""
-    return Carried(
-        wire=wire,
-        avro=avro("string", meaning),
-        lake="string",
-        spelling=spelling,
-        note=note,
-        note_of_log=note_of_log,
-    )
+    return replace(_text(spelling, note=note), avro=avro("string", meaning), note_of_log=note_of_log)
 
 
 def _number(type_: str, lake: str, spelling: Spelling = canonical.INTEGER, *, wire: str = "number") -> Carried:
@@ -45,10 +31,9 @@ def _number(type_: str, lake: str, spelling: Spelling = canonical.INTEGER, *, wi
 
 def _decimal(precision: int, scale: int, *, spelling: Spelling | None = None, note: str = "") -> Carried:
     """Carry a decimal; one with its own `spelling` is always a number."""
-    number = {"type": "string", "logicalType": "decimal", "precision": precision, "scale": scale}
     return Carried(
         wire="text",
-        avro=number,
+        avro={"type": "string", "logicalType": "decimal", "precision": precision, "scale": scale},
         lake=f"decimal({precision},{scale})",
         spelling=spelling or (canonical.FRACTION if precision == scale else canonical.DECIMAL),
         special=spelling is None,
@@ -74,8 +59,7 @@ def _bits(modifier: int) -> Carried:
         return Carried(wire="boolean", avro="boolean", lake="boolean", spelling=canonical.ONE_BIT)
     if modifier < 1:  # computed by a view, which doesn't give the number of bits
         return AS_TEXT
-    parameters = {BITS_LENGTH: str(modifier)}
-    bits = avro("bytes", "io.debezium.data.Bits", **{"connect.parameters": parameters})
+    bits = avro("bytes", "io.debezium.data.Bits", **{"connect.parameters": {BITS_LENGTH: str(modifier)}})
     note = "as text of 0 and 1"
     return Carried(wire="Base64", avro=bits, lake="string", spelling=canonical.TEXT, has_placeholder=False, note=note)
 
@@ -229,7 +213,7 @@ EXTENSIONS: Mapping[str, Callable[[ColumnType, int], Carried | LeftOut]] = {
     "ltree": lambda *_: named("io.debezium.data.Ltree"),
     "isbn": lambda *_: _text(),
     "hstore": lambda kind, _: replace(
-        named(HSTORE, canonical.hstore(kind.schema)), note="as JSON, its keys in order", wire="JSON"
+        named(HSTORE, canonical.hstore(kind.schema), note="as JSON, its keys in order"), wire="JSON"
     ),
     "vector": lambda *_: _floats("double", "io.debezium.data.DoubleVector", "::real[]", 32),
     "halfvec": lambda *_: _floats("float", "io.debezium.data.FloatVector", "::real[]", 32),

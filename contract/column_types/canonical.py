@@ -11,7 +11,6 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 from contract.events import INFINITE_DAYS, INFINITE_MICROS
@@ -65,22 +64,6 @@ def _bits(value: float, size: int) -> str:
     return format(number, f"0{size}b")
 
 
-def _boolean(value: bool) -> str:
-    return "true" if value else "false"
-
-
-def _decimal(value: Decimal) -> str:
-    return format(value, "f")
-
-
-def _without_padding(value: str) -> str:
-    return value.rstrip(" ")
-
-
-def _hexadecimal(value: bytes) -> str:
-    return value.hex()
-
-
 def _numbers(value: str, size: int, keys: tuple[str, ...]) -> str:
     parsed = json.loads(value)
     found = [parsed[key] for key in keys] if keys else parsed
@@ -90,13 +73,13 @@ def _numbers(value: str, size: int, keys: tuple[str, ...]) -> str:
 # concat() writes a value with its type's output function, as the log does; a cast to text may differ (inet).
 TEXT = Spelling("concat({c})", "{c}", str)
 INTEGER = Spelling("{c}::text", "CAST({c} AS VARCHAR)", str)
-BOOLEAN = Spelling("{c}::text", "CAST({c} AS VARCHAR)", _boolean)
-DECIMAL = Spelling("{c}::text", "CAST({c} AS VARCHAR)", _decimal)
+BOOLEAN = Spelling("{c}::text", "CAST({c} AS VARCHAR)", lambda value: str(value).lower())
+DECIMAL = Spelling("{c}::text", "CAST({c} AS VARCHAR)", "{:f}".format)
 # DuckDB omits the 0 before a decimal point.
-FRACTION = Spelling(DECIMAL.source, f"regexp_replace({DECIMAL.lake}, '^(-?)\\.', '\\10.')", _decimal)
-PADDED = Spelling("{c}::text", "rtrim({c}, ' ')", _without_padding)
-BYTES = Spelling("encode({c}, 'hex')", "lower(hex({c}))", _hexadecimal)
-ONE_BIT = Spelling("({c} = B'1')::text", "CAST({c} AS VARCHAR)", _boolean)
+FRACTION = Spelling(DECIMAL.source, f"regexp_replace({DECIMAL.lake}, '^(-?)\\.', '\\10.')", DECIMAL.value)
+PADDED = Spelling("{c}::text", "rtrim({c}, ' ')", lambda value: value.rstrip(" "))
+BYTES = Spelling("encode({c}, 'hex')", "lower(hex({c}))", bytes.hex)
+ONE_BIT = Spelling("({c} = B'1')::text", BOOLEAN.lake, BOOLEAN.value)
 REAL = Spelling(
     "('x' || encode(float4send({c}), 'hex'))::bit(32)::text",
     "CAST(CAST({c} AS BIT) AS VARCHAR)",
@@ -130,7 +113,7 @@ INTERVAL = Spelling(
     "{c}",
     str,
 )
-MONEY = Spelling("{c}::numeric::text", "CAST({c} AS VARCHAR)", _decimal)
+MONEY = Spelling("{c}::numeric::text", DECIMAL.lake, DECIMAL.value)
 # JSON arrays: element by element as PostgreSQL writes it, numbers and booleans without quotes.
 ARRAY = Spelling("array_to_json({c})::text", "{c}", str)
 ARRAY_OF_OIDS = Spelling("array_to_json({c}::bigint[])::text", "{c}", str)

@@ -210,10 +210,7 @@ class Table(Leaf):
 
     def column(self, name: str) -> Column:
         """Return a column. Raises KeyError."""
-        try:
-            return next(column for column in self.columns if column.name == name)
-        except StopIteration:
-            raise KeyError(name) from None
+        return {column.name: column for column in self.columns}[name]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from psycopg2 import sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from db.connecting import LoadError
+from db.connecting import LoadError, value
 from db.source.inspection import read_tables
 
 LOOK_S = 0.2
@@ -27,13 +27,13 @@ def horizon_lsn(cursor: Cursor, *, timeout_s: float) -> int:
     `cursor` is in autocommit. Changes that a later statement doesn't see are after the position, never at it. Raises
     LoadError if a transaction stays open for longer than `timeout_s`.
     """
-    cursor.execute("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn - 1")
-    (position,) = cursor.fetchone() or (0,)
+    position = value(cursor, "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn - 1")
     # Our own id is higher than those of all open transactions; a snapshot's xmax only exceeds the last ended one.
-    cursor.execute("SELECT pg_current_xact_id()::text")
-    (first_later,) = cursor.fetchone() or ("0",)
+    first_later = value(cursor, "SELECT pg_current_xact_id()::text")
+    # All transactions before that one have ended, including prepared ones.
+    ended = "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= %s::xid8"
     deadline = time.monotonic() + timeout_s
-    while not _have_ended(cursor, first_later):
+    while not value(cursor, ended, [first_later]):
         if time.monotonic() > deadline:
             raise LoadError(
                 f"a transaction is open for more than {timeout_s:.0f} s (docs/aws/alarms.md#replication-slot-lag):"
@@ -41,13 +41,6 @@ def horizon_lsn(cursor: Cursor, *, timeout_s: float) -> int:
             )
         time.sleep(LOOK_S)
     return int(position)
-
-
-def _have_ended(cursor: Cursor, first_later: str) -> bool:
-    """Tell whether all transactions before that one have ended, including prepared ones."""
-    cursor.execute("SELECT pg_snapshot_xmin(pg_current_snapshot()) >= %s::xid8", (first_later,))
-    (ended,) = cursor.fetchone() or (False,)
-    return bool(ended)
 
 
 def deleted_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Iterable[Key]) -> list[Key]:

@@ -5,7 +5,7 @@ of it (`atttypmod`) is described once. Nothing is written, and no row of a user'
 functions are those of PostgreSQL 14 to 18 ("System Catalogs").
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import psycopg2
@@ -13,7 +13,7 @@ from psycopg2.extensions import connection as Connection  # noqa: N812 - a class
 from psycopg2.extensions import cursor as Cursor  # noqa: N812
 
 from contract.column_types.catalogue import TYPES, ColumnType, column_types
-from db.connecting import LoadError, explain
+from db.connecting import LoadError, explain, rows, value
 from db.source import catalogue_queries as queries
 from db.source.catalogue import (
     IDENTITIES,
@@ -40,10 +40,9 @@ def inspect(connection: Connection, schemas: Sequence[str] = ()) -> Database:
             # Names are qualified and types come by number, so our own search path doesn't matter.
             cursor.execute("SET LOCAL search_path = pg_catalog")
             cursor.execute(queries.SERVER)
-            (server,) = _rows(cursor)
+            (server,) = rows(cursor)
             tables = _tables(cursor, {"schemas": list(schemas), "names": None, "role": None})
-            cursor.execute(queries.SEQUENCES, {"schemas": list(schemas)})
-            (sequences,) = cursor.fetchone() or (0,)
+            sequences = value(cursor, queries.SEQUENCES, {"schemas": list(schemas)})
             return Database(server=Server(**server), tables=tables, sequences=int(sequences))
     except UnicodeDecodeError as error:
         # A database in SQL_ASCII accepts any bytes.
@@ -63,7 +62,7 @@ def read_tables(
 
 def _tables(cursor: Cursor, asked: Mapping[str, Any]) -> tuple[Table, ...]:
     cursor.execute(queries.RELATIONS, {**asked, "system": list(SYSTEM_COLUMNS)})
-    relations = list(_rows(cursor))
+    relations = list(rows(cursor))
     roots = [row for row in relations if row["oid"] == row["root"]]
     columns = _columns(cursor, [row["oid"] for row in roots], asked["role"])
     indexes = _indexes(cursor, [row["oid"] for row in relations])
@@ -97,7 +96,7 @@ def _leaf(row: dict[str, Any], indexes: Mapping[int, Sequence[UniqueIndex]]) -> 
 def _columns(cursor: Cursor, relations: list[int], role: str | None) -> dict[int, list[Column]]:
     """Read the columns of relations, in order. Types are read once, with their component types."""
     cursor.execute(queries.COLUMNS, {"relations": relations, "role": role})
-    found = list(_rows(cursor))
+    found = list(rows(cursor))
     types = types_of(cursor, {row["type"] for row in found})
     texts = type_texts(cursor, {(row["type"], row["modifier"]) for row in found})
     columns: dict[int, list[Column]] = {}
@@ -111,7 +110,7 @@ def _columns(cursor: Cursor, relations: list[int], role: str | None) -> dict[int
 def types_of(cursor: Cursor, wanted: set[int]) -> dict[int, ColumnType]:
     """Read types by their numbers, with their component types."""
     cursor.execute(TYPES.replace("{types}", "%(types)s::oid[]"), {"types": sorted(wanted)})
-    return column_types(_rows(cursor))
+    return column_types(rows(cursor))
 
 
 def type_texts(cursor: Cursor, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], str]:
@@ -124,13 +123,7 @@ def type_texts(cursor: Cursor, wanted: set[tuple[int, int]]) -> dict[tuple[int, 
 def _indexes(cursor: Cursor, relations: list[int]) -> dict[int, list[UniqueIndex]]:
     cursor.execute(queries.UNIQUE_INDEXES, {"relations": relations})
     found: dict[int, list[UniqueIndex]] = {}
-    for row in _rows(cursor):
+    for row in rows(cursor):
         relation = row.pop("relation")
         found.setdefault(relation, []).append(UniqueIndex(**{**row, "columns": tuple(row["columns"])}))
     return found
-
-
-def _rows(cursor: Cursor) -> Iterator[dict[str, Any]]:
-    names = [column.name for column in cursor.description or ()]
-    for row in cursor.fetchall():
-        yield dict(zip(names, row, strict=True))

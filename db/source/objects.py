@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.source import CONNECTOR_ROLE
+from db.connecting import rows
 from db.source import catalogue_queries
 from db.source.catalogue import Table
 from db.source.inspection import read_tables
@@ -28,6 +28,9 @@ class WantedTable:
     leave_out: frozenset[str] = frozenset()
     hashed: frozenset[str] = frozenset()
     by_xmin: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.schema}.{self.name}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,9 +89,8 @@ class SourceState:
 
 def read(cursor: Cursor, wanted: SourceObjects) -> SourceState:
     """Read the state; changes nothing."""
-    cursor.execute(catalogue_queries.STATE, _parameters(wanted))
-    names = [column.name for column in cursor.description or ()]
-    row: dict[str, Any] = dict(zip(names, cursor.fetchone() or (), strict=True))
+    cursor.execute(catalogue_queries.STATE, vars(wanted))
+    (row,) = rows(cursor)
     published = row.pop("published")
     return SourceState(
         **{
@@ -104,12 +106,3 @@ def read(cursor: Cursor, wanted: SourceObjects) -> SourceState:
         },
         tables=read_tables(cursor, [(table.schema, table.name) for table in wanted.tables], wanted.role),
     )
-
-
-def _parameters(wanted: SourceObjects) -> dict[str, object]:
-    return {
-        "role": wanted.role,
-        "slot": wanted.slot,
-        "schema": wanted.schema,
-        "publication": wanted.publication,
-    }

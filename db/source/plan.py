@@ -91,33 +91,36 @@ def _problems(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
 
 def table_problems(table: WantedTable, found: Table | None) -> Iterator[str]:
     """Return why a table can't be captured in its current state, or that it doesn't exist."""
-    name = f"{table.schema}.{table.name}"
     if found is None:
-        yield f"{name}: no such table: take it out of the pipeline, or check the database"
+        yield no_such_table(table)
     elif found.unpublished:
-        yield f"{name}: {found.unpublished}; or take it out of the pipeline"
+        yield f"{table}: {found.unpublished}; or take it out of the pipeline"
     else:
-        yield from _column_problems(table, name, found)
+        yield from _column_problems(table, found)
 
 
-def _column_problems(table: WantedTable, name: str, found: Table) -> Iterator[str]:
+def no_such_table(table: WantedTable) -> str:
+    return f"{table}: no such table: take it out of the pipeline, or check the database"
+
+
+def _column_problems(table: WantedTable, found: Table) -> Iterator[str]:
     # Debezium 3.7 ignores case in column names, also of those left out: its connector would fail.
     for alike in clashes(found.quoted, str.lower).values():
         yield (
-            f"{name}: columns differ only by case ({', '.join(alike)}), which Debezium can't take: rename one, or take"
+            f"{table}: columns differ only by case ({', '.join(alike)}), which Debezium can't take: rename one, or take"
             " the table out of the pipeline"
         )
-    yield from columns_missing(table, name, found)
+    yield from columns_missing(table, found)
     for column in sorted(table.hashed & found.quoted.keys()):
         if not found.column(column).hashable:
-            yield f"{name}: {column} isn't text, and Debezium would send it in clear: leave_out in place of hash"
+            yield f"{table}: {column} isn't text, and Debezium would send it in clear: leave_out in place of hash"
 
 
-def columns_missing(table: WantedTable, name: str, found: Table) -> Iterator[str]:
+def columns_missing(table: WantedTable, found: Table) -> Iterator[str]:
     """Report the pipeline's columns that the table lacks."""
     for column in dict.fromkeys((*table.key, *sorted(table.leave_out), *sorted(table.hashed))):
         if column not in found.quoted:
-            yield f"{name} has no column {column}, which the pipeline names"
+            yield f"{table} has no column {column}, which the pipeline names"
 
 
 def _identities(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
@@ -140,19 +143,19 @@ def _identities(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
 def _remarks(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
     in_part = []
     for table in wanted.tables:
-        name, there = f"{table.schema}.{table.name}", state.tables.get((table.schema, table.name))
+        there = state.tables.get((table.schema, table.name))
         if there is None:
             continue
         if there.kind == "partitioned table" and unidentified(table.key, there.leaves):
             yield (
-                f"{name}: a partition that is added later has no replica identity of its own, and"
+                f"{table}: a partition that is added later has no replica identity of its own, and"
                 " PostgreSQL refuses updates and deletes in it: run this again after each, or add a primary key"
             )
         if reason := sent_anyway(table, there, state.version):
             columns = ", ".join(sorted(secret_columns(table, there)))
-            yield f"{name}: PostgreSQL sends {columns}, and only the connector leaves it out: {reason}"
+            yield f"{table}: PostgreSQL sends {columns}, and only the connector leaves it out: {reason}"
         elif listed(table, there, state.version) is not None:
-            in_part.append(name)
+            in_part.append(str(table))
     if in_part:
         yield (
             f"published by their columns: {', '.join(in_part)}: run this again after a column is added, or it isn't"
@@ -248,15 +251,15 @@ def source_problems(wanted: SourceObjects, state: SourceState, pipeline: str) ->
 def _identity(table: WantedTable, found: Table, pipeline: str) -> Iterator[str]:
     if not identity_statements(table.key, found.leaves):
         return
-    name, prepare = f"{table.schema}.{table.name}", f"run `./lake source prepare {pipeline} --dsn …`"
+    prepare = f"run `./lake source prepare {pipeline} --dsn …`"
     if table.key:
         yield (
-            f"{name}: updates and deletes don't say {', '.join(table.key)} since its primary key or REPLICA"
+            f"{table}: updates and deletes don't say {', '.join(table.key)} since its primary key or REPLICA"
             f" IDENTITY was changed, so deletes miss their rows: {prepare}, then"
-            f" `./lake reconcile -p {pipeline} {table_option(name)} --repair`"
+            f" `./lake reconcile -p {pipeline} {table_option(str(table))} --repair`"
         )
     else:
-        yield f"{name}: without a replica identity PostgreSQL refuses its updates and deletes: {prepare}"
+        yield f"{table}: without a replica identity PostgreSQL refuses its updates and deletes: {prepare}"
 
 
 def _columns(table: WantedTable, found: Table, state: SourceState, pipeline: str) -> Iterator[str]:
@@ -264,19 +267,19 @@ def _columns(table: WantedTable, found: Table, state: SourceState, pipeline: str
     wanted = listed(table, found, state.version)
     if found.oid not in (state.published or {}) or sends(state, found.oid, wanted):
         return
-    name, prepare = f"{table.schema}.{table.name}", f"run `./lake source prepare {pipeline} --dsn …`"
-    again = f"{prepare}, then `./lake resnapshot -p {pipeline} {table_option(name)}`"
+    prepare = f"run `./lake source prepare {pipeline} --dsn …`"
+    again = f"{prepare}, then `./lake resnapshot -p {pipeline} {table_option(str(table))}`"
     everything = frozenset(found.quoted) - found.generated
     sent = state.published_in_part.get(found.oid, everything)
     if sent is None:
-        yield f"{name}: the publication filters its rows, so changes are missing: {again}"
+        yield f"{table}: the publication filters its rows, so changes are missing: {again}"
         return
     if any(not _is_sent(leaf.identity_columns, sent) for leaf in found.leaves):
-        yield f"{name}: PostgreSQL refuses updates and deletes, whose identity isn't published whole: {prepare}"
+        yield f"{table}: PostgreSQL refuses updates and deletes, whose identity isn't published whole: {prepare}"
     if lacking := sorted(everything - table.leave_out - sent):
-        yield f"{name}: the publication lacks {', '.join(lacking)}, so changes are missing: {again}"
+        yield f"{table}: the publication lacks {', '.join(lacking)}, so changes are missing: {again}"
     if wanted is not None and (extra := sorted(table.leave_out & sent)):
-        yield f"{name}: the publication has {', '.join(extra)}, though leave_out names it: {prepare}"
+        yield f"{table}: the publication has {', '.join(extra)}, though leave_out names it: {prepare}"
 
 
 def _is_sent(identity: tuple[str, ...] | None, sent: frozenset[str]) -> bool:

@@ -13,12 +13,12 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 from psycopg2.extensions import encrypt_password
 
 from contract.table_names import listed
-from db.connecting import LoadError, explain, transaction
+from db.connecting import LoadError, explain, transaction, value
 from db.source import objects as source_objects
 from db.source.catalogue import HAS_ROWS, Table
 from db.source.inspection import read_tables
 from db.source.objects import SourceObjects, SourceState, WantedTable
-from db.source.plan import PREPARE_LOCK, UnpreparableError, columns_missing
+from db.source.plan import PREPARE_LOCK, UnpreparableError, columns_missing, no_such_table
 from db.source.rights import again, reading_steps, system_columns
 
 _VIEW = "cdc_rows"
@@ -89,15 +89,12 @@ def missing_privileges(cursor: Cursor, wanted: ReadObjects) -> list[str]:
     state, sees_all = source_objects.read(cursor, _objects(wanted)), sees_all_rows(cursor)
     lines = []
     for table in wanted.tables:
-        name, found = f"{table.schema}.{table.name}", state.tables.get((table.schema, table.name))
+        found = state.tables.get((table.schema, table.name))
         if found is None:
-            lines.append(_no_such_table(name))
+            lines.append(no_such_table(table))
             continue
-        problems = (
-            *rights_missing(table, found, wanted.role),
-            *hidden_rows(found, sees_all=sees_all or found.owned),
-        )
-        lines += [*(f"{name}: {problem}" for problem in problems), *columns_missing(table, name, found)]
+        rights, hidden = rights_missing(table, found, wanted.role), hidden_rows(found, sees_all=sees_all or found.owned)
+        lines += [*(f"{table}: {problem}" for problem in (*rights, *hidden)), *columns_missing(table, found)]
     for name, query in wanted.queries.items():
         try:
             cursor.execute(f"SELECT * FROM ({query}\n) AS q LIMIT 0")  # noqa: S608  the user's own query
@@ -121,16 +118,12 @@ def _role_problems(objects: SourceObjects, state: SourceState) -> Iterator[str]:
 
 def _problems(objects: SourceObjects, state: SourceState) -> Iterator[str]:
     for table in objects.tables:
-        name, found = f"{table.schema}.{table.name}", state.tables.get((table.schema, table.name))
+        found = state.tables.get((table.schema, table.name))
         if found is None:
-            yield _no_such_table(name)
+            yield no_such_table(table)
             continue
-        yield from (f"{name}: {problem}" for problem in hidden_rows(found, sees_all=False))
-        yield from columns_missing(table, name, found)
-
-
-def _no_such_table(name: str) -> str:
-    return f"{name}: no such table: take it out of the pipeline, or check the database"
+        yield from (f"{table}: {problem}" for problem in hidden_rows(found, sees_all=False))
+        yield from columns_missing(table, found)
 
 
 def rights_missing(table: WantedTable, found: Table, role: str) -> Iterator[str]:
@@ -156,8 +149,7 @@ def hidden_rows(found: Table, *, sees_all: bool) -> Iterator[str]:
 
 def sees_all_rows(cursor: Cursor) -> bool:
     """Tell whether the logged-in user sees all rows, despite row security."""
-    cursor.execute("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
-    return cursor.fetchone() == (True,)
+    return bool(value(cursor, "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"))
 
 
 def _with_queries(cursor: Cursor, wanted: ReadObjects) -> Iterator[WantedTable]:

@@ -11,7 +11,7 @@ from psycopg2 import errors, sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.source import CONNECTOR_ROLE, HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
-from db.connecting import LoadError, connect, explain
+from db.connecting import LoadError, connect, explain, rows, value
 from db.outbox import text_of
 
 TABLES = frozenset({f"{SCHEMA}.{OUTBOX_TABLE}", f"{SCHEMA}.{HEARTBEAT_TABLE}"})
@@ -173,8 +173,7 @@ class Replication:
 def read_state(cursor: Cursor, slot: str, wanted: Expected = OUTBOX) -> Replication:
     """Read the state of role, publication and slot. Raises psycopg2.Error."""
     cursor.execute(_STATE, {"role": wanted.role, "publication": wanted.publication, "slot": slot})
-    names = [column.name for column in cursor.description or ()]
-    values: Mapping[str, Any] = dict(zip(names, cursor.fetchone() or (), strict=True))
+    (values,) = rows(cursor)
     published = values["published"]
     later: bool | None = values["published_later"]
     if later:
@@ -212,8 +211,7 @@ def _is_unreadable(cursor: Cursor, slot: str, publication: str) -> bool | None:
     Decoding uses the catalogue as of the change, perhaps without a publication.
     A publication's row newer than the slot's position proves nothing: an ALTER rewrites it as well.
     """
-    cursor.execute("SHOW statement_timeout")
-    (before,) = cursor.fetchone() or ("0",)
+    before = value(cursor, "SHOW statement_timeout")
     try:
         cursor.execute("SET statement_timeout = %s", (f"{PEEK_TIMEOUT_S}s",))
         cursor.execute(
@@ -246,8 +244,7 @@ def table_at(cursor: Cursor, slot: str, publication: str, position: int) -> str 
 def restore_publication(cursor: Cursor) -> None:
     """Create the publication as the loader does, unless it is complete. Raises LoadError."""
     try:
-        cursor.execute("SELECT 1 FROM pg_publication WHERE pubname = %s", (PUBLICATION,))
-        if cursor.fetchone() is None:
+        if value(cursor, "SELECT 1 FROM pg_publication WHERE pubname = %s", [PUBLICATION]) is None:
             cursor.execute(sql.SQL("CREATE PUBLICATION {}").format(sql.Identifier(PUBLICATION)))
         cursor.execute(text_of("07_replication.sql"))
     except psycopg2.Error as error:

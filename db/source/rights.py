@@ -12,6 +12,7 @@ from psycopg2 import errors
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.source import quoted
+from contract.table_names import listed
 from db.connecting import LaterError, explain
 from db.source.catalogue import HAS_ROWS, SYSTEM_COLUMNS, Table
 from db.source.objects import SourceObjects, SourceState, WantedTable
@@ -159,10 +160,8 @@ def owners_agree(tables: list[Table], state: SourceState, action: str) -> str | 
         return None
     texts = []
     for owner, names in foreign.items():
-        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        texts.append(
-            f"{shown}, which {'belongs' if len(names) == 1 else 'belong'} to {owner} (GRANT {owner} TO {state.user})"
-        )
+        belong = "belongs" if len(names) == 1 else "belong"
+        texts.append(f"{listed(names, 3)}, which {belong} to {owner} (GRANT {owner} TO {state.user})")
     return f"{action} {'; '.join(texts)}"
 
 

@@ -14,7 +14,8 @@ import psycopg2
 from psycopg2 import errors, sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from db.connecting import LoadError, explain
+from contract.table_names import listed
+from db.connecting import LoadError, explain, value
 from db.source.inspection import read_tables
 
 # Maximum of rows that one signal names by their keys: a condition of some 100 KB.
@@ -67,12 +68,11 @@ def ask_for_snapshot(cursor: Cursor, signal_table: Name, readings: Sequence[Read
             sql.SQL("INSERT INTO {} VALUES (%s, 'execute-snapshot', %s)").format(sql.Identifier(*signal_table)),
             (str(uuid.uuid4()), json.dumps(_data(readings), ensure_ascii=False)),
         )
-        cursor.execute("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
-        (position,) = cursor.fetchone() or (0,)
+        position = value(cursor, "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
     except errors.UndefinedTable as error:
         raise LoadError(
-            f"there is no signal table {'.'.join(signal_table)}: prepare the database (`./lake source prepare`), run"
-            " this again"
+            f"there is no signal table {'.'.join(signal_table)}: prepare the database (`./lake source prepare`),"
+            " run this again"
         ) from error
     except psycopg2.Error as error:
         raise LoadError(f"a snapshot can't be asked for in {'.'.join(signal_table)}: {explain(error)}") from error
@@ -113,20 +113,15 @@ def check_readable(cursor: Cursor, role: str, table: Name, left_out: Collection[
     sends_generated = cursor.connection.server_version >= SENDS_GENERATED
     if generated := [column for column in sent if column in found.generated and not sends_generated]:
         raise LoadError(
-            f"{name} can't be read by a snapshot: {_some(generated)} is generated, and PostgreSQL doesn't send it: put"
-            " it into leave_out of the pipeline's file (`./lake source describe … --update` does), then `./lake"
-            " source prepare` and"
-            " `./lake up` (on AWS a deployment)"
+            f"{name} can't be read by a snapshot: {listed(generated, 3)} is generated, and PostgreSQL doesn't send it:"
+            " put it into leave_out of the pipeline's file (`./lake source describe … --update` does), then"
+            " `./lake source prepare` and `./lake up` (on AWS a deployment)"
         )
     if hidden := [column for column in sent if column in found.hidden]:
         raise LoadError(
-            f"the role {role} may not read {_some(hidden)} of {name}: prepare the database"
+            f"the role {role} may not read {listed(hidden, 3)} of {name}: prepare the database"
             " (`./lake source prepare`), run this again"
         )
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _check_published(cursor: Cursor, publication: str, tables: Sequence[Name]) -> None:
@@ -135,9 +130,8 @@ def _check_published(cursor: Cursor, publication: str, tables: Sequence[Name]) -
     published = set(cursor.fetchall())
     if missing := sorted({".".join(table) for table in tables if table not in published}):
         raise LoadError(
-            f"the publication {publication} lacks {', '.join(missing)}: prepare the database (`./lake source"
-            " prepare`), run this"
-            " again"
+            f"the publication {publication} lacks {', '.join(missing)}: prepare the database"
+            " (`./lake source prepare`), run this again"
         )
 
 

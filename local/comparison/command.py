@@ -4,7 +4,7 @@ import contextlib
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,16 +14,21 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from local.comparison.compare import Difference, Limits, Progress, TableComparison
+from local.comparison.compare import Difference, Limits, OnProgress, TableComparison
 from local.comparison.run import Repairs, Sides, compare_tables
 
 IN_THE_LAKE = "in the lake"
 REPORT = "reconcile.json"
 
 
+def put(console: Console, line: str, *, style: str | None = None) -> None:
+    """Print a line as it is, without markup."""
+    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
 def print_comparison(console: Console, found: TableComparison, *, there: str = IN_THE_LAKE) -> None:
     for line in lines(found, there=there):
-        console.print(line, style=None if found.equal else "red", highlight=False, markup=False, soft_wrap=True)
+        put(console, line, style=None if found.equal else "red")
 
 
 def lines(found: TableComparison, *, there: str = IN_THE_LAKE) -> list[str]:
@@ -52,16 +57,11 @@ def _line(found: TableComparison, there: str) -> str:
 
 
 def _difference(one: Difference) -> str:
-    return f"{_row(one)}; an event of it is in quarantine: {one.quarantined}" if one.quarantined else _row(one)
-
-
-def _row(one: Difference) -> str:
     key = ", ".join(f"{name} = {'NULL' if value is None else value}" for name, value in one.key.items())
-    if one.kind == "late":
-        return f"not in the lake yet: {key}"
-    if one.kind != "different":
-        return f"{one.kind}: {key}"
-    return f"different: {key} in {', '.join(one.columns) or 'how often it is there'}"
+    line = f"{'not in the lake yet' if one.kind == 'late' else one.kind}: {key}"
+    if one.kind == "different":
+        line += f" in {', '.join(one.columns) or 'how often it is there'}"
+    return f"{line}; an event of it is in quarantine: {one.quarantined}" if one.quarantined else line
 
 
 def write(path: Path, pipeline: str, found: Sequence[TableComparison]) -> None:
@@ -108,25 +108,22 @@ def reconcile_tables(
     equal = sum(one.equal for one in found)
     seconds = time.monotonic() - started
     if len(found) > 1:
-        console.print(
-            f"{equal} of {len(found)} tables are equal, {seconds:.0f} s: {report}", highlight=False, soft_wrap=True
-        )
+        put(console, f"{equal} of {len(found)} tables are equal, {seconds:.0f} s: {report}")
     return equal == len(found)
 
 
 @contextlib.contextmanager
-def _bars(console: Console) -> Iterator[Callable[[Progress], None]]:
+def _bars(console: Console) -> Iterator[OnProgress]:
     """Show a progress bar per side of the table being compared; nothing without a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         tasks: dict[tuple[str, str], TaskID] = {}
 
-        def on_progress(step: Progress) -> None:
-            key = (step.table, step.what)
-            if key not in tasks:
-                for former in [task for (table, _), task in tasks.items() if table != step.table]:
+        def on_progress(table: str, what: str, rows: int, of: int) -> None:
+            if (table, what) not in tasks:
+                for former in [task for (other, _), task in tasks.items() if other != table]:
                     bars.update(former, visible=False)
-                tasks[key] = bars.add_task(f"{step.table}: {step.what}", total=step.of)
-            bars.update(tasks[key], completed=step.rows, total=step.of)
+                tasks[table, what] = bars.add_task(f"{table}: {what}", total=of)
+            bars.update(tasks[table, what], completed=rows, total=of)
 
         yield on_progress

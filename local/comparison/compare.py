@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fixed
 
@@ -21,14 +21,7 @@ from local.look.lake import LakeError
 
 ATTEMPTS = 3
 PAUSE_S = 0.3
-TIMEOUT_S = 60.0
 WAIT_BETWEEN_LOOKS_S = 0.5
-# Approximate rows per chunk: what both sides send for one differing row.
-ROWS_PER_CHUNK = 500
-# Maximum rows that Python compares per pass; unlimited in the last.
-TIDIED_ROWS = 20_000
-# Above this many keys, the table is scanned instead of looked up by index.
-LOOKED_UP_ROWS = 50_000
 SHOWN_ROWS = 5
 # Maximum repair attempts.
 REPAIRS = 3
@@ -40,14 +33,8 @@ _again = retry(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """Progress of a pass: the table, the side being read, and rows read of the estimate."""
-
-    table: str
-    what: str
-    rows: int
-    of: int
+# Gets a pass's progress: the table, the side being read, rows read, and their estimate.
+OnProgress = Callable[[str, str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,23 +89,20 @@ class TableComparison:
 class Limits:
     """Limits of a comparison. `timeout_s`: how long after the first pass differences are compared again.
 
-    `rows_per_chunk`, `tidied_rows`, `looked_up_rows`, `pages`: sizes in which both sides are read.
+    `rows_per_chunk`, approximately: what both sides send for one differing row. `tidied_rows`: maximum that Python
+    compares per pass; unlimited in the last. `looked_up_rows`: for more keys, the table is scanned. `pages`: see
+    `SourceLook`.
     """
 
-    timeout_s: float = TIMEOUT_S
-    rows_per_chunk: int = ROWS_PER_CHUNK
-    tidied_rows: int = TIDIED_ROWS
-    looked_up_rows: int = LOOKED_UP_ROWS
+    timeout_s: float = 60.0
+    rows_per_chunk: int = 500
+    tidied_rows: int = 20_000
+    looked_up_rows: int = 50_000
     pages: int = PAGES
 
 
-class Arrivals(Protocol):
-    """Knows how far the lake's table is."""
-
-    def has(self, position: str) -> bool:
-        """Tell whether the lake has everything that the source had at this log position, such as 0/1A2B3C."""
-
-
+# Tells whether the lake has everything that the source had at a log position, such as 0/1A2B3C.
+Arrivals = Callable[[str], bool]
 # Repairs the suspected keys. May raise PlatformError.
 Repair = Callable[[Suspects, LakeLook], None]
 
@@ -141,7 +125,7 @@ class _Run:
     limits: Limits
     suspects: Suspects
     lake: LakeLook
-    on_progress: Callable[[Progress], None]
+    on_progress: OnProgress
     arrivals: Arrivals | None
     looks: int = 1
     awaited: tuple[int, str] | None = None
@@ -152,9 +136,9 @@ class _Run:
 def comparing(
     parameters: Mapping[str, Any],
     table: ComparedTable,
-    limits: Limits | None = None,
+    limits: Limits,
     *,
-    on_progress: Callable[[Progress], None] = lambda _progress: None,
+    on_progress: OnProgress = lambda *_: None,
     repair: Repair | None = None,
     arrivals: Arrivals | None = None,
 ) -> Comparing:
@@ -166,9 +150,11 @@ def comparing(
     started = time.monotonic()
     with suspects() as found:
         lake = LakeLook(table, found.engine)
-        run = _Run(parameters, table, limits or Limits(), found, lake, on_progress, arrivals)
+        run = _Run(parameters, table, limits, found, lake, on_progress, arrivals)
         first, chosen = _sums(run)
-        notes = [*table.notes, *_not_inserts(lake)]
+        notes = table.notes
+        if events := lake.other_events:
+            notes += (f"{events:,} events in the lake are updates or deletes, and only inserts can be compared",)
         repaired = (yield from _settle_and_repair(run, chosen, repair)) if chosen.chunks else 0
         return replace(
             first,
@@ -180,7 +166,7 @@ def comparing(
             different=found.count(DIFFERENT),
             late=found.count(LATE),
             shown=tuple(_shown(run)),
-            notes=tuple(notes),
+            notes=notes,
             looks=run.looks,
             seconds=time.monotonic() - started,
         )
@@ -259,7 +245,7 @@ def _counter(run: _Run, side: str, estimate: int) -> Callable[[int], None]:
     def count(rows: int) -> None:
         nonlocal read
         read += rows
-        run.on_progress(Progress(table=run.table.title, what=side, rows=read, of=max(estimate, read)))
+        run.on_progress(run.table.title, side, read, max(estimate, read))
 
     return count
 
@@ -288,7 +274,7 @@ def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
 
 @_again
 def _look(run: _Run, chosen: RowFilter, *, tidied: bool) -> int:
-    if run.arrivals and run.awaited and run.arrivals.has(run.awaited[1]):
+    if run.arrivals and run.awaited and run.arrivals(run.awaited[1]):
         run.passed, run.awaited = run.awaited[0], None
     run.looks += 1
     with look(run.parameters, run.table, pages=run.limits.pages) as source:
@@ -296,14 +282,8 @@ def _look(run: _Run, chosen: RowFilter, *, tidied: bool) -> int:
         count = run.suspects.look(source, run.lake, chosen, tidied=tidied, passed=passed)
         run.awaited = run.awaited or (run.suspects.looks, source.position)
     run.read_after = run.passed
-    run.on_progress(Progress(table=run.table.title, what="rows that differ", rows=count, of=count))
+    run.on_progress(run.table.title, "rows that differ", count, count)
     return count
-
-
-def _not_inserts(lake: LakeLook) -> list[str]:
-    if not lake.other_events:
-        return []
-    return [f"{lake.other_events:,} events in the lake are updates or deletes, and only inserts can be compared"]
 
 
 def _shown(run: _Run) -> Iterator[Difference]:

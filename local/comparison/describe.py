@@ -25,8 +25,6 @@ _DIGITS = 64
 _HEADER = 4
 _JSON = "io.debezium.data.Json"
 _SECONDS = "({t}::bigint / 1000000) * INTERVAL '1 second' + ({t}::bigint % 1000000) * INTERVAL '1 microsecond'"
-
-
 _is = pyarrow.types
 # How to compare a column whose lake type isn't the one its source type would get today: the source's type changed, or
 # the column came with events, where numbers become doubles and decimals text.
@@ -112,10 +110,9 @@ def _rows_of(entry: CapturedTableSettings, table: Table) -> str | None:
 
 
 def _find(database: Database, entry: CapturedTableSettings) -> Table:
-    for table in database.tables:
-        if (table.name.schema, table.name.name) == (entry.schema_name, entry.table_name):
-            break
-    else:
+    name = (entry.schema_name, entry.table_name)
+    table = next((table for table in database.tables if (table.name.schema, table.name.name) == name), None)
+    if table is None:
         raise PlatformError("the source has no such table (any more)")
     hidden = [column.name for column in table.columns if not column.readable and column.name not in entry.leave_out]
     if hidden:
@@ -173,13 +170,8 @@ def _value_sql(kind: Carried, type_text: str) -> str | None:
     """Write the SQL that turns a canonical text back into PostgreSQL's value; None where only a scan can find it."""
     zone = "TIMESTAMPTZ '1970-01-01 00:00Z'" if "with time zone" in type_text else "TIMESTAMP '1970-01-01'"
     infinite = f"CASE WHEN {{t}} IN ('infinity', '-infinity') THEN {{t}}::{type_text} ELSE "
-    as_text = f"CAST({{t}} AS {type_text})"
-    ways = {
-        canonical.TEXT: as_text,
-        canonical.INTEGER: as_text,
-        canonical.BOOLEAN: as_text,
-        canonical.DECIMAL: as_text,
-        canonical.PADDED: as_text,
+    as_text = (canonical.TEXT, canonical.INTEGER, canonical.BOOLEAN, canonical.DECIMAL, canonical.PADDED)
+    ways = dict.fromkeys(as_text, f"CAST({{t}} AS {type_text})") | {
         canonical.BYTES: "decode({t}, 'hex')",
         canonical.DATE: f"{infinite}DATE '1970-01-01' + {{t}}::int END",
         canonical.INSTANT: f"{infinite}{zone} + {_SECONDS} END",

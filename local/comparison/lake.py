@@ -36,13 +36,11 @@ _KEY = "key of the row"
 INSERTS = (READ, CREATE)
 
 
-def differs_in_spark(lake: Lake, table_type: str = "MERGE_ON_READ") -> str | None:
+def differs_in_spark(lake: Lake) -> str | None:
     """Return one line when Spark and hudi-rs read different rows of a merge-on-read table; None when they agree.
 
-    Also None for a table of another type. Raises LakeError when one of them can't read it.
+    Raises LakeError when one of them can't read it.
     """
-    if table_type != "MERGE_ON_READ":
-        return None
     columns = [name for name in lake.schema().names if not name.startswith("_hoodie_commit")]
     for _ in range(ATTEMPTS):
         commit = lake.last_commit()
@@ -87,26 +85,22 @@ def _sum(schema: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch], columns
 
 
 class LakeLook:
-    """The lake's table as of its newest commit when a method begins to read. Methods raise LakeError.
+    """The lake's `table` as of its newest commit when a method begins to read. Methods raise LakeError.
 
     `other_events`: after a read of a table without a key, how many rows are events other than inserts.
     """
 
     def __init__(self, table: ComparedTable, engine: duckdb.DuckDBPyConnection) -> None:
-        self._table = table
+        self.table = table
         self._engine = engine
         self.other_events = 0
-
-    def last_commit(self) -> str | None:
-        """Return the newest commit, None without a readable one."""
-        return self._table.lake.last_commit()
 
     def sums(self, bits: int, on_rows: Callable[[int], None] = lambda _rows: None) -> Sums:
         """Sum the rows' hashes by chunk, of 2^bits; `on_rows` gets the number of rows after each read."""
         halves = ", ".join(f"sum(CAST('0x' || row[{first}:{first + 15}] AS UBIGINT))" for first in (1, 17))
         query = (
-            f"SELECT {chunk_sql('key', bits)}, count(*), {halves} FROM (SELECT sha256({self._table.lake_key}) AS key,"
-            f" sha256({self._table.lake_row}) AS row FROM {LAKE}) AS h GROUP BY 1"
+            f"SELECT {chunk_sql('key', bits)}, count(*), {halves} FROM (SELECT sha256({self.table.lake_key}) AS key,"
+            f" sha256({self.table.lake_row}) AS row FROM {LAKE}) AS h GROUP BY 1"
         )
         with self._reading(on_rows) as engine:
             found = engine.execute(query).fetchall()
@@ -114,7 +108,7 @@ class LakeLook:
 
     def insert(self, chosen: RowFilter, into: str) -> None:
         """Fill a table (key, id, hash) with key texts, twice, and row hashes; suspected keys are in WANTED."""
-        rows = f"SELECT {self._table.lake_key} AS key, sha256({self._table.lake_row}) AS row FROM {LAKE}"
+        rows = f"SELECT {self.table.lake_key} AS key, sha256({self.table.lake_row}) AS row FROM {LAKE}"
         query = f"SELECT key, key, row FROM ({rows}) AS h"
         if chosen.suspected:
             query += f" SEMI JOIN {WANTED} USING (key)"
@@ -127,12 +121,12 @@ class LakeLook:
     def tidied(self) -> Iterator[list[Row]]:
         """Yield batches of the wanted rows as Python writes them, tidied, with their texts as values."""
         with self._reading() as engine:
-            for batch in engine.sql(self._wanted_rows(self._table.lake_columns)).to_arrow_reader(BATCH_ROWS):
+            for batch in engine.sql(self._wanted_rows(self.table.lake_columns)).to_arrow_reader(BATCH_ROWS):
                 yield [self._tidied(row) for row in _python_rows(pyarrow.Table.from_batches([batch]))]
 
     def keys(self) -> dict[str, dict[str, Any]]:
         """Return the wanted rows' keys: text → the key's columns as Arrow values, by source name."""
-        names = {column.name: column.lake_name for column in self._table.keys}
+        names = {column.name: column.lake_name for column in self.table.keys}
         with self._reading() as engine:
             rows = engine.sql(self._wanted_rows(names.values())).to_arrow_table().to_pylist()
         return {row[_KEY]: {name: row[lake_name] for name, lake_name in names.items()} for row in rows}
@@ -140,27 +134,31 @@ class LakeLook:
     def _wanted_rows(self, columns: Iterable[str]) -> str:
         names = ", ".join(f"h.{quoted(name)}" for name in columns)
         return (
-            f"SELECT h.{quoted(_KEY)}, {names} FROM (SELECT {self._table.lake_key} AS {quoted(_KEY)}, * FROM {LAKE})"
+            f"SELECT h.{quoted(_KEY)}, {names} FROM (SELECT {self.table.lake_key} AS {quoted(_KEY)}, * FROM {LAKE})"
             f" AS h SEMI JOIN {WANTED} AS w ON h.{quoted(_KEY)} = w.key"
         )
 
     def _tidied(self, row: dict[str, Any]) -> Row:
-        specials = json.loads(row[self._table.specials] or "{}") if self._table.specials else {}
+        specials = json.loads(row[self.table.specials] or "{}") if self.table.specials else {}
         texts = {
             column.name: column.spelled.lake_text(row[column.lake_name], specials, column.lake_name)
-            for column in self._table.columns
+            for column in self.table.columns
         }
-        whole = tidy(join([texts[column.name] for column in self._table.columns]), self._table.columns)
-        if not self._table.key:
+        whole = tidy(join([texts[column.name] for column in self.table.columns]), self.table.columns)
+        if not self.table.key:
             return Row(row[_KEY], digest(whole), whole)
-        key = join([texts[column.name] for column in self._table.keys])
-        return Row(row[_KEY], tidy(key, self._table.keys), whole)
+        key = join([texts[column.name] for column in self.table.keys])
+        return Row(row[_KEY], tidy(key, self.table.keys), whole)
 
     @contextlib.contextmanager
     def _reading(self, on_rows: Callable[[int], None] = lambda _rows: None) -> Iterator[duckdb.DuckDBPyConnection]:
         self.other_events = 0
-        schema = self._schema()
-        reader = pyarrow.RecordBatchReader.from_batches(schema, self._batches(schema, on_rows))
+        there, names = self.table.lake.schema(), self.table.lake_columns
+        # There is no column of special values where no row ever had one.
+        kinds = (there.field(name) if name in there.names else pyarrow.field(name, pyarrow.string()) for name in names)
+        schema = pyarrow.schema(list(kinds))
+        batches = self._batches([name for name in names if name in there.names], schema, on_rows)
+        reader = pyarrow.RecordBatchReader.from_batches(schema, batches)
         # Its own session: while this result is read, another may write the rows.
         with contextlib.closing(self._engine.cursor()) as engine:
             try:
@@ -168,31 +166,18 @@ class LakeLook:
                 yield engine
             except duckdb.Error as error:
                 reason = (str(error) or type(error).__name__).splitlines()[0]
-                raise LakeError(f"{self._table.lake.base_uri}: {reason}") from error
+                raise LakeError(f"{self.table.lake.base_uri}: {reason}") from error
 
-    def _schema(self) -> pyarrow.Schema:
-        """Return the columns to read; no special-values column where no row ever had one."""
-        schema = self._table.lake.schema()
-        return pyarrow.schema(
-            [
-                schema.field(name) if name in schema.names else pyarrow.field(name, pyarrow.string())
-                for name in self._wanted_columns()
-            ]
-        )
-
-    def _wanted_columns(self) -> list[str]:
-        return self._table.lake_columns + ([] if self._table.key else [OPERATION])
-
-    def _batches(self, schema: pyarrow.Schema, on_rows: Callable[[int], None]) -> Iterator[pyarrow.RecordBatch]:
-        present = set(self._table.lake.schema().names)
-        names = [name for name in self._wanted_columns() if name in present]
-        for batch in self._table.lake.stream(names, BATCH_ROWS):
+    def _batches(
+        self, names: list[str], schema: pyarrow.Schema, on_rows: Callable[[int], None]
+    ) -> Iterator[pyarrow.RecordBatch]:
+        for batch in self.table.lake.stream(names, BATCH_ROWS):
             on_rows(batch.num_rows)
             yield self._inserts(fitted(batch, schema))
 
     def _inserts(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
         """Drop rows that aren't inserts, where every event is a row."""
-        if self._table.key:
+        if self.table.key:
             return batch
         operations = batch.column(batch.schema.get_field_index(OPERATION))
         if operations.null_count == len(operations):
@@ -212,11 +197,6 @@ def _python_rows(table: pyarrow.Table) -> list[dict[str, Any]]:
 
     Python's dates only cover the years 1 to 9999; PostgreSQL's go beyond.
     """
-    rows: list[dict[str, Any]] = _numbered(table).to_pylist()
-    return rows
-
-
-def _numbered(table: pyarrow.Table) -> pyarrow.Table:
     for index, field in enumerate(table.schema):
         if pyarrow.types.is_date32(field.type):
             numbers = table.column(index).cast(pyarrow.int32())
@@ -225,4 +205,5 @@ def _numbered(table: pyarrow.Table) -> pyarrow.Table:
         else:
             continue
         table = table.set_column(index, field.name, numbers)
-    return table
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows

@@ -30,8 +30,8 @@ def platform_sides(platform: Platform, names: Sequence[str] = ()) -> Sides:
     def arrivals(wanted: Compared) -> Arrivals:
         table = by_name[wanted.entry.name]
         if pipeline.is_queried:
-            return QueriedArrivals(looked_file(platform.pipeline.job_folder, table.lake_name))
-        return LogArrivals(platform, table)
+            return QueriedArrivals(looked_file(platform.pipeline.job_folder, table.lake_name)).has
+        return LogArrivals(platform, table).has
 
     return Sides(
         platform.source,
@@ -71,41 +71,32 @@ class LogArrivals:
         if position not in self._ends:
             if not self._is_sent(position):
                 return False
-            self._ends = {position: self._topic_end()}
+            self._ends = {position: self._table.topic.bounds()[1]}
         end = self._ends[position]
         if end == 0:
             return True
         if (commit := self._table.lake.last_commit()) != self._commit:
             self._consumed = consumed(self._table.lake.progress())
             self._commit = commit
-        if not self._consumed or self._landed() < end:
+        # The offset that the sink reads next.
+        if not self._consumed or self._pipeline.sink_offsets()[self._table.topic.name] < end:
             return False
         if not self._is_there(self._consumed):
             # An offset says nothing about a recreated topic, which begins at 0.
-            return not self._lands_behind("")
+            return not lands_behind(self._s3, self._table, "")
         # Not every event becomes a line of an object: a tombstone doesn't. While changes continue, another object
         # always follows, and only the offset decides.
-        return offset_behind(self._consumed) >= end or not self._lands_behind(self._consumed)
+        return offset_behind(self._consumed) >= end or not lands_behind(self._s3, self._table, self._consumed)
 
     def _is_sent(self, position: str) -> bool:
         """Tell whether everything up to a log position is in the topics: the connector has confirmed it."""
         slot = self._database.slot(self._pipeline.connectors.source.slot_name, position)
         return slot is not None and slot.behind_bytes is not None and slot.behind_bytes <= 0
 
-    def _topic_end(self) -> int:
-        return self._table.topic.bounds()[1]
-
-    def _landed(self) -> int:
-        """Return the offset that the sink reads next."""
-        return self._pipeline.sink_offsets()[self._table.topic.name]
-
     def _is_there(self, name: str) -> bool:
         """Tell whether the landing has this object; it has none of a former topic."""
         prefix = self._table.landing_prefix + name
         return "Contents" in self._s3.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=prefix, MaxKeys=1)
-
-    def _lands_behind(self, name: str) -> bool:
-        return lands_behind(self._s3, self._table, name)
 
 
 class QueriedArrivals:

@@ -6,19 +6,19 @@ can't find a stale outbox row.
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from psycopg2 import sql
 from rich.console import Console
 
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db.connecting import connect
-from local.comparison.command import REPORT, print_comparison, reconcile_tables
+from local.comparison.command import REPORT, print_comparison, put, reconcile_tables
 from local.comparison.compare import (
     SHOWN_ROWS,
-    TIMEOUT_S,
     WAIT_BETWEEN_LOOKS_S,
     Difference,
     Limits,
@@ -27,7 +27,7 @@ from local.comparison.compare import (
 )
 from local.comparison.describe import Compared
 from local.comparison.platform_sides import platform_sides
-from local.comparison.repair import OutboxRepair, repair_of, repairs_of_queried
+from local.comparison.repair import outbox_repair, repair_of, repairs_of_queried
 from local.comparison.rows import ComparedTable
 from local.comparison.run import Repairs, compare_tables
 from local.errors import PlatformError
@@ -62,11 +62,11 @@ def compare_outbox(parameters: Any, *, timeout_s: float) -> TableComparison:
     while not found.equal and time.monotonic() < started + timeout_s:
         time.sleep(WAIT_BETWEEN_LOOKS_S)
         found, keys = _look(parameters, keys)
-        found = replace(found, position=first.position, source_rows=first.source_rows, lake_rows=first.lake_rows)
-    return replace(found, seconds=time.monotonic() - started)
+    counts = {name: getattr(first, name) for name in ("position", "source_rows", "lake_rows")}
+    return replace(found, **counts, seconds=time.monotonic() - started)
 
 
-def _look(parameters: Any, keys: Sequence[str] | None) -> tuple[TableComparison, list[str]]:
+def _look(parameters: Any, keys: list[int] | None) -> tuple[TableComparison, list[int]]:
     """Compare all orders, or those of `keys`; the counts are of all. Also return the differing keys."""
     with contextlib.closing(connect(parameters)) as connection:
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
@@ -75,14 +75,13 @@ def _look(parameters: Any, keys: Sequence[str] | None) -> tuple[TableComparison,
             counts = "SELECT pg_current_wal_insert_lsn()::text, (SELECT count(*) FROM {}), (SELECT count(*) FROM {})"
             cursor.execute(sql.SQL(counts).format(sql.Identifier(SCHEMA, "orders"), sql.Identifier(*OUTBOX)))
             [(position, orders, rows)] = cursor.fetchall()
-            cursor.execute(_differences(columns), {"keys": None if keys is None else [int(key) for key in keys]})
+            cursor.execute(_differences(columns), {"keys": keys})
             found = cursor.fetchall()
-    kinds = {"missing": [one for one in found if not one[1]], "extra": [one for one in found if not one[2]]}
-    kinds["different"] = [one for one in found if one[1] and one[2]]
-    shown = tuple(
-        Difference(key={KEY: key}, kind=kind, columns=tuple(names) if kind == "different" else ())
-        for kind, some in kinds.items()
-        for key, _, _, names in some[:SHOWN_ROWS]
+    of_kind = {kind: [one for one in found if one[1] == kind] for kind in ("missing", "extra", "different")}
+    shown = (
+        Difference(key={KEY: str(key)}, kind=kind, columns=tuple(names or ()))
+        for some in of_kind.values()
+        for key, kind, names in some[:SHOWN_ROWS]
     )
     comparison = TableComparison(
         table="tables and outbox",
@@ -90,12 +89,12 @@ def _look(parameters: Any, keys: Sequence[str] | None) -> tuple[TableComparison,
         columns=len(columns) + 1,
         source_rows=orders,
         lake_rows=rows,
-        shown=shown,
-        missing=len(kinds["missing"]),
-        extra=len(kinds["extra"]),
-        different=len(kinds["different"]),
+        shown=tuple(shown),
+        missing=len(of_kind["missing"]),
+        extra=len(of_kind["extra"]),
+        different=len(of_kind["different"]),
     )
-    return comparison, [key for key, _, _, _ in found]
+    return comparison, [key for key, _, _ in found]
 
 
 def _columns(cursor: Any) -> list[str]:
@@ -111,18 +110,17 @@ def _columns(cursor: Any) -> list[str]:
 
 
 def _differences(columns: list[str]) -> sql.Composable:
-    """Write the query for differences: key, whether the outbox and the tables have it, the differing columns."""
+    """Write the query for differences: the key, the kind, and the columns of a row that both have."""
     changed = sql.SQL(", ").join(
         sql.SQL("CASE WHEN v.{0} IS DISTINCT FROM e.{0} THEN {1} END").format(sql.Identifier(name), sql.Literal(name))
         for name in columns
     )
-    chosen = sql.SQL("SELECT * FROM {} WHERE %(keys)s::int[] IS NULL OR {} = ANY (%(keys)s::int[])")
+    chosen = sql.SQL("(SELECT * FROM {} WHERE %(keys)s::int[] IS NULL OR {} = ANY (%(keys)s::int[]))")
     return sql.SQL(
-        "SELECT key, there, wanted, names FROM ("
-        " SELECT coalesce(v.{key}, e.{key}) AS id, coalesce(v.{key}, e.{key})::text AS key,"
-        " e.{key} IS NOT NULL AS there, v.{key} IS NOT NULL AS wanted, array_remove(ARRAY[{changed}], NULL) AS names"
-        " FROM ({recomputed}) AS v FULL JOIN ({outbox}) AS e ON e.{key} = v.{key}"
-        ") AS d WHERE cardinality(names) > 0 OR NOT there OR NOT wanted ORDER BY id"
+        "SELECT * FROM (SELECT {key}, CASE WHEN e.{key} IS NULL THEN 'missing' WHEN v.{key} IS NULL THEN 'extra'"
+        " ELSE 'different' END AS kind, CASE WHEN e.{key} = v.{key} THEN array_remove(ARRAY[{changed}], NULL) END AS"
+        " names FROM {recomputed} AS v FULL JOIN {outbox} AS e USING ({key})"
+        ") AS d WHERE kind <> 'different' OR cardinality(names) > 0 ORDER BY 1"
     ).format(
         key=sql.Identifier(KEY),
         changed=changed,
@@ -135,10 +133,10 @@ def reconcile(
     console: Console,
     platform: Platform,
     *,
-    tables: Sequence[str] = (),
-    repair: bool = False,
-    deep: bool = False,
-    timeout_s: float = TIMEOUT_S,
+    tables: Sequence[str],
+    repair: bool,
+    deep: bool,
+    timeout_s: float,
 ) -> bool:
     """Compare every row and column of the source with the lake, print the result, and return whether they are equal.
 
@@ -153,7 +151,7 @@ def reconcile(
             console.print(f"the outbox is stale: CALL {SCHEMA}.usp_init_order_events() brings it up to date")
     equal = reconcile_platform(console, platform, tables=tables, repair=repair, timeout_s=timeout_s)
     for problem in [] if equal else _reasons(platform):
-        console.print(str(problem), style="red", highlight=False, markup=False, soft_wrap=True)
+        put(console, str(problem), style="red")
     return equal and right
 
 
@@ -188,11 +186,9 @@ def reconcile_platform(
         # Without these services nothing can be queried and nothing arrives.
         platform.require(*(("postgres", "job") if pipeline.is_queried else NEEDED))
     for derived in () if tables else platform.services.derived:
-        console.print(
+        put(
+            console,
             f"{derived.lake_name} is derived from the lake's tables, not from the source's: see docs/aws/analysts.md",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
         )
     return reconcile_tables(
         console,
@@ -205,17 +201,14 @@ def reconcile_platform(
     )
 
 
-def compare_platform(platform: Platform, *, timeout_s: float = TIMEOUT_S) -> list[TableComparison]:
+def compare_platform(platform: Platform, *, timeout_s: float = Limits.timeout_s) -> list[TableComparison]:
     return list(compare_tables(platform_sides(platform), Limits(timeout_s=timeout_s)))
 
 
 def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
     """Return the repair for each table, by capture mode."""
     services, source = platform.services, platform.source
-
-    def say(line: str) -> None:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-
+    say = partial(put, console)
     if services.pipeline.is_queried:
         return repairs_of_queried(lambda: _read_anew(platform), say)
     ask_the_connector = log_repairs(
@@ -227,26 +220,19 @@ def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
         say=say,
     )
 
+    def resnapshot(where: str) -> None:
+        resnapshot_platform(platform, Wanted(where=where, timeout_s=max(timeout_s, 1)), lambda _line: None)
+
     def repairs(wanted: Compared, compared: ComparedTable) -> Repair:
         if wanted.entry.how != "outbox":
             return ask_the_connector(wanted, compared)
         [key] = wanted.entry.key
-        return repair_of(source, compared, OutboxRepair(key, _resnapshot(platform, timeout_s)), say)
+        return repair_of(source, compared, outbox_repair(key, resnapshot), say)
 
     return repairs
 
 
 def _read_anew(platform: Platform) -> None:
-    pipeline = platform.pipeline
-    if not isinstance(pipeline, QueriedPipeline):
-        raise TypeError(f"{platform.options.pipeline} isn't queried")
     # Keeps the supervisor from starting the job as well.
     with platform.lock.held():
-        pipeline.read_anew()
-
-
-def _resnapshot(platform: Platform, timeout_s: float) -> Callable[[str], object]:
-    def resnapshot(where: str) -> object:
-        return resnapshot_platform(platform, Wanted(where=where, timeout_s=max(timeout_s, 1)), lambda _line: None)
-
-    return resnapshot
+        cast(QueriedPipeline, platform.pipeline).read_anew()

@@ -4,11 +4,10 @@ For an ordinary table, exactly the differing keys are requested through the sign
 rows are rewritten; for a queried table the job reads all rows again.
 """
 
-import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from db.source.signals import can_name
 from local.comparison.compare import Repair
@@ -19,8 +18,7 @@ from local.comparison.run import Repairs
 from local.comparison.source import look
 from local.comparison.suspects import EXTRA, IN_THE_SOURCE, Suspects
 from local.errors import PlatformError
-from local.look.lake import LakeError
-from local.resnapshot.log_tables import LogTable, Reader, Signals, Writer, committing, delete_keys, read_keys_again
+from local.resnapshot.log_tables import EventWriter, LogTable, Reader, Signals, committing, delete_keys, read_keys_again
 
 # Covers a start of Spark and a read of all rows.
 TIMEOUT_S = 600.0
@@ -29,18 +27,18 @@ BATCH_KEYS = 1_000
 Key = tuple[str, ...]
 
 
-class KeyRepair(Protocol):
-    """Repairs keys of one table; a key is its columns' values as PostgreSQL writes them."""
+@dataclass(frozen=True, kw_only=True)
+class KeyRepair:
+    """How to repair keys of one table; a key is its columns' values as PostgreSQL writes them.
 
-    @property
-    def whole(self) -> bool:
-        """Whether all rows are read again, regardless of the requested keys."""
+    `read_again` has the source's rows of these keys read again, and waits until they are on their way. `delete` removes
+    from the lake the keys that the source still lacks: key → the key's columns as Arrow values. `whole`: all rows are
+    read again, regardless of the requested keys.
+    """
 
-    def read_again(self, keys: Sequence[Key]) -> None:
-        """Have the source's rows of these keys read again, and wait until they are on their way."""
-
-    def delete(self, rows: Mapping[Key, Mapping[str, Any]]) -> None:
-        """Delete from the lake the keys that the source still lacks: key → the key's columns as Arrow values."""
+    read_again: Callable[[Sequence[Key]], None]
+    delete: Callable[[Mapping[Key, Mapping[str, Any]]], None]
+    whole: bool = False
 
 
 def repair_of(
@@ -53,21 +51,18 @@ def repair_of(
 
     def repair(suspects: Suspects, lake: LakeLook) -> None:
         read = deleted = 0
-        for values in _in_the_source(parameters, table, suspects):
+        for texts in list(suspects.keys(IN_THE_SOURCE, BATCH_KEYS)):
+            values = _values(parameters, table, texts)
             if not (read and keys.whole):
                 keys.read_again(values)
             read += len(values)
         for rows in _only_in_the_lake(parameters, table, suspects, lake):
-            keys.delete(rows)
+            if rows:
+                keys.delete(rows)
             deleted += len(rows)
         say(f"{table.title}: {read:,} rows read again, {deleted:,} that only the lake had deleted")
 
     return repair
-
-
-def _in_the_source(parameters: Mapping[str, Any], table: ComparedTable, suspects: Suspects) -> Iterator[list[Key]]:
-    for texts in list(suspects.keys(IN_THE_SOURCE, BATCH_KEYS)):
-        yield _values(parameters, table, texts)
 
 
 def _only_in_the_lake(
@@ -94,50 +89,40 @@ def _values(parameters: Mapping[str, Any], table: ComparedTable, texts: Sequence
     return values
 
 
-@dataclass(frozen=True, kw_only=True)
-class LogRepair:
-    """Repairs an ordinary table: signals ask its connector for rows, and we write the delete events.
+def log_repair(
+    parameters: Mapping[str, Any],
+    signals: Signals,
+    table: LogTable,
+    reader: Reader,
+    writer: EventWriter,
+    *,
+    timeout_s: float,
+) -> KeyRepair:
+    """Return the repair of an ordinary table: signals ask its connector for rows, and we write the delete events.
 
-    `parameters`: log in as a role that may write to the signal table.
+    `parameters`: log in as a role that may write to the signal table. A table whose name no signal can spell is read
+    whole.
     """
 
-    parameters: Mapping[str, Any] = field(repr=False)
-    signals: Signals
-    table: LogTable
-    reader: Reader
-    writer: Writer
-    timeout_s: float
+    def read_again(keys: Sequence[Key]) -> None:
+        with committing(parameters) as cursor:
+            read_keys_again(cursor, signals, table, keys, reader, timeout_s=timeout_s)
 
-    @property
-    def whole(self) -> bool:
-        """True for a table whose name no signal can spell."""
-        return not can_name(self.table.name)
+    def delete(rows: Mapping[Key, Mapping[str, Any]]) -> None:
+        with committing(parameters) as cursor:
+            delete_keys(cursor, table, rows, writer)
 
-    def read_again(self, keys: Sequence[Key]) -> None:
-        """Request the rows, and wait until they are in the table's topic."""
-        with committing(self.parameters) as cursor:
-            read_keys_again(cursor, self.signals, self.table, keys, self.reader, timeout_s=self.timeout_s)
-
-    def delete(self, rows: Mapping[Key, Mapping[str, Any]]) -> None:
-        with committing(self.parameters) as cursor:
-            delete_keys(cursor, self.table, rows, self.writer)
+    return KeyRepair(read_again=read_again, delete=delete, whole=not can_name(table.name))
 
 
-class OutboxRepair:
-    """Repairs the outbox's rows with a conditional re-snapshot, which also deletes rows that only the lake has."""
+def outbox_repair(key: str, resnapshot: Callable[[str], object]) -> KeyRepair:
+    """Return the repair of the outbox: a conditional re-snapshot, which also deletes rows that only the lake has."""
 
-    def __init__(self, key: str, resnapshot: Callable[[str], object]) -> None:
-        self._key = key
-        self._resnapshot = resnapshot
-        self.whole = False
-
-    def read_again(self, keys: Sequence[Key]) -> None:
+    def write_anew(keys: Iterable[Key]) -> None:
         # The outbox's key is an integer: int() keeps anything else out of the condition.
-        self._resnapshot(f"{self._key} IN ({', '.join(str(int(value)) for (value,) in keys)})")
+        resnapshot(f"{key} IN ({', '.join(str(int(value)) for (value,) in keys)})")
 
-    def delete(self, rows: Mapping[Key, Mapping[str, Any]]) -> None:
-        if rows:
-            self.read_again(list(rows))
+    return KeyRepair(read_again=write_anew, delete=write_anew)
 
 
 def repairs_of_queried(
@@ -161,9 +146,8 @@ def repairs_of_queried(
 def _wait_for_commit(wanted: Compared, before: str | None, timeout_s: float) -> None:
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
-        with contextlib.suppress(LakeError):
-            if wanted.lake.last_commit() != before:
-                return
+        if wanted.lake.last_commit() not in (None, before):
+            return
         time.sleep(PAUSE_S)
     raise PlatformError(
         f"{wanted.entry.name}: the job was started anew and has committed nothing within {timeout_s:.0f} s: `make"

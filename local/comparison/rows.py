@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from contract.column_types.catalogue import Carried
+from contract.events import OPERATION
 from local.look.lake import Lake
 
 SEPARATOR = "\x01"
@@ -20,8 +21,6 @@ _ESCAPED_SEPARATOR = f"{ESCAPE}1"
 _ESCAPED_ESCAPE = f"{ESCAPE}2"
 # Chunks are numbered by this many leading bits of the SHA-256 of a key's text.
 CHUNK_BITS = 16
-
-
 # Sums of hashes are modulo 2^64.
 HALF = 1 << 64
 
@@ -64,9 +63,6 @@ class RowFilter:
     chunks: Collection[int] | None = None
     keys: Sequence[str] | None = None
     suspected: bool = False
-
-
-EVERYTHING = RowFilter()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,23 +135,19 @@ def with_hashes(row: str, columns: Sequence[ComparedColumn], salt: bytes) -> str
     texts = zip(split(row), columns, strict=True)
     return join(
         [
-            _salted(text, salt)[: column.hash_digits] if column.hash_digits and text is not None else text
+            digest(text, salt)[: column.hash_digits] if column.hash_digits and text is not None else text
             for text, column in texts
         ]
     )
 
 
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def digest(text: str, salt: bytes = b"") -> str:
+    return hashlib.sha256(salt + text.encode()).hexdigest()
 
 
 def chunk(key: str, bits: int) -> int:
     """Return the chunk number of a key's text, of 2^bits."""
     return int(digest(key)[:4], 16) >> (CHUNK_BITS - bits)
-
-
-def _salted(text: str, salt: bytes) -> str:
-    return hashlib.sha256(salt + text.encode()).hexdigest()
 
 
 def _escape(text: str) -> str:
@@ -236,8 +228,9 @@ class ComparedTable:
 
     @property
     def lake_columns(self) -> list[str]:
-        names = [column.lake_name for column in self.columns]
-        return [*names, self.specials] if self.specials else names
+        """The columns to read: also that of special values and, where every event is a row, of its operation."""
+        others = (self.specials, None if self.key else OPERATION)
+        return [*(column.lake_name for column in self.columns), *(name for name in others if name)]
 
 
 def source_sha256(text: str) -> str:

@@ -22,7 +22,7 @@ from local.comparison.compare import (
     Comparing,
     Difference,
     Limits,
-    Progress,
+    OnProgress,
     Repair,
     TableComparison,
     comparing,
@@ -43,16 +43,15 @@ WAITING_TABLES = 8
 APPEND_ONLY = "every event is a row there, so it takes a key, or a pipeline of its own (docs/your-database/repair.md)"
 NO_KEY = f"it has no key, so nothing can be repaired: {APPEND_ONLY}"
 
-OnProgress = Callable[[Progress], None]
 # Creates a table's repair.
 Repairs = Callable[[Compared, ComparedTable], Repair]
 # Creates the object that knows how far a table is in the lake.
 ArrivalsOf = Callable[[Compared], Arrivals]
 
 
-def with_reasons(client: "S3Client", lake: Lake, found: TableComparison) -> TableComparison:
+def with_reasons(client: "S3Client | None", lake: Lake, found: TableComparison) -> TableComparison:
     """Return the result with quarantine reasons for the shown rows and for the table."""
-    if found.equal or not lake.base_uri.startswith("s3://"):
+    if client is None or found.equal or not lake.base_uri.startswith("s3://"):
         return found
     bucket, _, table = lake.base_uri.partition("://")[2].partition("/")
     newest: dict[int, tuple[str, str]] = {}
@@ -101,17 +100,6 @@ class Sides:
     s3: "S3Client | None" = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """Options shared by all tables' comparisons."""
-
-    sides: Sides
-    database: Database
-    limits: Limits
-    on_progress: OnProgress
-    repairs: Repairs | None
-
-
 @dataclass
 class _Open:
     """A table's running comparison."""
@@ -138,7 +126,7 @@ def compare_tables(
     sides: Sides,
     limits: Limits,
     *,
-    on_progress: OnProgress = lambda _progress: None,
+    on_progress: OnProgress = lambda *_: None,
     repairs: Repairs | None = None,
 ) -> Iterator[TableComparison]:
     """Compare each table; yield each result as soon as it is known. Raises LoadError when the source can't be reached.
@@ -146,12 +134,11 @@ def compare_tables(
     With `repairs`, differing rows are repaired and compared again.
     """
     database = read_catalogue(sides.parameters, sides.tables)
-    asked = _Asked(sides=sides, database=database, limits=limits, on_progress=on_progress, repairs=repairs)
     waiting: list[_Open] = []
     try:
         for wanted in sides.tables:
             # Waiting tables catch up meanwhile.
-            waiting.append(_Open(wanted, _comparing(asked, wanted)))
+            waiting.append(_Open(wanted, _comparing(sides, database, wanted, limits, on_progress, repairs)))
             if (found := waiting[-1].step()) is not None:
                 waiting.pop()
                 yield found
@@ -184,46 +171,42 @@ def read_catalogue(parameters: Mapping[str, Any], tables: Iterable[Compared]) ->
         return replace(found, tables=(*found.tables, *queries))
 
 
-def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
-    deadline = time.monotonic() + asked.limits.timeout_s
+def _comparing(
+    sides: Sides, database: Database, wanted: Compared, limits: Limits, on_progress: OnProgress, repairs: Repairs | None
+) -> Comparing:
+    deadline = time.monotonic() + limits.timeout_s
     while not wanted.lake.exists():
         # The job creates the table with its first row.
-        if _is_empty(asked.sides.parameters, wanted):
+        if _is_empty(sides.parameters, wanted):
             note = "the lake has no table yet, and the source no row"
             return TableComparison(table=wanted.entry.name, notes=(note,))
         if time.monotonic() >= deadline:
             raise LakeError(f"{wanted.lake.base_uri} has no commit yet: `./lake status` says how far the data has come")
         yield
-    if wanted.entry.hash and not asked.sides.salt:
+    if wanted.entry.hash and not sides.salt:
         raise PlatformError(
             f"{', '.join(wanted.entry.hash)} can't be compared without the salt of the pipeline's hashes"
         )
-    table = describe(wanted, asked.database, salt=asked.sides.salt)
-    found = yield from _of_table(asked, wanted, table)
+
+    def of(table: ComparedTable) -> Comparing:
+        repair = repairs(wanted, table) if repairs and table.key else None
+        arrivals = sides.arrivals(wanted) if sides.arrivals else None
+        return comparing(sides.parameters, table, limits, on_progress=on_progress, repair=repair, arrivals=arrivals)
+
+    table = describe(wanted, database, salt=sides.salt)
+    found = yield from of(table)
     if found.absent or found.unlike:
         # Late or repaired rows may have brought columns and types to the lake.
-        now = describe(wanted, asked.database, salt=asked.sides.salt)
+        now = describe(wanted, database, salt=sides.salt)
         if _not_compared(now) != _not_compared(table):
-            before, found = found, (yield from _of_table(asked, wanted, now))
+            before, found = found, (yield from of(now))
             found = replace(found, repaired=before.repaired + found.repaired, looks=before.looks + found.looks)
-    if found.equal:
-        found = replace(found, problem=differs_in_spark(wanted.lake, wanted.entry.table_type))
-    if asked.sides.s3 is not None:
-        found = with_reasons(asked.sides.s3, wanted.lake, found)
-    if asked.repairs and not table.key and not found.equal:
+    if found.equal and wanted.entry.table_type == "MERGE_ON_READ":
+        found = replace(found, problem=differs_in_spark(wanted.lake))
+    found = with_reasons(sides.s3, wanted.lake, found)
+    if repairs and not table.key and not found.equal:
         return replace(found, notes=(*found.notes, NO_KEY))
     return found
-
-
-def _of_table(asked: _Asked, wanted: Compared, table: ComparedTable) -> Comparing:
-    return comparing(
-        asked.sides.parameters,
-        table,
-        asked.limits,
-        on_progress=asked.on_progress,
-        repair=asked.repairs(wanted, table) if asked.repairs and table.key else None,
-        arrivals=asked.sides.arrivals(wanted) if asked.sides.arrivals else None,
-    )
 
 
 def _not_compared(table: ComparedTable) -> set[str]:

@@ -18,7 +18,6 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812
 from contract.column_types.canonical import SOURCE_SETTINGS
 from local.comparison.rows import (
     CHUNK_BITS,
-    EVERYTHING,
     HALF,
     ComparedColumn,
     ComparedTable,
@@ -54,8 +53,6 @@ TID_RANGES = 140000
 PAGES = 8192
 FETCHED_ROWS = 5_000
 LOOKED_UP_KEYS = 5_000
-# Placeholder for the keys in a query; no name can contain a NUL.
-_ARRAYS = "\0"
 # A row as PostgreSQL sends it: its key's text, its hash or text, and its version.
 _Read = tuple[str, str, str]
 
@@ -155,7 +152,7 @@ class SourceLook:
 
     def _sums_here(self, bits: int, on_rows: Callable[[int], None]) -> Sums:
         total: Sums = {}
-        for batch in self.rows(EVERYTHING):
+        for batch in self.rows(RowFilter()):
             for row in batch:
                 number = chunk(row.key, bits)
                 one = Sum(1, int(row.value[:16], 16), int(row.value[16:32], 16))
@@ -165,12 +162,10 @@ class SourceLook:
 
     def key_values(self, keys: Sequence[str]) -> list[tuple[str, ...]] | None:
         """Return keys as PostgreSQL writes their columns' values; None when one isn't a valid value."""
-        values = _values(self._table)
-        if values is None or (arrays := self._arrays(keys)) is None:
+        if (found := self._values(keys)) is None:
             return None
-        texts = ", ".join(f"concat({value})" for value in values)
-        aliases = ", ".join(f"c{number}" for number in range(len(values)))
-        return self._fitting(f"SELECT {texts} FROM unnest({arrays}) WITH ORDINALITY AS k ({aliases}, n) ORDER BY n")
+        values, from_ = found
+        return self._fitting(f"SELECT {', '.join(f'concat({value})' for value in values)} {from_} ORDER BY n")
 
     def _fitting(self, query: str) -> list[Any] | None:
         """Return a query's rows; None when a key can't be a value of its column."""
@@ -185,15 +180,25 @@ class SourceLook:
             cursor.execute("RELEASE SAVEPOINT fitting")
             return found
 
-    def _arrays(self, keys: Sequence[str]) -> str | None:
-        """Write keys as one array per column; None when a key is partly NULL, which no index finds."""
+    def _values(self, keys: Sequence[str]) -> tuple[list[str], str] | None:
+        """Write PostgreSQL's values of keys' texts, k.c0 and so on, and the FROM clause that has these in their order.
+
+        None where a type can't be converted back, and when a key is partly NULL, which no index finds.
+        """
         parts = [split(key) for key in keys]
-        if any(text is None for part in parts for text in part):
+        found = [
+            column.value_sql.replace("{t}", f"k.c{number}")
+            for number, column in enumerate(self._table.keys)
+            if column.value_sql is not None
+        ]
+        if not found or len(found) < len(self._table.key) or any(text is None for part in parts for text in part):
             return None
         with self._connection.cursor() as cursor:
             # No parameters in the query itself: names may contain percent signs.
             columns = [list(column) for column in zip(*parts, strict=True)]
-            return ", ".join(cursor.mogrify("%s::text[]", [column]).decode() for column in columns)
+            arrays = ", ".join(cursor.mogrify("%s::text[]", [column]).decode() for column in columns)
+        aliases = ", ".join(f"c{number}" for number in range(len(found)))
+        return found, f"FROM unnest({arrays}) WITH ORDINALITY AS k ({aliases}, n)"
 
     def rows(self, chosen: RowFilter) -> Iterator[list[Row]]:
         """Yield batches of the chosen rows, with their hashes as values.
@@ -230,24 +235,24 @@ class SourceLook:
         if chosen.keys is None:
             yield from self._scan(chosen, value)
             return
-        lookup = _lookup(self._table)
         for start in range(0, len(chosen.keys), LOOKED_UP_KEYS):
             keys = chosen.keys[start : start + LOOKED_UP_KEYS]
-            found = None if lookup is None else self._look_up(lookup, keys, value)
-            if found is None:
+            if (found := self._look_up(keys, value)) is None:
                 numbers = frozenset(chunk(key, CHUNK_BITS) for key in chosen.keys)
                 yield from self._scan(RowFilter(bits=CHUNK_BITS, chunks=numbers), value)
                 return
             yield found
 
-    def _look_up(self, lookup: str, keys: Sequence[str], value: str) -> list[_Read] | None:
+    def _look_up(self, keys: Sequence[str], value: str) -> list[_Read] | None:
         """Read rows by key index; None when a key can't be a value of its column, or is partly NULL."""
-        if (arrays := self._arrays(keys)) is None:
+        if (found := self._values(keys)) is None:
             return None
-        return self._fitting(
-            f"SELECT {self._table.source_key}, {value}, {self._version} FROM {self._table.source_from}"
-            f" WHERE {lookup.replace(_ARRAYS, arrays)}"
-        )
+        values, from_ = found
+        names = ", ".join(f"t.{quoted(name)}" for name in self._table.key)
+        return self._fitting(f"{self._select(value)} WHERE ({names}) IN (SELECT {', '.join(values)} {from_})")
+
+    def _select(self, value: str) -> str:
+        return f"SELECT {self._table.source_key}, {value}, {self._version} FROM {self._table.source_from}"
 
     def _scan(self, chosen: RowFilter, value: str) -> Iterator[list[_Read]]:
         condition = ""
@@ -257,9 +262,7 @@ class SourceLook:
             condition = f"WHERE {_chunk(source_sha256(self._table.source_key), chosen.bits)} IN ({numbers})"
         self._cursors += 1
         with self._connection.cursor(f"rows_{self._cursors}") as cursor:
-            cursor.execute(
-                f"SELECT {self._table.source_key}, {value}, {self._version} FROM {self._table.source_from} {condition}"
-            )
+            cursor.execute(f"{self._select(value)} {condition}")
             while batch := cursor.fetchmany(FETCHED_ROWS):
                 yield batch
 
@@ -279,25 +282,6 @@ def _chunk(hash_: str, bits: int) -> str:
 
 def _half(hash_: str, first: int) -> str:
     return f"('x' || substr({hash_}, {first}, 16))::bit(64)::bigint"
-
-
-def _lookup(table: ComparedTable) -> str | None:
-    """Write the condition that finds rows by key texts, in arrays for _ARRAYS; None where that is impossible."""
-    if not (values := _values(table)):
-        return None
-    names = ", ".join(f"t.{quoted(name)}" for name in table.key)
-    aliases = ", ".join(f"c{number}" for number in range(len(table.key)))
-    return f"({names}) IN (SELECT {', '.join(values)} FROM unnest({_ARRAYS}) AS k ({aliases}))"
-
-
-def _values(table: ComparedTable) -> list[str] | None:
-    """Write PostgreSQL's values of a key's texts, k.c0 and so on; None where a type can't be converted back."""
-    values = [
-        column.value_sql.replace("{t}", f"k.c{number}")
-        for number, column in enumerate(table.keys)
-        if column.value_sql is not None
-    ]
-    return values if values and len(values) == len(table.key) else None
 
 
 def _steps(connection: Connection, table: ComparedTable, pages: int) -> Iterator[str]:

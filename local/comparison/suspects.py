@@ -78,9 +78,13 @@ class Suspects:
             self._prove(passed)
         return self.count()
 
+    def _want(self, query: str, **parameters: Any) -> None:
+        """Replace the suspected keys by those of a query."""
+        self.engine.execute(f"CREATE OR REPLACE TABLE {WANTED} AS {query}", parameters)
+
     def _read_lake(self, lake: LakeLook, chosen: RowFilter, *, tidied: bool) -> None:
         """Fill lake_now; rows of the same commit and of these keys or more are read only once."""
-        newest = (lake.last_commit(), tidied)
+        newest = (lake.table.lake.last_commit(), tidied)
         if chosen.suspected and newest == self._lake_read and newest[0] is not None:
             self.engine.execute(f"DELETE FROM lake_now WHERE key NOT IN (SELECT key FROM {WANTED})")
             return
@@ -106,13 +110,11 @@ class Suspects:
     def _note_what_rests(self) -> None:
         now = "SELECT key, string_agg(version, ',' ORDER BY version) AS version FROM source_now GROUP BY key"
         self.engine.execute(
-            "CREATE OR REPLACE TABLE steady_now AS SELECT w.key, coalesce(s.version, '') AS version,"
+            "CREATE OR REPLACE TABLE steady AS SELECT w.key, coalesce(s.version, '') AS version,"
             " CASE WHEN b.version = coalesce(s.version, '') THEN b.since ELSE $look END AS since"
             f" FROM {WANTED} AS w LEFT JOIN ({now}) AS s USING (key) LEFT JOIN steady AS b USING (key)",
             {"look": self.looks},
         )
-        self.engine.execute("DELETE FROM steady")
-        self.engine.execute("INSERT INTO steady FROM steady_now")
 
     def _prove(self, passed: int) -> None:
         """Mark keys that differ although the lake had reached a pass since which the row hasn't changed."""
@@ -146,8 +148,7 @@ class Suspects:
             " (FROM versions AS v WHERE v.form = $form AND v.id = states.id AND v.state = states.lake)",
             {"form": form},
         )
-        self.engine.execute(f"DELETE FROM {WANTED}")
-        self.engine.execute(f"INSERT INTO {WANTED} SELECT DISTINCT key FROM {_BOTH} SEMI JOIN states USING (id)")
+        self._want(f"SELECT DISTINCT key FROM {_BOTH} SEMI JOIN states USING (id)")
 
     def count(self, condition: str = "true") -> int:
         """Count the differing rows, or those that meet a condition on `source` and `lake`."""
@@ -162,8 +163,7 @@ class Suspects:
         return RowFilter(bits=CHUNK_BITS, chunks=frozenset(chunks), suspected=True)
 
     def choose(self, keys: Sequence[str]) -> RowFilter:
-        self.engine.execute(f"DELETE FROM {WANTED}")
-        self.engine.execute(f"INSERT INTO {WANTED} SELECT unnest($keys)", {"keys": list(keys)})
+        self._want("SELECT unnest($keys::VARCHAR[]) AS key", keys=list(keys))
         return RowFilter(keys=keys, suspected=True)
 
     @contextlib.contextmanager
@@ -171,8 +171,7 @@ class Suspects:
         """Restore the suspected keys after the block, whatever it chooses."""
         self.engine.execute(f"CREATE OR REPLACE TABLE kept AS FROM {WANTED}")
         yield
-        self.engine.execute(f"DELETE FROM {WANTED}")
-        self.engine.execute(f"INSERT INTO {WANTED} FROM kept")
+        self._want("FROM kept")
 
     def keys(self, condition: str, batch: int) -> Iterator[list[str]]:
         """Yield the key texts, as the engines write them, of rows that meet a condition on `states`."""

@@ -1,14 +1,15 @@
 """The demo's output: a live line per step with its count and seconds, and each change at its three places."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from contract import events
-from local.comparison.command import lines
+from local.comparison.command import lines, put
 from local.comparison.compare import TableComparison
 from local.demo.changes import show
 from local.demo.watch import Arrival
@@ -39,16 +40,18 @@ class Display:
             yield self
 
     @contextmanager
-    def step(self, name: str) -> Iterator["LiveStep"]:
-        """Show a step while it runs; print it with its note and seconds when it is done."""
+    def step(self, name: str) -> Iterator[Callable[[str], None]]:
+        """Show a step while it runs; print it with its note and seconds when it is done.
+
+        The block gets a function that replaces the note after the step's name, such as a count.
+        """
         task = self._progress.add_task(name, note="", total=None)
-        step = LiveStep(self._progress, task)
+        [step] = [one for one in self._progress.tasks if one.id == task]
         try:
-            yield step
+            yield lambda text: self._progress.update(task, note=text)
         finally:
-            seconds = self._progress.tasks[self._progress.task_ids.index(task)].elapsed or 0.0
             self._progress.remove_task(task)
-        self.done(name, step.text, seconds)
+        self.done(name, step.fields["note"], step.elapsed or 0.0)
 
     def progress(self, step: Step) -> None:
         """Show a step of the platform's start or stop: live while it runs, printed when it is done."""
@@ -79,32 +82,23 @@ class Display:
             self._place("lake", f"commit {commit}", show(seen.lake, *shows))
 
     def _place(self, place: str, where: str, what: str) -> None:
-        self.console.print(f"   {place:<7} {where:<26} {what}", highlight=False, markup=False, soft_wrap=True)
+        put(self.console, f"   {place:<7} {where:<26} {what}")
 
 
-class LiveStep:
-    """A running step: its note can be changed while it runs."""
-
-    def __init__(self, progress: Progress, task: TaskID) -> None:
-        self._progress = progress
-        self._task = task
-        self.text = ""
-
-    def note(self, text: str) -> None:
-        """Replace the note after the step's name, such as a count."""
-        self.text = text
-        self._progress.update(self._task, note=text)
+def print_counts(console: Console, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print a table: a name, then counts in each row."""
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, no_wrap=column == columns[0], justify="left" if column == columns[0] else "right")
+    for name, *counts in rows:
+        table.add_row(name, *(f"{count:,}" for count in counts))
+    console.print(table)
 
 
 def print_tables(console: Console, found: Sequence[TableComparison]) -> None:
     """Print the tables' comparison, a row each, and the lines of `./lake reconcile` for tables that aren't equal."""
-    table = Table(title="reconcile: rows of", title_justify="left")
-    table.add_column("table", no_wrap=True)
-    for name in ("source", "lake", "missing", "extra", "different"):
-        table.add_column(name, justify="right")
-    for one in found:
-        counts = (one.source_rows, one.lake_rows, one.missing, one.extra, one.different)
-        table.add_row(one.table, *(f"{count:,}" for count in counts))
-    console.print(table)
+    columns = ("table", "source", "lake", "missing", "extra", "different")
+    rows = ((one.table, one.source_rows, one.lake_rows, one.missing, one.extra, one.different) for one in found)
+    print_counts(console, "reconcile: rows of", columns, rows)
     for line in (line for one in found if not one.equal for line in lines(one)):
-        console.print(line, style="red", highlight=False, markup=False, soft_wrap=True)
+        put(console, line, style="red")

@@ -15,9 +15,9 @@ from typing import Any
 import psycopg2
 import psycopg2.extras
 from rich.console import Console
-from rich.table import Table
 
-from local.demo.display import Display
+from local.demo.display import Display, print_counts
+from local.demo.watch import rows_of
 from local.errors import PlatformError
 from local.look.topic import Topic
 from local.platform.platform import Platform
@@ -68,15 +68,15 @@ class JdbcConnector:
         connect = self._worker(platform)
         connect.install_plugins()
         self.called = f"{JDBC.connector_class(connect.plugins)} {JDBC.version(connect.plugins)}".rstrip()
-        with display.step("kafka and connect") as step:
+        with display.step("kafka and connect") as note:
             platform.processes.run(kafka)
             platform.processes.run(connect)
-            step.note("beside it")
-        with display.step("a JDBC connector beside it") as step:
+            note("beside it")
+        with display.step("a JDBC connector beside it") as note:
             for name, configuration in self._sources(platform, connect).items():
                 connect.api.put_connector(name, configuration)
                 self._names.append(name)
-            step.note(f"{len(self._names)} sources")
+            note(f"{len(self._names)} sources")
 
     def sent(self, platform: Platform) -> list[Polled]:
         """Wait until nothing more arrives; return what was sent. Raises PlatformError when a connector has failed."""
@@ -151,13 +151,9 @@ def compared(
 
 
 def print_polled(console: Console, called: str, found: list[Polled]) -> None:
-    table = Table(title=f"beside it: {called}", title_justify="left")
-    table.add_column("topic", no_wrap=True)
-    for name in ("records", "missing", "stale", "too many"):
-        table.add_column(name, justify="right")
-    for one in found:
-        table.add_row(one.topic, *(f"{count:,}" for count in (one.records, one.missing, one.stale, one.extra)))
-    console.print(table)
+    columns = ("topic", "records", "missing", "stale", "too many")
+    rows = ((one.topic, one.records, one.missing, one.stale, one.extra) for one in found)
+    print_counts(console, f"beside it: {called}", columns, rows)
 
 
 def _same(row: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
@@ -171,9 +167,8 @@ def _records(topic: Topic) -> list[Mapping[str, Any]]:
 
 
 def _rows(platform: Platform, entry: CapturedTableSettings) -> dict[Any, Mapping[str, Any]]:
-    rows = f"({entry.query}) AS rows" if entry.query is not None else entry.name
     connection = psycopg2.connect(**platform.source)
     by_name = psycopg2.extras.RealDictCursor
     with contextlib.closing(connection), connection, connection.cursor(cursor_factory=by_name) as cursor:
-        cursor.execute(f"SELECT * FROM {rows}")
+        cursor.execute(f"SELECT * FROM {rows_of(entry)}")
         return {row[entry.key[0]]: row for row in cursor.fetchall()}

@@ -31,7 +31,7 @@ LOAD = "load"
 PIPELINE = "pagilaquery"
 # The class that queries the database.
 SOURCE = "JdbcSource"
-FIGURES = ("table", "source_rows", "lake_rows", "missing", "extra", "different", "late")
+FIGURES = ("table", "source_rows", "lake_rows", "missing", "extra", "different", "late", "equal")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,14 +131,14 @@ def _start(platform: Platform, display: Display) -> float:
 
 def _walk_through(walk: WalkThrough, watch: Watch, display: Display) -> dict[str, float]:
     """Wait for the initial load, then make each change and watch it arrive."""
-    with display.step("initial load") as step:
-        rows, seconds = watch.initial_load(timeout_s=INITIAL_LOAD_TIMEOUT_S, on_count=step.note)
-        step.note(f"{rows:,} rows in the lake")
+    with display.step("initial load") as note:
+        rows, seconds = watch.initial_load(timeout_s=INITIAL_LOAD_TIMEOUT_S, on_count=note)
+        note(f"{rows:,} rows in the lake")
     steps = {"initial load": round(seconds, 1)}
     for change in walk.changes:
-        with display.step(change.name) as step:
+        with display.step(change.name) as note:
             arrival = watch.make(change, timeout_s=CHANGE_TIMEOUT_S)
-            step.note(f"in the lake after {arrival.seconds:.1f} s")
+            note(f"in the lake after {arrival.seconds:.1f} s")
         display.arrival(arrival)
         steps[change.name] = round(arrival.seconds, 1)
     return steps
@@ -146,9 +146,9 @@ def _walk_through(walk: WalkThrough, watch: Watch, display: Display) -> dict[str
 
 def compare(platform: Platform, display: Display) -> Proof:
     """Compare all tables, as a step; also count the quarantined events."""
-    with display.step("reconcile") as step:
+    with display.step("reconcile") as note:
         found = compare_platform(platform)
-        step.note("equal" if all(one.equal for one in found) else "NOT EQUAL")
+        note("equal" if all(one.equal for one in found) else "NOT EQUAL")
     client, tables = platform.services.s3.client(), platform.services.tables
     return Proof(found=found, quarantined=sum(count_quarantined(client, table.lake_name) for table in tables))
 
@@ -170,20 +170,16 @@ def prove_places(platform: Platform, display: Display, *, jdbc: JdbcConnector | 
     counted = f"{proof.counts['source_rows']:,} rows of {len(proof.found)} tables by {SOURCE}"
     more = {
         "captured_by": SOURCE,
-        "tables": [figures(one) for one in proof.found],
+        "tables": [{name: getattr(one, name) for name in FIGURES} for one in proof.found],
         "beside": _sent(jdbc, platform, display) if jdbc else None,
     }
     return replace(proof, counted=counted, more=more)
 
 
-def figures(one: TableComparison) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in (*FIGURES, "equal")}
-
-
 def _sent(jdbc: JdbcConnector, platform: Platform, display: Display) -> dict[str, Any]:
-    with display.step("what the JDBC connector has sent") as step:
+    with display.step("what the JDBC connector has sent") as note:
         found = jdbc.sent(platform)
-        step.note(f"{sum(one.records for one in found):,} records")
+        note(f"{sum(one.records for one in found):,} records")
     print_polled(display.console, jdbc.called, found)
     return {"connector": jdbc.called, "topics": [asdict(one) for one in found]}
 

@@ -21,6 +21,7 @@ from local.errors import PlatformError
 from local.look.topic import Event
 from local.platform.platform import Platform
 from local.platform.services import LocalTable
+from settings.pipeline import CapturedTableSettings
 
 Row = Mapping[str, Any]
 # A check takes 0.1 s of CPU here and at the S3 endpoint, which the job could use.
@@ -96,7 +97,7 @@ class Watch:
             self._before = self._topic.bounds()[1]
         rows = table.lake.rows().to_pylist()
         with self._cursor() as cursor:
-            cursor.execute(f"SELECT * FROM {_rows_of(table)} WHERE {name} = %s", (keys[0],))
+            cursor.execute(f"SELECT * FROM {rows_of(table.entry)} WHERE {name} = %s", (keys[0],))
             found = cursor.fetchone()
         source: Row | None = None if found is None else dict(found)
         lake = next((row for row in rows if row[name] == keys[0]), None)
@@ -110,7 +111,7 @@ class Watch:
 
     def _count(self, table: LocalTable) -> int:
         with self._cursor() as cursor:
-            cursor.execute(f"SELECT count(*) FROM {_rows_of(table)}")
+            cursor.execute(f"SELECT count(*) FROM {rows_of(table.entry)}")
             (rows,) = cursor.fetchone() or (0,)
             return int(rows)
 
@@ -131,14 +132,9 @@ class Watch:
             f"{one.what} {', '.join(map(str, its_keys))}": self.arrives(one, its_keys)
             for one, its_keys in zip(change.reaches, keys, strict=True)
         }
-        while True:
-            awaited = {what: arrived for what, arrived in awaited.items() if not arrived()}
-            seconds = time.monotonic() - committed
-            if not awaited:
-                return seconds
-            if seconds > timeout_s:
-                raise NotArrivedError(f"{change.name}: {'; '.join(awaited)} not in the lake after {timeout_s:.0f} s")
-            time.sleep(POLL_S)
+        while awaited := {what: arrived for what, arrived in awaited.items() if not arrived()}:
+            _pause(f"{change.name}: {'; '.join(awaited)} not in the lake", committed + timeout_s, timeout_s)
+        return time.monotonic() - committed
 
     def _commit(self, change: Change) -> list[list[int]]:
         with self._cursor() as cursor:
@@ -167,9 +163,8 @@ def _pause(what: str, deadline: float, timeout_s: float) -> None:
     time.sleep(POLL_S)
 
 
-def _rows_of(table: LocalTable) -> str:
+def rows_of(entry: CapturedTableSettings) -> str:
     """Write the FROM item of the source's rows: the pipeline is ours, so its names need no quotes."""
-    entry = table.entry
     return f"({entry.query}) AS rows" if entry.query is not None else f"{entry.schema_name}.{entry.table_name}"
 
 

@@ -1,6 +1,6 @@
 """Objects of JSON lines in the buckets: landed events, and what the job has quarantined; as lines and as tables.
 
-Athena reads the same objects through analytics/landed_table.py and analytics/quarantine_table.py.
+Athena reads the same objects through analytics/tables.py.
 """
 
 import json
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow
 
-from analytics import landed_table, quarantine_table
+from analytics import tables as declared_tables
 from contract.lake import LANDING_PREFIX, QUARANTINE_FOLDER
 from local.platform.services import LANDING_BUCKET, LocalTable
 
@@ -24,9 +24,9 @@ OF_A_FILE = ".reason.json"
 # An object being written has another ending (docs/decisions/0040).
 _ENDING = ".json"
 _ARROW = {"string": pyarrow.string(), "bigint": pyarrow.int64()}
-_LANDED = (*landed_table.COLUMNS, *landed_table.PARTITIONS, (landed_table.PATH, "string"))
+_LANDED = (*declared_tables.LANDED.columns, *declared_tables.LANDED.partitions, (declared_tables.PATH, "string"))
 LANDED = pyarrow.schema([(name, _ARROW[kind]) for name, kind in _LANDED])
-_QUARANTINED = (*quarantine_table.COLUMNS, quarantine_table.PARTITION)
+_QUARANTINED = (*declared_tables.QUARANTINE.columns, *declared_tables.QUARANTINE.partitions)
 QUARANTINED = pyarrow.schema([(name, _ARROW[kind]) for name, kind in _QUARANTINED])
 
 
@@ -109,7 +109,7 @@ def landed(client: "S3Client", topics: Sequence[str]) -> Iterator[pyarrow.Record
 
 def quarantined(client: "S3Client", tables: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
     """Yield the quarantined events of these lake tables, an object at a time."""
-    name, _ = quarantine_table.PARTITION
+    [(name, _)] = declared_tables.QUARANTINE.partitions
     for table in tables:
         for found in entries(client, table):
             yield pyarrow.RecordBatch.from_pylist([row | {name: table} for row in found], schema=QUARANTINED)

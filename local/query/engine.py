@@ -9,6 +9,7 @@ import duckdb
 import pyarrow
 
 from contract.errors import UserError
+from local.comparison.rows import quoted
 
 MEMORY = "512MB"
 THREADS = 2
@@ -145,11 +146,6 @@ def engine(database: str) -> Iterator[Engine]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="query-")))
         connection = stack.enter_context(contextlib.closing(duckdb.connect(folder / "lake.duckdb", config=_SETTINGS)))
         yield Engine(connection, database)
-
-
-def quoted(name: str) -> str:
-    """Quote a name for DuckDB's SQL, whatever characters it has."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _projected(index: int, name: str, kind: object) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import BinaryIO, Literal
 
@@ -13,7 +13,6 @@ from pyarrow import parquet, types
 Format = Literal["table", "csv", "json", "parquet"]
 # A cell of a table to read; a whole JSON document would hide the others.
 WIDEST = 60
-_NUMBERS: tuple[Callable[[pyarrow.DataType], bool], ...] = (types.is_integer, types.is_decimal)
 # The calendar repeats after this cycle.
 _CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
@@ -139,4 +138,4 @@ def _tokens(column: pyarrow.ChunkedArray) -> list[str]:
 
 
 def _is_number(kind: pyarrow.DataType) -> bool:
-    return types.is_floating(kind) or any(is_one(kind) for is_one in _NUMBERS)
+    return bool(types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind))

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 import pyarrow
 from sqlglot import exp
 
-from analytics import landed_table, quarantine_table
+from analytics import tables as declared_tables
 from analytics.queries import NamedQuery, Queried, named_queries
-from analytics.silver_table import SilverTable
+from analytics.tables import DeclaredTable
 from analytics.translate import Statement, TableName, translate
+from local.comparison.rows import quoted
 from local.look.json_lines import LANDED, QUARANTINED
 from local.look.lake import Lake, readable
-from local.query.engine import Engine, QueryError, engine, quoted
+from local.query.engine import Engine, QueryError, engine
 from local.query.silver import Silver, declared_schema
 
 CHANGE = "_change"
@@ -94,7 +95,7 @@ class QueriedLake:
         }
 
     @property
-    def declared(self) -> Mapping[str, SilverTable]:
+    def declared(self) -> Mapping[str, DeclaredTable]:
         """The tables that named statements add rows to, by name."""
         return {query.writes.name: query.writes for query in self._queries if query.writes is not None}
 
@@ -105,7 +106,7 @@ class QueriedLake:
     @property
     def names(self) -> list[str]:
         """All names that a statement may use."""
-        beside = (quarantine_table.NAME, landed_table.NAME)
+        beside = (declared_tables.QUARANTINE.name, declared_tables.LANDED.name)
         own = [*(table.name for table in self.tables), *beside, *self.views, *self.declared]
         # A later captured table or view of the same name hides a created table.
         return [*own, *(name for name in self.silver.names() if name not in own)]
@@ -154,7 +155,6 @@ class Loading:
         self._period = period
         self._rows = rows
         self._tables = {table.name: table for table in lake.tables}
-        self._columns: dict[str, frozenset[str] | None] = {}
         self._loaded: set[str] = set()
 
     def is_there(self, name: str) -> bool:
@@ -186,25 +186,26 @@ class Loading:
             self._here.view(name, translate(view.sql).sql)
         elif name in self._tables:
             self._table(self._tables[name], columns)
-        elif name == landed_table.NAME:
+        elif name == declared_tables.LANDED.name:
             self._landed()
-        elif name != quarantine_table.NAME:
+        elif name != declared_tables.QUARANTINE.name:
             self._made(name)
         else:
             of = sorted(self._tables) if self._rows else []
             self._here.load(name, QUARANTINED, self._lake.quarantine(of))
 
     def _landed(self) -> None:
-        if self._period.as_of is not None or self._period.since is not None:
+        if self._period != Period():
             raise QueryError(
-                f"{landed_table.NAME} is of events: it has no --as-of or --since, a WHERE on their times does it"
+                f"{declared_tables.LANDED.name} is of events: it has no --as-of or --since, a WHERE on their times "
+                "does it"
             )
         topics = [table.queried.topic for table in self._lake.tables if table.queried.topic]
-        self._here.load(landed_table.NAME, LANDED, self._lake.landed(topics if self._rows else []))
+        self._here.load(declared_tables.LANDED.name, LANDED, self._lake.landed(topics if self._rows else []))
 
     def _made(self, name: str) -> None:
         """Load a table created by a statement, or declared for one; as a whole, since it has no other state."""
-        if self._period.as_of is not None or self._period.since is not None:
+        if self._period != Period():
             raise QueryError(f"{name} was made by a statement: it is as it was made, and has no --as-of or --since")
         if name not in self._lake.silver.names():
             self._here.load(name, declared_schema(self._lake.declared[name]), iter(()))
@@ -232,16 +233,13 @@ class Loading:
         return NEEDED if self._period.since is not None else ()
 
     def _read(self, table: LakeTable, name: str, schema: pyarrow.Schema, as_of: str | None) -> None:
-        if not self._rows:
-            self._here.load(name, schema, iter(()))
-            return
         if as_of is not None:
             readable(table.lake).check(as_of, table.name)
-            self._here.load(name, schema, table.lake.stream(schema.names, BATCH_ROWS, as_of=as_of))
-            # A cleaning may have begun meanwhile.
+        batches = table.lake.stream(schema.names, BATCH_ROWS, as_of=as_of) if self._rows else iter(())
+        self._here.load(name, schema, batches)
+        # A cleaning may have begun meanwhile.
+        if as_of is not None:
             readable(table.lake).check(as_of, table.name)
-        else:
-            self._here.load(name, schema, table.lake.stream(schema.names, BATCH_ROWS))
 
 
 def _resolved(lake: QueriedLake, name: TableName) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow
 from pyarrow import dataset, parquet, types
 
-from analytics.silver_table import COMPRESSION, SilverTable
+from analytics.tables import COMPRESSION, DeclaredTable
 from local.query.engine import QueryError
 
 FOLDER = "silver"
@@ -55,7 +55,7 @@ class Silver:
             yield from found.to_batches(columns=list(columns), batch_size=batch_rows)
 
 
-def declared_schema(table: SilverTable) -> pyarrow.Schema:
+def declared_schema(table: DeclaredTable) -> pyarrow.Schema:
     return pyarrow.schema([(name, _ARROW[type_]) for name, type_ in table.columns])
 
 
@@ -65,7 +65,7 @@ def glue_types(schema: pyarrow.Schema) -> list[str]:
     return [known.get(field.type, str(field.type)) for field in schema]
 
 
-def append(rows: pyarrow.RecordBatchReader, folder: Path, table: SilverTable) -> None:
+def append(rows: pyarrow.RecordBatchReader, folder: Path, table: DeclaredTable) -> None:
     """Add rows, in the table's columns, as a new file in a declared table's folder; all of them or none.
 
     Raises QueryError when it can't be written.

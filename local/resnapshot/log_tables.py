@@ -139,16 +139,6 @@ class Reader(Protocol):
         """Return why it has failed; None when it hasn't or that is unknown."""
 
 
-class Writer(Protocol):
-    """A client that may write to a table's topic."""
-
-    def write(self, topic: str, keyed: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any]]]) -> None:
-        """Write (key, event) pairs, without key for an event of the whole table.
-
-        Raises PlatformError when the broker doesn't take them all.
-        """
-
-
 @dataclass(frozen=True, kw_only=True)
 class Signals:
     """How to signal a pipeline's connector: its signal table, its publication and its role.
@@ -223,14 +213,14 @@ def read_keys_again(
     """
     whole = Reading(table=table.name, pattern=table.pattern)
     for reading in [whole] if whole.blocks else signals.of_keys(cursor, table.name, table.key, keys):
-        read_again(cursor, signals_of, [reading], reader, timeout_s=timeout_s, say=_quiet)
+        read_again(cursor, signals_of, [reading], reader, timeout_s=timeout_s, say=lambda _line: None)
 
 
 def delete_keys(
     cursor: Cursor,
     table: LogTable,
     rows: Mapping[Key, Mapping[str, Any]],
-    writer: Writer,
+    writer: EventWriter,
 ) -> list[Key]:
     """Delete from the lake those of `rows` that the source doesn't have; return their keys.
 
@@ -282,7 +272,3 @@ def _reached(offsets: Sequence[Mapping[str, Any]]) -> object:
     if not running:
         return [offset.get("lsn") for offset in offsets]
     return [(offset[_RUNNING], offset.get("incremental_snapshot_primary_key")) for offset in running]
-
-
-def _quiet(_line: str) -> None:
-    """Ignore progress."""

@@ -17,7 +17,7 @@ from db.source.replication import Expected
 from db.source.signals import ODD_NAME, Reading, can_name
 from local.comparison.compare import Repair
 from local.comparison.describe import Compared
-from local.comparison.repair import LogRepair, repair_of
+from local.comparison.repair import log_repair, repair_of
 from local.comparison.rows import ComparedTable
 from local.comparison.run import APPEND_ONLY, Repairs
 from local.errors import PlatformError
@@ -25,11 +25,11 @@ from local.look.lake import Lake
 from local.resnapshot import run
 from local.resnapshot.log_tables import (
     SETTLE_S,
+    EventWriter,
     LogTable,
     Reader,
     Say,
     Signals,
-    Writer,
     committing,
     read_again,
     settled_event,
@@ -140,7 +140,7 @@ def flowing(
 
 def settlement(
     parameters: Mapping[str, Any], pipeline: Pipeline, entries: Sequence[CapturedTableSettings], *, where: str | None
-) -> Callable[[Writer], None]:
+) -> Callable[[EventWriter], None]:
     """Return a function that reports to the job that no rows are left of these tables' earlier TRUNCATEs.
 
     Call this before the tables are read again, and the result once they compare equal. It only covers tables whose
@@ -152,7 +152,7 @@ def settlement(
     with _cursor(parameters) as cursor:
         position = deletes.horizon_lsn(cursor, timeout_s=SETTLE_S)
 
-    def settle(writer: Writer) -> None:
+    def settle(writer: EventWriter) -> None:
         for entry in ignoring:
             event = settled_event((entry.schema_name, entry.table_name), pipeline.source.database, position)
             writer.write(entry.captured.topic(pipeline.source.topic_prefix), [(None, event)])
@@ -164,7 +164,7 @@ def repairs(
     parameters: Mapping[str, Any],
     pipeline: Pipeline,
     reader: Reader,
-    writer: Writer,
+    writer: EventWriter,
     *,
     timeout_s: float,
     say: Say,
@@ -173,14 +173,7 @@ def repairs(
 
     def repair(wanted: Compared, compared: ComparedTable) -> Repair:
         table = log_table(pipeline, wanted.entry, wanted.schema_file)
-        keys = LogRepair(
-            parameters=parameters,
-            signals=signals_of(pipeline),
-            table=table,
-            reader=reader,
-            writer=writer,
-            timeout_s=timeout_s,
-        )
+        keys = log_repair(parameters, signals_of(pipeline), table, reader, writer, timeout_s=timeout_s)
         return repair_of(parameters, compared, keys, say)
 
     return repair

@@ -10,7 +10,6 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from typing import Any, Protocol
 
 import psycopg2
@@ -87,7 +86,6 @@ class Wanted:
     timeout_s: float = 600
     start_s: float = 180
     largest_event_bytes: int = LARGEST_EVENT_BYTES
-    largest_advance_bytes: int = LARGEST_ADVANCE_BYTES
 
 
 def resnapshot(sides: Sides, connector: Connector, wanted: Wanted, say: Say) -> TableComparison:
@@ -166,7 +164,7 @@ def flowing(
     if renew:
         check_whole(wanted, named=named)
     if gap > 0:
-        _pass_former_log(cursor, newest, gap, wanted, say)
+        _pass_former_log(cursor, newest, gap, say)
     if outbox and not state.publication_is_whole:
         replication.restore_publication(cursor)
         say("publication made again")
@@ -192,15 +190,15 @@ def check_whole(wanted: Wanted, *, named: bool) -> None:
         raise PlatformError("changes were missed, and nobody knows of which rows: leave --table and --where out")
 
 
-def _pass_former_log(cursor: Cursor, newest: int, gap: int, wanted: Wanted, say: Say) -> None:
+def _pass_former_log(cursor: Cursor, newest: int, gap: int, say: Say) -> None:
     """Advance the log of a restored server beyond what its predecessor wrote.
 
     Otherwise new events would count as older than those in the lake.
     """
-    if gap > wanted.largest_advance_bytes:
+    if gap > LARGEST_ADVANCE_BYTES:
         raise PlatformError(
             f"the lake has events from {gap / GIB:,.1f} GiB beyond the database's log: this is another server, and to"
-            f" write that much (the limit is {wanted.largest_advance_bytes / GIB:,.0f} GiB) takes too long:"
+            f" write that much (the limit is {LARGEST_ADVANCE_BYTES / GIB:,.0f} GiB) takes too long:"
             f" start with a new topic and table ({replication.RUNBOOK})"
         )
     say(f"the database's log is {gap / 1e6:,.1f} MB behind the lake's events: a restored server; advancing it")
@@ -308,14 +306,8 @@ def _as_json(cursor: Cursor, lake: Lake, keys: set[int]) -> str:
     table = lake.rows()
     rows = table.select([name for name in types if name in table.column_names]).to_pylist()
     chosen = [
-        {name: _value(value, types[name]) for name, value in row.items()} for row in rows if int(row[KEY]) in keys
+        {name: json.loads(value) if value and types[name] == "jsonb" else value for name, value in row.items()}
+        for row in rows
+        if int(row[KEY]) in keys
     ]
     return json.dumps(chosen, default=str)
-
-
-def _value(value: Any, kind: str) -> Any:
-    if value is None:
-        return None
-    if kind == "jsonb":
-        return json.loads(value)
-    return value.isoformat() if isinstance(value, date | datetime) else value

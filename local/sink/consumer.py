@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -172,7 +173,6 @@ class DeadLetterQueue:
     def __init__(self, kafka: Mapping[str, str], settings: DeadLetters) -> None:
         self._settings = settings
         self._connection: dict[str, str | int | float | bool] = {**kafka, "log_level": 0}
-        self._producer: Producer | None = None
 
     def send(self, message: Message, reason: str) -> None:
         """Write a record and wait until it is stored. Raises UnavailableError when it isn't."""
@@ -184,24 +184,22 @@ class DeadLetterQueue:
             "__connect.errors.exception.message": reason,
         }
         try:
-            producer = self._connected()
-            producer.produce(
+            self._producer.produce(
                 self._settings.topic,
                 key=message.key(),
                 value=message.value(),
                 headers={name: value.encode() for name, value in headers.items()},
                 on_delivery=lambda error, _: failures.append(error) if error else None,
             )
-            left = producer.flush(DELIVERY_TIMEOUT_S)
+            left = self._producer.flush(DELIVERY_TIMEOUT_S)
         except KafkaException as error:
             raise UnavailableError(f"{self._settings.topic}: {error.args[0].str()}") from error
         if failures or left:
-            self._producer = None
+            del self._producer
             raise UnavailableError(f"{self._settings.topic}: {failures[0].str() if failures else 'no answer'}")
 
-    def _connected(self) -> Producer:
-        """Create the producer at the first use: mostly it isn't needed."""
-        if self._producer is None:
-            delivery = {"acks": "all", "message.timeout.ms": int(DELIVERY_TIMEOUT_S * 1000)}
-            self._producer = Producer({**self._connection, **self._settings.producer, **delivery})
-        return self._producer
+    @cached_property
+    def _producer(self) -> Producer:
+        """Made at the first use: mostly it isn't needed."""
+        delivery = {"acks": "all", "message.timeout.ms": int(DELIVERY_TIMEOUT_S * 1000)}
+        return Producer({**self._connection, **self._settings.producer, **delivery})

@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import boto3
@@ -13,7 +12,7 @@ from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
-from local.sink.settings import SinkError, UnavailableError
+from local.sink.settings import Partition, SinkError, UnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -25,17 +24,6 @@ READ_TIMEOUT_S = 20
 PASSING = frozenset({"ConditionalRequestConflict", "OperationAborted", "RequestTimeout", "SlowDown", "TooManyRequests"})
 CONFLICT, SERVER_ERROR = 412, 500
 _NAME = re.compile(r"(?P<last_offset>\d{12,})_-?\d+_-?\d+\.json\Z")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gap:
-    """Offsets from `first` up to, not including, `end` that aren't in the landing and can't be read any more."""
-
-    topic: str
-    partition: int
-    first: int
-    end: int
-    reason: str
 
 
 def s3_client(*, region: str, endpoint: str | None) -> "S3Client":
@@ -121,10 +109,14 @@ class LandingStore:
     def keep_topic_id(self, topic: str, topic_id: str) -> None:
         self._put_note(self._identity_key(topic), {"topic": topic, "topic_id": topic_id})
 
-    def keep_gap(self, gap: Gap) -> None:
-        """Note missing offsets; the same gap results in the same note."""
-        name = f"{gap.topic}/{gap.partition}/{gap.first:012d}_{gap.end:012d}"
-        self._put_note(f"{self._notes}/gaps/{name}.json", asdict(gap))
+    def keep_gap(self, partition: Partition, first: int, end: int, reason: str) -> None:
+        """Note offsets up to, not including, `end` that aren't in the landing and can't be read any more.
+
+        The same gap results in the same note.
+        """
+        place = {"topic": partition.topic, "partition": partition.number}
+        name = f"{partition.topic}/{partition.number}/{first:012d}_{end:012d}"
+        self._put_note(f"{self._notes}/gaps/{name}.json", place | {"first": first, "end": end, "reason": reason})
 
     def _put_note(self, key: str, note: dict[str, object]) -> None:
         with self._translated(key):

@@ -6,7 +6,7 @@ follows. After a kill between the two, reading resumes after the last object, so
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from confluent_kafka import KafkaError, Message
@@ -14,7 +14,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exp
 
 from local.sink.consumer import DENIED, Committed, DeadLetterQueue, GroupConsumer, TopicState
 from local.sink.settings import Held, MalformedValueError, Partition, SinkError, TaskSettings, UnavailableError
-from local.sink.store import Gap, LandingStore
+from local.sink.store import LandingStore
 from local.sink.values import Batch, check_key, partition_folder
 
 LOG = logging.getLogger("sink")
@@ -99,15 +99,8 @@ class SinkTask:
 
     def _retry(self, action: Callable[..., T], *arguments: object, **named: object) -> T:
         """Retry until S3 and Kafka answer; UnavailableError only when the time to stop has run out."""
-        attempts = 0
-
-        def attempt() -> T:
-            nonlocal attempts
-            attempts += 1
-            return action(*arguments, **named)
-
-        result = self._retrying(attempt)
-        if attempts > 1:
+        result = self._retrying(action, *arguments, **named)
+        if self._retrying.statistics["attempt_number"] > 1:
             LOG.info("it works again")
         return result
 
@@ -148,19 +141,20 @@ class SinkTask:
             self._topic_ids[name] = topic.id
 
     def _is_unknown(self, partition: Partition) -> bool:
-        folder = partition_folder(self._rules[partition.topic], partition.number)
-        return self._retry(self._consumer.committed, partition).offset == 0 and self._retry(self._store.end, folder) > 0
+        return self._retry(self._consumer.committed, partition).offset == 0 and self._end(partition) > 0
 
-    def _start(self, partitions: Iterable[Partition], *, restarted: bool = False) -> None:
-        started = False
+    def _end(self, partition: Partition, *, known: int = 0) -> int:
+        folder = partition_folder(self._rules[partition.topic], partition.number)
+        return self._retry(self._store.end, folder, known=known)
+
+    def _start(self, partitions: Sequence[Partition], *, restarted: bool) -> None:
         for partition in partitions:
             start = self._first_offset(partition)
             # This commits nothing new, but fails while another consumer is in the group.
             self._commit(partition, start)
             self._batches[partition] = Batch(partition=partition, rules=self._rules[partition.topic], start=start)
             LOG.info("%s: reading from offset %d", partition, start)
-            started = True
-        if started or restarted:
+        if partitions or restarted:
             self._read()
 
     def _first_offset(self, partition: Partition) -> int:
@@ -170,8 +164,7 @@ class SinkTask:
         """
         committed: Committed = self._retry(self._consumer.committed, partition)
         low, high = self._retry(self._consumer.log_bounds, partition)
-        folder = partition_folder(self._rules[partition.topic], partition.number)
-        landed = self._landed[partition] = self._retry(self._store.end, folder, known=committed.landed)
+        landed = self._landed[partition] = self._end(partition, known=committed.landed)
         reach = max(committed.offset, landed)
         if reach > high:
             raise SinkError(
@@ -189,8 +182,7 @@ class SinkTask:
     def _report_gap(self, partition: Partition, first: int, end: int, reason: str) -> None:
         """Log which offsets are missing, and leave a note in the bucket."""
         LOG.error("%s: offsets %d to %d are missing: %s", partition, first, end - 1, reason)
-        gap = Gap(topic=partition.topic, partition=partition.number, first=first, end=end, reason=reason)
-        self._retry(self._store.keep_gap, gap)
+        self._retry(self._store.keep_gap, partition, first, end, reason)
 
     def _commit(self, partition: Partition, offset: int) -> None:
         self._retry(self._consumer.commit, partition, Committed(offset=offset, landed=self._landed[partition]))

@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from capture.entry import Entry
 from capture.pipeline_file import avro_schema, schema_text
 from contract.errors import one_line_errors
 from contract.source import OUTBOX_TABLE, SCHEMA
@@ -25,7 +26,7 @@ def outbox_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the Avro record of a loaded database's outbox."""
     with contextlib.closing(connect(parameters)) as connection:
         [table] = [table for table in inspect(connection, [SCHEMA]).tables if table.name.name == OUTBOX_TABLE]
-    return avro_schema(table, pipeline=SCHEMA, lake_table=OUTBOX_TABLE, key=[KEY], leave_out=(), hashed=())
+    return avro_schema(SCHEMA, Entry(table=table, lake_table=OUTBOX_TABLE, key=(KEY,), append_only=False), table)
 
 
 def main() -> None:

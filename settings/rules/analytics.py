@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator
 
-from analytics import landed_table, quarantine_table
 from analytics.dashboard import account_of
-from analytics.silver_table import CUSTOMER_ADDRESSES
+from analytics.tables import CUSTOMER_ADDRESSES, LANDED, QUARANTINE
 from settings.environment import Environment
 from settings.rules.problem import Problem
 
 _SNAPSHOTS = "customers' snapshots"
 _DECLARED = {
-    quarantine_table.NAME: "what is set aside",
-    landed_table.NAME: "events as they have landed",
+    QUARANTINE.name: "what is set aside",
+    LANDED.name: "events as they have landed",
     CUSTOMER_ADDRESSES.name: _SNAPSHOTS,
 }
 

@@ -14,6 +14,7 @@ from contract.events import SPECIALS_COLUMN
 from contract.table_names import lake_name
 from spark_jobs.decoding.misfits import CORRUPT
 from spark_jobs.decoding.schema import inferred_type
+from spark_jobs.decoding.wire import quoted
 from spark_jobs.errors import Log, UndescribedError
 from spark_jobs.options import keys
 from spark_jobs.options.settings import Settings
@@ -104,7 +105,7 @@ def _beyond_double(values: DataFrame, names: Collection[str]) -> set[str]:
     if not names:
         return set()
     limit = 2**53
-    columns = [values[f"`{name.replace('`', '``')}`"] for name in names]
+    columns = [values[quoted(name)] for name in names]
     [row] = values.agg(*(F.max((column > limit) | (column < -limit)) for column in columns)).collect()
     return {name for name, beyond in zip(names, row, strict=True) if beyond}
 

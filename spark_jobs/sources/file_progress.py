@@ -43,16 +43,17 @@ class SourceFile:
     @property
     def folder(self) -> str | None:
         """Return `topic/partition`, or `partition`, for a name of the ordered landing layout, else None."""
-        found = _ORDERED.fullmatch(self.name)
-        return found["folder"] if found else None
+        return _part(self.name, "folder")
 
     @property
     def last_offset(self) -> int:
         """Return the offset of the last event, in the ordered layout only."""
-        found = _ORDERED.fullmatch(self.name)
-        if found is None:
-            raise ValueError(f"{self.name} has no offset")
-        return int(found["last"])
+        return int(str(_part(self.name, "last")))
+
+
+def _part(name: str, part: str) -> str | None:
+    found = _ORDERED.fullmatch(name)
+    return found[part] if found else None
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,8 @@ class FileCheckpoint:
         return FileCheckpoint(self.root, horizon, memory, self._watermarks_after(consumed, waiting))
 
     def _watermarks_after(self, consumed: list[SourceFile], waiting: list[SourceFile]) -> dict[str, str]:
-        first_waiting: dict[str, str] = {}
-        for file in waiting:
-            if file.folder:
-                first_waiting[file.folder] = min(file.name, first_waiting.get(file.folder, file.name))
+        # The first of each folder comes last.
+        first_waiting = {file.folder: file.name for file in sorted(waiting, key=lambda file: file.name, reverse=True)}
         watermarks = dict(self.watermarks)
         for file in sorted(consumed, key=lambda file: file.name):
             folder = file.folder
@@ -133,7 +132,7 @@ class FileCheckpoint:
         their first offset is unknown.
         """
         missing: dict[str, int] = {}
-        last_of = {folder: SourceFile("", name, 0, 0, "").last_offset for folder, name in self.watermarks.items()}
+        last_of = {folder: int(str(_part(name, "last"))) for folder, name in self.watermarks.items()}
         for file in sorted(consumed, key=lambda file: file.name):
             if file.folder is None or self.is_late(file):
                 continue
@@ -158,8 +157,7 @@ class FileCheckpoint:
 
 
 def _sent_ms(name: str) -> int:
-    found = _ORDERED.fullmatch(name)
-    return int(found["sent_ms"]) if found else 0
+    return int(_part(name, "sent_ms") or 0)
 
 
 def read_file_checkpoint(text: str | None, root: str) -> FileCheckpoint:

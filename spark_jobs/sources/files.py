@@ -2,9 +2,11 @@
 
 import re
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
@@ -162,7 +164,7 @@ class FileBatch(Batch):
         [file] = [file for file in self.consumed if file.name == name]
         # Lines of the file that are read may go to quarantine, too, under the file's own name.
         ending = ".whole" if name in self.with_long_lines else ""
-        to = f"{folder}/{self._content_of(name)}{ending}"
+        to = f"{folder}/{_name_with(file.digest, name)}{ending}"
         Hadoop(self.spark).copy(file.path, to)
         return to
 
@@ -172,15 +174,9 @@ class FileBatch(Batch):
 
     def content_of(self, origin: str) -> str:
         """Return the name with the digest of the file's content mark before its ending."""
-        return self._content_of(self.name_of(origin))
-
-    def _content_of(self, of: str) -> str:
-        name = PurePosixPath(of)
-        [digest] = [file.digest.hex() for file in self.consumed if file.name == str(name)]
-        # Hadoop's own paths can't have a colon, and the name must have room for additions.
-        stem = name.stem.encode()[:_LONGEST_NAME].decode(errors="ignore")
-        suffix = name.suffix if len(name.suffix) < _LONGEST_SUFFIX else ""
-        return str(name.with_name(f"{stem}-{digest}{suffix}")).replace(":", "_")
+        name = self.name_of(origin)
+        [digest] = [file.digest for file in self.consumed if file.name == name]
+        return _name_with(digest, name)
 
     def check(self, lines_of_origin: Mapping[str, int]) -> Findings:
         lines_of_name = {self.name_of(origin): count for origin, count in lines_of_origin.items()}
@@ -190,6 +186,14 @@ class FileBatch(Batch):
         if late:
             notes.append(f"{len(late)} files came late or again, the first is {late[0]}")
         return Findings(sum(missing.values()), len(late), tuple(notes))
+
+
+def _name_with(digest: bytes, path: str) -> str:
+    name = PurePosixPath(path)
+    # Hadoop's own paths can't have a colon, and the name must have room for additions.
+    stem = name.stem.encode()[:_LONGEST_NAME].decode(errors="ignore")
+    suffix = name.suffix if len(name.suffix) < _LONGEST_SUFFIX else ""
+    return str(name.with_name(f"{stem}-{digest.hex()}{suffix}")).replace(":", "_")
 
 
 class JsonFiles:
@@ -281,21 +285,12 @@ def in_order(files: Iterable[SourceFile]) -> list[SourceFile]:
     latest: dict[str, int] = {}
     positions = {}
     for file in listed:
-        folder = file.folder
-        if folder is None:
-            positions[file.name] = file.changed_ms
-            continue
-        latest[folder] = max(latest.get(folder, 0), file.changed_ms)
-        positions[file.name] = latest[folder]
+        folder = file.folder or file.name
+        positions[file.name] = latest[folder] = max(latest.get(folder, 0), file.changed_ms)
     return sorted(listed, key=lambda file: (positions[file.name], file.name))
 
 
 def _within(files: Sequence[SourceFile], max_bytes: int | None) -> int:
     if max_bytes is None:
         return len(files)
-    total = 0
-    for count, file in enumerate(files):
-        total += file.size
-        if total > max_bytes:
-            return max(count, 1)
-    return len(files)
+    return max(bisect_right([*accumulate(file.size for file in files)], max_bytes), 1)

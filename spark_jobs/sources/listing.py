@@ -6,6 +6,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -90,22 +91,21 @@ class S3Lister(Lister):
     Full listings are its own.
     """
 
-    def __init__(self, root: str, client: Any, walk: "Walk", *, is_shared: bool) -> None:
-        self._client = client
+    def __init__(self, root: str, walk: "Walk", *, is_shared: bool) -> None:
+        self._client = walk.client
         self._walk = walk
         self.root = root
         self.prefers_after = is_shared
-        self._scheme, _, rest = root.partition("://")
-        self._bucket, _, prefix = rest.partition("/")
+        prefix = root.removeprefix(walk.bucket).removeprefix("/")
         self.prefix = f"{prefix}/" if prefix else ""
 
     def all(self) -> list[SourceFile]:
-        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self.prefix)
+        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._walk.name, Prefix=self.prefix)
         try:
             entries = [entry for page in pages for entry in page.get("Contents", [])]
         except self._client.exceptions.NoSuchBucket:
             return []
-        found = (_source_file(entry, self._scheme, self._bucket, self.prefix) for entry in entries)
+        found = (_source_file(entry, self._walk.bucket, self.prefix) for entry in entries)
         return [file for file in found if file is not None]
 
     def after(self, watermarks: Mapping[str, str]) -> list[SourceFile]:
@@ -114,20 +114,19 @@ class S3Lister(Lister):
     def missing(self, *, read_before: bool) -> str | None:
         """Return what is wrong with a root that has no files. S3 has no folders: one vanishes with its last object."""
         try:
-            found = self._client.list_objects_v2(Bucket=self._bucket, Prefix=self.prefix, MaxKeys=1)
+            found = self._client.list_objects_v2(Bucket=self._walk.name, Prefix=self.prefix, MaxKeys=1)
         except self._client.exceptions.NoSuchBucket:
             return "no such bucket"
         return None if found.get("Contents") or read_before else "no object's name begins so"
 
 
-def _source_file(entry: Mapping[str, Any], scheme: str, bucket: str, prefix: str) -> SourceFile | None:
-    """Return an object from list_objects_v2's answer; None for a folder or bookkeeping."""
+def _source_file(entry: Mapping[str, Any], bucket: str, prefix: str) -> SourceFile | None:
+    """Return an object of `scheme://bucket` from list_objects_v2's answer; None for a folder or bookkeeping."""
     name = entry["Key"].removeprefix(prefix)
     if not name or name.endswith("/") or is_bookkeeping(name):
         return None
     changed_ms = int(entry["LastModified"].timestamp() * 1000)
-    path = f"{scheme}://{bucket}/{entry['Key']}"
-    return SourceFile(path, name, entry["Size"], changed_ms, entry.get("ETag", str(changed_ms)))
+    return SourceFile(f"{bucket}/{entry['Key']}", name, entry["Size"], changed_ms, entry.get("ETag", str(changed_ms)))
 
 
 class HadoopLister(Lister):
@@ -181,15 +180,17 @@ class SharedListing:
         that.
         """
         scheme, _, rest = root.partition("://")
-        bucket, _, prefix = rest.partition("/")
+        name, _, prefix = rest.partition("/")
+        bucket = f"{scheme}://{name}"
         parent = prefix.rpartition("/")[0] if self._max_age else ""
         below = parent or prefix
         with self._lock:
-            new = Walk(client, scheme, bucket, below, self._max_age, self._clock)
-            walk = self._walks.setdefault((f"{scheme}://{bucket}", below, not parent), new)
-        return S3Lister(root, client, walk, is_shared=self._max_age > 0)
+            new = Walk(client, bucket, name, below and f"{below}/", self._max_age, self._clock)
+            walk = self._walks.setdefault((bucket, below, not parent), new)
+        return S3Lister(root, walk, is_shared=self._max_age > 0)
 
 
+@dataclass(eq=False)
 class Walk:
     """One walk's findings over the folders below one; the next walk starts when the answer is too old.
 
@@ -198,20 +199,18 @@ class Walk:
     answer costs no request of its own, so 100 idle tables cost as few requests as one.
     """
 
-    def __init__(
-        self, client: Any, scheme: str, bucket: str, below: str, max_age: float, clock: Callable[[], float]
-    ) -> None:
-        self._client = client
-        self._scheme = scheme
-        self._bucket = bucket
-        self._below = f"{below}/" if below else ""
-        self._max_age = max_age
-        self._clock = clock
-        self._lock = threading.Lock()
-        # Of the listers still in use: a table's restarted job has another one.
-        self._asked: WeakKeyDictionary[S3Lister, Watermarks] = WeakKeyDictionary()
-        self._found: dict[str, list[SourceFile]] = {}
-        self._began = float("-inf")
+    client: Any
+    # With its scheme, and alone.
+    bucket: str
+    name: str
+    below: str
+    max_age: float
+    clock: Callable[[], float]
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    # Of the listers still in use: a table's restarted job has another one.
+    _asked: WeakKeyDictionary[S3Lister, Watermarks] = field(default_factory=WeakKeyDictionary)
+    _found: dict[str, list[SourceFile]] = field(default_factory=dict)
+    _began: float = float("-inf")
 
     def after(self, lister: S3Lister, watermarks: Watermarks) -> list[SourceFile]:
         """Return the objects named after their folder's watermark, below the lister's prefix.
@@ -221,25 +220,22 @@ class Walk:
         with self._lock:
             is_known = lister in self._asked
             self._asked[lister] = dict(watermarks)
-            if not is_known or self._clock() - self._began > self._max_age:
-                began = self._clock()
+            if not is_known or self.clock() - self._began > self.max_age:
+                began = self.clock()
                 try:
                     self._found = self._walked(self._watermarks())
-                except self._client.exceptions.NoSuchBucket:
+                except self.client.exceptions.NoSuchBucket:
                     self._found = {}
                 self._began = began
             return list(self._found.get(lister.prefix, []))
 
     def _watermarks(self) -> dict[str, Watermarks]:
         """Return, per prefix, the lowest watermark of each folder: several tables may read one folder."""
-        lowest: dict[str, dict[str, str]] = {}
+        lowest: dict[str, Watermarks] = {}
         for lister, watermarks in self._asked.items():
-            others = lowest.get(lister.prefix)
-            if others is None:
-                lowest[lister.prefix] = dict(watermarks)
-            else:
-                both = others.keys() & watermarks.keys()
-                lowest[lister.prefix] = {folder: min(others[folder], watermarks[folder]) for folder in both}
+            others = lowest.get(lister.prefix, watermarks)
+            both = others.keys() & watermarks.keys()
+            lowest[lister.prefix] = {folder: min(others[folder], watermarks[folder]) for folder in both}
         return dict(sorted(lowest.items()))
 
     def _walked(self, asked: Mapping[str, Watermarks]) -> dict[str, list[SourceFile]]:
@@ -247,7 +243,7 @@ class Walk:
         position = _next("", asked)
         while position is not None:
             begins = {"StartAfter": position} if position else {}
-            page = self._client.list_objects_v2(Bucket=self._bucket, Prefix=self._below, **begins)
+            page = self.client.list_objects_v2(Bucket=self.name, Prefix=self.below, **begins)
             for entry in page.get("Contents", []):
                 self._take(entry, asked, found)
             position = _next(page["Contents"][-1]["Key"], asked) if page.get("IsTruncated") else None
@@ -257,14 +253,14 @@ class Walk:
         self, entry: Mapping[str, Any], asked: Mapping[str, Watermarks], found: dict[str, list[SourceFile]]
     ) -> None:
         # Either the walk covers one folder, or all prefixes are folders of one parent: a name has at most one.
-        folder = self._below + entry["Key"].removeprefix(self._below).partition("/")[0] + "/"
-        prefix = self._below if self._below in asked else folder
+        folder = self.below + entry["Key"].removeprefix(self.below).partition("/")[0] + "/"
+        prefix = self.below if self.below in asked else folder
         if prefix not in asked:
             return
         name = entry["Key"].removeprefix(prefix)
         if name <= asked[prefix].get(name.rpartition("/")[0], ""):
             return  # consumed, or late: a full listing finds late ones
-        file = _source_file(entry, self._scheme, self._bucket, prefix)
+        file = _source_file(entry, self.bucket, prefix)
         if file is not None:
             found[prefix].append(file)
 

@@ -1,64 +1,43 @@
 """Glue tables over files that no crawler or job registers, and the policies that some of them need."""
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Sequence
 
 from aws_cdk import Stack
 from aws_cdk import aws_glue as glue
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from analytics import landed_table, quarantine_table, silver_table
-from analytics.silver_table import SilverTable
+from analytics.tables import LANDED, QUARANTINE, Columns, DeclaredTable
 from settings.environment import Environment
 from stacks.base import accept, bucket_arn, statement
 
-Columns = Sequence[tuple[str, str]]
 
-
-class Format(Protocol):
-    """How the files are read: an analytics/ module that describes a table."""
-
-    INPUT_FORMAT: str
-    OUTPUT_FORMAT: str
-    SERDE: str
-
-
-def declared_table(
-    scope: Construct,
-    id_: str,
-    *,
-    environment: Environment,
-    name: str,
-    description: str,
-    location: str,
-    columns: Columns,
-    files: Format,
-    parameters: Mapping[str, str],
-    partitions: Columns = (),
+def declare(
+    scope: Construct, id_: str, environment: Environment, table: DeclaredTable, bucket: str, *values: Iterable[str]
 ) -> None:
-    table = glue.CfnTable
+    """Declare a table in a bucket, with the values of its partitions."""
+    kinds, address = glue.CfnTable, f"s3://{bucket}"
 
     def listed(of: Columns) -> list[glue.CfnTable.ColumnProperty] | None:
-        return [table.ColumnProperty(name=column, type=type_) for column, type_ in of] or None
+        return [kinds.ColumnProperty(name=column, type=type_) for column, type_ in of] or None
 
     glue.CfnTable(
         scope,
         id_,
         catalog_id=Stack.of(scope).account,
         database_name=environment.lake.database,
-        table_input=table.TableInputProperty(
-            name=name,
-            description=description,
+        table_input=kinds.TableInputProperty(
+            name=table.name,
+            description=table.description,
             table_type="EXTERNAL_TABLE",
-            parameters=dict(parameters),
-            partition_keys=listed(partitions),
-            storage_descriptor=table.StorageDescriptorProperty(
-                columns=listed(columns),
-                location=location,
-                input_format=files.INPUT_FORMAT,
-                output_format=files.OUTPUT_FORMAT,
-                serde_info=table.SerdeInfoProperty(serialization_library=files.SERDE),
+            parameters=table.parameters(address, *values),
+            partition_keys=listed(table.partitions),
+            storage_descriptor=kinds.StorageDescriptorProperty(
+                columns=listed(table.columns),
+                location=table.location(address),
+                input_format=table.input_format,
+                output_format=table.output_format,
+                serde_info=kinds.SerdeInfoProperty(serialization_library=table.serde),
             ),
         ),
     )
@@ -66,37 +45,14 @@ def declared_table(
 
 def quarantine(scope: Construct, environment: Environment, tables: Sequence[str]) -> None:
     """Declare the table of the events that the jobs of `tables` have quarantined."""
-    bucket = f"s3://{environment.bucket_name('lake')}"
-    declared_table(
-        scope,
-        "Quarantine",
-        environment=environment,
-        name=quarantine_table.NAME,
-        description="Events that didn't fit their table, each with its reason",
-        location=quarantine_table.location(bucket),
-        columns=quarantine_table.COLUMNS,
-        partitions=[quarantine_table.PARTITION],
-        files=quarantine_table,
-        parameters=quarantine_table.parameters(bucket, [*tables]),
-    )
+    declare(scope, "Quarantine", environment, QUARANTINE, environment.bucket_name("lake"), tables)
 
 
 def landed(scope: Construct, environment: Environment, topics: Sequence[str]) -> None:
     """Declare the table of the landing objects; it shows deleted rows too, so reading it needs its own policy."""
     bucket = environment.bucket_name("landing")
     prefixes = [pipeline.landing_prefix for pipeline in environment.streamed]
-    declared_table(
-        scope,
-        "Events",
-        environment=environment,
-        name=landed_table.NAME,
-        description="Events as they have landed, a line each, as long as the landing keeps them",
-        location=f"s3://{bucket}/",
-        columns=landed_table.COLUMNS,
-        partitions=landed_table.PARTITIONS,
-        files=landed_table,
-        parameters=landed_table.parameters(f"s3://{bucket}", prefixes, [*topics]),
-    )
+    declare(scope, "Events", environment, LANDED, bucket, prefixes, topics)
     objects = [f"{bucket_arn(scope, bucket)}/{prefix}/*" for prefix in prefixes]
     policy_for_analysts(
         scope,
@@ -111,21 +67,11 @@ def landed(scope: Construct, environment: Environment, topics: Sequence[str]) ->
     )
 
 
-def silver(scope: Construct, environment: Environment, tables: Sequence[SilverTable]) -> None:
+def silver(scope: Construct, environment: Environment, tables: Sequence[DeclaredTable]) -> None:
     """Declare tables that named statements insert into, and the policy that allows the inserts."""
     bucket = environment.bucket_name("lake")
     for table in tables:
-        declared_table(
-            scope,
-            table.name,
-            environment=environment,
-            name=table.name,
-            description=table.description,
-            location=table.location(f"s3://{bucket}"),
-            columns=table.columns,
-            files=silver_table,
-            parameters=silver_table.PARAMETERS,
-        )
+        declare(scope, table.name, environment, table, bucket)
     files = [f"{table.location(bucket_arn(scope, bucket))}/*" for table in tables]
     writing = statement("s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:PutObject", on=files)
     policy_for_analysts(

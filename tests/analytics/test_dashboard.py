@@ -79,25 +79,6 @@ def test_the_definition_has_the_shape_of_quicksights_model(name: str) -> None:
     assert not report.has_errors(), report.generate_report()
 
 
-def test_both_charts_are_of_the_customers_with_revenue_from_one_calculated_field() -> None:
-    [field] = definition(DATA_SET_ARN)["CalculatedFields"]
-    assert (field["Name"], field["Expression"]) == (REVENUE, "{quantity} * {unit_price} * (1 - {discount})")
-    pie, scatter = (next(iter(visual["ChartConfiguration"]["FieldWells"].values())) for visual in visuals())
-    assert measured(pie["Values"]) == [(REVENUE, "SUM")]
-    assert measured(scatter["XAxis"]) == [("quantity", "AVERAGE")]
-    assert measured(scatter["YAxis"]) == [(REVENUE, "AVERAGE")]
-    assert measured(scatter["Size"]) == [("order_id", "DISTINCT_COUNT")]
-    for category in (pie["Category"], scatter["Category"]):
-        assert [each["CategoricalDimensionField"]["Column"]["ColumnName"] for each in category] == ["customer_id"]
-
-
-def measured(well: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    fields = [each["NumericalMeasureField"] for each in well]
-    return [
-        (each["Column"]["ColumnName"], each["AggregationFunction"]["SimpleNumericalAggregation"]) for each in fields
-    ]
-
-
 @pytest.mark.parametrize("kind", GRANTED)
 def test_what_is_granted_is_in_order_and_in_quicksights_shape(kind: str) -> None:
     given = granted(kind, ANALYSTS)

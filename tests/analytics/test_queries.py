@@ -3,8 +3,8 @@ import json
 import pytest
 from pyspark.sql import Row
 
-from analytics import quarantine_table
 from analytics.queries import QUERIES, SQL_FOLDER, Queried, Query, RequiredTables, marks, named_queries
+from analytics.tables import QUARANTINE
 from spark_jobs.table import quarantine
 
 TABLES = (Queried(table="cdc_events", outbox=True), Queried(table="pagila_city", outbox=False))
@@ -82,7 +82,7 @@ def test_another_pipeline_of_the_example_has_queries_and_a_table_of_its_own() ->
     }
     snapshot = found["snapshot_customer_addresses_second"]
     assert snapshot.writes is not None
-    assert snapshot.writes.name == "customer_address_snapshots_second"
+    assert snapshot.writes.location("s3://lake") == "s3://lake/_silver/customer_address_snapshots_second"
     assert snapshot.sql.startswith('INSERT INTO "lake"."customer_address_snapshots_second"')
     assert '"lake"."second_city" AS c' in snapshot.sql
     assert "pagila" not in snapshot.sql
@@ -103,18 +103,7 @@ def test_that_deletes_dont_show_is_said() -> None:
     assert [parameter.example[0] for parameter in query.parameters] == ["'"]
 
 
-def test_a_captured_tables_folder_is_a_partition_of_the_quarantine() -> None:
-    found = quarantine_table.parameters("s3://bucket", ["b", "a"])
-    assert found["projection.lake_table.values"] == "a,b"
-    assert found["storage.location.template"] == "s3://bucket/_quarantine/${lake_table}"
-
-
-def test_a_captured_table_cant_take_the_quarantines_name() -> None:
-    with pytest.raises(ValueError, match="give the captured one another"):
-        quarantine_table.parameters("s3://bucket", ["cdc_quarantine"])
-
-
 def test_the_quarantines_table_has_what_the_job_writes() -> None:
     row = Row(reason="type: a (not int)", line="{}")
     entry = json.loads(quarantine._entry(row, "2026-11-20T23:23:11.083+00:00", {"origin": "a.json", "line": 1}))
-    assert set(entry) | {"offset", "file"} == {name for name, _ in quarantine_table.COLUMNS}
+    assert set(entry) | {"offset", "file"} == {name for name, _ in QUARANTINE.columns}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from capture import commands, pipeline_file
+from capture import commands
 from cli.__main__ import app
 from contract.errors import CANNOT
 from local.services.postgres import ConnectionParameters, Postgres
@@ -29,13 +29,7 @@ class Folder:
     def __init__(self, path: Path, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
         self.path = path
         self.database = database
-        self._monkeypatch = monkeypatch
-        for module in (commands, pipeline_file):
-            for function in ("make_pipeline", "prepare", "read", "compare", "write_new", "add"):
-                if hasattr(module, function):
-                    defaults = getattr(module, function).__kwdefaults__ or {}
-                    if "folder" in defaults:
-                        monkeypatch.setitem(defaults, "folder", path)
+        monkeypatch.setattr(commands, "PIPELINES", path)
 
     def run(self, command: str, *options: str, name: str = "mine", dsn: str | None = None, **given: str) -> Result:
         """Lower-case names are options of the command, upper-case ones environment variables."""
@@ -82,9 +76,20 @@ def changed(tmp_path: Path, shop: ConnectionParameters, monkeypatch: pytest.Monk
     return folder_of(tmp_path, shop, monkeypatch)
 
 
-def test_a_database_that_nobody_here_wrote_becomes_a_pipeline_that_passes_its_checks(mine: Folder) -> None:
-    assert mine.run("describe").exit_code == 0
-    pipeline = load_pipeline("mine", mine.path)
+@pytest.fixture(scope="module")
+def described(nasty: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) -> tuple[Folder, str]:
+    """What `describe` wrote of the whole database, and printed; for tests that only read it."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        folder = folder_of(tmp_path_factory.mktemp("described"), nasty, monkeypatch)
+        done = folder.run("describe")
+    assert done.exit_code == 0, done.output
+    return folder, done.stdout
+
+
+def test_a_database_that_nobody_here_wrote_becomes_a_pipeline_that_passes_its_checks(
+    described: tuple[Folder, str],
+) -> None:
+    pipeline = load_pipeline("mine", described[0].path)
     keys = {table.name: table.key for table in pipeline.tables}
     assert keys["Sales Dept.Order Details"] == ("lineNo", "Order ID")
     assert keys["public.unique_key"] == ("code",)
@@ -95,8 +100,8 @@ def test_a_database_that_nobody_here_wrote_becomes_a_pipeline_that_passes_its_ch
     assert not {"public.animal", "public.cache", "public.counted", "public.happy", "public.remote"} & set(keys)
 
 
-def test_what_would_be_lost_is_said(mine: Folder) -> None:
-    said = " ".join(mine.run("describe").stdout.split())
+def test_what_would_be_lost_is_said(described: tuple[Folder, str]) -> None:
+    said = " ".join(described[1].split())
     for fact in (
         "public.no_key → no_key, append-only no primary key and no unique index without NULLs",
         "price_with_tax is left out: generated",
@@ -121,21 +126,20 @@ def test_what_would_be_lost_is_said(mine: Folder) -> None:
         assert fact in said, fact
 
 
-def test_a_schema_has_the_lakes_names_and_the_events_beside_them(mine: Folder) -> None:
-    mine.run("describe")
-    fields = mine.fields("sales_dept_order_details")
+def test_a_schema_has_the_lakes_names_and_the_events_beside_them(described: tuple[Folder, str]) -> None:
+    fields = described[0].fields("sales_dept_order_details")
     assert list(fields)[:5] == ["order_id", "line_no", "select", "gro_u00df_e", "e_mail"]
     assert fields["order_id"] == {"name": "order_id", "source.name": "Order ID", "type": "int"}
     assert fields["select"]["type"] == ["null", "string"]
     assert list(fields)[-1] == "__source_ts_ms"
 
 
-def test_personal_data_is_only_proposed(mine: Folder) -> None:
-    mine.run("describe")
-    assert '# hash = ["E-Mail"]' in mine.text()
-    assert '# leave_out = ["password_hash"]' in mine.text()
-    assert not any(table.get("hash") for table in mine.tables().values())
-    assert "password_hash" in mine.fields("sales_dept_order_details_2")
+def test_personal_data_is_only_proposed(described: tuple[Folder, str]) -> None:
+    folder, _ = described
+    assert '# hash = ["E-Mail"]' in folder.text()
+    assert '# leave_out = ["password_hash"]' in folder.text()
+    assert not any(table.get("hash") for table in folder.tables().values())
+    assert "password_hash" in folder.fields("sales_dept_order_details_2")
 
 
 def test_a_hash_that_would_be_cut_is_said(changed: Folder) -> None:
@@ -166,7 +170,7 @@ def test_the_database_gets_what_was_said_and_then_has_it_all(changed: Folder) ->
 
 
 def test_what_a_dry_run_prints_is_enough_for_psql(changed: Folder) -> None:
-    changed.run("describe")
+    changed.run("describe", tables="everything,guarded,logged")
     execute(changed.database, changed.run("prepare", "--dry-run").stdout)
     assert changed.run("prepare", "--dry-run").stdout == "-- Nothing is to be done.\n"
 

@@ -16,6 +16,8 @@ from settings.pipeline import CapturedTableSettings
 from tests.capture.test_commands import Folder, folder_of
 from tests.conftest import execute, fresh_database
 
+pytestmark = pytest.mark.integration
+
 
 def look(parameters: ConnectionParameters, *schemas: str) -> Database:
     with contextlib.closing(psycopg2.connect(**parameters)) as connection:
@@ -31,7 +33,6 @@ def table(found: Database, name: str, schema: str = "public") -> Table:
     return next(table for table in found.tables if table.name == TableName(schema, name))
 
 
-@pytest.mark.integration
 def test_each_relation_is_listed_once_and_partitions_are_in_their_root(found: Database) -> None:
     kinds = {table.name.name: table.kind for table in found.tables if table.name.schema == "public"}
     assert kinds == {
@@ -46,19 +47,16 @@ def test_each_relation_is_listed_once_and_partitions_are_in_their_root(found: Da
     }
 
 
-@pytest.mark.integration
 def test_the_leaves_of_a_partitioned_table_are_told_in_whatever_schema_and_depth(found: Database) -> None:
     leaves = {leaf.name: bool(leaf.primary_key) for leaf in table(found, "measured").partitions}
     assert leaves == {TableName("archive", "measured_2025_h1"): True, TableName("public", "measured_later"): True}
 
 
-@pytest.mark.integration
 def test_a_primary_key_has_the_order_of_its_index(found: Database) -> None:
     assert table(found, "Order Details", "Sales Dept").primary_key == ("lineNo", "Order ID")
     assert table(found, "no_key").primary_key == ()
 
 
-@pytest.mark.integration
 def test_only_an_index_that_tells_every_row_apart_may_be_an_identity(found: Database) -> None:
     usable = {
         name: [index.columns for index in table(found, name).indexes if index.identity]
@@ -67,13 +65,11 @@ def test_only_an_index_that_tells_every_row_apart_may_be_an_identity(found: Data
     assert usable == {"unique_key": [("code",)], "unique_nullable": [], "unique_deferred": [], "no_key": []}
 
 
-@pytest.mark.integration
 def test_a_replica_identity_is_told(found: Database) -> None:
     names = ("everything", "identity_nothing", "identity_index", "identity_full")
     assert [table(found, name).identity for name in names] == ["default", "nothing", "index", "full"]
 
 
-@pytest.mark.integration
 def test_a_column_has_its_type_with_what_that_is_made_of(found: Database) -> None:
     everything = table(found, "everything")
     told = {c.name: (c.type.kind, c.type_text, [part[1].name for part in c.type.parts]) for c in everything.columns}
@@ -94,14 +90,12 @@ def test_a_column_has_its_type_with_what_that_is_made_of(found: Database) -> Non
     }
 
 
-@pytest.mark.integration
 def test_generated_and_dropped_columns_are_told_from_others(found: Database) -> None:
     everything = table(found, "everything")
     assert [column.name for column in everything.columns if column.generated] == ["price_with_tax"]
     assert [column.name for column in table(found, "dropped_column").columns] == ["id", "kept"]
 
 
-@pytest.mark.integration
 def test_what_hides_rows_or_keeps_them_out_of_the_log_is_told(found: Database) -> None:
     assert {t.name.name for t in found.tables if t.row_security} == {"guarded"}
     assert {t.name.name for t in found.tables if t.unlogged} == {"cache"}
@@ -110,12 +104,10 @@ def test_what_hides_rows_or_keeps_them_out_of_the_log_is_told(found: Database) -
     assert (found.sequences, found.server.large_objects) == (2, True)
 
 
-@pytest.mark.integration
 def test_only_the_schemas_that_are_named_are_read(nasty: ConnectionParameters) -> None:
     assert {table.name.schema for table in look(nasty, "archive").tables} == {"archive"}
 
 
-@pytest.mark.integration
 def test_columns_that_the_role_may_not_read_are_told(postgres: Postgres, nasty: ConnectionParameters) -> None:
     with fresh_database(postgres, template=nasty["dbname"]) as database:
         execute(database, "CREATE ROLE looks_only LOGIN PASSWORD 'looks'")
@@ -137,13 +129,12 @@ def wide(database: ConnectionParameters) -> ConnectionParameters:
     execute(
         database,
         "DO $$ BEGIN FOR i IN 1..300 LOOP"
-        " EXECUTE format('CREATE TABLE t%s (id INT PRIMARY KEY, price NUMERIC(%s, 2))', i, 2 + i %% 30);"
-        " END LOOP; END $$".replace("%%", "%"),
+        " EXECUTE format('CREATE TABLE t%s (id INT PRIMARY KEY, price NUMERIC(%s, 2))', i, 2 + i % 30);"
+        " END LOOP; END $$",
     )
     return database
 
 
-@pytest.mark.integration
 def test_more_tables_take_no_more_queries(wide: ConnectionParameters) -> None:
     class Counting(psycopg2.extensions.cursor):
         queries = 0
@@ -158,7 +149,6 @@ def test_more_tables_take_no_more_queries(wide: ConnectionParameters) -> None:
     assert Counting.queries < 15
 
 
-@pytest.mark.integration
 def test_a_connection_that_breaks_is_one_line(database: ConnectionParameters) -> None:
     connection = psycopg2.connect(**database)
     with connection.cursor() as cursor:
@@ -178,24 +168,14 @@ HEADING = "Values that won't arrive as they are (docs/reference/types.md):"
 # A column's type, an odd value of it, a normal one, and the message.
 ODD = [
     ("timestamp", "'294250-01-01'", "'2026-11-20'", "after the year 294246: set aside"),
-    (
-        "timestamptz",
-        "'-infinity'",
-        "'294246-12-31'",
-        "infinite: kept as a number (contract/events.py)",
-    ),
+    ("timestamptz", "'-infinity'", "'294246-12-31'", "infinite: kept as a number (contract/events.py)"),
     ("date", "'1582-10-07'", "'1582-10-15'", "of the ten days that Gregory left out: a snapshot has it 10 days late"),
     ("interval", "'2147483648 hours'", "'99 years'", "more than 2³¹ hours: stops its table (on AWS the source)"),
     ("numeric(10,2)", "'NaN'", "1.5", "no number: null, and its name in __specials"),
     ("text[]", "'{{a,b},{c,d}}'", "'{a,NULL}'", "an array of several dimensions: set aside"),
     ("json[]", "'{NULL,NULL}'", "'{}'", "an array of nothing but NULLs: set aside"),
     ("date[]", "'{0044-03-15 BC}'", "'{infinity}'", "a date or timestamp BC within an array: comes as one AD"),
-    (
-        "timestamp[]",
-        "'{1582-10-14}'",
-        "'{1582-10-15}'",
-        "a timestamp before 1582-10-15 within an array: comes days late",
-    ),
+    ("timestamp[]", "'{1582-10-14}'", "'{1582-10-15}'", "a timestamp before 1582-10-15 within an array: comes days"),
     ("kept", "'__debezium_unavailable_value'", "'__debezium'", "what Debezium writes for a value that didn't change"),
 ]
 
@@ -205,7 +185,6 @@ def mine(tmp_path: Path, database: ConnectionParameters, monkeypatch: pytest.Mon
     return folder_of(tmp_path, database, monkeypatch)
 
 
-@pytest.mark.integration
 def test_each_value_that_arrives_as_another_is_counted_with_one_of_its_keys(mine: Folder) -> None:
     execute(mine.database, "CREATE DOMAIN kept AS text")
     columns = ", ".join(f'"of % {{{number}}}" {kind}' for number, (kind, *_) in enumerate(ODD))
@@ -219,7 +198,6 @@ def test_each_value_that_arrives_as_another_is_counted_with_one_of_its_keys(mine
     assert said.count("such as key") == len(ODD)
 
 
-@pytest.mark.integration
 def test_a_key_that_no_row_may_have_and_a_row_that_no_event_carries(
     mine: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,7 +221,6 @@ def test_a_key_that_no_row_may_have_and_a_row_that_no_event_carries(
     assert HEADING in mine.run("describe", "--look").stdout
 
 
-@pytest.mark.integration
 def test_what_has_stopped_a_table_is_found_by_column_and_key_but_no_key_that_is_hashed(mine: Folder) -> None:
     execute(mine.database, "CREATE TABLE stopped (id text PRIMARY KEY, lasts interval, body text, note text)")
     execute(mine.database, "INSERT INTO stopped VALUES ('a', '1 day', 'x', 'x'), ('b', '2147483648 hours', 'x', 'x')")
@@ -263,7 +240,6 @@ def test_what_has_stopped_a_table_is_found_by_column_and_key_but_no_key_that_is_
         assert odd_values.what_stops(connection, whole) == "(a whole row): 1 row, such as key '7'"
 
 
-@pytest.mark.integration
 def test_a_table_that_cannot_be_looked_into_is_one_line(mine: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     execute(mine.database, "CREATE TABLE held (id int PRIMARY KEY, at date); CREATE TABLE other (at date PRIMARY KEY)")
     execute(mine.database, "INSERT INTO other VALUES ('infinity')")
@@ -281,7 +257,6 @@ def test_a_table_that_cannot_be_looked_into_is_one_line(mine: Folder, monkeypatc
 MOST_COLUMNS = 1600
 
 
-@pytest.mark.integration
 @pytest.mark.usefixtures("no_role")
 def test_1600_columns_are_in_the_schema_and_all_but_one_may_be_read(
     tmp_path: Path, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch

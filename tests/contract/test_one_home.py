@@ -27,13 +27,6 @@ MEANT_OTHERWISE = {
     ("stacks/monitoring/watches.py", states.SOURCE): "a connector's role in names of alarms",
     ("stacks/monitoring/stack.py", states.LANDING): "a bucket's name",
 }
-# File → what it may repeat, and why.
-ALLOWED = {
-    "analytics/queries.py": (
-        "__op __lsn __source_ts_ms",
-        "the names that the SQL files spell out, each with the one that takes its place",
-    ),
-}
 
 
 def constants() -> dict[str, str]:
@@ -66,7 +59,6 @@ def literals(path: Path) -> Iterator[tuple[int, str]]:
 def copies(path: Path, texts: dict[str, str]) -> list[str]:
     """Places where a module repeats the contract; a file may be named like its subject."""
     name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
-    allowed = ALLOWED.get(name, ("", ""))[0].split()
     pattern = re.compile(
         "|".join(
             rf"(?<![\w-]){re.escape(text)}(?![\w-]|\.(?:avsc|properties))" for text in sorted(texts, key=len)[::-1]
@@ -76,7 +68,6 @@ def copies(path: Path, texts: dict[str, str]) -> list[str]:
         f"{name}:{line}: {found[0]!r} is {texts[found[0]]}'s"
         for line, literal in literals(path)
         for found in pattern.finditer(literal)
-        if found[0] not in allowed
     ]
 
 
@@ -132,6 +123,3 @@ def test_a_copy_is_seen(tmp_path: Path) -> None:
 def test_what_is_allowed_is_there() -> None:
     for name, text in MEANT_OTHERWISE:
         assert [literal for _, literal in literals(ROOT / name) if literal == text], name
-    for name, (texts, _) in ALLOWED.items():
-        said = " ".join(literal for _, literal in literals(ROOT / name))
-        assert [text for text in texts.split() if text not in said] == [], name

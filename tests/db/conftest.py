@@ -1,8 +1,13 @@
 """Loaded databases: each test gets a copy of one that was loaded once."""
 
 import contextlib
+import functools
+import itertools
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +20,7 @@ from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import fresh_database
 from tests.db.expected import actual_outbox, expected_outbox
 from tests.db.pgoutput import Event, Slot
+from tests.waiting import wait_until
 
 # We may not distribute the real data (docs/decisions/0013): it lies next to the checkout, or where the variable says.
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "northwind" / "northwind.sql"
@@ -53,12 +59,20 @@ class Shop:
         connection: Connection = psycopg2.connect(**settings, options="-c search_path=datalake")
         return self._stack.enter_context(contextlib.closing(connection))
 
+    @functools.cached_property
+    def _writer(self) -> Connection:
+        return self.connect()
+
     def commit(self, *statements: str) -> list[Event]:
         """Commit the statements as one transaction and return the outbox events that it caused."""
-        connection = self.connect()
-        with connection, connection.cursor() as cursor:
-            for statement in statements:
-                cursor.execute(statement)
+        try:
+            with self._writer, self._writer.cursor() as cursor:
+                for statement in statements:
+                    cursor.execute(statement)
+        finally:
+            # A new session would have to read the catalogue and compile the triggers again.
+            with self._writer, self._writer.cursor() as cursor:
+                cursor.execute("RESET ALL")
         return self.events()
 
     def events(self) -> list[Event]:
@@ -138,6 +152,61 @@ def shop_copy(postgres: Postgres, template: str) -> Iterator[Shop]:
             yield shop
         finally:
             shop.close()
+
+
+@dataclass
+class Writers:
+    """What sessions have done: transactions that were committed, and errors that ended a session."""
+
+    done: int = 0
+    failures: list[BaseException] = field(default_factory=list)
+
+    def wait_for_more(self, transactions: int) -> None:
+        wanted = self.done + transactions
+        wait_until(lambda: self.done >= wanted or self.failures, "the writers go on")
+
+
+@contextlib.contextmanager
+def writers_at_work(
+    shop: Shop,
+    statements: Callable[[int, int], list[str]],
+    *,
+    deadlocks: bool = False,
+    count: int = 3,
+    pause_s: float = 0.02,
+) -> Iterator[Writers]:
+    """Run transactions in `count` sessions, one after the other, until the block ends.
+
+    `statements`: those of a transaction, by the session's number and its turn; its `deadlocks` may be its own.
+    """
+    writers, stop = Writers(), threading.Event()
+
+    def work(number: int, connection: Connection) -> None:
+        for turn in itertools.count(1):
+            if stop.is_set():
+                return
+            try:
+                with connection, connection.cursor() as cursor:
+                    for statement in statements(number, turn):
+                        cursor.execute(statement)
+                writers.done += 1
+            except psycopg2.Error as error:
+                if not (deadlocks and isinstance(error, psycopg2.errors.DeadlockDetected)):
+                    writers.failures.append(error)
+                    return
+            time.sleep(pause_s)
+
+    threads = [threading.Thread(target=work, args=(number, shop.connect())) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    writers.wait_for_more(5)
+    try:
+        yield writers
+        writers.wait_for_more(5)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
 
 
 def _quiet(step: str, done: int, total: int) -> None:

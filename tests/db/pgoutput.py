@@ -1,5 +1,6 @@
 """Reads a logical replication slot through pgoutput, the plug-in that Debezium uses."""
 
+import io
 import struct
 from dataclasses import dataclass
 from typing import Any
@@ -28,33 +29,18 @@ class Event:
         return int(row["order_id"])
 
 
-class _Message:
+class _Message(io.BytesIO):
     """A message of the protocol, read sequentially."""
 
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
     def number(self, layout: str) -> int:
-        (value,) = struct.unpack_from(">" + layout, self._data, self._at)
-        self._at += struct.calcsize(">" + layout)
+        (value,) = struct.unpack(f">{layout}", self.read(struct.calcsize(f">{layout}")))
         return int(value)
 
     def letter(self) -> str:
-        return self.raw(1).decode()
-
-    def peek(self) -> str:
-        return chr(self._data[self._at])
-
-    def raw(self, size: int) -> bytes:
-        self._at += size
-        return self._data[self._at - size : self._at]
+        return self.read(1).decode()
 
     def text(self) -> str:
-        end = self._data.index(0, self._at)
-        value = self._data[self._at : end].decode()
-        self._at = end + 1
-        return value
+        return b"".join(iter(lambda: self.read(1), b"\0")).decode()
 
     def row(self, columns: list[str], before: Values | None = None) -> Values:
         """Read a tuple.
@@ -71,7 +57,7 @@ class _Message:
                 assert before[column] is not None, f"{column} has no value"
                 values[column] = before[column]
             else:
-                values[column] = self.raw(self.number("i")).decode() if kind == "t" else None
+                values[column] = self.read(self.number("i")).decode() if kind == "t" else None
         return values
 
 
@@ -101,7 +87,7 @@ class Slot:
             message = _Message(bytes(data))
             kind = message.letter()
             if kind == "B":
-                message.raw(16)
+                message.read(16)
                 xid = message.number("I")
             elif kind == "R":
                 self._read_relation(message)
@@ -114,22 +100,24 @@ class Slot:
     def _read_relation(self, message: _Message) -> None:
         key = message.number("I")
         schema, table = message.text(), message.text()
-        message.raw(1)
+        message.read(1)
         columns = []
         for _ in range(message.number("h")):
-            message.raw(1)
+            message.read(1)
             columns.append(message.text())
-            message.raw(8)
+            message.read(8)
         self._relations[key] = (f"{schema}.{table}", columns)
 
     def _read_change(self, kind: str, message: _Message, xid: int) -> Event:
         table, columns = self._relations[message.number("I")]
         before = after = None
-        if message.peek() in "KO":
+        what = message.letter()
+        if what in "KO":
             # K would be the key alone: REPLICA IDENTITY FULL sends the whole old row.
-            assert message.letter() == "O" or table.endswith("cdc_heartbeat")
+            assert what == "O" or table.endswith("cdc_heartbeat")
             before = message.row(columns)
+            what = message.letter()
         if kind in "IU":
-            assert message.letter() == "N"
+            assert what == "N"
             after = message.row(columns, before)
         return Event({"I": "c", "U": "u", "D": "d"}[kind], table, xid, after, before)

@@ -130,54 +130,45 @@ def test_a_dump_that_was_cut_between_statements_is_noticed(tmp_path: Path) -> No
         read(tmp_path, "--\n-- PostgreSQL database dump\n--\n" + ORDER)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"INSERT INTO orders VALUES ('\xe9')", "isn't UTF-8 text (byte 28)"),
-        (b"PGDMP\x00\x01", "isn't a plain-text dump"),
-        (b"SELECT '\x00';", "isn't a plain-text dump: write it with `pg_dump --format=plain`"),
-        (b"\xff\xfeS\x00", "UTF-16 by PowerShell's `>`, which isn't UTF-8: write it with `pg_dump --file=dump.sql`"),
-    ],
-)
-def test_what_isnt_text_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
-    path = tmp_path / "dump.sql"
-    path.write_bytes(content)
-    with pytest.raises(LoadError) as caught:
-        read_dump(path)
-    assert message in str(caught.value)
-
-
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match=r"cannot read .*nowhere\.sql: No such file or directory"):
         read_dump(tmp_path / "nowhere.sql")
-    with pytest.raises(LoadError, match="Is a directory"):
-        read_dump(tmp_path)
 
 
-# The first bytes of pg_dump's and compressors' formats. Not all UTF-8, so that nothing else gives them away.
-PACKED = {
-    "custom": (b"PGDMP\x01\x0e\x00\x04\x08\xe9", "pg_dump's custom format: turn it into plain text with `pg_restore"),
+# The first bytes of pg_dump's and compressors' formats, not all UTF-8, so that nothing else gives them away; `{}` is
+# the file.
+OTHER = {
+    "custom": (
+        b"PGDMP\x01\x0e\x00\x04\x08\xe9",
+        "{} isn't a plain-text dump but pg_dump's custom format: turn it into plain text with `pg_restore"
+        " --file=dump.sql {}`",
+    ),
     "tar": (
         b"toc.dat".ljust(257, b"\0") + b"ustar\x0000\xe9",
-        "a tar archive; if `pg_dump --format=tar` made it, turn",
+        "{} isn't a plain-text dump but a tar archive; if `pg_dump --format=tar` made it, turn",
     ),
-    "gzip": (gzip.compress(b"SELECT 1;"), "compressed by gzip: unpack it with `gunzip --keep"),
-    "bzip2": (bz2.compress(b"SELECT 1;"), "compressed by bzip2: unpack it with `bunzip2"),
-    "xz": (lzma.compress(b"SELECT 1;"), "compressed by xz: unpack it with `unxz"),
-    "zstd": (b"\x28\xb5\x2f\xfd\x04\xe9", "compressed by zstd: unpack it with `unzstd"),
-    "lz4": (b"\x04\x22\x4d\x18\xe9", "compressed by lz4: unpack it with `unlz4"),
-    "zip": (b"PK\x03\x04\x14\xe9", "compressed by zip: unpack it with `unzip"),
+    "gzip": (gzip.compress(b"SELECT 1;"), "{} isn't a plain-text dump but compressed by gzip: unpack it with `gunzip"),
+    "bzip2": (bz2.compress(b"SELECT 1;"), "compressed by bzip2: unpack it with `bunzip2 --keep {}`"),
+    "xz": (lzma.compress(b"SELECT 1;"), "compressed by xz: unpack it with `unxz --keep {}`"),
+    "zstd": (b"\x28\xb5\x2f\xfd\x04\xe9", "compressed by zstd: unpack it with `unzstd {}`"),
+    "lz4": (b"\x04\x22\x4d\x18\xe9", "compressed by lz4: unpack it with `unlz4 {}`"),
+    "zip": (b"PK\x03\x04\x14\xe9", "compressed by zip: unpack it with `unzip {}`"),
+    "UTF-16": (
+        b"\xff\xfeS\x00",
+        "UTF-16 by PowerShell's `>`, which isn't UTF-8: write it with `pg_dump --file=dump.sql`",
+    ),
+    "Latin-1": (b"INSERT INTO orders VALUES ('\xe9')", "{} isn't UTF-8 text (byte 28)"),
+    "binary": (b"SELECT '\x00';", "{} isn't a plain-text dump: write it with `pg_dump --format=plain`"),
 }
 
 
-@pytest.mark.parametrize(("content", "advice"), PACKED.values(), ids=PACKED)
+@pytest.mark.parametrize(("content", "advice"), OTHER.values(), ids=OTHER)
 def test_a_dump_of_another_format_is_told_how_to_become_plain_text(tmp_path: Path, content: bytes, advice: str) -> None:
     path = tmp_path / "dump"
     path.write_bytes(content)
     with pytest.raises(LoadError) as caught:
         read_dump(path)
-    assert f"{path} isn't a plain-text dump but {advice}" in str(caught.value)
-    assert str(path) in str(caught.value).partition(advice[-9:])[2]
+    assert advice.replace("{}", str(path)) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -1,6 +1,7 @@
 """The loader's command line: a load, and every reason for which one fails, with the database unchanged."""
 
 import contextlib
+import dataclasses
 import os
 import secrets
 import select
@@ -17,10 +18,11 @@ from typer.testing import CliRunner, Result
 
 from cli.__main__ import app
 from contract.errors import CANNOT
+from db import log_in, outbox
 from db.connecting import LoadError, connect
 from db.loading import LoadOptions, load
-from local.services.postgres import ConnectionParameters, Postgres, temporary_postgres
-from tests.conftest import ask, execute, free_port, fresh_database
+from local.services.postgres import ConnectionParameters, Postgres
+from tests.conftest import ask, execute, fresh_database
 from tests.db.conftest import CONNECTOR_PASSWORD, NORTHWIND, WITHOUT_DUMP, Shop, Template
 from tests.db.pgoutput import Slot
 from tests.waiting import PATIENCE_S
@@ -148,9 +150,9 @@ def test_a_slot_from_before_the_first_load_can_read_it(database: ConnectionParam
 
 def test_a_role_that_is_there_gets_the_new_password(database: ConnectionParameters) -> None:
     for password in ("first one", "second one"):
-        load(database, LoadOptions(connector_password=password, replace=True), lambda *_: None)
+        load(database, LoadOptions(connector_password=password, empty=True, replace=True), lambda *_: None)
         connector: ConnectionParameters = {**database, "user": "cdc_connector", "password": password}
-        assert ask(connector, "SELECT count(*) FROM datalake.cdc_events") == 829
+        assert ask(connector, "SELECT count(*) FROM datalake.cdc_events") == 0
     connector["password"] = "first one"
     with pytest.raises(psycopg2.OperationalError):
         ask(connector, "SELECT 1")
@@ -158,7 +160,7 @@ def test_a_role_that_is_there_gets_the_new_password(database: ConnectionParamete
 
 def test_no_password_reaches_the_servers_log_or_the_output(database: ConnectionParameters, postgres_log: Path) -> None:
     secret = secrets.token_urlsafe(16)
-    done = load_cli(database, "--yes", CDC_CONNECTOR_PASSWORD=secret, PGOPTIONS="-c log_statement=all")
+    done = load_cli(database, "--yes", "--empty", CDC_CONNECTOR_PASSWORD=secret, PGOPTIONS="-c log_statement=all")
     assert done.exit_code == 0, done.stderr
     log = postgres_log.read_text()
     assert "ROLE" in log
@@ -173,6 +175,7 @@ def test_no_password_reaches_the_servers_log_or_the_output(database: ConnectionP
     [
         ((), {"PGPASSWORD": "wrong"}, ["password authentication failed", "check the user"]),
         (("--host", "nowhere.invalid"), {}, ["nowhere.invalid", "host name"]),
+        (("--port", "1"), {}, ["127.0.0.1:1", "Connection refused", "is PostgreSQL running"]),
         (("--dbname", "nowhere"), {}, ['database "nowhere" does not exist', "--dbname"]),
         ((), {"PGPASSWORD": ""}, ["set PGPASSWORD"]),
         ((), {"CDC_CONNECTOR_PASSWORD": ""}, ["set CDC_CONNECTOR_PASSWORD"]),
@@ -189,26 +192,16 @@ def test_a_script_confirms(unchanged: ConnectionParameters) -> None:
     assert_refused(load_cli(unchanged), "confirm with --yes")
 
 
-def test_nobody_listens(unchanged: ConnectionParameters) -> None:
-    port = free_port()
-    refusal = load_cli(unchanged, "--yes", "--port", str(port))
-    assert_refused(refusal, f"127.0.0.1:{port}", "Connection refused", "is PostgreSQL running")
-
-
 def test_a_password_leaves_this_machine_only_over_tls(unchanged: ConnectionParameters) -> None:
     # Reaches loopback without looking like it.
     with pytest.raises(LoadError, match=r"does not support SSL.*only goes to another machine over TLS"):
         connect({**unchanged, "host": "0.0.0.0"})  # noqa: S104 - a target, nothing listens there
 
 
-def test_wal_level_isnt_logical(tmp_path: Path) -> None:
-    with temporary_postgres(tmp_path, settings={"wal_level": "replica", "fsync": "off"}) as server:
-        parameters = server.connection_parameters("postgres")
-        before = ask(parameters, STATE)
-        assert_refused(
-            load_cli(parameters, "--yes"), "wal_level is replica", "postgresql.conf", "rds.logical_replication=1"
-        )
-        assert ask(parameters, STATE) == before
+def test_wal_level_isnt_logical(unchanged: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = outbox.read_state
+    monkeypatch.setattr(outbox, "read_state", lambda cursor: dataclasses.replace(read(cursor), wal_level="replica"))
+    assert_refused(load_cli(unchanged, "--yes"), "wal_level is replica", "postgresql.conf", "rds.logical_replication=1")
 
 
 def test_the_schema_is_there(loaded: ConnectionParameters) -> None:
@@ -254,22 +247,18 @@ def test_the_connectors_role_is_an_administrator(database: ConnectionParameters,
 
 
 BAD_DUMPS = {
-    "missing": (None, "No such file or directory"),
-    "not UTF-8": (b"\xff\xfeI", "isn't UTF-8"),
-    "cut": (b"INSERT INTO orders VALUES (1, 'VI", "truncated"),
-    "unknown table": (b"INSERT INTO aliens VALUES (1);", "aliens"),
-    "not a number": (b"INSERT INTO orders (order_id) VALUES ('x');", "invalid input syntax for type integer"),
-    "too long": (b"INSERT INTO orders (order_id, customer_id) VALUES (1, 'TOOLONG');", "value too long"),
-    "twice the same": (b"INSERT INTO orders (order_id) VALUES (1), (1);", "Key (order_id)=(1) is duplicated"),
-    "reference to nothing": (b"INSERT INTO orders (order_id, customer_id) VALUES (1, 'NONE');", "fk_orders_customers"),
+    "cut": ("INSERT INTO orders VALUES (1, 'VI", "truncated"),
+    "not a number": ("INSERT INTO orders (order_id) VALUES ('x');", "invalid input syntax for type integer"),
+    "too long": ("INSERT INTO orders (order_id, customer_id) VALUES (1, 'TOOLONG');", "value too long"),
+    "twice the same": ("INSERT INTO orders (order_id) VALUES (1), (1);", "Key (order_id)=(1) is duplicated"),
+    "reference to nothing": ("INSERT INTO orders (order_id, customer_id) VALUES (1, 'NONE');", "fk_orders_customers"),
 }
 
 
 @pytest.mark.parametrize(("content", "reason"), BAD_DUMPS.values(), ids=BAD_DUMPS)
-def test_bad_dumps(unchanged: ConnectionParameters, tmp_path: Path, content: bytes | None, reason: str) -> None:
+def test_bad_dumps(unchanged: ConnectionParameters, tmp_path: Path, content: str, reason: str) -> None:
     dump = tmp_path / "dump.sql"
-    if content is not None:
-        dump.write_bytes(content)
+    dump.write_text(content)
     assert_refused(load_cli(unchanged, "--yes", "--from", str(dump)), reason)
 
 
@@ -348,19 +337,8 @@ def answer(screen: int, dialogue: Mapping[str, str]) -> str:
     pytest.fail(f"nothing more within 60 s: {shown}")
 
 
-def test_at_a_terminal_no_is_no(unchanged: ConnectionParameters) -> None:
-    screen, terminal = os.openpty()
-    os.write(screen, b"n\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "cli", "source", "load", *target(unchanged)],
-        cwd=ROOT,
-        stdin=terminal,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    os.close(terminal)
-    os.close(screen)
-    assert done.returncode == CANNOT
+def test_at_a_terminal_no_is_no(unchanged: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_in, "need_terminal", lambda _: None)
+    done = CliRunner().invoke(app, ["source", "load", *target(unchanged)], input="n\n")
+    assert done.exit_code == CANNOT
     assert "not confirmed, nothing was loaded" in done.stderr

@@ -2,23 +2,20 @@
 
 import contextlib
 import shutil
-import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-import psycopg2
 import pytest
-from psycopg2.extensions import connection as Connection
 
 from db import migrating, outbox
 from db.connecting import LaterError, LoadError, NewerError
 from db.migrating import migrate
 from local.services.postgres import Postgres
+from tests import cases
 from tests.conftest import fresh_database
-from tests.db.conftest import Shop, Template, shop_copy
+from tests.db.conftest import Shop, Template, shop_copy, writers_at_work
 from tests.db.earlier import MODES, Mode, make_earlier
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -60,12 +57,6 @@ def earlier(postgres: Postgres, versions: dict[Mode, str]) -> Iterator[Shop]:
         yield copy
 
 
-@pytest.fixture(params=MODES)
-def either_earlier(request: pytest.FixtureRequest, postgres: Postgres, versions: dict[Mode, str]) -> Iterator[Shop]:
-    with shop_copy(postgres, versions[request.param]) as copy:
-        yield copy
-
-
 @pytest.fixture
 def sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the SQL folder that a test may change, as a newer release would."""
@@ -95,58 +86,9 @@ def catalogue(shop: Shop) -> list[str]:
     return [str(row) for row in shop.values(CATALOGUE)]
 
 
-@dataclass
-class Writers:
-    """Sales, shipments and renames, one transaction after the other, until they are stopped."""
-
-    shop: Shop
-    failures: list[BaseException] = field(default_factory=list)
-    slowest_s: float = 0.0
-    done: int = 0
-
-    @contextlib.contextmanager
-    def at_work(self, count: int = 3) -> Iterator["Writers"]:
-        stop = threading.Event()
-        connections = [self.shop.connect() for _ in range(count)]
-        threads = [
-            threading.Thread(target=self._work, args=(number, connection, stop))
-            for number, connection in enumerate(connections)
-        ]
-        for thread in threads:
-            thread.start()
-        self.wait_for_more(5)
-        try:
-            yield self
-            self.wait_for_more(5)
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
-
-    def wait_for_more(self, transactions: int) -> None:
-        wanted = self.done + transactions
-        wait_until(lambda: self.done >= wanted or self.failures, "the writers go on")
-
-    def _work(self, number: int, connection: Connection, stop: threading.Event) -> None:
-        turn = 0
-        while not stop.is_set():
-            turn += 1
-            order_id = 20_000 + 10_000 * number + turn
-            started = time.monotonic()
-            try:
-                with connection, connection.cursor() as cursor:
-                    for statement in statements(number, turn, order_id):
-                        cursor.execute(statement)
-            except psycopg2.Error as error:
-                self.failures.append(error)
-                return
-            self.slowest_s = max(self.slowest_s, time.monotonic() - started)
-            self.done += 1
-            time.sleep(0.02)
-
-
-def statements(number: int, turn: int, order_id: int) -> list[str]:
+def statements(number: int, turn: int, order_id: int | None = None) -> list[str]:
     """A sale, with its stock first or last, and then a shipment or a rename."""
+    order_id = order_id or 20_000 + 10_000 * number + turn
     sale = [
         f"INSERT INTO orders (order_id, customer_id, employee_id, ship_via) VALUES ({order_id}, 'RICSU', 8, 2)",
         f"INSERT INTO order_details VALUES ({order_id}, {1 + number}, 1, 1, 0)",
@@ -158,46 +100,33 @@ def statements(number: int, turn: int, order_id: int) -> list[str]:
     return [*stock, *sale, shipment] if number % 2 else [*sale, other, *stock]
 
 
-def test_an_earlier_outbox_is_migrated_while_its_users_write(
-    either_earlier: Shop, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("mode", ["transaction", cases.long("statement")])
+def test_an_earlier_outbox_is_migrated_while_its_users_write_and_is_then_as_a_new_one(
+    postgres: Postgres, template: Template, versions: dict[Mode, str], mode: Mode
 ) -> None:
-    # Three writers without a pause leave a migration few moments on a busy machine.
-    monkeypatch.setattr(migrating, "MAX_WAIT_S", PATIENCE_S)
-    shop = either_earlier
-    # What an earlier version could leave stale, and only the new version would correct.
-    shop.run("SET session_replication_role = replica")
-    shop.run("UPDATE customers SET phone = 'stale' WHERE customer_id = 'VINET'")
-    shop.run("DELETE FROM cdc_events WHERE order_id = 10250")
-    shop.run("SET session_replication_role = origin")
-    with Writers(shop).at_work() as writers:
-        done = migrate(shop.parameters)
-    assert writers.failures == []
-    assert done.changed
-    assert done.steps == ("0004_one_mode",)
-    assert done.orders >= 829
-    shop.assert_consistent()
-    assert shop.value("SELECT count(*) FROM outbox_refresh") == 0
-    # The slot existed before, and keeps reading: what it sees includes the row that came back.
-    assert 10250 in {event.order_id for event in shop.events()}
-
-
-def test_it_ends_as_a_new_load_does(either_earlier: Shop, postgres: Postgres, template: Template) -> None:
-    migrate(either_earlier.parameters)
-    with shop_copy(postgres, template("generated")) as new:
-        assert catalogue(either_earlier) == catalogue(new)
-
-
-def test_the_second_time_there_is_nothing_to_do(earlier: Shop) -> None:
-    migrate(earlier.parameters)
-    with earlier.connect() as other, other.cursor() as cursor:
-        cursor.execute("UPDATE orders SET freight = 1 WHERE order_id = 10248")
-        # No one is waited for, either.
-        done = migrate(earlier.parameters, max_wait_s=0)
-    assert (done.changed, done.steps, done.orders) == (False, (), 0)
+    with shop_copy(postgres, versions[mode]) as shop:
+        # What an earlier version could leave stale, and only the new version would correct.
+        shop.run("SET session_replication_role = replica")
+        shop.run("UPDATE customers SET phone = 'stale' WHERE customer_id = 'VINET'")
+        shop.run("DELETE FROM cdc_events WHERE order_id = 10250")
+        shop.run("SET session_replication_role = origin")
+        with writers_at_work(shop, statements) as writers:
+            # Three writers without a pause leave a migration few moments on a busy machine.
+            done = migrate(shop.parameters, max_wait_s=PATIENCE_S)
+        assert writers.failures == []
+        assert done.changed
+        assert done.steps == ("0004_one_mode",)
+        assert done.orders >= 829
+        shop.assert_consistent()
+        assert shop.value("SELECT count(*) FROM outbox_refresh") == 0
+        # The slot existed before, and keeps reading: what it sees includes the row that came back.
+        assert 10250 in {event.order_id for event in shop.events()}
+        with shop_copy(postgres, template("generated")) as new:
+            assert catalogue(shop) == catalogue(new)
 
 
 def test_an_outbox_that_each_statement_wrote_is_written_by_commits_from_then_on(
-    postgres: Postgres, versions: dict[Mode, str]
+    postgres: Postgres, template: Template, versions: dict[Mode, str]
 ) -> None:
     with shop_copy(postgres, versions["statement"]) as shop:
         assert len(shop.commit(*statements(0, 1, 19_998)[:2])) == 2
@@ -205,6 +134,8 @@ def test_an_outbox_that_each_statement_wrote_is_written_by_commits_from_then_on(
         shop.events()
         assert len(shop.commit(*statements(0, 1, 19_999)[:2])) == 1
         shop.assert_consistent()
+        with shop_copy(postgres, template("generated")) as new:
+            assert catalogue(shop) == catalogue(new)
 
 
 def test_an_outbox_from_before_there_were_versions_is_refused(shop: Shop) -> None:
@@ -220,7 +151,7 @@ def test_an_outbox_from_before_there_were_versions_is_refused(shop: Shop) -> Non
 
 def test_what_events_say_changes_for_all_orders(shop: Shop, sql: Path) -> None:
     change(sql / outbox.VIEWS_FILE, "'ship_city', o.ship_city,", "'ship_city', upper(o.ship_city),")
-    with Writers(shop).at_work() as writers:
+    with writers_at_work(shop, statements) as writers:
         migrate(shop.parameters)
     assert writers.failures == []
     assert (
@@ -259,22 +190,26 @@ class Fault:
     says: str
 
 
-FAULTS = {
-    "a step that fails": Fault(
-        "migrations/9999_bad.sql", "CREATE TABLE datalake.half (); SELECT 1/0;", "division by zero"
-    ),
-    "a view that fails": Fault("03_outbox.sql", "SELECT no_such_column FROM datalake.orders;", "no_such_column"),
-    "a trigger that fails": Fault("06_outbox_triggers.sql", "DO 'BEGIN RAISE ''not today''; END';", "not today"),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        cases.long(
+            Fault("migrations/9999_bad.sql", "CREATE TABLE datalake.half (); SELECT 1/0;", "division by zero"),
+            id="step",
+        ),
+        cases.long(Fault("03_outbox.sql", "SELECT no_such_column FROM datalake.orders;", "no_such_column"), id="view"),
+        # What runs last.
+        pytest.param(
+            Fault("06_outbox_triggers.sql", "DO 'BEGIN RAISE ''not today''; END';", "not today"), id="trigger"
+        ),
+    ],
+)
 def test_a_migration_that_fails_changes_nothing_and_says_so_in_one_line(earlier: Shop, sql: Path, fault: Fault) -> None:
     before = catalogue(earlier)
     with (sql / fault.file).open("a", encoding="utf-8") as file:
         file.write(f"\n{fault.text}\n")
     forget()
-    with Writers(earlier).at_work() as writers, pytest.raises(LoadError) as caught:
+    with writers_at_work(earlier, statements) as writers, pytest.raises(LoadError) as caught:
         migrate(earlier.parameters)
     assert fault.says in str(caught.value)
     assert "(nothing was changed)" in str(caught.value)
@@ -297,18 +232,16 @@ def test_a_view_of_somebody_elses_on_ours_is_named(earlier: Shop) -> None:
         migrate(earlier.parameters)
 
 
-def test_a_database_with_an_unknown_step_is_too_new(shop: Shop) -> None:
-    shop.run("UPDATE outbox_versions SET steps = steps || '9999_later'::text, sql_hash = 'later'")
+def test_a_database_that_had_this_codes_version_or_has_a_step_that_it_doesnt_know_is_too_new(shop: Shop) -> None:
     before = catalogue(shop)
-    with pytest.raises(NewerError, match=r"newer version than this code \(nothing was changed\): update the code"):
-        migrate(shop.parameters)
+    for change in (
+        "INSERT INTO outbox_versions (sql_hash, steps, views) SELECT 'later', steps, '' FROM outbox_versions",
+        "UPDATE outbox_versions SET steps = steps || '9999_later'::text, sql_hash = 'later'",
+    ):
+        shop.run(change)
+        with pytest.raises(NewerError, match=r"newer version than this code \(nothing was changed\): update the code"):
+            migrate(shop.parameters)
     assert catalogue(shop) == before
-
-
-def test_so_is_one_that_had_this_codes_version_and_has_another_now(shop: Shop) -> None:
-    shop.run("INSERT INTO outbox_versions (sql_hash, steps, views) SELECT 'later', steps, '' FROM outbox_versions")
-    with pytest.raises(NewerError):
-        migrate(shop.parameters)
 
 
 def test_a_transaction_that_keeps_the_tables_is_named_and_nobody_elses_sale_fails(earlier: Shop) -> None:
@@ -316,8 +249,8 @@ def test_a_transaction_that_keeps_the_tables_is_named_and_nobody_elses_sale_fail
     idle = earlier.connect(application_name="till 4")
     with idle.cursor() as cursor:
         cursor.execute("UPDATE products SET unit_price = 1 WHERE product_id = 77")
-        with Writers(earlier).at_work() as writers, pytest.raises(LaterError) as caught:
-            migrate(earlier.parameters, max_wait_s=3)
+        with writers_at_work(earlier, statements) as writers, pytest.raises(LaterError) as caught:
+            migrate(earlier.parameters, max_wait_s=1)
     assert f"in use by pid {idle.info.backend_pid} (till 4) since" in str(caught.value)
     assert writers.failures == []
     assert catalogue(earlier) == before
@@ -348,7 +281,7 @@ def wait_for_lock(shop: Shop, table: str, unless: Callable[[], bool] = lambda: F
     wait_until(lambda: unless() or shop.value(waiting))
 
 
-def test_a_migration_that_was_interrupted_is_finished_by_the_next(
+def test_a_migration_that_was_interrupted_is_finished_by_the_next_and_a_third_has_nothing_to_do(
     earlier: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migrating, "PIECE_ORDERS", 100)
@@ -359,3 +292,8 @@ def test_a_migration_that_was_interrupted_is_finished_by_the_next(
     done = migrate(earlier.parameters)
     assert (done.changed, done.orders) == (False, 729)
     earlier.assert_consistent()
+    with earlier.connect() as other, other.cursor() as cursor:
+        cursor.execute("UPDATE orders SET freight = 1 WHERE order_id = 10248")
+        # No one is waited for, either.
+        done = migrate(earlier.parameters, max_wait_s=0)
+    assert (done.changed, done.steps, done.orders) == (False, (), 0)

@@ -3,16 +3,14 @@
 import contextlib
 import itertools
 import random
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
-import psycopg2
 import pytest
 
 from tests import cases
-from tests.db.conftest import WALK_THROUGH, Shop
+from tests.db.conftest import WALK_THROUGH, Shop, writers_at_work
 from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.integration
@@ -69,35 +67,40 @@ def sessions(shop: Shop) -> Iterator[Sessions]:
         yield lambda *isolation: stack.enter_context(contextlib.closing(Session(shop, *isolation)))
 
 
-def test_two_sessions_add_a_line_to_the_same_order(shop: Shop, sessions: Sessions) -> None:
-    shop.commit("DELETE FROM order_details WHERE order_id = 10248")
-    one, other = sessions(), sessions()
-    one.run("INSERT INTO order_details VALUES (10248, 1, 1, 1, 0)", FLUSH)
-    waiting = other.start_and_block("INSERT INTO order_details VALUES (10248, 2, 1, 1, 0)", "COMMIT")
-    one.run("COMMIT")
-    waiting.result(PATIENCE_S)
+def assert_the_second_waits(shop: Shop, first: str, second: str) -> None:
+    """Run each in a session of its own, the second one while the first one's commit has all its locks."""
+    with contextlib.closing(Session(shop)) as one, contextlib.closing(Session(shop)) as other:
+        one.run(first, FLUSH)
+        waiting = other.start_and_block(second, "COMMIT")
+        one.run("COMMIT")
+        waiting.result(PATIENCE_S)
     shop.assert_consistent()
 
 
-def test_two_sessions_delete_different_lines_of_an_order(shop: Shop, sessions: Sessions) -> None:
-    one, other = sessions(), sessions()
-    one.run("DELETE FROM order_details WHERE order_id = 10248 AND product_id = 11", FLUSH)
-    waiting = other.start_and_block("DELETE FROM order_details WHERE order_id = 10248 AND product_id = 42", "COMMIT")
-    one.run("COMMIT")
-    waiting.result(PATIENCE_S)
-    shop.assert_consistent()
+HEAD = "UPDATE orders SET shipped_date = '1998-06-15' WHERE order_id = 11077"
+LINE = "UPDATE order_details SET quantity = 99 WHERE order_id = 11077"
+WAITS = {
+    "two first lines": (
+        "INSERT INTO order_details VALUES (1, 1, 1, 1, 0)",
+        "INSERT INTO order_details VALUES (1, 2, 1, 1, 0)",
+    ),
+    "two lines go": (
+        "DELETE FROM order_details WHERE order_id = 10248 AND product_id = 11",
+        "DELETE FROM order_details WHERE order_id = 10248 AND product_id = 42",
+    ),
+    "head, then line": (HEAD, LINE),
+    "line, then head": (LINE, HEAD),
+    "order goes, then its customer is renamed": (
+        "DELETE FROM order_details WHERE order_id = 11077; DELETE FROM orders WHERE order_id = 11077",
+        "UPDATE customers SET company_name = 'Renamed' WHERE customer_id = 'RATTC'",
+    ),
+}
 
 
-@pytest.mark.parametrize("first", ["head", "line"])
-def test_the_head_and_a_line_of_an_order_are_edited_at_once(shop: Shop, sessions: Sessions, first: str) -> None:
-    head = "UPDATE orders SET shipped_date = '1998-06-15' WHERE order_id = 11077"
-    line = "UPDATE order_details SET quantity = 99 WHERE order_id = 11077"
-    one, other = sessions(), sessions()
-    one.run(head if first == "head" else line, FLUSH)
-    waiting = other.start_and_block(line if first == "head" else head, "COMMIT")
-    one.run("COMMIT")
-    waiting.result(PATIENCE_S)
-    shop.assert_consistent()
+@pytest.mark.parametrize(("first", "second"), WAITS.values(), ids=WAITS)
+def test_of_two_that_change_one_order_at_once_the_second_waits(shop: Shop, first: str, second: str) -> None:
+    shop.run("INSERT INTO orders (order_id) VALUES (1)")
+    assert_the_second_waits(shop, first, second)
 
 
 @pytest.mark.parametrize("statement", ["UPDATE orders SET freight = 1", "UPDATE order_details SET quantity = 99"])
@@ -147,13 +150,24 @@ RACES = {
 }
 
 
-# Each race runs once per order of its steps; these also when many orders embed the row, and from an old snapshot.
+# Each race runs; these in each order of their steps, when many orders embed the row, and from an old snapshot.
 REPRESENTATIVE = {"customer and new order", "product and new line", "region and employee who gets a place in it"}
 # The commit writes an edit if few orders embed the row; otherwise it is written later.
 INLINE = {"few": 10_000, "many": 0}
 
 
-def assert_they_never_miss_each_other(shop: Shop, race: str, first: str, orders: str) -> None:
+@pytest.mark.parametrize(
+    ("orders", "first", "race"),
+    [
+        (orders, first, race)
+        if race in REPRESENTATIVE or (orders, first) == ("few", "edit")
+        else cases.long(orders, first, race)
+        for orders, first, race in itertools.product(INLINE, ["edit", "link"], RACES)
+    ],
+)
+def test_an_edit_and_a_new_reference_to_it_never_miss_each_other(
+    shop: Shop, race: str, first: str, orders: str
+) -> None:
     edit, link = RACES[race]
     shop.run(f"UPDATE outbox_settings SET inline_orders = {INLINE[orders]}, piece_orders = 200")
     with contextlib.closing(Session(shop)) as one, contextlib.closing(Session(shop)) as other:
@@ -169,20 +183,20 @@ def assert_they_never_miss_each_other(shop: Shop, race: str, first: str, orders:
     shop.assert_consistent()
 
 
+@pytest.mark.parametrize("late", ["edit", "link"])
 @pytest.mark.parametrize(
-    ("orders", "first", "race"),
+    ("isolation", "race"),
     [
-        (orders, first, race) if orders == "few" or race in REPRESENTATIVE else cases.long(orders, first, race)
-        for orders, first, race in itertools.product(INLINE, ["edit", "link"], RACES)
+        *(
+            ("REPEATABLE READ", race) if race in REPRESENTATIVE else cases.long("REPEATABLE READ", race)
+            for race in RACES
+        ),
+        ("SERIALIZABLE", "customer and new order"),
     ],
 )
-def test_an_edit_and_a_new_reference_to_it_never_miss_each_other(
-    shop: Shop, race: str, first: str, orders: str
+def test_an_old_snapshot_neither_fails_nor_leaves_what_is_stale(
+    shop: Shop, isolation: str, race: str, late: str
 ) -> None:
-    assert_they_never_miss_each_other(shop, race, first, orders)
-
-
-def assert_an_old_snapshot_leaves_nothing_stale(shop: Shop, isolation: str, race: str, late: str) -> None:
     edit, link = RACES[race]
     last, between = ((edit,), link) if late == "edit" else (link, (edit,))
     with contextlib.closing(Session(shop, isolation)) as old, contextlib.closing(Session(shop)) as new:
@@ -192,17 +206,6 @@ def assert_an_old_snapshot_leaves_nothing_stale(shop: Shop, isolation: str, race
         old.run(*last, "COMMIT")
     shop.drain()
     shop.assert_consistent()
-
-
-@pytest.mark.parametrize("race", [race if race in REPRESENTATIVE else cases.long(race) for race in RACES])
-@pytest.mark.parametrize("late", ["edit", "link"])
-def test_an_old_snapshot_neither_fails_nor_leaves_what_is_stale(shop: Shop, race: str, late: str) -> None:
-    assert_an_old_snapshot_leaves_nothing_stale(shop, "REPEATABLE READ", race, late)
-
-
-@pytest.mark.parametrize("late", ["edit", "link"])
-def test_nor_does_a_serializable_one(shop: Shop, late: str) -> None:
-    assert_an_old_snapshot_leaves_nothing_stale(shop, "SERIALIZABLE", "customer and new order", late)
 
 
 def test_an_order_written_between_a_frozen_edit_and_the_drain_is_found(shop: Shop) -> None:
@@ -236,17 +239,6 @@ def test_sessions_that_only_change_orders_dont_wait_for_one_another(shop: Shop, 
     one.run(*WALK_THROUGH, "UPDATE orders SET freight = 1 WHERE order_id = 10248", FLUSH)
     other.run("UPDATE orders SET ship_via = 1 WHERE order_id = 10249", "COMMIT")
     one.run("COMMIT")
-    shop.assert_consistent()
-
-
-def test_an_order_is_deleted_while_its_customer_is_renamed(shop: Shop, sessions: Sessions) -> None:
-    one, other = sessions(), sessions()
-    one.run("DELETE FROM order_details WHERE order_id = 11077", "DELETE FROM orders WHERE order_id = 11077", FLUSH)
-    waiting = other.start_and_block(
-        "UPDATE customers SET company_name = 'Renamed' WHERE customer_id = 'RATTC'", "COMMIT"
-    )
-    one.run("COMMIT")
-    waiting.result(PATIENCE_S)
     shop.assert_consistent()
 
 
@@ -313,29 +305,14 @@ def _line(chance: random.Random, _: int) -> list[str]:
 
 
 def test_ordinary_work_of_four_sessions_has_no_deadlock_and_leaves_nothing_stale(shop: Shop) -> None:
-    failures: list[BaseException] = []
-    finished: list[int] = []
-    connections = [shop.connect() for _ in range(4)]
     seed = cases.chance().randrange(10**9)
+    chances = [random.Random(seed + number) for number in range(4)]
 
-    def work(number: int) -> None:
-        chance = random.Random(seed + number)
-        connection = connections[number]
-        for turn in range(40):
-            statements = chance.choice((_sale, _shipment, _rename, _line))(chance, 20_000 + number * 100 + turn)
-            try:
-                with connection, connection.cursor() as cursor:
-                    for statement in statements:
-                        cursor.execute(statement)
-                finished.append(number)
-            except psycopg2.Error as error:
-                failures.append(error)
+    def statements(number: int, turn: int) -> list[str]:
+        kind = chances[number].choice((_sale, _shipment, _rename, _line))
+        return kind(chances[number], 20_000 + 10_000 * number + turn)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    assert len(finished) == 160
+    with writers_at_work(shop, statements, count=4, pause_s=0) as writers:
+        writers.wait_for_more(150)
+    assert writers.failures == []
     shop.assert_consistent()

@@ -1,6 +1,5 @@
 """What must not get into the outbox, and how it is rewritten during other writes."""
 
-import contextlib
 import json
 import threading
 
@@ -11,8 +10,8 @@ from psycopg2.extensions import cursor as Cursor
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
 from db import rewriting
 from db.connecting import LoadError
-from tests.db.conftest import Shop
-from tests.db.test_outbox_concurrency import FLUSH, Session
+from tests.db.conftest import Shop, writers_at_work
+from tests.db.test_outbox_concurrency import FLUSH, assert_the_second_waits
 from tests.db.test_outbox_transaction import changes
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -43,31 +42,18 @@ def test_an_order_whose_event_would_be_too_large_is_refused(shop: Shop) -> None:
     assert shop.commit(*MANY_LINES)[-1].order_id == 1
 
 
-@pytest.fixture
-def queued(shop: Shop) -> Shop:
-    """A product's new name waits for order 1, which has become too large, and for order 10248."""
+def test_a_queued_order_that_is_too_large_holds_up_no_other_and_is_shown_until_it_may_be_as_large(shop: Shop) -> None:
     shop.commit(*MANY_LINES)
     shop.run(f"UPDATE outbox_settings SET max_event_bytes = {MIB}, inline_orders = 0")
     shop.commit("INSERT INTO order_details SELECT 10248, 1001, 1, 1, 0")
+    # It waits for order 1, which has become too large, and for order 10248.
     shop.commit("UPDATE products SET product_name = 'Renamed' WHERE product_id = 1001")
-    return shop
-
-
-def test_a_queued_order_that_is_too_large_holds_up_no_other(queued: Shop) -> None:
-    assert changes(queued.drain()) == [("u", 10248)]
-
-
-def test_a_queued_order_that_is_too_large_is_shown(queued: Shop) -> None:
-    queued.drain()
-    assert queued.value("SELECT ROW(entries, failing, orders)::text FROM outbox_lag") == "(1,1,1)"
-    assert "the event of order 1 would have" in queued.value("SELECT error FROM outbox_lag")
-
-
-def test_a_queued_order_that_may_be_as_large_again_is_written(queued: Shop) -> None:
-    queued.drain()
-    queued.run("UPDATE outbox_settings SET max_event_bytes = DEFAULT; UPDATE outbox_queue SET due_at = now()")
-    assert changes(queued.drain()) == [("u", 1)]
-    assert queued.value("SELECT entries FROM outbox_lag") == 0
+    assert changes(shop.drain()) == [("u", 10248)]
+    assert shop.value("SELECT ROW(entries, failing, orders)::text FROM outbox_lag") == "(1,1,1)"
+    assert "the event of order 1 would have" in shop.value("SELECT error FROM outbox_lag")
+    shop.run("UPDATE outbox_settings SET max_event_bytes = DEFAULT; UPDATE outbox_queue SET due_at = now()")
+    assert changes(shop.drain()) == [("u", 1)]
+    assert shop.value("SELECT entries FROM outbox_lag") == 0
 
 
 def test_pictures_are_in_no_event(shop: Shop) -> None:
@@ -84,52 +70,29 @@ def test_the_outbox_isnt_written_anew_from_an_old_snapshot(shop: Shop, isolation
 
 
 def test_the_outbox_is_written_anew_while_others_write(shop: Shop) -> None:
-    failures: list[BaseException] = []
-    stop = threading.Event()
+    def statements(number: int, turn: int) -> list[str]:
+        order_id = 10248 + (turn * 7 + number) % 60
+        new = f"INSERT INTO orders (order_id) VALUES ({number * 10_000 + 20_000 + turn})"
+        return [
+            *([new] if turn % 3 == 0 else []),
+            f"UPDATE orders SET freight = {turn} WHERE order_id = {order_id}",
+            f"UPDATE order_details SET quantity = {turn} WHERE order_id = {order_id}",
+            *([f"UPDATE customers SET fax = '{turn}' WHERE customer_id = 'VINET'"] if turn % 7 == 0 else []),
+        ]
 
-    def work(number: int) -> None:
-        connection = shop.connect()
-        turn = 0
-        while not stop.is_set():
-            turn += 1
-            order_id = 10248 + (turn * 7 + number) % 60
-            try:
-                with connection, connection.cursor() as cursor:
-                    if turn % 3 == 0:
-                        cursor.execute(f"INSERT INTO orders (order_id) VALUES ({number * 10_000 + 20_000 + turn})")
-                    cursor.execute(f"UPDATE orders SET freight = {turn} WHERE order_id = {order_id}")
-                    cursor.execute(f"UPDATE order_details SET quantity = {turn} WHERE order_id = {order_id}")
-                    if turn % 7 == 0:
-                        cursor.execute(f"UPDATE customers SET fax = '{turn}' WHERE customer_id = 'VINET'")
-            except psycopg2.errors.DeadlockDetected:
-                # Two of these writers alternate on the same order and customer; nothing of ours.
-                continue
-            except psycopg2.Error as error:
-                failures.append(error)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    try:
+    # Two of these writers alternate on the same order and customer.
+    with writers_at_work(shop, statements, deadlocks=True, pause_s=0) as writers:
         for _ in range(6):
             shop.run("DELETE FROM cdc_events WHERE order_id < 10300")
             shop.run("CALL usp_init_order_events()")
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    assert failures == []
+    assert writers.failures == []
     shop.assert_consistent()
 
 
 def test_a_row_that_somebody_brings_back_at_the_same_time_is_waited_for(shop: Shop) -> None:
     shop.run("DELETE FROM cdc_events WHERE order_id = 10248")
-    with contextlib.closing(Session(shop)) as sale, contextlib.closing(Session(shop)) as repair:
-        sale.run("UPDATE order_details SET quantity = 99 WHERE order_id = 10248", FLUSH)
-        waiting = repair.start_and_block("CALL usp_init_order_events()", "COMMIT")
-        sale.run("COMMIT")
-        waiting.result(PATIENCE_S)
-    shop.assert_consistent()
+    sale = "UPDATE order_details SET quantity = 99 WHERE order_id = 10248"
+    assert_the_second_waits(shop, sale, "CALL usp_init_order_events()")
 
 
 def test_all_events_are_sent_again_piece_by_piece(shop: Shop) -> None:
@@ -154,7 +117,7 @@ def test_a_writer_that_holds_its_order_holds_up_neither_the_queue_nor_who_drains
     holder = shop.connect()
     with holder, holder.cursor() as cursor:
         cursor.execute("UPDATE orders SET freight = 1 WHERE order_id = 10248")
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute(FLUSH)
         assert shop.commit("UPDATE customers SET company_name = 'Renamed' WHERE customer_id = 'VINET'") == []
         shop.drain()
     left = shop.values("SELECT unnest(keys) FROM outbox_queue")
@@ -228,16 +191,14 @@ def test_a_condition_chooses_rows_of_the_outbox_and_rows_that_only_the_lake_has(
     assert rewriting.select_matching(cursor, rows, "customer->>'city' LIKE '100% {%}'") == [1]
 
 
-@pytest.mark.parametrize(
-    "where", ["no_such_column = 1", "order_id = ", "TRUE); DELETE FROM datalake.cdc_events; SELECT (1"]
-)
-def test_a_wrong_condition_is_one_line_and_changes_nothing(shop: Shop, cursor: Cursor, where: str) -> None:
+def test_a_wrong_condition_is_one_line_and_changes_nothing(shop: Shop, cursor: Cursor) -> None:
     rows = shop.value("SELECT count(*) FROM cdc_events")
-    with pytest.raises(LoadError) as refused:
-        rewriting.select_keys(cursor, where)
-    assert "\n" not in str(refused.value)
-    assert str(refused.value).startswith("--where ")
-    assert shop.value("SELECT count(*) FROM cdc_events") == rows
+    for where in ("", "no_such_column = 1", "order_id = ", "TRUE); DELETE FROM datalake.cdc_events; SELECT (1"):
+        with pytest.raises(LoadError) as refused:
+            rewriting.select_keys(cursor, where)
+        assert "\n" not in str(refused.value)
+        assert str(refused.value).startswith(f"--where {where}: PostgreSQL refused: ")
+        assert shop.value("SELECT count(*) FROM cdc_events") == rows
 
 
 def test_a_row_whose_event_would_be_too_large_is_found_with_its_size(shop: Shop, cursor: Cursor) -> None:

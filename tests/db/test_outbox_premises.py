@@ -3,19 +3,18 @@
 import contextlib
 import io
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import psycopg2
 import pytest
+from typer.testing import CliRunner
 
+from cli.__main__ import app
 from tests.db.conftest import Shop
 from tests.db.expected import HIDDEN
-from tests.db.test_outbox_concurrency import FLUSH, Session
+from tests.db.test_outbox_concurrency import FLUSH, Session, assert_the_second_waits
 from tests.db.test_outbox_transaction import changes
-from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 
@@ -105,7 +104,7 @@ def test_stock_can_be_sold_while_somebody_edits_a_product(shop: Shop) -> None:
     editor = shop.connect()
     with editor, editor.cursor() as cursor:
         cursor.execute("UPDATE suppliers SET city = 'X' WHERE supplier_id = 5")
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute(FLUSH)
         # The editor is alone in the gate now; stock isn't involved there.
         assert (
             shop.commit("SET lock_timeout = '5s'", "UPDATE products SET units_in_stock = 1, units_on_order = 2") == []
@@ -140,12 +139,8 @@ def test_what_another_trigger_writes_is_seen(shop: Shop) -> None:
 
 def test_an_embedded_row_may_come_after_its_order_when_no_foreign_key_forbids_it(shop: Shop) -> None:
     shop.run("ALTER TABLE orders DROP CONSTRAINT fk_orders_customers")
-    with contextlib.closing(Session(shop)) as order, contextlib.closing(Session(shop)) as customer:
-        order.run("INSERT INTO orders (order_id, customer_id) VALUES (1, 'LATE')", FLUSH)
-        waiting = customer.start_and_block("INSERT INTO customers VALUES ('LATE', 'Late')", "COMMIT")
-        order.run("COMMIT")
-        waiting.result(PATIENCE_S)
-    shop.assert_consistent()
+    order = "INSERT INTO orders (order_id, customer_id) VALUES (1, 'LATE')"
+    assert_the_second_waits(shop, order, "INSERT INTO customers VALUES ('LATE', 'Late')")
     assert changes(shop.commit("DELETE FROM customers WHERE customer_id = 'LATE'"))[-1] == ("u", 1)
     shop.assert_consistent()
 
@@ -268,12 +263,5 @@ def test_the_command_migrates_and_says_what_it_did(shop: Shop) -> None:
         argv[argv.index(f"--{option}") + 1] = str(given[option])
     shop.run("UPDATE outbox_versions SET sql_hash = 'earlier'")
     for says in ("migrated, 829 orders' rows looked at", "up to date already"):
-        done = subprocess.run(
-            [sys.executable, "-m", "cli", *argv[1:]],
-            cwd=ROOT,
-            env={"PGPASSWORD": given["password"]},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert (done.returncode, done.stdout.strip(), done.stderr) == (0, says, "")
+        done = CliRunner().invoke(app, argv[1:], env={"PGPASSWORD": given["password"]})
+        assert (done.exit_code, done.stdout.strip(), done.stderr) == (0, says, "")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
@@ -28,74 +29,46 @@ from plugins.source.source_connector import source_connector
 from settings.load import load_pipeline
 
 
-class Api:
+@pytest.fixture
+def api() -> Mock:
     """The worker's REST interface, which records requests."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, Any]] = []
-
-    def put_connector(self, _name: str, config: dict[str, str]) -> None:
-        self.asked.append(("configure", config.get("offset.mismatch.strategy")))
-
-    def resume(self, _name: str) -> None:
-        self.asked.append(("resume", None))
-
-    def stop(self, _name: str) -> None:
-        self.asked.append(("stop", None))
-
-    def restart_failed(self, _name: str) -> None:
-        self.asked.append(("restart", None))
-
-    def stored_offsets(self, _name: str) -> list[dict[str, Any]]:
-        return [{"lsn": 70, "lsn_proc": 70}]
+    return Mock(**{"stored_offsets.return_value": [{"lsn": 70, "lsn_proc": 70}]})
 
 
-class Tail:
-    """A topic whose last events are a change and a delete."""
-
-    def bounds(self) -> tuple[int, int]:
-        return 0, 2
-
-    def raw_events(self, _start: int) -> list[RawEvent]:
-        values = [{"__lsn": 50}, {"__lsn": 90}]
-        return [RawEvent(offset=at, key=b"{}", value=json.dumps(value).encode()) for at, value in enumerate(values)]
+def connector(api: Mock, *topics: Any) -> LocalConnector:
+    return LocalConnector(api=api, topics=topics, name="orders-source", slot="cdc_orders", configuration={"a": "b"})
 
 
-def connector(api: Api) -> LocalConnector:
-    return LocalConnector(
-        api=api,  # type: ignore[arg-type]
-        topics=[Tail()],  # type: ignore[list-item]
-        name="orders-source",
-        slot="cdc_orders",
-        configuration={"a": "b"},
-    )
-
-
-def test_the_slot_is_trusted_for_the_time_of_the_repair_only() -> None:
-    api = Api()
+def test_the_slot_is_trusted_for_the_time_of_the_repair_only(api: Mock) -> None:
     source = connector(api)
     source.release()
     source.follow_slot()
     source.settle()
-    assert api.asked == [
-        ("stop", None),
-        ("configure", "trust_slot"),
-        ("resume", None),
-        ("restart", None),
-        ("configure", None),
-        ("resume", None),
+    assert [name for name, *_ in api.method_calls] == [
+        "stop",
+        "put_connector",
+        "resume",
+        "restart_failed",
+        "put_connector",
+        "resume",
     ]
+    configured = [call.args[1].get("offset.mismatch.strategy") for call in api.put_connector.mock_calls]
+    assert configured == ["trust_slot", None]
 
 
-def test_the_newest_position_counts_events_that_left_no_row() -> None:
-    assert connector(Api()).newest_position() == 90
+def test_the_newest_position_counts_events_that_left_no_row(api: Mock) -> None:
+    """A topic's last events are a change and a delete."""
+    values = [{"__lsn": 50}, {"__lsn": 90}]
+    tail = [RawEvent(offset=at, key=b"{}", value=json.dumps(value).encode()) for at, value in enumerate(values)]
+    topic = Mock(**{"bounds.return_value": (0, 2), "raw_events.return_value": tail})
+    assert connector(api, topic).newest_position() == 90
 
 
 def test_what_is_passed_over_may_concern_any_row() -> None:
     [entry] = load_pipeline("orders").tables
     outbox = Compared(entry=entry, schema_file=Path("none"), lake=Lake(base_uri="nowhere"))
     with pytest.raises(PlatformError, match="leave --table and --where out"):
-        resnapshot(Sides({}, [outbox]), connector(Api()), Wanted(where="TRUE", skip=True), lambda _line: None)
+        resnapshot(Sides({}, [outbox]), connector(Mock()), Wanted(where="TRUE", skip=True), lambda _line: None)
 
 
 def test_what_to_run_names_the_pipeline_whose_connector_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,33 +164,21 @@ def test_heartbeats_arent_progress_of_a_snapshot() -> None:
     assert log_tables._reached([RUNNING]) != log_tables._reached([RUNNING | {"incremental_snapshot_primary_key": "b"}])
 
 
-def test_only_the_tables_that_a_running_connector_lacks_are_new() -> None:
+def test_new_and_removed_tables_are_told_by_a_running_connectors_configuration() -> None:
     running = source_connector(SOURCE)
     another = CapturedTable(schema="public", table="c")
     assert new_tables(running, SOURCE) == []
-    assert new_tables(running, SourceSettings(**(vars(SOURCE) | {"tables": (*TABLES, another)}))) == [another]
-
-
-def test_a_connectors_first_start_reads_its_tables_by_itself() -> None:
-    assert new_tables({}, SOURCE) == []
-
-
-def test_tables_that_left_the_file_are_told_by_the_connectors_configuration() -> None:
-    running = source_connector(SOURCE)
+    assert new_tables(running, replace(SOURCE, tables=(*TABLES, another))) == [another]
     assert removed_tables(running, SOURCE) == []
     assert removed_tables(running, replace(SOURCE, tables=TABLES[:1])) == ["public.b"]
-    assert removed_tables({}, SOURCE) == []
+    # A connector's first start reads its tables by itself.
+    assert (new_tables({}, SOURCE), removed_tables({}, SOURCE)) == ([], [])
 
 
+A, B = TABLES
 EVENTS = CapturedTable(schema="public", table="events", append_only=True)
-A, B, ODD = (CapturedTable(schema="public", table=name) for name in ("a", "b", "Order Items"))
-CONNECTOR = SourceSettings(
-    database_hostname="db",
-    database_password="${file:/run/secret:password}",
-    topic_prefix="shop",
-    tables=(A, B),
-    signal_table="cdc_shop.signal",
-)
+ODD = CapturedTable(schema="public", table="Order Items")
+CONNECTOR = replace(SOURCE, signal_table="cdc_shop.signal")
 
 
 class FakeWorker:

@@ -13,6 +13,7 @@ from local.platform.record import PORTS, PlatformOptions
 from local.resnapshot import pipelines
 from local.resnapshot.changed_tables import LocalConnector
 from local.resnapshot.command import resnapshot_tables
+from local.resnapshot.log_tables import EventWriter
 from local.resnapshot.pipelines import log_table, read_tables_again, settlement, signals_of
 from local.resnapshot.run import Wanted
 from settings.load import load_pipeline
@@ -104,7 +105,7 @@ def test_what_cant_be_read_again_is_passed_over(
     assert len(asked) == len(names)
 
 
-class Written:
+class Written(EventWriter):
     """Records what is written."""
 
     def __init__(self) -> None:

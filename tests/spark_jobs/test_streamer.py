@@ -110,7 +110,8 @@ def test_kills_at_every_stage_and_a_stop_file(
     assert published_events(job_run) == sum(int(commit["events"]) for commit in job.commits())
     expected = {number: 100 + number for number in (3, 4, *range(6, 50))} | {1: 200, 3: 300, 4: 310}
     assert job_run.lsns() == expected
-    assert differs_in_spark(TableReader(base_uri=str(job_run.path())), table_type) is None
+    if table_type == "MERGE_ON_READ":
+        assert differs_in_spark(TableReader(base_uri=str(job_run.path()))) is None
     assert glue_table(job_run.glue_endpoint)["Name"] == "cdc_events"
     assert "Traceback" not in job.text()
 

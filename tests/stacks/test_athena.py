@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from analytics import landed_table, quarantine_table
-from analytics.silver_table import CUSTOMER_ADDRESSES
+from analytics.tables import CUSTOMER_ADDRESSES, LANDED, QUARANTINE
 from settings.environment import Environment
 from settings.load import load
 from tests.settings.pipelines import add_to, copied_pipelines
@@ -28,13 +27,13 @@ def test_each_pipelines_tables_can_be_asked_what_has_changed(many: Synthesized) 
     queries = many.resources("analytics", "AWS::Athena::NamedQuery").values()
     asked = {each["Properties"]["Name"].partition("-changed_since")[2] for each in queries} - {""}
     assert asked == {f"_{each}" for each in tables - {"cdc_events"}}
-    parameters = declared(many, quarantine_table.NAME)["TableInput"]["Parameters"]
+    parameters = declared(many, QUARANTINE.name)["TableInput"]["Parameters"]
     assert set(parameters["projection.lake_table.values"].split(",")) == tables
 
 
 def test_what_has_landed_is_a_table_whose_history_is_asked_by_each_tables_key_and_topic(many: Synthesized) -> None:
     settings = load("dev")
-    given = declared(many, landed_table.NAME)["TableInput"]
+    given = declared(many, LANDED.name)["TableInput"]
     landing = f"s3://{settings.bucket_name('landing')}"
     assert given["Parameters"]["storage.location.template"] == f"{landing}/${{landing_prefix}}/${{topic}}"
     prefixes = given["Parameters"]["projection.landing_prefix.values"].split(",")

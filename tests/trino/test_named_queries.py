@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from analytics import landed_table, quarantine_table
 from analytics.queries import QUERIES, Queried, Query, RequiredTables
+from analytics.tables import LANDED, QUARANTINE, DeclaredTable
 from contract.lake import DATABASE, LANDING_PREFIX
 from contract.source import OUTBOX_TABLE as TABLE
 from local.look.json_lines import BUCKET, landed, quarantined
@@ -102,42 +102,21 @@ class WrittenLake:
         found = ask(lake, text, Period(as_of=as_of)).to_pylist()
         return [{name: _to_a_millisecond(value) for name, value in row.items()} for row in found]
 
-    def add_quarantine(self) -> None:
-        """Create the quarantine table, as stacks/analytics does on AWS."""
-        name, kind = quarantine_table.PARTITION
+    def declare(self, table: DeclaredTable, bucket: str, *values: Sequence[str]) -> None:
+        """Declare a table, as stacks/analytics does on AWS."""
         self.aws.glue().create_table(
             DatabaseName=DATABASE,
             TableInput={
-                "Name": quarantine_table.NAME,
+                "Name": table.name,
                 "TableType": "EXTERNAL_TABLE",
-                "Parameters": quarantine_table.parameters(f"s3://{BUCKET}", [TABLE]),
-                "PartitionKeys": [{"Name": name, "Type": kind}],
+                "Parameters": table.parameters(bucket, *values),
+                "PartitionKeys": [{"Name": name, "Type": kind} for name, kind in table.partitions],
                 "StorageDescriptor": {
-                    "Columns": [{"Name": name, "Type": kind} for name, kind in quarantine_table.COLUMNS],
-                    "Location": quarantine_table.location(f"s3://{BUCKET}"),
-                    "InputFormat": quarantine_table.INPUT_FORMAT,
-                    "OutputFormat": quarantine_table.OUTPUT_FORMAT,
-                    "SerdeInfo": {"SerializationLibrary": quarantine_table.SERDE},
-                },
-            },
-        )
-
-    def add_landed(self) -> None:
-        """Create the table of landed events, as stacks/analytics does on AWS."""
-        landing = "s3://landing"
-        self.aws.glue().create_table(
-            DatabaseName=DATABASE,
-            TableInput={
-                "Name": landed_table.NAME,
-                "TableType": "EXTERNAL_TABLE",
-                "Parameters": landed_table.parameters(landing, [LANDING_PREFIX, "other"], [TOPIC, "other"]),
-                "PartitionKeys": [{"Name": name, "Type": kind} for name, kind in landed_table.PARTITIONS],
-                "StorageDescriptor": {
-                    "Columns": [{"Name": name, "Type": kind} for name, kind in landed_table.COLUMNS],
-                    "Location": f"{landing}/",
-                    "InputFormat": landed_table.INPUT_FORMAT,
-                    "OutputFormat": landed_table.OUTPUT_FORMAT,
-                    "SerdeInfo": {"SerializationLibrary": landed_table.SERDE},
+                    "Columns": [{"Name": name, "Type": kind} for name, kind in table.columns],
+                    "Location": table.location(bucket),
+                    "InputFormat": table.input_format,
+                    "OutputFormat": table.output_format,
+                    "SerdeInfo": {"SerializationLibrary": table.serde},
                 },
             },
         )
@@ -162,8 +141,8 @@ def written_lake(folder: Path, table_type: str) -> Iterator[WrittenLake]:
         s3.create_buckets(["landing", BUCKET])
         lake = WrittenLake(folder, table_type, s3, aws, trino)
         lake.run_job(*captured("snapshot"), *captured("insert"), "{broken")
-        lake.add_quarantine()
-        lake.add_landed()
+        lake.declare(QUARANTINE, f"s3://{BUCKET}", [TABLE])
+        lake.declare(LANDED, "s3://landing", [LANDING_PREFIX, "other"], [TOPIC, "other"])
         lake.run_job(*captured("update"), *captured("delete"))
         yield lake
     finally:

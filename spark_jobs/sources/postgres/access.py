@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from contract import rds_ca
 from spark_jobs.errors import JobError, Log, SettingsError, first_line
 from spark_jobs.options import keys
-from spark_jobs.options.jdbc_settings import Password, Server
+from spark_jobs.options.jdbc_settings import Server
 from spark_jobs.runtime import aws
 from spark_jobs.runtime.hadoop import read_text
 from spark_jobs.sources.postgres.event_sql import SESSION_SETTINGS, literal
@@ -36,7 +36,8 @@ def connection_properties(server: Server, read_text: ReadText) -> dict[str, str]
     Raises SettingsError for a file or secret with invalid content, and boto3's errors.
     """
     user, password = _credentials(server, read_text)
-    own = {
+    named = {"user": user, "password": password}
+    return {
         "ApplicationName": "streamer",
         "connectTimeout": str(_CONNECT_S),
         "socketTimeout": str(int(server.statement_seconds) + _BEYOND_STATEMENT_S),
@@ -44,9 +45,8 @@ def connection_properties(server: Server, read_text: ReadText) -> dict[str, str]
         "readOnly": "true",
         **tls_properties(server, read_text),
         **dict(server.extra),
+        **{name: value for name, value in named.items() if value is not None},
     }
-    named = {"user": user, "password": password}
-    return own | {name: value for name, value in named.items() if value is not None}
 
 
 def tls_properties(server: Server, read_text: ReadText) -> dict[str, str]:
@@ -111,34 +111,27 @@ def _credentials(server: Server, read_text: ReadText) -> tuple[str | None, str |
     if given.secret is not None:
         user, password = _of_secret(given.secret)
         return server.user or user, password
-    return server.user, _password(given, read_text)
-
-
-def _password(given: Password, read_text: ReadText) -> str | None:
     if given.file is not None:
-        return read_text(given.file).rstrip("\r\n")
-    if given.variable is not None:
-        if given.variable not in os.environ:
-            raise SettingsError(f"{keys.JDBC_PASSWORD_VARIABLE}={given.variable}: the environment has no such variable")
-        return os.environ[given.variable]
-    return given.given
+        return server.user, read_text(given.file).rstrip("\r\n")
+    if given.variable is None:
+        return server.user, given.given
+    if given.variable not in os.environ:
+        raise SettingsError(f"{keys.JDBC_PASSWORD_VARIABLE}={given.variable}: the environment has no such variable")
+    return server.user, os.environ[given.variable]
 
 
 def _of_secret(name: str) -> tuple[str | None, str]:
     """Return user, if the secret has one, and password: JSON as RDS writes it, or the password alone."""
+    # An ARN contains its region.
+    region: dict[str, Any] = {"region_name": name.split(":")[3]} if name.startswith("arn:") else {}
     try:
-        # An ARN contains its region.
-        is_arn = name.startswith("arn:")
-        client = (
-            aws.client("secretsmanager", region_name=name.split(":")[3]) if is_arn else aws.client("secretsmanager")
-        )
+        client = aws.client("secretsmanager", **region)
     except ModuleNotFoundError as error:
         raise SettingsError(f"{keys.JDBC_PASSWORD_SECRET}={name}: boto3 is missing") from error
     text = str(client.get_secret_value(SecretId=name)["SecretString"])
-    try:
+    found = None
+    with contextlib.suppress(ValueError):
         found = json.loads(text)
-    except ValueError:
-        return None, text
     if not isinstance(found, Mapping):
         return None, text
     if "password" not in found:
@@ -281,11 +274,6 @@ class Database:
     def reader_properties(self) -> dict[str, str]:
         """Return the connection properties for a reader of a large batch, the password included."""
         return connection_properties(self._server, lambda path: read_text(path, self._spark))
-
-    def close(self) -> None:
-        """Close the unused connections."""
-        while self._idle:
-            self._discard(self._idle.pop())
 
     def _begun(self, connection: Any, first: str | None) -> Look:
         return Look(connection, self._server.statement_seconds, self._taken_back, first)

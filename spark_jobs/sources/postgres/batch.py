@@ -30,38 +30,37 @@ _FIRST_DAY, _BEYOND = "0001-01-01", "10000-01-01"
 
 @dataclass(frozen=True)
 class ColumnTransfer:
-    """How values travel: SQL for the database, the conversion to the lake's value, and SQL that marks odd values."""
+    """How values travel: SQL for the database, Spark's conversion to the lake's value, and SQL that marks odd values.
 
-    sql: str
-    convert: Callable[[Expression, T.DataType], Expression]
+    A value without a conversion is cast.
+    """
+
+    sql: str = "{c}"
+    conversion: str | None = None
     odd: str | None = None
 
-
-def _cast(value: Expression, stored: T.DataType) -> Expression:
-    return value.cast(stored)
-
-
-def _instant(value: Expression, _stored: T.DataType) -> Expression:
-    return F.call_function("timestamp_micros", value)
-
-
-def _day(value: Expression, _stored: T.DataType) -> Expression:
-    return F.call_function("date_from_unix_date", value)
+    def read(self, number: int, stored: T.DataType) -> Expression:
+        """Return the lake's value from the result's column of this number."""
+        value = F.col(f"v{number}")
+        return F.call_function(self.conversion, value) if self.conversion else value.cast(stored)
 
 
 _WITHIN = f"{{c}} >= '{_FIRST_DAY}' AND {{c}} < '{_BEYOND}'"
-_AS_IT_IS = ColumnTransfer("{c}", _cast)
-_TEXT = ColumnTransfer("{c}::text", _cast, f"{{c}}::text = {literal(PLACEHOLDER)}")
+_TEXT = ColumnTransfer("{c}::text", odd=f"{{c}}::text = {literal(PLACEHOLDER)}")
 # An infinite one has no number.
-_INSTANT = ColumnTransfer(f"CASE WHEN {_WITHIN} THEN {canonical.MICROS}::bigint END", _instant, f"NOT ({_WITHIN})")
+_INSTANT = ColumnTransfer(
+    f"CASE WHEN {_WITHIN} THEN {canonical.MICROS}::bigint END", "timestamp_micros", f"NOT ({_WITHIN})"
+)
 _WAYS: Mapping[str, ColumnTransfer] = {
-    **dict.fromkeys(("int2", "int4", "int8", "float4", "float8", "bool"), _AS_IT_IS),
+    **dict.fromkeys(("int2", "int4", "int8", "float4", "float8", "bool"), ColumnTransfer()),
     **dict.fromkeys(("text", "varchar"), _TEXT),
     # A cast to text would remove its padding.
-    "bpchar": ColumnTransfer("CASE WHEN {c} IS NOT NULL THEN concat({c}) END", _cast, _TEXT.odd),
-    "uuid": ColumnTransfer("{c}::text", _cast),
-    "numeric": ColumnTransfer("{c}::text", _cast, "{c} = 'NaN'"),
-    "date": ColumnTransfer(f"CASE WHEN {_WITHIN} THEN {{c}} - DATE '1970-01-01' END", _day, f"NOT ({_WITHIN})"),
+    "bpchar": ColumnTransfer("CASE WHEN {c} IS NOT NULL THEN concat({c}) END", odd=_TEXT.odd),
+    "uuid": ColumnTransfer("{c}::text"),
+    "numeric": ColumnTransfer("{c}::text", odd="{c} = 'NaN'"),
+    "date": ColumnTransfer(
+        f"CASE WHEN {_WITHIN} THEN {{c}} - DATE '1970-01-01' END", "date_from_unix_date", f"NOT ({_WITHIN})"
+    ),
     "timestamp": _INSTANT,
     "timestamptz": _INSTANT,
 }
@@ -69,41 +68,15 @@ _WAYS: Mapping[str, ColumnTransfer] = {
 _PLAIN_KEYS = ("int2", "int4", "int8", "bool", "text", "varchar", "bpchar", "uuid")
 
 
-@dataclass(frozen=True, kw_only=True)
-class TypedRows:
-    """How all columns of the lake's table are read: `select` is SQL, its columns ODD and v0, v1 and so on.
-
-    Rows whose columns have simple types needn't be written as JSON and parsed again; the values are the same either
-    way. The database marks rare values that need a closer look: a batch with one of them is read entirely as lines.
-    """
-
-    select: str
-    row: Expression
-
-    def of(self, frame: DataFrame, origin: str) -> DataFrame:
-        """Return decoded events (decode.Decoder) from the result of `select`; `reason` marks an odd one."""
-        nothing = wire.no_names()
-        return frame.select(
-            F.lit(origin).alias("origin"),
-            F.lit(0).cast("long").alias("block"),
-            F.monotonically_increasing_id().alias("number"),
-            F.lit(0).alias("tie"),
-            F.lit(False).alias("blank"),
-            F.when(F.col(ODD), F.lit(ODD)).alias("reason"),
-            nothing.alias("placeholders"),
-            F.lit(False).alias("deleted"),
-            self.row.alias("row"),
-            nothing.alias("unknown"),
-            F.lit(None).cast("string").alias("line"),
-        )
-
-
 def typed_rows(
     columns: Sequence[Column], sent: Sequence[SourceColumn], key: Sequence[str], metadata: Mapping[str, str | int]
-) -> TypedRows | None:
+) -> tuple[str, Expression] | None:
     """Return how rows of `sent` columns become rows of the lake's `columns`; None where they have to be lines.
 
-    `key`: the source's names of its key; `metadata`: the fields that each event has besides.
+    The first is SQL, whose result's columns are ODD and v0, v1 and so on; the second the row of those. Rows whose
+    columns have simple types needn't be written as JSON and parsed again; the values are the same either way. The
+    database marks rare values that need a closer look: a batch with one of them is read entirely as lines. `key`: the
+    source's names of its key; `metadata`: the fields that each event has besides.
     """
     lake = {column.source: column for column in columns}
     ways = {column.name: _way(column, lake.get(column.name)) for column in sent}
@@ -113,8 +86,7 @@ def typed_rows(
     for column in sent:
         way, name = ways[column.name], f"t.{quoted(column.name)}"
         assert way is not None  # noqa: S101  (just looked at)
-        value = F.col(f"v{len(select)}")
-        values[column.name] = way.convert(value, lake[column.name].stored)
+        values[column.name] = way.read(len(select), lake[column.name].stored)
         select.append(f"{way.sql.replace('{c}', name)} AS v{len(select)}")
         odd += [way.odd.replace("{c}", name)] if way.odd else []
         odd += [f"{name} IS NULL", f"concat({name}) = ''"] if column.name in key else []
@@ -122,7 +94,7 @@ def typed_rows(
     values |= {name: F.when(~F.col(ODD), F.lit(value)) for name, value in metadata.items()}
     row = F.struct(*(values.get(c.source, F.lit(None)).cast(c.stored).alias(c.name) for c in columns))
     is_odd = f"coalesce({' OR '.join(odd)}, false)" if odd else "false"
-    return TypedRows(select=", ".join([f"{is_odd} AS {ODD}", *select]), row=row)
+    return ", ".join([f"{is_odd} AS {ODD}", *select]), row
 
 
 def typed_keys(columns: Mapping[str, Column], key: Sequence[SourceColumn]) -> tuple[str, list[Expression]] | None:
@@ -138,7 +110,7 @@ def typed_keys(columns: Mapping[str, Column], key: Sequence[SourceColumn]) -> tu
         lake = columns[column.name]
         sql = way.sql.replace("{c}", f"t.{quoted(column.name)}")
         select.append(f"{sql} AS v{number}")
-        found.append(way.convert(F.col(f"v{number}"), lake.stored).alias(lake.name))
+        found.append(way.read(number, lake.stored).alias(lake.name))
     return ", ".join(select), found
 
 
@@ -213,9 +185,9 @@ class JdbcBatch(Batch):
         return self._as_lines(self._read(self._row_lines, self.parts))
 
     def rows_of(self, columns: Sequence[Column]) -> DataFrame | None:
-        """Return the rows as decoded events of the lake's columns; None where only lines can be decoded.
+        """Return the rows as decoded events of the lake's columns (decode.Decoder); None where only lines will do.
 
-        An event with a `reason` means that the lines have to be read after all.
+        An event with a `reason` is odd: the lines have to be read after all.
         """
         if self.is_small or not self.count:
             return None
@@ -223,9 +195,18 @@ class JdbcBatch(Batch):
         typed = typed_rows(columns, relation.columns, key, self._metadata)
         if typed is None:
             return None
-        select = typed.select
+        select, row = typed
         found = self._read(lambda part: relation.select(select, f"{self.condition} AND {part}"), self.parts)
-        return typed.of(found, relation.settings.name)
+        return found.select(
+            *self._place(),
+            F.lit(False).alias("blank"),
+            F.when(F.col(ODD), F.lit(ODD)).alias("reason"),
+            wire.no_names().alias("placeholders"),
+            F.lit(False).alias("deleted"),
+            row.alias("row"),
+            wire.no_names().alias("unknown"),
+            F.lit(None).cast("string").alias("line"),
+        )
 
     def keys_of(self, columns: Mapping[str, Column]) -> DataFrame | None:
         """Return the source's keys with the lake's names and types; None for few keys, or if only lines will do.
@@ -289,13 +270,15 @@ class JdbcBatch(Batch):
         return reduce(DataFrame.unionAll, [reader.option("query", query(part)).load() for part in parts])
 
     def _as_lines(self, frame: DataFrame) -> DataFrame:
-        return frame.select(
-            "line",
+        return frame.select("line", *self._place())
+
+    def _place(self) -> list[Expression]:
+        return [
             F.lit(self.relation.settings.name).alias("origin"),
             F.lit(0).cast("long").alias("block"),
             F.monotonically_increasing_id().alias("number"),
             F.lit(0).alias("tie"),
-        )
+        ]
 
 
 def _together(query: str) -> str:

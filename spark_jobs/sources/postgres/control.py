@@ -73,7 +73,7 @@ _FACTS = f"""(SELECT json_build_object(
     'kind', (SELECT relkind FROM tree LIMIT 1),
     'foreign', (SELECT bool_or(relkind = 'f') FROM tree),
     'members', (SELECT json_agg(oid::bigint ORDER BY oid) FROM tree),
-    'indexes', (SELECT json_agg(indexrelid::bigint ORDER BY indexrelid) FROM pg_index
+    'indexes', (SELECT coalesce(json_agg(indexrelid::bigint ORDER BY indexrelid), '[]') FROM pg_index
         WHERE indrelid = (SELECT oid FROM tree LIMIT 1) AND indisvalid),
     'shape', (SELECT md5(concat(string_agg(concat_ws(' ', a.attnum, a.attname, a.atttypid, a.atttypmod), ',' ORDER BY
             attnum), {_TYPE_PARTS}))
@@ -83,17 +83,16 @@ _FACTS_OF_QUERY = (
     "json_build_object('kind', 'q', 'foreign', false, 'members', '[]'::json, 'indexes', '[]'::json,"
     " 'shape', md5({query}))"
 )
-_UNIQUE = """SELECT (NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid
-    AND i.indpred IS NULL AND i.indexprs IS NULL AND (
-        SELECT array_agg(a.attname::text ORDER BY a.attname::text) FROM pg_attribute a
-        WHERE a.attrelid = c.oid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])) = {key}))::text
+# Whether a table has an index that covers all rows and meets a condition.
+_HAS_INDEX = """SELECT (EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisvalid AND i.indpred IS NULL
+    AND {condition}))::text
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = {schema} AND c.relname = {table}"""
-_INDEXED = """SELECT (EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid
-    AND a.attnum = i.indkey[0] WHERE i.indrelid = c.oid AND i.indisvalid AND i.indpred IS NULL
-    AND a.attname = {column}))::text
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = {schema} AND c.relname = {table}"""
+_OF_JUST_THESE = """i.indisunique AND i.indexprs IS NULL AND (
+    SELECT array_agg(a.attname::text ORDER BY a.attname::text) FROM pg_attribute a
+    WHERE a.attrelid = c.oid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])) = ARRAY[{key}]::text[]"""
+_BEGINS_WITH = """EXISTS (SELECT FROM pg_attribute a
+    WHERE a.attrelid = c.oid AND a.attnum = i.indkey[0] AND a.attname = {column})"""
 TABLES = ("r", "p")
 
 
@@ -137,27 +136,16 @@ def read_control(look: Look, settings: JdbcSettings, identity: str) -> Control:
         # A query's columns are known when it is read; another text is another query.
         tree, facts = "", _FACTS_OF_QUERY.format(query=literal(settings.query))
     text = look.text(
-        f"{tree} SELECT json_build_object('horizon', pg_snapshot_xmin(s)::text, 'next', pg_snapshot_xmax(s)::text,"
-        f" 'standby', pg_is_in_recovery(), 'system', {identity}, 'since', {_SINCE}, 'facts', {facts})::text"
-        " FROM pg_current_snapshot() AS s"
+        f"{tree} SELECT json_build_array(json_build_object('horizon', pg_snapshot_xmin(s)::text::bigint,"
+        " 'next_transaction', pg_snapshot_xmax(s)::text::bigint, 'standby', pg_is_in_recovery(),"
+        f" 'system', {identity}, 'since', {_SINCE}), {facts})::text FROM pg_current_snapshot() AS s"
     )
-    found = json.loads(str(text))
-    facts_found = found["facts"]
-    if facts_found["kind"] is None:
+    seen, found = json.loads(str(text))
+    if found["kind"] is None:
         raise JobError(f"{settings.name}: no such table in database {settings.server.database}")
-    return Control(
-        horizon=int(found["horizon"]),
-        next_transaction=int(found["next"]),
-        standby=found["standby"],
-        system=str(found["system"]),
-        since=str(found["since"]),
-        oldest_micros=None if look.before is None else int(look.before),
-        kind=facts_found["kind"],
-        foreign=facts_found["foreign"],
-        members=tuple(facts_found["members"] or ()),
-        indexes=tuple(facts_found["indexes"] or ()),
-        shape=facts_found["shape"],
-    )
+    oids = {name: tuple(found[name]) for name in ("members", "indexes")}
+    oldest = None if look.before is None else int(look.before)
+    return Control(oldest_micros=oldest, **{**seen, **found, **oids})
 
 
 def described(look: Look, control: Control, settings: JdbcSettings, key: Sequence[str], log: Log) -> Relation:
@@ -216,9 +204,7 @@ def _query_columns(look: Look, source: str) -> tuple[SourceColumn, ...]:
 
 def _refuse_other_keys(look: Look, settings: JdbcSettings, key: Sequence[str]) -> None:
     """Raise JobError unless the `key` columns identify a table's rows: it has a unique index of exactly these."""
-    names = ", ".join(literal(name) for name in sorted(key))
-    wrong = look.text(_of_table(_UNIQUE, settings, key=f"ARRAY[{names}]::text[]"))
-    if wrong == "true":
+    if not _has_index(look, settings, _OF_JUST_THESE.format(key=", ".join(map(literal, sorted(key))))):
         raise JobError(
             f"{settings.name}: {', '.join(map(quoted, key))} is no key of it: no unique index has just these columns; "
             "name its primary key as hoodie.datasource.write.recordkey.field"
@@ -226,8 +212,10 @@ def _refuse_other_keys(look: Look, settings: JdbcSettings, key: Sequence[str]) -
 
 
 def is_indexed(look: Look, settings: JdbcSettings, column: str) -> bool:
-    return look.text(_of_table(_INDEXED, settings, column=literal(column))) == "true"
+    """Check whether an index begins with a column."""
+    return _has_index(look, settings, _BEGINS_WITH.format(column=literal(column)))
 
 
-def _of_table(query: str, settings: JdbcSettings, **values: str) -> str:
-    return query.format(schema=literal(settings.schema), table=literal(settings.table), **values)
+def _has_index(look: Look, settings: JdbcSettings, condition: str) -> bool:
+    names = {"schema": literal(settings.schema), "table": literal(settings.table)}
+    return look.text(_HAS_INDEX.format(condition=condition, **names)) != "false"

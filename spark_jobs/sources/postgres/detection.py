@@ -40,7 +40,7 @@ class Progress:
 
     `target`: the mark that holds once the rows read in parts are complete; so far they are read up to the key with the
     digest `after`: commits contain no values of a key, which may be people's addresses. `read_ms`: the ordering value
-    of the newest commit; `swept_ms`: when all rows were last read; `rows`: how many there were.
+    of the newest commit; `rows`: how many there were when all were last read.
     """
 
     table: str
@@ -49,14 +49,10 @@ class Progress:
     whole: bool = False
     after: str | None = None
     read_ms: int = 0
-    swept_ms: int = 0
     rows: int | None = None
 
     def to_text(self) -> str:
-        entries = {key: value for key, value in asdict(self).items() if value is not None}
-        for key in ("mark", "target"):
-            if key in entries:
-                entries[key] = {name: value for name, value in entries[key].items() if value is not None}
+        entries = asdict(self, dict_factory=lambda pairs: {key: value for key, value in pairs if value is not None})
         return json.dumps({"version": VERSION, "source": _SOURCE, **entries}, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -75,10 +71,9 @@ def read_progress(text: str | None, table: str) -> Progress:
             table=found["table"],
             mark=_stored_mark(found.get("mark")),
             target=_stored_mark(found.get("target")),
-            whole=bool(found.get("whole", False)),
-            after=_after(found.get("after")),
-            read_ms=int(found["read_ms"]),
-            swept_ms=int(found["swept_ms"]),
+            whole=found["whole"],
+            after=found.get("after"),
+            read_ms=found["read_ms"],
             rows=found.get("rows"),
         )
     except (ValueError, KeyError, TypeError) as error:
@@ -93,18 +88,10 @@ def read_progress(text: str | None, table: str) -> Progress:
     return progress
 
 
-def _after(found: str | list[str] | None) -> str | None:
-    # An earlier release stored values, which match no row in this release: it begins again.
-    return found if found is None or isinstance(found, str) else ""
-
-
 def _stored_mark(entries: Mapping[str, Any] | None) -> Mark | None:
     if entries is None:
         return None
-    since = entries.get("since", ())
-    # An earlier release stored a text, which matches no running server: all rows are read once.
-    known = (since,) if isinstance(since, str) else tuple(since)
-    return Mark(**{**entries, "members": tuple(entries["members"]), "since": known})
+    return Mark(**{**entries, "members": tuple(entries["members"]), "since": tuple(entries["since"])})
 
 
 # Rows have 32-bit numbers, so a transaction looks like one 2^31 later; others begin while a look lasts.
@@ -112,15 +99,6 @@ _WRAPPED = 2**31 - 2**20
 _INSTANTS = ("timestamptz", "timestamp")
 # As many standbys as Aurora's reader endpoint may have.
 _STANDBYS = 15
-
-
-@dataclass(frozen=True, kw_only=True)
-class Found:
-    """The rows that changed since a mark, as an SQL condition, and the mark that holds once they are in the lake."""
-
-    condition: str
-    seen: Seen
-    target: Mark
 
 
 def decided(settings: JdbcSettings, control: Control) -> Detection:
@@ -196,35 +174,32 @@ def all_rows(look: Look, relation: Relation, control: Control, detection: Detect
     return _mark(control, digests, before)
 
 
-def changes(look: Look, relation: Relation, control: Control, before: Mark) -> Found:
-    """Query what changed since a mark."""
+def changes(look: Look, relation: Relation, control: Control, before: Mark) -> tuple[str, Seen, Mark]:
+    """Query what changed since a mark: the rows, as an SQL condition, and the mark once the lake has them."""
     if before.digests is None:
         target = _mark(control, None, before)
-        condition = _written(before, target)
+        condition = _changed(relation, before, target)
         rows, changed = relation.counted(look, condition)
-        seen = relation.seen(look, condition, rows) if changed else Seen(rows, 0, 0, "")
-        return Found(condition=condition, seen=seen, target=target)
-    digests, rows = relation.digests(look)
-    shares = other_shares(before.digests, digests)
-    target = _mark(control, digests, before)
-    if not shares:
-        return Found(condition="false", seen=Seen(rows, 0, 0, ""), target=target)
-    condition = relation.of_shares(shares)
-    return Found(condition=condition, seen=relation.seen(look, condition, rows), target=target)
+    else:
+        digests, rows = relation.digests(look)
+        target, changed = _mark(control, digests, before), digests != before.digests
+        condition = _changed(relation, before, target)
+    seen = relation.seen(look, condition, rows) if changed else Seen(rows, 0, 0, "")
+    return condition, seen, target
 
 
 def condition_of(progress: Progress, relation: Relation) -> str:
     """Return the condition of the rows being read in parts."""
     if progress.whole or progress.mark is None or progress.target is None:
         return ALL
-    if progress.mark.digests is None or progress.target.digests is None:
-        return _written(progress.mark, progress.target)
-    return relation.of_shares(other_shares(progress.mark.digests, progress.target.digests))
+    return _changed(relation, progress.mark, progress.target)
 
 
-def _written(before: Mark, target: Mark) -> str:
-    """Write the condition of rows written since a mark, or in a new partition or table."""
-    return written_since(before.horizon, new_members=sorted({*target.members} - {*before.members}))
+def _changed(relation: Relation, before: Mark, target: Mark) -> str:
+    """Write the condition of rows that differ from a mark, or are in a new partition or table."""
+    if before.digests is None or target.digests is None:
+        return written_since(before.horizon, new_members=sorted({*target.members} - {*before.members}))
+    return relation.of_shares(other_shares(before.digests, target.digests))
 
 
 def _mark(control: Control, digests: str | None, before: Mark | None) -> Mark:

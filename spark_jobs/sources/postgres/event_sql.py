@@ -278,16 +278,13 @@ def not_sent(columns: Sequence[SourceColumn], *, leave_out: Collection[str] = ()
     return {name: kind.reason for name, kind in kinds.items() if isinstance(kind, LeftOut)}
 
 
-def row_sql(
-    columns: Sequence[SourceColumn], metadata: Mapping[str, str | int] | None = None, *, alias: str | None = None
-) -> str:
-    """Write the expression of one row's line: a JSON object in one line, its columns first and then `metadata`.
+def row_sql(columns: Sequence[SourceColumn], metadata: Mapping[str, str | int] | None = None) -> str:
+    """Write the expression of one row's line, of `t`: a JSON object in one line, its columns first, then `metadata`.
 
-    `alias` is the table's in the query. Columns that can't be carried are omitted (`sent`).
+    Columns that can't be carried are omitted (`sent`).
     """
-    prefix = f"{quoted(alias)}." if alias else ""
     fields = [
-        f"{literal(f'{_json(column.name)}:')} || {wire_sql(kind, prefix + quoted(column.name))}"
+        f"{literal(f'{_json(column.name)}:')} || {wire_sql(kind, f't.{quoted(column.name)}')}"
         for column in columns
         if isinstance(kind := column.carried, Carried)
     ]

@@ -43,7 +43,7 @@ class Relation:
 
     def lines(self, condition: str, metadata: Mapping[str, str | int]) -> str:
         """Write the query of the rows' lines, its only column."""
-        return f"SELECT {row_sql(self.columns, metadata, alias='t')} AS line FROM {self.source} WHERE {condition}"
+        return self.select(f"{row_sql(self.columns, metadata)} AS line", condition)
 
     def select(self, expressions: str, condition: str) -> str:
         """Write the query of expressions over the rows, whose columns are those of `t`."""
@@ -51,7 +51,7 @@ class Relation:
 
     def key_lines(self, condition: str) -> str:
         """Write the query of lines with only the rows' keys."""
-        return f"SELECT {row_sql(self.key, alias='t')} AS line FROM {self.source} WHERE {condition}"
+        return self.select(f"{row_sql(self.key)} AS line", condition)
 
     def seen(self, look: Look, condition: str, rows: int | None = None) -> Seen:
         """Summarize the rows that meet a condition; `rows` is the total number."""
@@ -71,9 +71,6 @@ class Relation:
         rows, changed = json.loads(str(found))
         return int(rows), int(changed)
 
-    def count(self, look: Look) -> int:
-        return int(str(look.text(f"SELECT count(*)::text FROM {self.source}")))
-
     def digests(self, look: Look) -> tuple[str, int]:
         """Return the digests of all shares of the keys, in order, and the number of rows."""
         text = look.text(
@@ -88,7 +85,7 @@ class Relation:
 
     def of_shares(self, shares: Sequence[int]) -> str:
         """Write the condition of rows whose keys are in these shares."""
-        return f"{self._share()} IN ({', '.join(map(str, shares))})"
+        return f"{self._share()} IN ({', '.join(map(str, shares))})" if shares else "false"
 
     def parts(self, look: Look, condition: str, after: Key | None, *, most: int) -> tuple[int, list[Key]]:
         """Divide the next `most` rows behind a key among readers.

@@ -195,15 +195,14 @@ class Jdbc:
     def _by_sweep(self, at: _Sight) -> JdbcBatch | None:
         progress = at.progress
         assert progress.mark is not None  # noqa: S101  (why_anew names a missing one)
-        found = detection.changes(at.look, at.relation, at.control, progress.mark)
-        seen = found.seen
-        if (seen.changed == 0 and seen.rows == progress.rows) or self._swept == (found.condition, seen):
-            self._ahead = (at.checkpoint, replace(progress, mark=found.target, swept_ms=self._now_ms()))
+        condition, seen, target = detection.changes(at.look, at.relation, at.control, progress.mark)
+        if (seen.changed == 0 and seen.rows == progress.rows) or self._swept == (condition, seen):
+            self._ahead = (at.checkpoint, replace(progress, mark=target))
             return None
-        progress = replace(progress, target=found.target, whole=False, after=None)
+        progress = replace(progress, target=target, whole=False, after=None)
         if seen.changed > self._settings.max_rows:
             return self._next_part(replace(at, progress=progress))
-        return self._batch(at, found.condition, seen, self._completed(progress, seen.rows), complete=True)
+        return self._batch(at, condition, seen, self._completed(progress, seen.rows), complete=True)
 
     def _by_column(self, at: _Sight) -> JdbcBatch | None:
         """Find the rows that changed according to their column; the next sweep finds those that it misses."""
@@ -229,7 +228,7 @@ class Jdbc:
         count, bounds = relation.parts(look, condition, after, most=most)
         if count < most:
             parts = relation.divided(after, *bounds, None)
-            rows = relation.count(look)
+            rows = relation.counted(look, ALL)[0]
             following = self._completed(progress, rows)
         else:
             parts, rows = relation.divided(after, *bounds), None
@@ -313,7 +312,6 @@ class Jdbc:
             whole=False,
             after=None,
             read_ms=self._read_ms(progress),
-            swept_ms=self._now_ms(),
             rows=rows,
         )
 

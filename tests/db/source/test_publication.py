@@ -162,8 +162,6 @@ def cursor(shop: Shop) -> Iterator[Cursor]:
         yield cursor
     finally:
         wait_until(lambda: drop_slot(shop.parameters, SLOT))
-        cursor.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
-        cursor.execute("SELECT pg_reload_conf()")
         cursor.execute("ALTER ROLE cdc_connector LOGIN")
 
 
@@ -187,32 +185,45 @@ def test_nothing_is_wrong_with_a_prepared_database(shop: Shop, cursor: Cursor) -
     assert (state.problems, state.slot_is_lost, state.publication_is_whole) == ([], False, True)
 
 
-def test_a_dropped_slot(cursor: Cursor) -> None:
-    cursor.execute("SELECT pg_drop_replication_slot(%s)", [SLOT])
-    (line,) = problems(cursor)
-    assert line.startswith(f"the replication slot {SLOT} of test_")
-    assert line.endswith("is gone, and with it the changes that it held: run `./lake resnapshot`")
+def test_each_problem_is_a_line_until_it_is_mended(shop: Shop, cursor: Cursor) -> None:
+    for breaking, said, mend in (
+        (
+            "ALTER ROLE cdc_connector NOLOGIN",
+            "the connector's role cdc_connector may not log in: ALTER ROLE cdc_connector LOGIN; then `./lake up`",
+            lambda: shop.run("ALTER ROLE cdc_connector LOGIN"),
+        ),
+        (
+            "ALTER PUBLICATION cdc_publication DROP TABLE datalake.cdc_events",
+            "lacks datalake.cdc_events: run `./lake resnapshot`, which does it",
+            lambda: replication.restore_publication(cursor),
+        ),
+        (
+            f"SELECT pg_drop_replication_slot('{SLOT}')",
+            "is gone, and with it the changes that it held: run `./lake resnapshot`",
+            lambda: replication.renew_slot(cursor, SLOT),
+        ),
+    ):
+        shop.run(breaking)
+        (line,) = problems(cursor)
+        assert line.endswith(said)
+        mend()
+        assert problems(cursor) == []
 
 
 def test_a_slot_further_behind_than_the_server_allows(cursor: Cursor) -> None:
     cursor.execute("ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
     cursor.execute("SELECT pg_reload_conf()")
-    for _ in range(3):
-        cursor.execute("SELECT pg_logical_emit_message(FALSE, 'x', 'y'), pg_switch_wal()")
-    cursor.execute("CHECKPOINT")
-    assert "is lost: it was further behind than max_slot_wal_keep_size (1MB) allows" in "".join(problems(cursor))
-    assert replication.read_state(cursor, SLOT).slot_is_lost
-    cursor.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
-    cursor.execute("SELECT pg_reload_conf()")
+    try:
+        for _ in range(3):
+            cursor.execute("SELECT pg_logical_emit_message(FALSE, 'x', 'y'), pg_switch_wal()")
+        cursor.execute("CHECKPOINT")
+        assert "is lost: it was further behind than max_slot_wal_keep_size (1MB) allows" in "".join(problems(cursor))
+        assert replication.read_state(cursor, SLOT).slot_is_lost
+    finally:
+        cursor.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
+        cursor.execute("SELECT pg_reload_conf()")
     assert replication.renew_slot(cursor, SLOT)
     assert problems(cursor) == []
-
-
-def test_a_role_that_may_not_log_in(cursor: Cursor) -> None:
-    cursor.execute("ALTER ROLE cdc_connector NOLOGIN")
-    assert problems(cursor) == [
-        "the connector's role cdc_connector may not log in: ALTER ROLE cdc_connector LOGIN; then `./lake up`"
-    ]
 
 
 def test_a_dropped_publication_is_made_again_as_it_was(cursor: Cursor) -> None:
@@ -230,13 +241,6 @@ def test_a_dropped_publication_is_made_again_as_it_was(cursor: Cursor) -> None:
     cursor.execute(described)
     assert cursor.fetchall() == before
     assert replication.read_state(cursor, SLOT).publication_is_whole
-
-
-def test_a_publication_without_the_outbox(cursor: Cursor) -> None:
-    cursor.execute("ALTER PUBLICATION cdc_publication DROP TABLE datalake.cdc_events")
-    assert "lacks datalake.cdc_events: run `./lake resnapshot`, which does it" in "".join(problems(cursor))
-    replication.restore_publication(cursor)
-    assert problems(cursor) == []
 
 
 def test_an_ordinary_pipelines_publication_is_prepared_before_the_lake_is_brought_back(cursor: Cursor) -> None:

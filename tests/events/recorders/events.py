@@ -20,6 +20,7 @@ from local.errors import PlatformError
 from local.look.topic import RawEvent, Topic
 from local.platform.platform import Platform
 from local.platform.record import PlatformOptions
+from tests.db.conftest import WALK_THROUGH
 
 ROOT = Path(__file__).resolve().parents[3]
 EVENTS = ROOT / "tests" / "events"
@@ -27,14 +28,6 @@ PLATFORM = ROOT / "build" / "capture"
 TIMEOUT_S = 30
 # With all its items, with a few, and unshipped, to show a null.
 SNAPSHOT_ORDERS = (10248, 10249, 11077)
-
-INSERT_11075 = (
-    f"INSERT INTO {SCHEMA}.orders VALUES (11075, 'RICSU', 8, '1998-05-06', '1998-06-03', NULL, 2, 6.19,"
-    " 'Richter Supermarkt', 'Starenweg 5', 'Genève', NULL, '1204', 'Switzerland')",
-    f"INSERT INTO {SCHEMA}.order_details VALUES (11075, 2, 19, 10, 0.15)",
-    f"INSERT INTO {SCHEMA}.order_details VALUES (11075, 46, 12, 30, 0.15)",
-    f"INSERT INTO {SCHEMA}.order_details VALUES (11075, 76, 18, 2, 0.15)",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +48,7 @@ def delete_order(order_id: int) -> tuple[str, ...]:
 
 
 CASES = (
-    Case(name="insert", statements=INSERT_11075, operations="c"),
+    Case(name="insert", statements=WALK_THROUGH, operations="c"),
     Case(
         name="update",
         statements=(f"UPDATE {SCHEMA}.orders SET shipped_date = '1998-06-15' WHERE order_id = 11077",),
@@ -63,7 +56,7 @@ CASES = (
     ),
     Case(name="delete", statements=delete_order(11075), operations="d"),
     # The triggers deferred to the commit fire after each statement, to show a row's growth.
-    Case(name="insert_by_statement", statements=("SET CONSTRAINTS ALL IMMEDIATE", *INSERT_11075), operations="cuuu"),
+    Case(name="insert_by_statement", statements=("SET CONSTRAINTS ALL IMMEDIATE", *WALK_THROUGH), operations="cuuu"),
     # From here on no old row is logged (default replica identity). 11077 has the most lines; stored uncompressed, its
     # products are out of line.
     Case(

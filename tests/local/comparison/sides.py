@@ -3,17 +3,26 @@
 Real Hudi tables, which Spark has to write, are read in tests/spark_jobs; here DuckDB gets the same batches.
 """
 
+import contextlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow
 
 from contract.column_types.catalogue import Carried, ColumnType
 from contract.column_types.types import carried
+from contract.events import SOURCE_NAME
 from local.comparison.compare import Limits, TableComparison, compare_table
+from local.comparison.describe import Compared
 from local.comparison.rows import ComparedColumn, ComparedTable
 from local.look.lake import Lake
+from local.services.postgres import ConnectionParameters
+from settings.pipeline import CapturedTableSettings
+from tests.conftest import execute
 
 AT_ONCE = Limits(timeout_s=0, rows_per_chunk=10, pages=1)
 
@@ -54,6 +63,24 @@ def compared(
     return ComparedTable(
         schema="public", name=name, lake=ArrowLake(now=list(now)), columns=tuple(made), **{"key": ("id",), **more}
     )
+
+
+def entry(lake: Lake, folder: Path, *, fields: Mapping[str, str] = MappingProxyType({}), **more: Any) -> Compared:
+    """A table of a pipeline whose Avro schema has these fields: the lake's name and the source's."""
+    schema_file = folder / "table.avsc"
+    schema_file.write_text(json.dumps({"fields": [{"name": name, SOURCE_NAME: fields[name]} for name in fields]}))
+    values = {"how": "log", "key": ["id"], "truncate": "stop", **more}
+    return Compared(entry=CapturedTableSettings.model_validate(values), schema_file=schema_file, lake=lake)
+
+
+@contextlib.contextmanager
+def login(database: ConnectionParameters, right: str) -> Iterator[ConnectionParameters]:
+    """A role with one right alone, such as `SELECT ON t`."""
+    execute(database, f"CREATE ROLE half LOGIN PASSWORD 'h'; GRANT {right} TO half")
+    try:
+        yield {**database, "user": "half", "password": "h"}
+    finally:
+        execute(database, "DROP OWNED BY half; DROP ROLE half")
 
 
 def differences(comparison: TableComparison) -> dict[str, set[tuple[Any, ...]]]:

@@ -11,20 +11,18 @@ import pyarrow
 import pytest
 from rich.console import Console
 
-from contract.events import SOURCE_NAME, SPECIALS_COLUMN
+from contract.events import SPECIALS_COLUMN
 from local.comparison import command
 from local.comparison.command import lines, reconcile_tables, write
 from local.comparison.compare import Difference, Limits, TableComparison
-from local.comparison.describe import Compared
-from local.comparison.repair import LogRepair, OutboxRepair
+from local.comparison.repair import log_repair, outbox_repair
 from local.comparison.run import NO_KEY, Sides, compare_tables, with_reasons
 from local.comparison.source import SourceLook
 from local.look.lake import Lake
 from local.resnapshot.log_tables import LogTable
 from local.services.postgres import ConnectionParameters
-from settings.pipeline import CapturedTableSettings
 from tests.conftest import execute
-from tests.local.comparison.sides import AT_ONCE, ArrowLake
+from tests.local.comparison.sides import AT_ONCE, ArrowLake, entry, login
 from tests.local.query.lakes import Bucket
 
 SALT = "s" * 16
@@ -38,17 +36,6 @@ LAKE_TYPES = {
     "boolean": pyarrow.bool_(),
     "float8": pyarrow.float64(),
 }
-
-
-def entry(source: str, lake: Lake, folder: Path, *, fields: dict[str, str] | None = None, **more: Any) -> Compared:
-    """A table whose Avro schema has these fields: the lake's name and the source's."""
-    schema_file = folder / "table.avsc"
-    names = fields or {}
-    schema_file.write_text(json.dumps({"fields": [{"name": name, SOURCE_NAME: names[name]} for name in names]}))
-    settings = CapturedTableSettings.model_validate(
-        {"source": source, "how": "log", "key": ["id"], "truncate": "stop", **more}
-    )
-    return Compared(entry=settings, schema_file=schema_file, lake=lake)
 
 
 @pytest.fixture
@@ -84,13 +71,15 @@ PEOPLE: dict[str, Any] = {"fields": {"full_name": "Full Name"}, "leave_out": ["p
 
 @pytest.mark.integration
 def test_a_table_is_compared_as_its_entry_says(people: ConnectionParameters, tmp_path: Path) -> None:
-    table = entry("public.people", lake_of_people(), tmp_path, **PEOPLE)
+    table = entry(lake_of_people(), tmp_path, source="public.people", **PEOPLE)
     [found] = compare_tables(Sides(people, [table], salt=SALT), AT_ONCE)
     assert found.equal, found
     assert found.columns == 6
     assert [note.partition(" ")[0] for note in found.notes] == ["photo", "bits", "twice"]
     other = lake_of_people(full_name=["ann", None], **{SPECIALS_COLUMN: pyarrow.nulls(2, "string")})
-    [found] = compare_tables(Sides(people, [entry("public.people", other, tmp_path, **PEOPLE)], salt=SALT), AT_ONCE)
+    [found] = compare_tables(
+        Sides(people, [entry(other, tmp_path, source="public.people", **PEOPLE)], salt=SALT), AT_ONCE
+    )
     assert {one.key["id"]: one.columns for one in found.shown} == {"1": ("Full Name",), "2": ("pay",)}
 
 
@@ -107,7 +96,9 @@ def test_a_table_that_cannot_be_compared_does_not_keep_the_others(
     more: dict[str, Any], problem: str, people: ConnectionParameters, tmp_path: Path
 ) -> None:
     broken = entry(lake=lake_of_people(), folder=tmp_path, **{"source": "public.people", **more})
-    sound = entry("public.people", lake_of_people(), tmp_path, **{**PEOPLE, "hash": [], "leave_out": ["photo", "mail"]})
+    sound = entry(
+        lake_of_people(), tmp_path, source="public.people", **{**PEOPLE, "hash": [], "leave_out": ["photo", "mail"]}
+    )
     first, second = compare_tables(Sides(people, [broken, sound]), AT_ONCE)
     assert problem in str(first.problem)
     assert not first.equal
@@ -123,7 +114,7 @@ def test_a_table_without_key_is_compared_and_repaired_by_nobody(database: Connec
 
     for lines_there, differs in ((["a", "a", "b"], False), (["a", "b"], True)):
         lake = ArrowLake(now=[pyarrow.table({"line": lines_there})])
-        table = entry("public.bare", lake, tmp_path, key=[], append_only=True)
+        table = entry(lake, tmp_path, source="public.bare", key=[], append_only=True)
         [found] = compare_tables(Sides(database, [table]), AT_ONCE, repairs=never)
         assert (found.problem, found.equal) == (None, not differs)
         assert (NO_KEY in found.notes) == differs
@@ -155,7 +146,7 @@ def test_what_a_repair_brings_to_the_lake_is_compared_too(database: ConnectionPa
 
         return repair
 
-    [found] = compare_tables(Sides(database, [entry("public.t", lake, tmp_path)]), AT_ONCE, repairs=repairs)
+    [found] = compare_tables(Sides(database, [entry(lake, tmp_path, source="public.t")]), AT_ONCE, repairs=repairs)
     assert found.equal, found
     assert repaired == [["id", "note"], ["id", "note", "qty", "added"]]
     assert (found.repaired, found.columns, found.notes) == (2, 4, ())
@@ -175,23 +166,22 @@ def test_hashes_are_cut_to_their_columns_as_debezium_does(database: ConnectionPa
         "number": pyarrow.array([7], pyarrow.int32()),
     }
     hashed = ["short", "padded", "free", "number"]
-    table = entry("public.h", ArrowLake(now=[pyarrow.table(rows)]), tmp_path, hash=hashed)
+    table = entry(ArrowLake(now=[pyarrow.table(rows)]), tmp_path, source="public.h", hash=hashed)
     [found] = compare_tables(Sides(database, [table], salt=salt), AT_ONCE)
     assert found.equal, found
 
 
 @pytest.mark.integration
 def test_a_column_that_the_role_may_not_read_is_named(people: ConnectionParameters, tmp_path: Path) -> None:
-    execute(people, "CREATE ROLE half LOGIN PASSWORD 'h'; GRANT SELECT (id, pay) ON people TO half")
-    table = entry("public.people", lake_of_people(), tmp_path, leave_out=["photo", "bits", "twice", "any_size"])
-    [found] = compare_tables(Sides({**people, "user": "half", "password": "h"}, [table]), AT_ONCE)
-    execute(people, "DROP OWNED BY half; DROP ROLE half")
+    table = entry(lake_of_people(), tmp_path, source="public.people", leave_out=["photo", "bits", "twice", "any_size"])
+    with login(people, "SELECT (id, pay) ON people") as role:
+        [found] = compare_tables(Sides(role, [table]), AT_ONCE)
     assert found.problem == "half may not read Full Name, mood, mail: GRANT SELECT on it"
 
 
 @pytest.mark.integration
 def test_without_a_lake_table_an_empty_table_is_equal(people: ConnectionParameters, tmp_path: Path) -> None:
-    table = entry("public.people", Lake(base_uri=(tmp_path / "nothing").as_uri()), tmp_path)
+    table = entry(Lake(base_uri=(tmp_path / "nothing").as_uri()), tmp_path, source="public.people")
     [found] = compare_tables(Sides(people, [table]), AT_ONCE)
     assert "has no commit yet" in str(found.problem)
     execute(people, "TRUNCATE people")
@@ -233,7 +223,7 @@ def test_a_key_of_any_type_is_found_again(
 
     monkeypatch.setattr(SourceLook, "_scan", scan)
     lake = ArrowLake(now=[pyarrow.table({"id": pyarrow.array([], LAKE_TYPES.get(type_, pyarrow.string()))})])
-    [found] = compare_tables(Sides(people, [entry("public.k", lake, tmp_path)]), AT_ONCE)
+    [found] = compare_tables(Sides(people, [entry(lake, tmp_path, source="public.k")]), AT_ONCE)
     assert found.missing == 2, found
     assert len(scans) == (2 if type_ in ("float8", "interval") else 1)
 
@@ -272,24 +262,20 @@ def test_a_line_says_what_a_table_is_like(tmp_path: Path) -> None:
 
 def test_the_outbox_is_written_anew_for_exactly_the_keys() -> None:
     asked: list[str] = []
-    repair = OutboxRepair("order_id", asked.append)
+    repair = outbox_repair("order_id", asked.append)
     repair.read_again([("10248",), ("10250",)])
     repair.delete({("7",): {"order_id": 7}})
-    repair.delete({})
     assert asked == ["order_id IN (10248, 10250)", "order_id IN (7)"]
-
-
-def test_no_text_of_a_key_becomes_part_of_a_condition() -> None:
+    # No text becomes part of the condition.
     with pytest.raises(ValueError, match="invalid literal"):
-        OutboxRepair("order_id", print).read_again([("1) OR (1 = 1",)])
+        repair.read_again([("1) OR (1 = 1",)])
 
 
 @pytest.mark.parametrize(("name", "whole"), [("items", False), ('it"ems', True)])
 def test_a_table_is_read_whole_if_no_signal_can_name_it(name: str, whole: bool) -> None:
     table = LogTable(database="shop", name=("public", name), key=("id",), topic="shop.items", key_types={})
     nobody: Any = None
-    repair = LogRepair(parameters={}, signals=nobody, table=table, reader=nobody, writer=nobody, timeout_s=1)
-    assert repair.whole is whole
+    assert log_repair({}, nobody, table, nobody, nobody, timeout_s=1).whole is whole
 
 
 def test_each_table_has_its_line_and_all_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

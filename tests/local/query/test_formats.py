@@ -58,31 +58,50 @@ def history(lake: QueriedLake) -> list[tuple[Any, ...]]:
     return [(row["row_key"], json.loads(row["event"])["city"], row["valid_from"], row["valid_to"]) for row in ordered]
 
 
-def test_each_version_ends_when_the_next_begins(tmp_path: Path) -> None:
-    objects = [
-        [event("r", 0, lsn=8, city_id=1, city="Abha"), event("r", 0, lsn=8, city_id=2, city="Tete")],
-        [event("u", 5, lsn=16, city_id=1, city="Abhah"), event("u", 9, lsn=24, city_id=1, city="Abha")],
-    ]
-    assert history(lake_of_city(tmp_path, objects)) == [
-        ("1", "Abha", moment(0), moment(5)),
-        ("1", "Abhah", moment(5), moment(9)),
-        ("1", "Abha", moment(9), None),
-        ("2", "Tete", moment(0), None),
-    ]
-
-
-def test_a_delete_ends_a_version_and_a_new_row_of_the_key_begins_one(tmp_path: Path) -> None:
-    objects = [
-        [
-            event("c", 1, lsn=8, city_id=1, city="old"),
-            event("d", 4, lsn=16, city_id=1, city=None),
-            event("c", 7, lsn=24, city_id=1, city="new"),
-        ]
-    ]
-    assert history(lake_of_city(tmp_path, objects)) == [
-        ("1", "old", moment(1), moment(4)),
-        ("1", "new", moment(7), None),
-    ]
+@pytest.mark.parametrize(
+    ("objects", "versions"),
+    [
+        pytest.param(
+            [
+                [event("r", 0, lsn=8, city_id=1, city="Abha"), event("r", 0, lsn=8, city_id=2, city="Tete")],
+                [event("u", 5, lsn=16, city_id=1, city="Abhah"), event("u", 9, lsn=24, city_id=1, city="Abha")],
+            ],
+            [("1", "Abha", 0, 5), ("1", "Abhah", 5, 9), ("1", "Abha", 9, None), ("2", "Tete", 0, None)],
+            id="each version ends when the next begins",
+        ),
+        pytest.param(
+            [
+                [
+                    event("c", 1, lsn=8, city_id=1, city="old"),
+                    event("d", 4, lsn=16, city_id=1, city=None),
+                    event("c", 7, lsn=24, city_id=1, city="new"),
+                ]
+            ],
+            [("1", "old", 1, 4), ("1", "new", 7, None)],
+            id="a delete ends a version, and a new row of the key begins one",
+        ),
+        pytest.param(
+            [
+                [
+                    event("c", 1, lsn=8, city_id=1, city="gone"),
+                    event("c", 1, lsn=16, city_id=2, city="gone before"),
+                    event("d", 2, lsn=24, city_id=2, city=None),
+                    event("t", 5, lsn=32),
+                    event("c", 5, lsn=40, city_id=1, city="later"),
+                ]
+            ],
+            [("1", "gone", 1, 5), ("1", "later", 5, None), ("2", "gone before", 1, 2)],
+            id="a TRUNCATE ends what was there",
+        ),
+    ],
+)
+def test_a_version_holds_from_its_event_until_what_ends_it(
+    tmp_path: Path, objects: list[list[str]], versions: list[tuple[str, str, int, int | None]]
+) -> None:
+    expected = [(key, city, moment(since), until and moment(until)) for key, city, since, until in versions]
+    assert history(lake_of_city(tmp_path, objects)) == expected
+    # What lands twice is one version.
+    assert history(lake_of_city(tmp_path, [*objects, objects[0]])) == expected
 
 
 def test_changes_of_one_millisecond_are_in_their_positions_order(tmp_path: Path) -> None:
@@ -101,28 +120,6 @@ def test_a_snapshots_row_stands_before_what_lands_behind_it_whatever_its_time_is
     [changed, read] = history(lake_of_city(tmp_path, objects))
     assert (changed[1], changed[3]) == ("changed", None)
     assert read[1] == "read"
-
-
-def test_what_lands_twice_is_one_version(tmp_path: Path) -> None:
-    lines = [event("c", 1, lsn=8, city_id=1, city="a"), event("u", 2, lsn=16, city_id=1, city="b")]
-    assert history(lake_of_city(tmp_path, [lines, lines])) == history(lake_of_city(tmp_path, [lines]))
-
-
-def test_a_truncate_ends_what_was_there(tmp_path: Path) -> None:
-    objects = [
-        [
-            event("c", 1, lsn=8, city_id=1, city="gone"),
-            event("c", 1, lsn=16, city_id=2, city="gone before"),
-            event("d", 2, lsn=24, city_id=2, city=None),
-            event("t", 5, lsn=32),
-            event("c", 5, lsn=40, city_id=1, city="later"),
-        ]
-    ]
-    assert history(lake_of_city(tmp_path, objects)) == [
-        ("1", "gone", moment(1), moment(5)),
-        ("1", "later", moment(5), None),
-        ("2", "gone before", moment(1), moment(2)),
-    ]
 
 
 def test_a_key_of_two_columns_is_an_array(tmp_path: Path) -> None:
@@ -250,12 +247,6 @@ def test_a_number_that_json_hasnt_is_a_text() -> None:
 
 def test_parquet_keeps_the_types() -> None:
     assert parquet.read_table(io.BytesIO(written(RESULT, "parquet"))).equals(RESULT)
-
-
-@pytest.mark.parametrize("form", ["table", "csv", "json"])
-def test_an_instant_beyond_pythons_is_no_failure(form: Format) -> None:
-    result = pyarrow.table({"a": pyarrow.array([9_223_372_036_825_200_000], pyarrow.timestamp("us", "UTC"))})
-    assert written(result, form)
 
 
 def test_years_beyond_16_bits_and_before_christ_are_shown_as_they_are() -> None:

@@ -12,8 +12,7 @@ STAND_IN, CONNECTOR = "stand-in", "connector"
 # A sink that has FAILED, or that never starts.
 REFUSED = "refused"
 RUNS = "runs"
-# The stand-in refuses the second one.
-LAYOUTS: dict[str, tuple[str, ...]] = {"an outage of S3 of 15 s": (), "the same with PARTITIONBY": ("k",)}
+OUTAGES = ("an outage of S3 of 15 s", "the same with PARTITIONBY")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +26,17 @@ class Value:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Changes to a valid configuration, or another statement; REFUSED or RUNS by sink."""
+    """Changes to a valid configuration, which the stand-in refuses; REFUSED or RUNS by the connector.
+
+    In a statement `{target}` and `{topic}` stand for the test's own.
+    """
 
     name: str
     changes: Mapping[str, str]
-    outcome: Mapping[str, str]
+    connector: str
+
+    def changed(self, target: str, topic: str) -> dict[str, str]:
+        return {key: text.replace("{target}", target).replace("{topic}", topic) for key, text in self.changes.items()}
 
 
 def _both(name: str, value: bytes | None, *landed: Any) -> Value:
@@ -65,10 +70,9 @@ _FLUSH = " PROPERTIES('flush.interval'=1,'flush.count'=5)"
 
 def _setting(name: str, connector: str, **changes: str) -> Setting:
     dotted = {key.replace("_", "."): value for key, value in changes.items()}
-    return Setting(name=name, changes=dotted, outcome={STAND_IN: REFUSED, CONNECTOR: connector})
+    return Setting(name=name, changes=dotted, connector=connector)
 
 
-# In a statement `{target}` and `{topic}` stand for the test's own.
 SETTINGS = [
     _setting("misspelt KCQL property", RUNS, connect_s3_kcql=_FROM + " PROPERTIES('flush.intreval'=1)"),
     _setting("no flush rule", RUNS, connect_s3_kcql=_FROM),

@@ -232,15 +232,19 @@ class World:
 class Run:
     """One life of a sink."""
 
-    def __init__(self, world: World, crash_at: int | None, **hooks: Any) -> None:
+    def __init__(
+        self,
+        world: World,
+        crash_at: int | None,
+        *,
+        passed_over: Sequence[Held] = (),
+        when_idle: Callable[[SinkTask], None] = SinkTask.stop,
+        while_waiting: Callable[[SinkTask], None] = lambda _: None,
+    ) -> None:
         self.crashed = False
-        passed_over: Sequence[Held] = hooks.pop("passed_over", ())
-        self.steps = Steps(crash_at)
-        world.s3.steps = self.steps
-        when_idle: Callable[[SinkTask], None] = hooks.pop("when_idle", SinkTask.stop)
+        self.steps = world.s3.steps = Steps(crash_at)
         self.consumer = FakeConsumer(world.topics, world.clock, self.steps, when_idle=lambda: when_idle(self.task))
-        self._while_waiting: Callable[[SinkTask], None] = hooks.pop("while_waiting", lambda _: None)
-        assert not hooks
+        self._while_waiting = while_waiting
         self._clock = world.clock
         store = LandingStore(cast("S3Client", world.s3), BUCKET, world.settings.name)
         self.task = SinkTask(

@@ -4,10 +4,12 @@ import contextlib
 import itertools
 import json
 import socket
+import socketserver
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -177,28 +179,20 @@ class RunningTask:
 
     def __init__(self, task: SinkTask) -> None:
         self.task = task
-        self.error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
+        self._ended = ThreadPoolExecutor(1).submit(task.run)
 
-    def _run(self) -> None:
-        try:
-            self.task.run()
-        except BaseException as error:  # noqa: BLE001 handed to the test's thread
-            self.error = error
+    @property
+    def error(self) -> BaseException | None:
+        """The error that has ended it."""
+        return self._ended.exception() if self._ended.done() else None
 
     def wait(self) -> BaseException | None:
         """Wait until it has ended without being stopped; returns the error that ended it."""
-        self._thread.join(PATIENCE_S)
-        assert not self._thread.is_alive()
-        return self.error
+        return self._ended.exception(PATIENCE_S)
 
     def stop(self) -> None:
         self.task.stop()
-        self._thread.join(PATIENCE_S)
-        assert not self._thread.is_alive()
-        if self.error is not None:
-            raise self.error
+        self._ended.result(PATIENCE_S)
 
 
 BODY = b"<Error><Code>ServiceUnavailable</Code><Message>Reduce your request rate.</Message></Error>"
@@ -209,82 +203,82 @@ ANSWER = (
 TIMEOUT_S = 5.0
 
 
-class FaultyS3:
+class FaultyS3(socketserver.ThreadingTCPServer):
     """Forwards bytes to `endpoint` while `away` isn't set. Everything is on loopback."""
 
+    daemon_threads = True
+
     def __init__(self, endpoint: str) -> None:
+        super().__init__(("127.0.0.1", 0), _Connection)
         parts = urlsplit(endpoint)
-        self._upstream = (parts.hostname or "", parts.port or 0)
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._connections: set[socket.socket] = set()
+        self.upstream = (parts.hostname or "", parts.port or 0)
+        self.connections: set[socket.socket] = set()
         self.away = threading.Event()
         self.refused = 0
-        threading.Thread(target=self._accept, daemon=True).start()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
     def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        return f"http://127.0.0.1:{self.server_address[1]}"
 
     @contextlib.contextmanager
     def outage(self) -> Iterator[None]:
         """Cut open connections and answer 503 to new ones."""
         self.away.set()
-        for connection in list(self._connections):
-            _close(connection)
+        self.cut()
         try:
             yield
         finally:
             self.away.clear()
 
-    def close(self) -> None:
-        _close(self._listener)
-        for connection in list(self._connections):
+    def cut(self) -> None:
+        for connection in list(self.connections):
             _close(connection)
 
-    def _accept(self) -> None:
+    def close(self) -> None:
+        self.shutdown()
+        self.server_close()
+        self.cut()
+
+
+class _Connection(socketserver.BaseRequestHandler):
+    server: FaultyS3
+    request: socket.socket
+
+    def handle(self) -> None:
+        if self.server.away.is_set():
+            self._refuse()
+            return
         with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            upstream = socket.create_connection(self.server.upstream, timeout=TIMEOUT_S)
+            upstream.settimeout(None)
+            self.server.connections |= {self.request, upstream}
+            back = threading.Thread(target=_pass_on, args=(upstream, self.request), daemon=True)
+            back.start()
+            _pass_on(self.request, upstream)
+            back.join()
+            self.server.connections -= {self.request, upstream}
 
-    def _serve(self, client: socket.socket) -> None:
-        if self.away.is_set():
-            self._refuse(client)
-            return
-        try:
-            server = socket.create_connection(self._upstream, timeout=TIMEOUT_S)
-        except OSError:
-            _close(client)
-            return
-        server.settimeout(None)
-        self._connections |= {client, server}
-        back = threading.Thread(target=self._pass_on, args=(server, client), daemon=True)
-        back.start()
-        self._pass_on(client, server)
-        back.join()
-        self._connections -= {client, server}
-
-    def _refuse(self, client: socket.socket) -> None:
-        self.refused += 1
-        client.settimeout(TIMEOUT_S)
+    def _refuse(self) -> None:
+        self.server.refused += 1
+        self.request.settimeout(TIMEOUT_S)
         with contextlib.suppress(OSError):
             received = b""
             while b"\r\n\r\n" not in received:
-                received += client.recv(65_536)
-            client.sendall(ANSWER)
-            client.shutdown(socket.SHUT_WR)
+                received += self.request.recv(65_536)
+            self.request.sendall(ANSWER)
+            self.request.shutdown(socket.SHUT_WR)
             # With unread data, the kernel would reset the connection before the answer is read.
-            while client.recv(65_536):
+            while self.request.recv(65_536):
                 pass
-        _close(client)
 
-    @staticmethod
-    def _pass_on(source: socket.socket, target: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while chunk := source.recv(65_536):
-                target.sendall(chunk)
-        for end in (source, target):
-            _close(end)
+
+def _pass_on(source: socket.socket, target: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while chunk := source.recv(65_536):
+            target.sendall(chunk)
+    for end in (source, target):
+        _close(end)
 
 
 def _close(connection: socket.socket) -> None:

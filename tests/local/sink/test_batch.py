@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, NoCredentialsError, ReadTimeoutError
 
 from local.sink.settings import MalformedValueError, Partition, SinkError, UnavailableError
-from local.sink.store import Gap, LandingStore
+from local.sink.store import LandingStore
 from local.sink.values import LONGEST_STRING, Batch, check_key, content, line
 from local.tools.worker_classes import java_gateway
 from tests.cases import chance
@@ -127,7 +127,7 @@ def test_the_end_of_a_folder_is_behind_its_greatest_offset(s3: FakeS3, store: La
 
 def test_a_gap_is_kept_once(s3: FakeS3, store: LandingStore) -> None:
     for _ in range(2):
-        store.keep_gap(Gap(topic="orders", partition=0, first=5, end=9, reason="x"))
+        store.keep_gap(Partition("orders", 0), 5, 9, "x")
     [(key, note)] = s3.objects.items()
     assert key == ".indexes/.sink/orders-sink/gaps/orders/0/000000000005_000000000009.json"
     assert json.loads(note) == {"topic": "orders", "partition": 0, "first": 5, "end": 9, "reason": "x"}

@@ -4,13 +4,15 @@
 docs/decisions/0040; without it, its rows for the stand-in.
 """
 
+import contextlib
 import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -18,11 +20,11 @@ from local.services.connect import Connect
 from local.services.kafka import ADMIN
 from local.setup.ports import choose
 from local.sink.consumer import GroupConsumer
-from local.sink.settings import Held, SinkError, TaskSettings
+from local.sink.settings import Held
 from local.sink.task import SinkTask
 from plugins.releases.versions import load_versions
 from plugins.sink.sink_connector import sink_connector
-from tests.local.sink.beside import CONNECTOR, LAYOUTS, REFUSED, RUNS, SETTINGS, STAND_IN, VALUES, Setting, Value
+from tests.local.sink.beside import CONNECTOR, OUTAGES, REFUSED, RUNS, SETTINGS, STAND_IN, VALUES, Setting, Value
 from tests.local.sink.harness import BUCKET, ROOT, FaultyS3, Pipeline, RunningTask, Services
 from tests.waiting import wait_until
 
@@ -34,52 +36,31 @@ WORKER_S = 300
 WATCHED_S = 5
 
 
-class Sink(Protocol):
-    """One of the two."""
-
-    name: str
-
-    def start(self, pipeline: Pipeline, changes: Mapping[str, str]) -> None:
-        """Start it with the pipeline's configuration and these changes. SinkError: it refuses them."""
-
-    def failure(self) -> str | None:
-        """Return why it has failed."""
-
-    def restart(self) -> None:
-        """Restart it after a failure."""
-
-    def stop(self) -> None:
-        """End it."""
-
-
 class StandIn:
     """local.sink."""
 
     name = STAND_IN
 
-    def start(self, pipeline: Pipeline, changes: Mapping[str, str]) -> None:
-        self._pipeline = pipeline
-        pipeline.settings = TaskSettings.of(pipeline.sink.name, {**sink_connector(pipeline.sink), **changes})
-        self.restart()
-
-    def restart(self) -> None:
-        pipeline = self._pipeline
-        member = GroupConsumer(pipeline.services.kafka.client(), pipeline.settings)
+    def __init__(self) -> None:
         self._held: list[Held] = []
-        task = SinkTask(pipeline.settings, member, pipeline.store(), None, tell=self._tell)
-        self._running = RunningTask(task)
+        self._running: RunningTask | None = None
+
+    def start(self, pipeline: Pipeline) -> None:
+        member = GroupConsumer(pipeline.services.kafka.client(), pipeline.settings)
+        self._running = RunningTask(SinkTask(pipeline.settings, member, pipeline.store(), None, tell=self._tell))
 
     def _tell(self, held: Iterable[Held]) -> None:
         self._held = list(held)
 
     def failure(self) -> str | None:
-        reasons = [record.reason for record in self._held]
-        return next(iter(reasons), None) if self._running.error is None else str(self._running.error)
+        """Return why it has failed."""
+        if self._running is not None and self._running.error is not None:
+            return str(self._running.error)
+        return next((record.reason for record in self._held), None)
 
     def stop(self) -> None:
-        running = getattr(self, "_running", None)
-        if running is not None and running.error is None:
-            running.stop()
+        if self._running is not None and self._running.error is None:
+            self._running.stop()
 
 
 class Connector:
@@ -92,7 +73,7 @@ class Connector:
         self._login = worker.acting_as(ADMIN, login)
         self._connector: str | None = None
 
-    def start(self, pipeline: Pipeline, changes: Mapping[str, str]) -> None:
+    def start(self, pipeline: Pipeline, changes: Mapping[str, str] = MappingProxyType({})) -> None:
         self._connector = pipeline.sink.name
         self._api.put_connector(self._connector, {**sink_connector(pipeline.sink), **self._login, **changes})
 
@@ -128,11 +109,19 @@ def worker(services: Services) -> Iterator[Connect]:
         services.processes.stop("connect", grace_s=30)
 
 
+@pytest.fixture
+def connector(worker: Connect, services: Services) -> Iterator[Connector]:
+    connector = Connector(worker, services.kafka.users.java_login(ADMIN))
+    yield connector
+    connector.stop()
+
+
 @pytest.fixture(params=[STAND_IN, CONNECTOR])
-def sink(request: pytest.FixtureRequest) -> Iterator[Sink]:
-    services: Services = request.getfixturevalue("services")
-    login = services.kafka.users.java_login(ADMIN)
-    sink: Sink = StandIn() if request.param == STAND_IN else Connector(request.getfixturevalue("worker"), login)
+def sink(request: pytest.FixtureRequest) -> Iterator[StandIn | Connector]:
+    if request.param == CONNECTOR:
+        yield request.getfixturevalue("connector")
+        return
+    sink = StandIn()
     yield sink
     sink.stop()
 
@@ -141,11 +130,11 @@ def landed(pipeline: Pipeline) -> list[object]:
     return [json.loads(line) for line in pipeline.landed()]
 
 
-def test_what_both_take_is_landed_alike(sink: Sink, services: Services) -> None:
+def test_what_both_take_is_landed_alike(sink: StandIn | Connector, services: Services) -> None:
     rows = [row for row in VALUES if row.landed[STAND_IN] != REFUSED]
     pipeline = Pipeline(services)
     pipeline.send([*(row.value for row in rows), b'{"last": true}'])
-    sink.start(pipeline, {})
+    sink.start(pipeline)
     wait_until(lambda: landed(pipeline)[-1:] == [{"last": True}] or sink.failure() is not None, "all is landed")
     assert sink.failure() is None
     assert landed(pipeline) == [*(event for row in rows for event in row.landed[sink.name]), {"last": True}]
@@ -153,11 +142,11 @@ def test_what_both_take_is_landed_alike(sink: Sink, services: Services) -> None:
 
 @pytest.mark.parametrize("row", [row for row in VALUES if row.landed[STAND_IN] == REFUSED], ids=lambda row: row.name)
 def test_what_the_connector_would_change_or_refuse_isnt_landed_by_the_stand_in(
-    sink: Sink, services: Services, row: Value
+    sink: StandIn | Connector, services: Services, row: Value
 ) -> None:
     pipeline = Pipeline(services)
     pipeline.send([row.value])
-    sink.start(pipeline, {})
+    sink.start(pipeline)
     if (expected := row.landed[sink.name]) == REFUSED:
         wait_until(lambda: sink.failure() is not None, "it has failed")
         assert landed(pipeline) == []
@@ -166,54 +155,53 @@ def test_what_the_connector_would_change_or_refuse_isnt_landed_by_the_stand_in(
 
 
 @pytest.mark.parametrize("row", SETTINGS, ids=lambda row: row.name)
-def test_a_configuration_that_loses_events_is_refused(sink: Sink, services: Services, row: Setting) -> None:
+def test_the_connector_takes_a_configuration_that_loses_events(
+    connector: Connector, services: Services, row: Setting
+) -> None:
+    """The stand-in refuses it: see test_settings."""
     pipeline = Pipeline(services)
-    own = {"{target}": f"{BUCKET}:{pipeline.sink.prefix}", "{topic}": pipeline.topic}
-    changes = {}
-    for key, text in row.changes.items():
-        for name, value in own.items():
-            text = text.replace(name, value)
-        changes[key] = text
-    if sink.name == STAND_IN:
-        with pytest.raises(SinkError, match=rf"^the configuration of {pipeline.sink.name}: "):
-            sink.start(pipeline, changes)
-        return
-    sink.start(pipeline, changes)
-    if row.outcome[sink.name] == RUNS:
+    connector.start(pipeline, row.changed(f"{BUCKET}:{pipeline.sink.prefix}", pipeline.topic))
+    if row.connector == RUNS:
         time.sleep(WATCHED_S)
-        assert sink.failure() is None
+        assert connector.failure() is None
     else:
-        wait_until(lambda: sink.failure() is not None, "the task has failed at its start")
+        wait_until(lambda: connector.failure() is not None, "the task has failed at its start")
 
 
-@pytest.mark.parametrize("fault", LAYOUTS)
-def test_an_outage_of_s3_loses_nothing(sink: Sink, services: Services, fault: str) -> None:
+@contextlib.contextmanager
+def outage_of_s3(
+    sink: StandIn | Connector, services: Services, **settings: Any
+) -> Iterator[tuple[Pipeline, list[bytes]]]:
+    """Land the first half of some events, send the others during an outage, and restart a connector that has failed."""
     s3 = FaultyS3(services.s3.endpoint)
     try:
-        if sink.name == STAND_IN and LAYOUTS[fault]:
-            with pytest.raises(SinkError, match="the stand-in has no PARTITIONBY"):
-                Pipeline(services, endpoint=s3.endpoint, partition_by=LAYOUTS[fault])
-            return
-        pipeline = Pipeline(services, endpoint=s3.endpoint, partition_by=LAYOUTS[fault], flush_count=10)
+        pipeline = Pipeline(services, endpoint=s3.endpoint, flush_count=10, **settings)
         events = [json.dumps({"k": number % 5, "n": number}).encode() for number in range(100)]
-        sink.start(pipeline, {})
+        sink.start(pipeline)
         pipeline.send(events[:50])
         wait_until(lambda: len(pipeline.landed()) == 50, "the first half is landed")
         with s3.outage():
             pipeline.send(events[50:])
             time.sleep(OUTAGE_S)
-        if sink.name == CONNECTOR:
+        if isinstance(sink, Connector):
             wait_until(lambda: sink.failure() is not None, "the outage has failed it")
             sink.restart()
         assert s3.refused
-        if LAYOUTS[fault]:
-            wait_until(lambda: "resume" in (sink.failure() or ""), "it can't resume in this layout")
-            return
-        wait_until(lambda: len(pipeline.landed()) >= 100, "the rest is landed")
-        assert sorted(landed(pipeline), key=str) == sorted((json.loads(event) for event in events), key=str)
+        yield pipeline, events
     finally:
         sink.stop()
         s3.close()
+
+
+def test_an_outage_of_s3_loses_nothing(sink: StandIn | Connector, services: Services) -> None:
+    with outage_of_s3(sink, services) as (pipeline, events):
+        wait_until(lambda: len(pipeline.landed()) >= 100, "the rest is landed")
+        assert sorted(landed(pipeline), key=str) == sorted((json.loads(event) for event in events), key=str)
+
+
+def test_after_an_outage_the_connector_cant_resume_in_folders(connector: Connector, services: Services) -> None:
+    with outage_of_s3(connector, services, partition_by=("k",)):
+        wait_until(lambda: "resume" in (connector.failure() or ""), "it can't resume in this layout")
 
 
 def test_the_table_in_the_decision_has_every_row_and_the_version() -> None:
@@ -221,5 +209,5 @@ def test_the_table_in_the_decision_has_every_row_and_the_version() -> None:
     text = page.read_text()
     cells = [line.split("|")[1].replace("`", "") for line in text.splitlines() if line.startswith("|")]
     rows = {name.strip() for cell in cells for name in cell.split(";")}
-    assert {row.name for row in VALUES} | {row.name for row in SETTINGS} | set(LAYOUTS) <= rows
+    assert {row.name for row in VALUES} | {row.name for row in SETTINGS} | set(OUTAGES) <= rows
     assert load_versions().lenses_s3.version in text

@@ -8,6 +8,7 @@ from contract.sizes import SizeLimits
 from local.sink.settings import DeadLetters, SinkError, TaskSettings
 from plugins.connector_settings import SinkSettings
 from plugins.sink.sink_connector import sink_connector
+from tests.local.sink.beside import SETTINGS, Setting
 
 SINK = SinkSettings(topics=("orders",), bucket="landing", region="us-east-1", endpoint="http://127.0.0.1:9000")
 TO_ORDERS = sink_connector(SINK)["connect.s3.kcql"]
@@ -97,6 +98,12 @@ def test_a_dead_letter_topic_is_taken_over() -> None:
 def test_what_would_land_other_data_than_the_connector_is_refused(changes: dict[str, str], message: str) -> None:
     with pytest.raises(SinkError, match=message):
         TaskSettings.of("s", {**sink_connector(SINK), **changes})
+
+
+@pytest.mark.parametrize("row", SETTINGS, ids=lambda row: row.name)
+def test_what_the_connector_takes_and_loses_events_by_is_refused(row: Setting) -> None:
+    with pytest.raises(SinkError, match=r"^the configuration of s: "):
+        TaskSettings.of("s", {**sink_connector(SINK), **row.changed("landing:events", "orders")})
 
 
 @pytest.mark.parametrize("name", ["topics", "connect.s3.kcql", "connect.s3.aws.region"])

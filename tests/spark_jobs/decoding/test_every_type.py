@@ -148,11 +148,6 @@ def test_the_lakes_columns_have_the_types_that_the_table_of_types_says(loaded: d
     assert kinds[LSN] == "bigint"
 
 
-def test_a_row_that_was_deleted_is_gone_under_either_replica_identity(loaded: dict[str, Loaded]) -> None:
-    subject = loaded["every_type"]
-    assert not {5, 105, 8, 108} & subject.expected.keys()
-
-
 def test_only_rows_with_what_no_decimal_can_be_have_special_values(loaded: dict[str, Loaded]) -> None:
     rows = HudiRs(base_uri=str(loaded["every_type"].lake.table_path)).rows(["id", SPECIALS_COLUMN]).to_pylist()
     by_key = {row["id"]: row[SPECIALS_COLUMN] for row in rows}

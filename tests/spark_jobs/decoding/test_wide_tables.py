@@ -9,6 +9,7 @@ import psycopg2
 import pytest
 from pyspark.sql import SparkSession
 
+from capture.entry import propose
 from capture.pipeline_file import avro_schema
 from contract import events
 from db.source.catalogue import Database
@@ -90,7 +91,7 @@ def test_1600_columns_are_the_sources_after_an_insert_an_update_and_a_delete(
 ) -> None:
     found = look(source)
     [table] = found.tables
-    record = avro_schema(table, pipeline="p", lake_table="wide", key=WIDE.key, leave_out=(), hashed=())
+    record = avro_schema("p", propose(table, "wide"), table)
     schema_file = tmp_path / "wide.avsc"
     schema_file.write_text(json.dumps(record))
     settings = {

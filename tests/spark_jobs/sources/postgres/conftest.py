@@ -3,7 +3,7 @@
 import contextlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,13 @@ from contract.events import QUERIED_TYPES
 from local.services.postgres import ConnectionParameters
 from spark_jobs.ingest import Ingest
 from spark_jobs.options import keys
+from spark_jobs.options.jdbc_settings import Password, Server
 from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.sources.postgres import source
 from tests.conftest import execute
 from tests.spark_jobs.events import SHARED
 from tests.spark_jobs.lake import IngestedTable
+from tests.spark_jobs.options.test_jdbc_settings import decided
 
 ADDRESS = """CREATE TABLE address (
     address_id integer PRIMARY KEY,
@@ -32,7 +34,17 @@ FIELDS: Mapping[str, Any] = {
     "district": "string",
     "last_update": {"type": "string", "connect.name": "io.debezium.time.ZonedTimestamp"},
 }
+READER = """DO $$ BEGIN CREATE ROLE reader LOGIN PASSWORD 'reader';
+    EXCEPTION WHEN duplicate_object THEN ALTER ROLE reader PASSWORD 'reader'; END $$"""
+AS_READER = {keys.JDBC_USER: "reader", keys.JDBC_PASSWORD: "reader"}
 Rows = dict[Any, dict[str, Any]]
+
+
+def server_of(parameters: ConnectionParameters) -> Server:
+    """A job's settings for a server."""
+    p = parameters
+    url = f"jdbc:postgresql://{p['host']}:{p['port']}/{p['dbname']}"
+    return replace(decided().server, url=url, user=p["user"], password=Password(given=p["password"]))
 
 
 @dataclass

@@ -85,32 +85,6 @@ def test_rows_that_are_there_are_compared_when_a_load_begins_anew(queried: Queri
     assert queried.lake() == queried.source()
 
 
-def test_a_load_that_fails_before_its_commit_is_made_again(queried: Queried, monkeypatch: pytest.MonkeyPatch) -> None:
-    queried.extra, queried.arguments = UNBUCKETED, PARTS
-    queried.execute(MANY)
-    job = queried.job()
-    assert job.run_batch() is not None
-    with monkeypatch.context() as patch:
-        patch.setattr(HudiTable, "write", lambda *_args, **_named: (_ for _ in ()).throw(OSError("the disk is full")))
-        with pytest.raises(OSError, match="full"):
-            job.run_batch()
-    job.load()
-    queried.run(job)
-    job.close()
-    assert queried.lake() == queried.source()
-
-
-def test_rows_of_a_view_that_share_a_key_end_a_load(queried: Queried) -> None:
-    queried.execute(
-        MANY,
-        "CREATE VIEW doubled AS SELECT 5 - address_id % 5 AS address_id, address, district, last_update FROM address",
-    )
-    queried.table_name = "public.doubled"
-    with pytest.raises(Exception, match="doesn't tell its rows apart"):
-        queried.run()
-    assert not queried.table_path.exists()
-
-
 @pytest.mark.parametrize("key", ["code", "code,number"])
 def test_deletes_are_found_by_keys_of_several_types(queried: Queried, key: str) -> None:
     queried.execute(

@@ -9,15 +9,12 @@ from spark_jobs.errors import JobError
 from spark_jobs.options import keys
 from spark_jobs.sources.postgres import source
 from tests.cases import long
-from tests.spark_jobs.sources.postgres.conftest import Queried
+from tests.spark_jobs.sources.postgres.conftest import AS_READER, READER, Queried
 
 pytestmark = pytest.mark.integration
 
 COLUMN = {keys.JDBC_COLUMN: "last_update", keys.JDBC_SWEEP: "3600"}
 INDEX = "CREATE INDEX ON address (last_update)"
-READER = """DO $$ BEGIN CREATE ROLE reader LOGIN PASSWORD 'reader';
-    EXCEPTION WHEN duplicate_object THEN ALTER ROLE reader PASSWORD 'reader'; END $$"""
-AS_READER = {keys.JDBC_USER: "reader", keys.JDBC_PASSWORD: "reader"}
 
 
 def test_what_the_column_shows_arrives_before_the_next_sweep(queried: Queried) -> None:
@@ -33,11 +30,9 @@ def test_what_the_column_shows_arrives_before_the_next_sweep(queried: Queried) -
         queried.execute("DELETE FROM address WHERE address_id = 9")
         assert queried.run(job) == []
         early.connection.commit()
-    [report] = queried.run(job)
-    assert report.upserts == 1
-    assert 701 in queried.lake()
     queried.execute("INSERT INTO address (address_id, address) VALUES (700, 'for a moment')")
-    assert [report.upserts for report in queried.run(job)] == [1]
+    assert [report.upserts for report in queried.run(job)] == [2]
+    assert {700, 701} <= queried.lake().keys()
     queried.execute("DELETE FROM address WHERE address_id = 700")
     # The next sweep sees the delete, and that of the row which only a look by the column saw.
     assert isinstance(job._source, source.Jdbc)
@@ -85,9 +80,7 @@ def test_a_column_that_could_lose_rows_is_left_aside_or_refused(
     job = queried.job()
     assert job._source.next_batch(None) is not None
     job.close()
-    assert any(f"isn't looked at by last_update between sweeps: {reason}" in line for line in queried.log) or any(
-        reason in line for line in queried.log
-    )
+    assert any("isn't looked at by last_update between sweeps" in line and reason in line for line in queried.log)
     queried.extra = queried.extra | {keys.JDBC_DETECTION: "column"}
     with pytest.raises(JobError, match=re.escape("detection=column isn't possible for public.address")):
         queried.run()
@@ -209,6 +202,7 @@ def test_xmin_of_a_view_is_refused(located: Queried) -> None:
         located.run()
 
 
+@pytest.mark.long
 def test_a_table_can_be_looked_at_by_digests(queried: Queried) -> None:
     queried.extra = {keys.JDBC_DETECTION: "hash"}
     queried.run()

@@ -23,6 +23,8 @@ from spark_jobs.sources.postgres.event_sql import SourceColumn
 from tests.conftest import execute, fresh_database
 from tests.spark_jobs.events import EVENTS, frame_of
 
+pytestmark = pytest.mark.integration
+
 TABLES = ("every_type", "large")
 # Debezium's snapshots of these rows are wrong, its other events right: eras of dates (docs/reference/types.md).
 WRONG_IN_SNAPSHOTS = {"c_date"}
@@ -67,7 +69,7 @@ def columns_of(cursor: Any, schema_name: str, table: str) -> tuple[SourceColumn,
 
 
 def lines_of(cursor: Any, columns: Sequence[SourceColumn], relation: str, **metadata: str | int) -> list[str]:
-    cursor.execute(f"SELECT {event_sql.row_sql(columns, metadata, alias='t')} FROM {relation} AS t")
+    cursor.execute(f"SELECT {event_sql.row_sql(columns, metadata)} FROM {relation} AS t")
     return [line for (line,) in cursor]
 
 
@@ -130,7 +132,6 @@ def _plain(value: Any) -> Any:
     return repr(value) if isinstance(value, float) else bytes(value) if isinstance(value, bytearray) else value
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("table", TABLES)
 def test_a_queried_row_is_decoded_as_debeziums_event_is(decoded: dict[str, Decoded], table: str) -> None:
     subject = decoded[table]
@@ -145,7 +146,6 @@ def test_a_queried_row_is_decoded_as_debeziums_event_is(decoded: dict[str, Decod
     assert {name for _, name in differences} <= WRONG_IN_SNAPSHOTS, differences
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("table", TABLES)
 def test_every_value_is_the_sources(decoded: dict[str, Decoded], table: str) -> None:
     subject = decoded[table]
@@ -156,106 +156,124 @@ def test_every_value_is_the_sources(decoded: dict[str, Decoded], table: str) -> 
             assert type_.lake_text(value, specials, name) == subject.texts[key][name], (key, name)
 
 
-@pytest.mark.integration
-def test_what_stops_debezium_or_that_it_has_wrong_is_right_here(postgres: Postgres) -> None:
-    with fresh_database(postgres) as parameters:
-        execute(
-            parameters,
-            "CREATE TYPE mood AS ENUM ('sad');"
-            "CREATE TABLE t (id int PRIMARY KEY, born date, at timetz, span interval, moods mood[], prices numeric[]);"
-            "INSERT INTO t VALUES (1, '0044-03-15 BC', '12:00:00+02:00:30',"
-            " '2000000000 hours'::interval + '500000000 hours', '{sad,NULL}', '{NaN,1.50}')",
-        )
-        with session(parameters) as cursor:
-            [line] = lines_of(cursor, columns_of(cursor, "public", "t"), "public.t")
-    assert json.loads(line) == {
-        "id": 1,
-        "born": -735160,
-        "at": "09:59:30Z",
-        "span": "P0Y0M0DT2500000000H0M0S",
-        "moods": ["sad", None],
-        "prices": ["NaN", "1.50"],
-    }
+def line_of(
+    database: ConnectionParameters, *statements: str, schema_name: str = "public", table: str = "t", **metadata: str
+) -> str:
+    """Run statements and return the line of a table's only row."""
+    for statement in statements:
+        execute(database, statement)
+    with session(database) as cursor:
+        columns = columns_of(cursor, schema_name, table)
+        [line] = lines_of(cursor, columns, f"{event_sql.quoted(schema_name)}.{event_sql.quoted(table)}", **metadata)
+    return line
 
 
-@pytest.mark.integration
-def test_the_last_instants_are_exact(postgres: Postgres) -> None:
-    with fresh_database(postgres) as parameters:
-        execute(
-            parameters,
-            "CREATE TABLE t (a timestamptz, b timestamptz, c timestamp, d timestamp(3), e timestamptz);"
-            "INSERT INTO t VALUES ('294247-01-10 04:00:54.775806+00', '4713-01-01 00:00:00+00 BC',"
-            " '294247-01-10 04:00:54.775806', '4713-01-01 00:00:00.001 BC', '0001-06-01 00:00:00.5+00 BC')",
-        )
-        with session(parameters) as cursor:
-            [line] = lines_of(cursor, columns_of(cursor, "public", "t"), "public.t")
-    assert json.loads(line) == {
-        "a": "+294247-01-10T04:00:54.775806Z",
-        "b": "-4712-01-01T00:00:00.000000Z",
-        "c": 9223372036854775806,
-        "d": -210863519999999,
-        "e": "0000-06-01T00:00:00.500000Z",
-    }
+SIGNS = "".join(map(chr, [*range(1, 0x80), 0xA0, 0x2028, 0xFFFD, 0x1F600]))
+WIDE = [f"c{number}" for number in range(1600)]
+LINES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "what stops Debezium, or what it has wrong": (
+        "CREATE TYPE mood AS ENUM ('sad');"
+        "CREATE TABLE t (id int PRIMARY KEY, born date, at timetz, span interval, moods mood[], prices numeric[])",
+        "INSERT INTO t VALUES (1, '0044-03-15 BC', '12:00:00+02:00:30',"
+        " '2000000000 hours'::interval + '500000000 hours', '{sad,NULL}', '{NaN,1.50}')",
+        {
+            "id": 1,
+            "born": -735160,
+            "at": "09:59:30Z",
+            "span": "P0Y0M0DT2500000000H0M0S",
+            "moods": ["sad", None],
+            "prices": ["NaN", "1.50"],
+        },
+    ),
+    "the last instants": (
+        "CREATE TABLE t (a timestamptz, b timestamptz, c timestamp, d timestamp(3), e timestamptz)",
+        "INSERT INTO t VALUES ('294247-01-10 04:00:54.775806+00', '4713-01-01 00:00:00+00 BC',"
+        " '294247-01-10 04:00:54.775806', '4713-01-01 00:00:00.001 BC', '0001-06-01 00:00:00.5+00 BC')",
+        {
+            "a": "+294247-01-10T04:00:54.775806Z",
+            "b": "-4712-01-01T00:00:00.000000Z",
+            "c": 9223372036854775806,
+            "d": -210863519999999,
+            "e": "0000-06-01T00:00:00.500000Z",
+        },
+    ),
+    "1600 columns": (
+        f"CREATE TABLE t ({', '.join(f'{name} int' for name in WIDE)})",
+        "INSERT INTO t (c0, c1599) VALUES (1, 2)",
+        dict.fromkeys(WIDE) | {"c0": 1, "c1599": 2},
+    ),
+    "every kind of sign": (
+        "CREATE TABLE t (id int, w text, a text[])",
+        f"INSERT INTO t SELECT 1, w, ARRAY[w, NULL, ''] FROM (VALUES ({event_sql.literal(SIGNS)})) AS v (w)",
+        {"id": 1, "w": SIGNS, "a": [SIGNS, None, ""]},
+    ),
+}
 
 
-@pytest.mark.integration
-def test_days_and_instants_in_arrays_are_the_sources_in_any_era(spark: SparkSession, postgres: Postgres) -> None:
-    with fresh_database(postgres) as parameters:
-        execute(
-            parameters,
-            "CREATE TABLE t (id int, days date[], moments timestamp[], short timestamp(3)[], zoned timestamptz[]);"
-            "INSERT INTO t VALUES (1, '{0044-03-15 BC,0001-12-31 BC,0001-01-01,1960-02-29,12026-01-01}',"
-            " '{0044-03-15 12:00:00.25 BC,1960-01-01 00:00:00.5}',"
-            " '{0044-03-15 00:00:00.001 BC,1969-12-31 23:59:59.9}',"
-            " '{0044-03-15 12:00:00.000001+00 BC,1960-01-01 00:00:00.5+00,infinity}')",
-        )
-        with session(parameters) as cursor:
-            columns = columns_of(cursor, "public", "t")
-            lines = lines_of(cursor, columns, "public.t")
-            kinds = {c.name: c.carried for c in columns if isinstance(c.carried, Carried)}
-            cursor.execute(f"SELECT {', '.join(kind.source_sql(name) for name, kind in kinds.items())} FROM public.t")
-            expected = dict(zip(kinds, cursor.fetchone(), strict=True))
-    fields = [avro_field(name, name, kind) for name, kind in kinds.items()]
-    parsed = schema.parse(json.dumps({"type": "record", "name": "t", "fields": fields}), "t.avsc")
-    [row] = _rows(spark, parsed, lines)
+@pytest.mark.parametrize(("table", "row", "expected"), LINES.values(), ids=LINES)
+def test_a_row_is_one_line(database: ConnectionParameters, table: str, row: str, expected: dict[str, Any]) -> None:
+    line = line_of(database, table, row)
+    assert json.loads(line) == expected
+    assert not {"\n", "\r"} & set(line)
+
+
+def test_names_with_any_sign_are_columns(database: ConnectionParameters) -> None:
+    schema_name, table = "s'\\.", 'a "b".c'
+    name = f"{event_sql.quoted(schema_name)}.{event_sql.quoted(table)}"
+    create = rf"""CREATE TABLE {name} ("x'y\" int, "x.y""?" int, "ünï%s{{c}}" int)"""
+    line = line_of(
+        database,
+        f"CREATE SCHEMA {event_sql.quoted(schema_name)}",
+        create,
+        f"INSERT INTO {name} VALUES (1, 2, 3)",
+        schema_name=schema_name,
+        table=table,
+        __table=table,
+    )
+    assert json.loads(line) == {"x'y\\": 1, 'x.y"?': 2, "ünï%s{c}": 3, "__table": table}
+
+
+def parsed(columns: Sequence[SourceColumn]) -> tuple[schema.Column, ...]:
+    """The lake's columns for the source's."""
+    fields = [avro_field(c.name, c.name, c.carried) for c in columns if isinstance(c.carried, Carried)]
+    return schema.parse(json.dumps({"type": "record", "name": "t", "fields": fields}), "t.avsc")
+
+
+def test_days_and_instants_in_arrays_are_the_sources_in_any_era(
+    spark: SparkSession, database: ConnectionParameters
+) -> None:
+    line = line_of(
+        database,
+        "CREATE TABLE t (id int, days date[], moments timestamp[], short timestamp(3)[], zoned timestamptz[])",
+        "INSERT INTO t VALUES (1, '{0044-03-15 BC,0001-12-31 BC,0001-01-01,1960-02-29,12026-01-01}',"
+        " '{0044-03-15 12:00:00.25 BC,1960-01-01 00:00:00.5}',"
+        " '{0044-03-15 00:00:00.001 BC,1969-12-31 23:59:59.9}',"
+        " '{0044-03-15 12:00:00.000001+00 BC,1960-01-01 00:00:00.5+00,infinity}')",
+    )
+    with session(database) as cursor:
+        columns = columns_of(cursor, "public", "t")
+        kinds = {c.name: c.carried for c in columns if isinstance(c.carried, Carried)}
+        cursor.execute(f"SELECT {', '.join(kind.source_sql(name) for name, kind in kinds.items())} FROM public.t")
+        expected = dict(zip(kinds, cursor.fetchone(), strict=True))
+    [row] = _rows(spark, parsed(columns), [line])
     assert {name: kind.lake_text(row[name]) for name, kind in kinds.items()} == expected
 
 
-@pytest.mark.integration
-def test_an_array_of_several_dimensions_is_set_aside_as_debeziums_is(spark: SparkSession, postgres: Postgres) -> None:
-    with fresh_database(postgres) as parameters:
-        execute(parameters, "CREATE TABLE t AS SELECT 1 AS id, '{{1},{2}}'::int[] AS n, '{{a},{b}}'::text[] AS w")
-        with session(parameters) as cursor:
-            columns = columns_of(cursor, "public", "t")
-            lines = [
-                *lines_of(cursor, [columns[0], columns[1]], "public.t"),
-                *lines_of(cursor, [columns[0], columns[2]], "public.t"),
-            ]
-    fields = [avro_field(c.name, c.name, c.carried) for c in columns if isinstance(c.carried, Carried)]
-    parsed = schema.parse(json.dumps({"type": "record", "name": "t", "fields": fields}), "t.avsc")
-    decoded = Decoder(parsed, required=["id"])(frame_of(spark, lines))
+def test_an_array_of_several_dimensions_is_set_aside_as_debeziums_is(
+    spark: SparkSession, database: ConnectionParameters
+) -> None:
+    execute(database, "CREATE TABLE t AS SELECT 1 AS id, '{{1},{2}}'::int[] AS n, '{{a},{b}}'::text[] AS w")
+    with session(database) as cursor:
+        columns = columns_of(cursor, "public", "t")
+        lines = [line for one in columns[1:] for line in lines_of(cursor, [columns[0], one], "public.t")]
+    decoded = Decoder(parsed(columns), required=["id"])(frame_of(spark, lines))
     found = [row.reason for row in decoded.collect()]
     assert all(found), found
 
 
-@pytest.mark.integration
-def test_names_with_any_sign_are_columns(postgres: Postgres) -> None:
-    with fresh_database(postgres) as parameters:
-        execute(
-            parameters,
-            r"""CREATE SCHEMA "s'\."; CREATE TABLE "s'\."."a ""b"".c" ("x'y\" int, "x.y""?" int, "ünï%s{c}" int)""",
-        )
-        execute(parameters, """INSERT INTO "s'\\."."a ""b"".c" VALUES (1, 2, 3)""")
-        with session(parameters) as cursor:
-            columns = columns_of(cursor, "s'\\.", 'a "b".c')
-            [line] = lines_of(cursor, columns, '"s\'\\."."a ""b"".c"', __table='a "b".c')
-    assert json.loads(line) == {"x'y\\": 1, 'x.y"?': 2, "ünï%s{c}": 3, "__table": 'a "b".c'}
-
-
-@pytest.mark.integration
-def test_a_querys_columns_are_described_by_their_types_numbers(postgres: Postgres) -> None:
+def test_a_querys_columns_are_described_by_their_types_numbers(database: ConnectionParameters) -> None:
     numeric_10_2 = (10 << 16 | 2) + 4
-    with fresh_database(postgres) as parameters, session(parameters) as cursor:
+    with session(database) as cursor:
         cursor.execute(event_sql.query_catalogue_sql([("it's", 23, -1), ("price", 1700, numeric_10_2)]))
         found = event_sql.read_columns(cursor.fetchone()[0])
     assert [(c.name, c.type.name, c.carried.lake) for c in found if isinstance(c.carried, Carried)] == [
@@ -264,41 +282,15 @@ def test_a_querys_columns_are_described_by_their_types_numbers(postgres: Postgre
     ]
 
 
-@pytest.mark.integration
-def test_a_table_that_is_not_there_has_no_columns(postgres: Postgres) -> None:
-    with fresh_database(postgres) as parameters, session(parameters) as cursor:
+def test_a_table_that_is_not_there_has_no_columns(database: ConnectionParameters) -> None:
+    with session(database) as cursor:
         assert columns_of(cursor, "public", "no such") == ()
 
 
-@pytest.mark.integration
-def test_a_row_of_1600_columns_is_one_line(postgres: Postgres) -> None:
-    names = [f"c{number}" for number in range(1600)]
-    with fresh_database(postgres) as parameters:
-        execute(parameters, f"CREATE TABLE wide ({', '.join(f'{name} int' for name in names)})")
-        execute(parameters, "INSERT INTO wide (c0, c1599) VALUES (1, 2)")
-        with session(parameters) as cursor:
-            [line] = lines_of(cursor, columns_of(cursor, "public", "wide"), "public.wide")
-    assert json.loads(line) == dict.fromkeys(names) | {"c0": 1, "c1599": 2}
-
-
-@pytest.mark.integration
-def test_what_is_left_out_or_cannot_be_carried_is_not_sent(postgres: Postgres) -> None:
-    with fresh_database(postgres) as parameters:
-        execute(parameters, "CREATE TABLE t (id int, secret text, flags varbit)")
-        with session(parameters) as cursor:
-            columns = columns_of(cursor, "public", "t")
+def test_what_is_left_out_or_cannot_be_carried_is_not_sent(database: ConnectionParameters) -> None:
+    execute(database, "CREATE TABLE t (id int, secret text, flags varbit)")
+    with session(database) as cursor:
+        columns = columns_of(cursor, "public", "t")
     assert [column.name for column in event_sql.sent(columns, leave_out=["secret"])] == ["id"]
     assert list(event_sql.not_sent(columns, leave_out=["secret"])) == ["flags"]
     assert list(event_sql.not_sent(columns, leave_out=["secret", "flags"])) == []
-
-
-@pytest.mark.integration
-def test_a_text_of_every_kind_of_sign_is_itself_in_one_line(postgres: Postgres) -> None:
-    text = "".join(map(chr, [*range(1, 0x80), 0xA0, 0x2028, 0xFFFD, 0x1F600]))
-    with fresh_database(postgres) as parameters:
-        execute(parameters, "CREATE TABLE t (id int, w text, a text[])")
-        with session(parameters) as cursor:
-            cursor.execute("INSERT INTO public.t VALUES (1, %s, %s)", [text, [text, None, ""]])
-            [line] = lines_of(cursor, columns_of(cursor, "public", "t"), "public.t")
-    assert json.loads(line) == {"id": 1, "w": text, "a": [text, None, ""]}
-    assert not {"\n", "\r"} & set(line)

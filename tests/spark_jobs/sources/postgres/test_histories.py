@@ -16,11 +16,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from local.services.postgres import ConnectionParameters
-from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, Password, Server
+from spark_jobs.options.jdbc_settings import JdbcSettings
 from spark_jobs.sources.postgres.access import Database
 from spark_jobs.sources.postgres.batch import JdbcBatch
 from spark_jobs.sources.postgres.source import Jdbc
 from tests.conftest import execute
+from tests.spark_jobs.options.test_jdbc_settings import decided
+from tests.spark_jobs.sources.postgres.conftest import server_of
 
 pytestmark = pytest.mark.integration
 
@@ -125,24 +127,12 @@ def sessions(database: ConnectionParameters) -> Iterator[list[Any]]:
 
 
 def settings_of(parameters: ConnectionParameters, chance: random.Random) -> JdbcSettings:
-    server = Server(
-        url=f"jdbc:postgresql://{parameters['host']}:{parameters['port']}/{parameters['dbname']}",
-        user=parameters["user"],
-        password=Password(given=parameters["password"]),
-        ca_file=None,
-        connections=1,
-        statement_seconds=60,
-        extra=(),
-    )
     by_digests = chance.random() < 0.3
-    return JdbcSettings(
-        server=server,
-        schema="public",
+    return replace(
+        decided(),
+        server=server_of(parameters),
         table="w" if by_digests else "t",
-        query=None,
-        detection=Detection.AUTO,
         column=None if by_digests or chance.random() < 0.5 else "last_update",
-        left_out=(),
         margin_seconds=0.2,
         sweep_seconds=0,
         deletes_percent=100,
@@ -188,7 +178,6 @@ def test_a_random_history_ends_with_the_source_in_the_lake(
         job._next_sweep = 0.0
     job.reset()
     wanted = all_rows(spark, settings, connections)
-    connections.close()
     assert lake.rows == wanted
 
 

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from py4j.protocol import Py4JJavaError
@@ -19,6 +20,8 @@ from spark_jobs.sources.postgres.access import Database, connection_properties, 
 from spark_jobs.sources.postgres.control import IDENTITIES, read_control
 from tests.conftest import ask, execute
 from tests.spark_jobs.events import aws_environment
+from tests.spark_jobs.options.test_jdbc_settings import decided
+from tests.spark_jobs.sources.postgres.conftest import server_of
 from tests.tls import Authority, encrypted
 
 AURORA = "db.cluster-x.eu-central-1.rds.amazonaws.com"
@@ -27,31 +30,12 @@ RENAME = "ALTER TYPE mood RENAME VALUE 'sad' TO 'blue'"
 
 
 def server(host: str, query: str = "", **changes: Any) -> Server:
-    made = Server(
-        url=f"jdbc:postgresql://{host}/pagila{query}",
-        user="reader",
-        password=Password(),
-        ca_file=None,
-        connections=2,
-        statement_seconds=600,
-        extra=(),
-    )
-    return dataclasses.replace(made, **changes)
+    given = {"url": f"jdbc:postgresql://{host}/pagila{query}", "password": Password(), **changes}
+    return dataclasses.replace(decided().server, **given)
 
 
 def no_file(path: str) -> str:
     raise AssertionError(path)
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1:5432", "localhost", "[::1]:5432", "localhost:1,127.0.0.1:2"])
-def test_on_this_machine_there_is_no_tls(host: str) -> None:
-    assert tls_properties(server(host), no_file) == {}
-
-
-@pytest.mark.parametrize("host", ["db.example.com:5432", "10.0.0.1", "localhost,db.example.com"])
-def test_elsewhere_the_server_is_verified_by_what_java_trusts(host: str) -> None:
-    found = tls_properties(server(host), no_file)
-    assert found == {"sslmode": "verify-full", "sslfactory": "org.postgresql.ssl.DefaultJavaSSLFactory"}
 
 
 def test_rds_is_verified_by_its_regions_root() -> None:
@@ -64,9 +48,8 @@ def test_rds_is_verified_by_its_regions_root() -> None:
 def test_a_file_with_one_certificate_travels_and_one_with_several_is_named() -> None:
     found = tls_properties(server("db.example.com", ca_file="s3://b/ca.pem"), {"s3://b/ca.pem": ONE}.__getitem__)
     assert (found["sslmode"], found["sslfactoryarg"]) == ("verify-full", ONE.strip())
-    found = tls_properties(
-        server("127.0.0.1", ca_file="file:///etc/ca.pem"), {"file:///etc/ca.pem": ONE + TWO}.__getitem__
-    )
+    several = {"file:///etc/ca.pem": ONE + TWO}
+    found = tls_properties(server("127.0.0.1", ca_file="file:///etc/ca.pem"), several.__getitem__)
     assert found == {"sslmode": "verify-full", "sslrootcert": "/etc/ca.pem"}
     with pytest.raises(SettingsError, match=r"ca.file=ca.pem: no certificate \(PEM\) is in it"):
         tls_properties(server("db", ca_file="ca.pem"), lambda _path: "nothing")
@@ -78,7 +61,11 @@ JAVAS = {"sslmode": "verify-full", "sslfactory": "org.postgresql.ssl.DefaultJava
 @pytest.mark.parametrize(
     ("host", "query", "extra", "expected"),
     [
-        # Only sslmode itself allows an unverified server.
+        # On this machine there is no TLS.
+        *((host, "", {}, {}) for host in ("127.0.0.1:5432", "localhost", "[::1]:5432", "localhost:1,127.0.0.1:2")),
+        ("localhost", "?sslResponseTimeout=9", {}, {}),
+        # Elsewhere the server is verified by what Java trusts; only sslmode itself allows an unverified one.
+        *((host, "", {}, JAVAS) for host in ("db.example.com:5432", "10.0.0.1", "localhost,db.example.com")),
         ("db", "?ssl=false", {}, JAVAS),
         ("db", "?sslResponseTimeout=9", {"ssl": "false", "sslNegotiation": "direct"}, JAVAS),
         ("db", "?sslMode=disable", {}, JAVAS),
@@ -92,7 +79,6 @@ JAVAS = {"sslmode": "verify-full", "sslfactory": "org.postgresql.ssl.DefaultJava
         # The driver prefers the URL's.
         ("db", "?sslmode=require", {"sslmode": "verify-full"}, {"sslmode": "require"}),
         ("db", "?sslmode=verify-full", {"sslmode": "require"}, JAVAS),
-        ("localhost", "?sslResponseTimeout=9", {}, {}),
     ],
 )
 def test_nothing_but_sslmode_says_that_a_server_isnt_verified(
@@ -124,14 +110,9 @@ def test_a_password_is_read_from_where_it_is(monkeypatch: pytest.MonkeyPatch) ->
         connection_properties(server("localhost", password=Password(variable="NO_SUCH")), read)
 
 
-class Secrets:
+def secrets(text: str) -> Any:
     """Stands in for Secrets Manager; a test below uses moto's."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def get_secret_value(self, SecretId: str) -> dict[str, str]:  # noqa: N803  (boto3's name)
-        return {"Name": SecretId, "SecretString": self.text}
+    return SimpleNamespace(get_secret_value=lambda SecretId: {"Name": SecretId, "SecretString": text})  # noqa: N803
 
 
 @pytest.mark.parametrize(
@@ -146,21 +127,16 @@ class Secrets:
 def test_a_secret_is_json_or_a_password(
     monkeypatch: pytest.MonkeyPatch, text: str, user: str | None, expected: tuple[str, str]
 ) -> None:
-    asked: list[Any] = []
-
-    def client(*args: str, **named: str) -> Secrets:
-        asked.append((args, named))
-        return Secrets(text)
-
+    client = Mock(return_value=secrets(text))
     monkeypatch.setattr(aws, "client", client)
     arn = "arn:aws:secretsmanager:eu-central-1:111122223333:secret:pagila-AbCdEf"
     found = connection_properties(server("localhost", user=user, password=Password(secret=arn)), no_file)
     assert (found["user"], found["password"]) == expected
-    assert asked == [(("secretsmanager",), {"region_name": "eu-central-1"})]
+    client.assert_called_once_with("secretsmanager", region_name="eu-central-1")
 
 
 def test_a_secret_without_a_password_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aws, "client", lambda *_args, **_named: Secrets('{"username": "u"}'))
+    monkeypatch.setattr(aws, "client", lambda *_args, **_named: secrets('{"username": "u"}'))
     with pytest.raises(SettingsError, match="the secret has no `password`"):
         connection_properties(server("localhost", password=Password(secret="pagila")), no_file)
 
@@ -181,19 +157,12 @@ def test_secrets_are_in_no_text_of_the_settings() -> None:
 
 
 def asked(spark: SparkSession, port: int, parameters: ConnectionParameters, **changes: Any) -> str | None:
-    server = Server(
-        url=f"jdbc:postgresql://localhost:{port}/{parameters['dbname']}",
-        user=parameters["user"],
-        password=Password(given=parameters["password"]),
-        **{"ca_file": None, "connections": 1, "statement_seconds": 10, "extra": (), **changes},
-    )
-    database = Database(spark, server, log=lambda _line: None)
-    look = database.look()
+    there = dataclasses.replace(server_of(parameters | {"port": port, "host": "localhost"}), **changes)
+    look = Database(spark, there, log=lambda _line: None).look()
     try:
         return look.text("SELECT 'there'")
     finally:
         look.close()
-        database.close()
 
 
 @pytest.mark.integration

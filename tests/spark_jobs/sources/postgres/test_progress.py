@@ -1,6 +1,5 @@
 """How far a look has come: what commits carry of it, how often a table is read, and what the lake certainly has."""
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +15,7 @@ from spark_jobs.sources.postgres.source import Jdbc
 from tests.spark_jobs.options.test_jdbc_settings import decided
 
 MARK = Mark(system="7/1", shape="s", horizon=2**40, members=(16384, 16390), since=("5/x", "4"), low=5)
-PROGRESS = Progress(
-    table="public.address", mark=MARK, target=MARK, whole=True, after="-123", read_ms=7, swept_ms=6, rows=603
-)
+PROGRESS = Progress(table="public.address", mark=MARK, target=MARK, whole=True, after="-123", read_ms=7, rows=603)
 
 
 def test_progress_is_read_as_it_was_written() -> None:
@@ -26,17 +23,19 @@ def test_progress_is_read_as_it_was_written() -> None:
     assert read_progress(None, "public.address") == Progress(table="public.address")
 
 
+OTHERS = ("topic,0:5", "{}", "[]", '{"version":2,"source":"jdbc"}', '{"version":1,"source":"files"}')
+
+
 @pytest.mark.parametrize(
-    "text", ["topic,0:5", "{}", "[]", json.dumps({"version": 2, "source": "jdbc"}), '{"version":1,"source":"files"}']
+    ("text", "message"),
+    [
+        *((text, "isn't one of JdbcSource: give --ignore-checkpoint") for text in OTHERS),
+        (PROGRESS.to_text(), r"progress of public\.address, the settings say public\.city"),
+    ],
 )
-def test_another_text_is_refused(text: str) -> None:
-    with pytest.raises(SettingsError, match="isn't one of JdbcSource: give --ignore-checkpoint"):
-        read_progress(text, "public.address")
-
-
-def test_another_tables_progress_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"progress of public\.address, the settings say public\.city"):
-        read_progress(PROGRESS.to_text(), "public.city")
+def test_another_text_or_another_tables_is_refused(text: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        read_progress(text, "public.city")
 
 
 @pytest.mark.parametrize(
@@ -75,13 +74,6 @@ def test_all_rows_are_read_once_for_each_start_of_a_server(standby: bool, server
         # No digests are queried.
         mark = all_rows(None, None, seen, Detection.XMIN, mark)  # type: ignore[arg-type]
     assert anew == all_rows_at
-
-
-def test_an_earlier_releases_progress_has_all_rows_read_once() -> None:
-    text = PROGRESS.to_text().replace('["5/x","4"]', '"2026-11-23 15:00:00+00"')
-    progress = read_progress(text, "public.address")
-    assert progress.mark is not None
-    assert "was started again" in str(why_anew(progress.mark, control("5/x", 2**40), Detection.XMIN))
 
 
 def control(since: str, begun: int, *, standby: bool = False) -> Control:

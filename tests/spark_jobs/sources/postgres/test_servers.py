@@ -1,5 +1,6 @@
 """Servers that a job queries: a hot standby, its promotion, lost commits of a crash, wrapped transaction ids."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -19,12 +20,12 @@ from spark_jobs.errors import JobError
 from spark_jobs.options import keys
 from tests.conftest import ask, execute
 from tests.spark_jobs.sources.postgres.conftest import ADDRESS, Queried
+from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 
-WAIT_S = 180
 ROLE = "copier"
-
+FIFTY = "INSERT INTO address SELECT i, 'Street ' || i FROM generate_series(1, 50) AS i"
 # Commits don't wait until they are on disk; the test stops the process that would write them.
 LOSING = {"synchronous_commit": "off", "autovacuum": "off"}
 LOG_WRITER = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
@@ -46,11 +47,8 @@ class Pair:
     def wait(self) -> None:
         """Wait until the standby has replayed everything from the primary."""
         position = ask(self.primary.connection_parameters(), "SELECT pg_current_wal_lsn()")
-        deadline = time.monotonic() + WAIT_S
         replayed = f"SELECT pg_last_wal_replay_lsn() >= '{position}'"
-        while not ask(self.standby.connection_parameters(), replayed):
-            assert time.monotonic() < deadline, "the standby doesn't follow"
-            time.sleep(0.05)
+        wait_until(lambda: ask(self.standby.connection_parameters(), replayed), "the standby follows")
 
 
 @pytest.fixture
@@ -68,7 +66,7 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
             processes.run(standby)
             yield Pair(primary, standby)
         finally:
-            processes.stop(standby.name, grace_s=WAIT_S)
+            processes.stop(standby.name, grace_s=PATIENCE_S)
             standby.cluster.remove()
 
 
@@ -98,8 +96,7 @@ def test_what_commits_late_on_the_primary_is_found_on_the_standby(
 ) -> None:
     writer = Queried(spark, tmp_path, parameters=pair.primary.connection_parameters())
     queried = Queried(spark, tmp_path, parameters=pair.standby.connection_parameters())
-    writer.execute(ADDRESS, "CREATE INDEX ON address (last_update)")
-    writer.execute("INSERT INTO address SELECT i, 'Street ' || i FROM generate_series(1, 50) AS i")
+    writer.execute(ADDRESS, "CREATE INDEX ON address (last_update)", FIFTY)
     pair.wait()
     queried.run()
     with writer.transaction() as early:
@@ -134,24 +131,23 @@ def losing(tmp_path: Path) -> Iterator[ConnectionParameters]:
 
 def crash(queried: Queried) -> None:
     """Kill a backend: the server ends all (a stopped one after 5 s) and starts again with the disk's content."""
+
+    def answers() -> bool:
+        with contextlib.suppress(psycopg2.OperationalError):
+            return bool(ask(queried.parameters, "SELECT 1"))
+        return False
+
     with queried.transaction() as cursor:
         os.kill(cursor.connection.get_backend_pid(), signal.SIGKILL)
-        until = time.monotonic() + WAIT_S
-        while True:
-            assert time.monotonic() < until
-            time.sleep(0.1)
-            try:
-                ask(queried.parameters, "SELECT 1")
-            except psycopg2.OperationalError:
-                continue
-            return
+        time.sleep(0.1)
+        wait_until(answers, "the server, started again", every_s=0.1)
 
 
 def test_what_a_crash_has_lost_goes_and_what_is_written_under_the_same_numbers_arrives(
     spark: SparkSession, losing: ConnectionParameters, tmp_path: Path
 ) -> None:
     queried = Queried(spark, tmp_path, parameters=losing)
-    queried.execute(ADDRESS, "INSERT INTO address SELECT i, 'Street ' || i FROM generate_series(1, 50) AS i")
+    queried.execute(ADDRESS, FIFTY)
     job = queried.job()
     queried.run(job)
     queried.execute("CHECKPOINT")
@@ -180,7 +176,7 @@ def test_a_cold_copy_in_the_servers_place_is_compared_once_its_numbers_have_pass
 ) -> None:
     with temporary_postgres(tmp_path) as server:
         queried = Queried(spark, tmp_path, parameters=server.connection_parameters())
-        queried.execute(ADDRESS, "INSERT INTO address SELECT i, 'Street ' || i FROM generate_series(1, 50) AS i")
+        queried.execute(ADDRESS, FIFTY)
         job, processes, data = queried.job(), processes_of(server, tmp_path), server.cluster.data_dir
         queried.run(job)
         processes.stop(server.name, grace_s=STOP_S)
@@ -221,12 +217,12 @@ def late(tmp_path: Path) -> Iterator[Postgres]:
         # Otherwise rows from the server's creation would be in the future.
         for name in ask(own, "SELECT json_agg(datname) FROM pg_database WHERE datallowconn"):
             execute({**own, "dbname": name}, "VACUUM (FREEZE)")
-        processes.stop(server.name, grace_s=WAIT_S)
+        processes.stop(server.name, grace_s=PATIENCE_S)
         put_forward(server)
         processes.run(server)
         yield server
     finally:
-        processes.stop(server.name, grace_s=WAIT_S)
+        processes.stop(server.name, grace_s=PATIENCE_S)
         server.cluster.remove()
 
 
@@ -249,7 +245,7 @@ def test_what_is_written_before_and_after_numbers_begin_anew_arrives(
     spark: SparkSession, late: Postgres, tmp_path: Path
 ) -> None:
     queried = Queried(spark, tmp_path, parameters=late.connection_parameters())
-    queried.execute(ADDRESS, "INSERT INTO address SELECT i, 'Street ' || i FROM generate_series(1, 50) AS i")
+    queried.execute(ADDRESS, FIFTY)
     job = queried.job()
     queried.run(job)
     assert queried.progress()["mark"]["horizon"] < LAST

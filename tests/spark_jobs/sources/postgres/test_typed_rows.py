@@ -96,7 +96,6 @@ def table(spark: SparkSession, database: ConnectionParameters, queried: Queried)
     source = Jdbc(spark, settings, connections, ("id",), log=lambda _line: None)
     yield source
     source.reset()
-    connections.close()
 
 
 def add(database: ConnectionParameters, values: Mapping[str, Sequence[str]]) -> list[int]:
