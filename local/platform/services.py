@@ -158,7 +158,8 @@ class Services:
         tables = [(pipeline.lake_table(entry), entry.key[0], DERIVED) for entry in pipeline.derived]
         tables += [(pipeline.history_table(one), lake_name(one.key[0]), HISTORY) for one in pipeline.with_history]
         return tuple(
-            LocalDerived(counted_column=key, lake=self._lake(name), lake_name=name, kind=kind) for name, key, kind in tables
+            LocalDerived(counted_column=key, lake=self._lake(name), lake_name=name, kind=kind)
+            for name, key, kind in tables
         )
 
     @property

@@ -23,11 +23,11 @@ from local.platform.services import DERIVED, HISTORY, Services
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
 from local.services.connect_api import ConnectApi
+from local.services.kafka_rights import SINK
 from local.state.collect import PipelineState
 from local.state.show_status import print_status
 from local.state.tables import QUERIED, DataStatus, TableStatus
 from local.state.word import State, judge
-from local.services.kafka_rights import SINK
 from settings.load import PIPELINES, load_pipeline
 from spark_jobs.options import command_line, keys, properties
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, jdbc_settings

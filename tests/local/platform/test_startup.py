@@ -22,11 +22,11 @@ from local.look.lake import LakeError
 from local.platform.command import left_behind
 from local.platform.platform import Platform
 from local.platform.record import PORTS, Lock, PlatformOptions, Record, RecordFile, passwords
+from local.platform.startup import SUPERVISOR, Startup, Step, StepState, silent, uninterrupted
 from local.state import services as services_module
 from local.state.collect import Collector, PipelineState
 from local.state.problems import Problem
 from local.state.word import State
-from local.platform.startup import SUPERVISOR, Startup, Step, StepState, silent, uninterrupted
 from tests.waiting import PATIENCE_S
 
 
