@@ -64,7 +64,7 @@ class ConnectorsStack(Stack):
         if self.pipelines:
             topics = self._topics(environment, streaming, vpc)
             for pipeline in self.pipelines:
-                self._connectors(pipeline, platform, topics.ready[pipeline.id("Topics")])
+                self._connectors(pipeline, platform, topics.ready[pipeline.name])
             platform.look_after()
         add_paused_output(self, paused)
 
@@ -72,7 +72,7 @@ class ConnectorsStack(Stack):
         return PipelineTopics(
             self,
             "Topics",
-            wanted={pipeline.id("Topics"): pipeline.topics() for pipeline in self.pipelines},
+            pipelines=self.pipelines,
             streaming=streaming,
             journal=environment.bucket_name("artefacts"),
             vpc=vpc,
