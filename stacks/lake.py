@@ -43,7 +43,11 @@ class LakeStack(Stack):
         for pipeline in environment.streamed:
             prefix = f"{sink_settings(environment, pipeline).prefix}/"
             self.landing.add_metric(id=landed_filter(pipeline), prefix=prefix)
-            self._expire_landed_objects(landed_filter(pipeline), prefix)
+            # Long after the job has read them, and nothing else: the sink's bookkeeping next to them makes it
+            # exactly-once, even after a long idle time. It resumes where `.indexes/` says, and may still need an upload
+            # (`.temp-upload/`) that it hasn't moved yet.
+            expiry = Duration.days(self._settings.landing_expiry_days)
+            self.landing.add_lifecycle_rule(id=landed_filter(pipeline), prefix=prefix, expiration=expiry)
         self.lake = self._logged_bucket("lake")
         self.artefacts = self._logged_bucket("artefacts")
         # No custom resource's request lives longer than an hour.
@@ -94,16 +98,6 @@ class LakeStack(Stack):
 
     def _logged_bucket(self, role: str) -> s3.Bucket:
         return self._bucket(role, server_access_logs_bucket=self.logs, server_access_logs_prefix=f"access/{role}/")
-
-    def _expire_landed_objects(self, id_: str, prefix: str) -> None:
-        """Expire landing objects long after the job has read them, and nothing else.
-
-        The sink's bookkeeping next to them (`.indexes/`, `.temp-upload/`) makes it exactly-once, even after a long idle
-        time: it resumes where `.indexes/` says, and may still need an upload that it hasn't moved yet.
-        """
-        self.landing.add_lifecycle_rule(
-            id=id_, prefix=prefix, expiration=Duration.days(self._settings.landing_expiry_days)
-        )
 
     def _results(self) -> None:
         """Query results are copies of the tables' rows, so none is kept longer than people need it."""

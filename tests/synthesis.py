@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from settings.environment import Environment
+from settings.load import PIPELINES
 from stacks.gate.template import Finding
 from stacks.paused import Paused
 
@@ -15,25 +16,35 @@ if TYPE_CHECKING:
 
     from operate.synth import Synthesis
 
-_made: "dict[tuple[str, Path, Paused], Synthesis]" = {}
+_made: "dict[tuple[str, Path, Paused, bool], Synthesis]" = {}
 _linted: dict[tuple[str, str], list[Finding]] = {}
 
 
-def shared_synthesis(environment: Environment, folder: Path, *, paused: Paused = Paused.NOTHING) -> "Synthesis":
+def shared_synthesis(
+    environment: Environment,
+    folder: Path,
+    *,
+    paused: Paused = Paused.NOTHING,
+    nag: bool = True,
+    pipelines: Path = PIPELINES,
+) -> "Synthesis":
     """Synthesize into a folder below `folder`, or return these settings' earlier result: callers must not change it.
 
-    cdk-nag also checks it unless paused.
+    `pipelines` has the pipelines' schemas. With `nag`, cdk-nag and CDK's validation also check it, unless paused: that
+    takes as long again.
     """
     # Importing CDK starts Node.js.
     from operate.synth import synthesize
-    from stacks.processing import jobs
 
-    key = (environment.model_dump_json(), vars(jobs)["PIPELINES"], paused)
-    if key not in _made:
-        runs = paused is Paused.NOTHING
-        place = folder / (environment.name if runs else f"{environment.name}.paused-{paused}")
-        _made[key] = synthesize(environment, place, nag=runs, paused=paused)
-    return _made[key]
+    checked = nag and paused is Paused.NOTHING
+    key = (environment.model_dump_json(), pipelines, paused)
+    for known in ((*key, True), (*key, checked)):
+        if known in _made:
+            return _made[known]
+    place = folder / (environment.name if paused is Paused.NOTHING else f"{environment.name}.paused-{paused}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stacks.processing.jobs.PIPELINES", pipelines)
+        return _made.setdefault((*key, checked), synthesize(environment, place, nag=checked, paused=paused))
 
 
 def found_in(environment: Environment, synthesis: "Synthesis", *, lint: bool = True) -> list[str]:

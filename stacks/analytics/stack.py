@@ -60,13 +60,7 @@ class AnalyticsStack(Stack):
         super().__init__(scope, id_, **kwargs)
         self._environment = environment
         self._settings = environment.analytics
-        self._readers = LakeReaders(
-            self,
-            "Readers",
-            environment=environment,
-            workgroup=environment.prefix,
-            results_prefix=_RESULTS,
-        )
+        self._readers = LakeReaders(self, "Readers", environment=environment)
         self.workgroup = self._workgroup()
         captured = _queried(environment)
         quarantine(self, environment, [each.table for each in captured])
@@ -180,18 +174,15 @@ def _queried(environment: Environment) -> list[Queried]:
 
 
 class LakeReaders(Construct):
-    """Read access to one environment's tables through one workgroup. Buckets are given by name."""
+    """Read access to one environment's tables through its workgroup. Buckets are given by name."""
 
-    def __init__(
-        self, scope: Construct, id_: str, *, environment: Environment, workgroup: str, results_prefix: str
-    ) -> None:
+    def __init__(self, scope: Construct, id_: str, *, environment: Environment) -> None:
         super().__init__(scope, id_)
         self._database = environment.lake.database
         self._lake_formation = environment.analytics.lake_formation
-        self._workgroup = workgroup
+        self._workgroup = environment.prefix
         self._lake = bucket_arn(self, environment.bucket_name("lake"))
         self._results_bucket = bucket_arn(self, environment.bucket_name("results"))
-        self._results_prefix = results_prefix
 
     def statements(self) -> list[iam.PolicyStatement]:
         """Return a query's rights: workgroup, catalogue, table files and result location."""
@@ -238,7 +229,7 @@ class LakeReaders(Construct):
                 "The tables' files in the lake's bucket, whose names Hudi makes; reading only.",
             ),
             (
-                statement(*_WRITE_RESULTS, on=f"{self._results_bucket}/{self._results_prefix}*"),
+                statement(*_WRITE_RESULTS, on=f"{self._results_bucket}/{_RESULTS}*"),
                 "The results of the workgroup's queries, which Athena writes with the rights of whoever asks.",
             ),
             (

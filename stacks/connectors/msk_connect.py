@@ -20,7 +20,7 @@ from plugins.connector_names import GENERATION
 from plugins.releases.versions import Release
 from plugins.workers.connect_workers import properties_file
 from settings.environment import Environment
-from stacks.base import POSTGRESQL, Conditions, arn, bucket_arn, let_in, let_out, log_group, of_service, statement
+from stacks.base import POSTGRESQL, arn, bucket_arn, let_in, let_out, log_group, of_service, statement
 from stacks.connectors.specs import ConnectorSpec, PipelineConnectors
 from stacks.database import DatabaseStack
 from stacks.preparation import destinations
@@ -71,10 +71,7 @@ class MskConnect:
         self._names = [name for pipeline in pipelines for name in (pipeline.source.name, pipeline.sink.name)]
         self._artefacts = artefacts
         self._log_group = _worker_log(stack, environment)
-        bucket = environment.bucket_name("artefacts")
-        providers = ConnectorProviders(
-            stack, "Providers", prefix=environment.prefix, bucket=bucket, key_prefix=PLUGIN_KEYS
-        )
+        providers = ConnectorProviders(stack, "Providers", environment=environment)
         self._plugins = providers.plugin
         if pipelines:
             self._connectors = providers.connector(
@@ -255,12 +252,12 @@ def _warn_of_unpinned(stack: Stack, releases: Sequence[Release]) -> None:
 
 
 class ConnectorProviders(Construct):
-    """Providers of plugins and connectors whose names begin with `prefix`."""
+    """Providers of an environment's plugins and connectors, whose names begin with its prefix."""
 
-    def __init__(self, scope: Construct, id_: str, *, prefix: str, bucket: str, key_prefix: str) -> None:
+    def __init__(self, scope: Construct, id_: str, *, environment: Environment) -> None:
         super().__init__(scope, id_)
-        self._prefix = prefix
-        self._bucket = bucket
+        self._prefix = environment.prefix
+        self._bucket = environment.bucket_name("artefacts")
         self.plugin = HandlerProvider(
             self,
             "Plugin",
@@ -268,8 +265,8 @@ class ConnectorProviders(Construct):
             timeout=Duration.minutes(10),
             memory_size=1_024,
             ephemeral_storage_size=Size.gibibytes(2),
-            rights={OWN_NAMES: [*self._plugin_rights(), *self._archive_rights(f"{key_prefix}{prefix}-*")]},
-            journal=bucket,
+            rights={OWN_NAMES: [*self._plugin_rights(), *self._archive_rights(f"{PLUGIN_KEYS}{self._prefix}-*")]},
+            journal=self._bucket,
         )
 
     def connector(self, *, role_arns: Sequence[str], log_group_arn: str, names: Sequence[str]) -> HandlerProvider:
@@ -284,7 +281,7 @@ class ConnectorProviders(Construct):
 
     def _plugin_rights(self) -> list[iam.PolicyStatement]:
         return [
-            _kafkaconnect("ListCustomPlugins", "ListConnectors", on="*"),
+            statement("kafkaconnect:ListCustomPlugins", "kafkaconnect:ListConnectors", on="*"),
             _creating("CreateCustomPlugin"),
             self._on(f"custom-plugin/{self._prefix}-*/*", "DescribeCustomPlugin", "DeleteCustomPlugin", *_TAGS),
         ]
@@ -292,7 +289,7 @@ class ConnectorProviders(Construct):
     def _connector_rights(self, names: Sequence[str]) -> list[iam.PolicyStatement]:
         actions = ("DescribeConnector", "UpdateConnector", "DeleteConnector", "ListConnectorOperations", *_TAGS)
         return [
-            _kafkaconnect("ListConnectors", on="*"),
+            statement("kafkaconnect:ListConnectors", on="*"),
             _creating("CreateConnector"),
             *(self._on(f"connector/{name}/*", *actions) for name in names),
             *(self._on(f"connector-operation/{name}/*", "DescribeConnectorOperation") for name in names),
@@ -315,7 +312,7 @@ class ConnectorProviders(Construct):
         ]
 
     def _on(self, resource: str, *actions: str) -> iam.PolicyStatement:
-        return _kafkaconnect(*actions, on=arn(self, "kafkaconnect", resource))
+        return statement(*of_service("kafkaconnect", actions), on=arn(self, "kafkaconnect", resource))
 
     def _archive_rights(self, keys: str) -> list[iam.PolicyStatement]:
         objects = ("GetObject", "GetObjectVersion", "PutObject", "AbortMultipartUpload", "DeleteObjectVersion")
@@ -328,8 +325,4 @@ class ConnectorProviders(Construct):
 
 def _creating(action: str) -> iam.PolicyStatement:
     """No ARN exists before creation; the tag, which the handlers always send, narrows the right instead."""
-    return _kafkaconnect(action, on="*", when={"Null": {f"aws:RequestTag/{tags.OWNER}": "false"}})
-
-
-def _kafkaconnect(*actions: str, on: str, when: Conditions | None = None) -> iam.PolicyStatement:
-    return statement(*of_service("kafkaconnect", actions), on=on, when=when)
+    return statement(f"kafkaconnect:{action}", on="*", when={"Null": {f"aws:RequestTag/{tags.OWNER}": "false"}})

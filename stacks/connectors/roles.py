@@ -3,7 +3,7 @@
 plugins/kafka/topics.py defines its Kafka rights; the local broker's ACLs come from there, too.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
@@ -82,19 +82,11 @@ def kafka_statements(
     scope: IConstruct, access: Sequence[Grant], streaming: StreamingStack
 ) -> list[iam.PolicyStatement]:
     """Allow these grants on the environment's Kafka (MSK developer guide, "Authorization policy resources")."""
-    found = statements(access, kafka_arns(scope, streaming))
-    return [statement(*each["Action"], on=each["Resource"]) for each in found]
-
-
-def kafka_arns(scope: IConstruct, streaming: StreamingStack) -> Callable[[Kind, str], str]:
-    """Return a function that builds ARNs of the cluster and its topics and groups.
-
-    `*` stands for the uuid, which AWS chooses: the cluster's name is unique. Names instead of references, if they are
-    known, keep the review's findings readable.
-    """
 
     def named(kind: Kind, name: str) -> str:
+        # `*` stands for the uuid, which AWS chooses: the cluster's name is unique. Names instead of references, if they
+        # are known, keep the review's findings readable.
         whole = kind == "cluster"
         return streaming.cluster_arn if whole else arn(scope, "kafka", f"{kind}/{streaming.cluster_name}/*/{name}")
 
-    return named
+    return [statement(*each["Action"], on=each["Resource"]) for each in statements(access, named)]

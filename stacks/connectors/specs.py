@@ -17,7 +17,6 @@ from settings.environment_pipeline import Connector, EnvironmentPipeline
 from stacks.base import source_value
 from stacks.connectors.manifests import NAMESPACE
 from stacks.connectors.roles import ConnectorRole, msk_connect, pod_identity
-from stacks.connectors.topics import WantedTopics
 from stacks.database import DatabaseStack
 from stacks.pipeline_names import construct_id
 from stacks.streaming import StreamingStack
@@ -68,6 +67,10 @@ class PipelineConnectors:
         self._streaming = streaming
         self.source = source_settings(environment, pipeline)
         self.sink = sink_settings(environment, pipeline)
+        # Both connectors need them before they start: neither creates one, and a sink fails without its own.
+        self.topics = topics(environment, pipeline)
+        # Known to CloudFormation at deployment.
+        self.generation = self._source_value("generation")
         self.source_role, self.sink_role = self._source_role(), self._sink_role()
 
     @property
@@ -76,11 +79,6 @@ class PipelineConnectors:
 
     def id(self, id_: str) -> str:
         return construct_id(self._pipeline, id_)
-
-    def topics(self) -> WantedTopics:
-        """The topics both connectors need before they start: neither creates one, and a sink fails without its own."""
-        planned = topics(self._environment, self._pipeline)
-        return WantedTopics(topics=planned, sink=self.sink, generation=self._source_value("generation"))
 
     def source_spec(self) -> ConnectorSpec:
         versions = load_versions()
@@ -94,7 +92,7 @@ class PipelineConnectors:
             worker_properties=self._source_worker(),
             role=self.source_role,
             capacity=self._pipeline.source,
-            generation=self._source_value("generation"),
+            generation=self.generation,
         )
 
     def _classes(self) -> dict[str, str]:
@@ -115,7 +113,7 @@ class PipelineConnectors:
             worker_properties=CONVERTERS,
             role=self.sink_role,
             capacity=self._pipeline.sink,
-            generation=self._source_value("generation"),
+            generation=self.generation,
         )
 
     def _role(self, id_: str, connector: str, access: Sequence[Grant]) -> ConnectorRole:

@@ -1,6 +1,6 @@
 """The connectors: per pipeline, Debezium from the database to topics and the S3 sink from topics to the lake."""
 
-from typing import Any, Protocol
+from typing import Any
 
 from aws_cdk import Annotations, CfnOutput, CustomResource, Stack
 from aws_cdk import aws_ec2 as ec2
@@ -11,22 +11,15 @@ from stacks.base import add_paused_output
 from stacks.connectors.eks import EksConnectors
 from stacks.connectors.eks_cluster import KubernetesStack
 from stacks.connectors.msk_connect import MskConnect
-from stacks.connectors.specs import ConnectorSpec, PipelineConnectors
+from stacks.connectors.specs import PipelineConnectors
 from stacks.connectors.topics import PipelineTopics
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
 from stacks.paused import Paused
 from stacks.streaming import StreamingStack
 
-
-class Platform(Protocol):
-    """Where connectors run."""
-
-    def connector(self, id_: str, spec: ConnectorSpec, *, runs: bool) -> CustomResource | None:
-        """Create one connector; without `runs`, only what a pause keeps of it."""
-
-    def look_after(self) -> None:
-        """Restart the failed tasks of the created connectors."""
+# Where connectors run.
+Platform = MskConnect | EksConnectors
 
 
 class ConnectorsStack(Stack):
@@ -64,7 +57,7 @@ class ConnectorsStack(Stack):
         if self.pipelines:
             topics = self._topics(environment, streaming, vpc)
             for pipeline in self.pipelines:
-                self._connectors(pipeline, platform, topics.ready[pipeline.id("Topics")])
+                self._connectors(pipeline, platform, topics.ready[pipeline.name])
             platform.look_after()
         add_paused_output(self, paused)
 
@@ -72,7 +65,7 @@ class ConnectorsStack(Stack):
         return PipelineTopics(
             self,
             "Topics",
-            wanted={pipeline.id("Topics"): pipeline.topics() for pipeline in self.pipelines},
+            pipelines=self.pipelines,
             streaming=streaming,
             journal=environment.bucket_name("artefacts"),
             vpc=vpc,

@@ -1,17 +1,16 @@
 """Creates the pipelines' topics before the connectors: a handler inside the VPC, with its rights (decision 0042)."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from aws_cdk import Duration
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from plugins.connector_names import sink_group
-from plugins.connector_settings import SinkSettings
-from plugins.kafka.topics import PlannedTopic, of_generation, topics_access
+from plugins.kafka.topics import of_generation, topics_access
 from stacks.base import HTTPS, closed_group, let_in
 from stacks.connectors.roles import kafka_statements
+from stacks.connectors.specs import PipelineConnectors
 from stacks.lambda_assets import KAFKA
 from stacks.paused import OUTPUT, Paused
 from stacks.provider import NEWER_RUNTIME, HandlerProvider, layer_version
@@ -22,33 +21,11 @@ PATIENCE = Duration.minutes(15)
 CLUSTER = "AWS chooses the cluster's uuid, and its name is unique by itself; topics and group are named in full."
 
 
-@dataclass(frozen=True, kw_only=True)
-class WantedTopics:
-    """A pipeline's planned topics, and the sink that reads them; `generation` is its source's.
-
-    CloudFormation knows the generation at deployment.
-    """
-
-    topics: Sequence[PlannedTopic]
-    sink: SinkSettings
-    generation: str
-
-    def request(self, brokers: str) -> dict[str, object]:
-        sink = self.sink
-        return {
-            "bootstrapServers": brokers,
-            "topics": [topic.as_request() for topic in of_generation(self.topics, self.generation)],
-            "group": sink_group(sink.name),
-            "groupTopic": sink.topic,
-            **({"groupTopics": list(sink.topics[1:])} if sink.topics[1:] else {}),
-        }
-
-
 class PipelineTopics(Construct):
     """All pipelines' topics, and their sinks' groups with first offsets. Connectors wait for `ready`.
 
-    `wanted` maps custom resource ids to the pipelines' topics; `journal` is the bucket in which the handler's requests
-    record what they have begun. One handler creates all of them, with rights to these only.
+    `ready` are the custom resources, by pipeline; `journal` is the bucket in which the handler's requests record what
+    they have begun. One handler creates all of them, with rights to these only.
     """
 
     def __init__(
@@ -56,7 +33,7 @@ class PipelineTopics(Construct):
         scope: Construct,
         id_: str,
         *,
-        wanted: Mapping[str, WantedTopics],
+        pipelines: Sequence[PipelineConnectors],
         streaming: StreamingStack,
         journal: str,
         vpc: ec2.IVpc,
@@ -64,9 +41,7 @@ class PipelineTopics(Construct):
     ) -> None:
         super().__init__(scope, id_)
         access = self._access(streaming, vpc)
-        grants = [
-            grant for each in wanted.values() for grant in topics_access(of_generation(each.topics, "*"), each.sink)
-        ]
+        grants = [grant for each in pipelines for grant in topics_access(of_generation(each.topics, "*"), each.sink)]
         provider = HandlerProvider(
             self,
             "Provider",
@@ -82,10 +57,11 @@ class PipelineTopics(Construct):
         # Kafka forgets the offsets of a group without members after a week (offsets.retention.minutes). This extra
         # property makes the end of a pause an update, in which the handler sets such a group's first offsets again.
         of_a_pause = {OUTPUT: paused.value} if paused.leaves_out_all else {}
-        brokers = streaming.bootstrap_brokers
         self.ready = {
-            name: provider.resource(self, name, "Topics", each.request(brokers), after=[access], **of_a_pause)
-            for name, each in wanted.items()
+            each.name: provider.resource(
+                self, each.id("Topics"), "Topics", _request(each, streaming), after=[access], **of_a_pause
+            )
+            for each in pipelines
         }
 
     def _access(self, streaming: StreamingStack, vpc: ec2.IVpc) -> ec2.SecurityGroup:
@@ -103,3 +79,14 @@ class PipelineTopics(Construct):
             description=description,
         )
         return group
+
+
+def _request(pipeline: PipelineConnectors, streaming: StreamingStack) -> dict[str, object]:
+    sink = pipeline.sink
+    return {
+        "bootstrapServers": streaming.bootstrap_brokers,
+        "topics": [topic.as_request() for topic in of_generation(pipeline.topics, pipeline.generation)],
+        "group": sink_group(sink.name),
+        "groupTopic": sink.topic,
+        **({"groupTopics": list(sink.topics[1:])} if sink.topics[1:] else {}),
+    }

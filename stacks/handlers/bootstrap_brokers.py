@@ -5,9 +5,8 @@ developer guide, "Get the bootstrap brokers"): two answers for one cluster may d
 """
 
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-import boto3
 
 from stacks.handlers import framework
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
@@ -19,9 +18,7 @@ if TYPE_CHECKING:
 _LOST = ("DELETING", "FAILED")
 
 
-@functools.cache
-def client() -> "KafkaClient":
-    return boto3.client("kafka", config=framework.CLIENT_CONFIG)
+client: Callable[[], "KafkaClient"] = functools.partial(framework.client, "kafka")
 
 
 def start(event: Event) -> dict[str, Any]:
@@ -42,15 +39,11 @@ def settle(event: Event) -> Progress:
     return Waiting(f"the cluster {arn} is {state} and has no address for IAM yet")
 
 
-def remove(_event: Event) -> Progress:
-    return Done()
-
-
 def _cluster_arn(event: Event) -> str:
     wanted = framework.request(event, required={"clusterArn": str}, optional={})
     return str(wanted["clusterArn"])
 
 
-_handler = Handler(start=start, settle=settle, remove=remove)
+_handler = Handler(start=start, settle=settle)
 on_event = _handler.on_event
 is_complete = _handler.is_complete

@@ -74,8 +74,9 @@ class Connector(MskResource):
 
     def next_step(self, found: Found) -> Progress:
         state, operations = self.state(found.shown), operations_of(self.event, found.shown)
-        if operations.failed:
-            raise ResourceError(self._reason(operations.failed.get("errorInfo", {}), operations.failure(self.name)))
+        if failed := operations.failed:
+            what = f"{failed['connectorOperationType']} of {self.name} ended in {failed['connectorOperationState']}"
+            raise ResourceError(self._reason(failed.get("errorInfo", {}), what))
         changed = differences(found.shown, self.wanted, found.tags, operations.complete)
         made_by_us = found.tags.get(CREATED_BY) == self.event["RequestId"]
         if made_by_us and state == "FAILED":

@@ -6,16 +6,14 @@ Request: `name`, `bucket` and `prefix` (of its zip), `releases` (each `url`, `fi
 The name holds a hash of the request, so it is known without a download: an existing plugin needs none.
 """
 
-import functools
 import json
 import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import boto3
 from boto3.exceptions import S3UploadFailedError
 from botocore.exceptions import ClientError
 
@@ -24,12 +22,10 @@ from plugins.releases.archive import FORMAT, repack
 from plugins.releases.download import ArchiveError, UnreachableError, fetch
 from stacks.handlers import framework, journal, life_cycle
 from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting, error_code, retry_reason
+from stacks.handlers.journal import s3
 from stacks.handlers.life_cycle import Found
 from stacks.handlers.msk_connect import resource
 from stacks.handlers.msk_connect.resource import MskResource
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 
 RELEASE_KEYS = {"url", "file", "size", "sha256"}
 RESOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*")
@@ -56,25 +52,25 @@ def start(event: Event) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Archive:
-    """A zip's place and owner; the object's metadata holds `owner`."""
+    """A zip's place, and the request for it; the object's metadata holds the owner."""
 
+    event: Event
     bucket: str
     key: str
-    owner: str
 
     def is_there(self) -> bool:
         """Whether the complete zip exists: S3 never shows a partial upload."""
         return "sha256" in self._metadata()
 
-    def delete(self, event: Event) -> None:
+    def delete(self) -> None:
         """Delete all its versions, if it belongs to the same stack. It, or the bucket, may not exist.
 
         The construct doesn't matter: no plugin uses the zip, and a renamed construct leaves its old name in the
         metadata.
         """
-        if not self._metadata().get("owner", "").startswith(f"{framework.stack_name(event)}/"):
+        if not self._metadata().get("owner", "").startswith(f"{framework.stack_name(self.event)}/"):
             return
-        with journal.acting(event):
+        with journal.acting(self.event):
             versions = [
                 version
                 for page in s3().get_paginator("list_object_versions").paginate(Bucket=self.bucket, Prefix=self.key)
@@ -85,10 +81,10 @@ class Archive:
             for version in sorted(versions, key=lambda version: bool(version["IsLatest"])):
                 s3().delete_object(Bucket=self.bucket, Key=self.key, VersionId=version["VersionId"])
 
-    def upload(self, event: Event, path: Path, sha256: str) -> None:
+    def upload(self, path: Path, sha256: str) -> None:
         """Upload it in parts, to save memory. Raises ResourceError if S3 refuses it."""
-        metadata = {"sha256": sha256, "owner": self.owner}
-        with journal.acting(event, seconds=UPLOAD_SECONDS):
+        metadata = {"sha256": sha256, "owner": framework.owner(self.event)}
+        with journal.acting(self.event, seconds=UPLOAD_SECONDS):
             try:
                 s3().upload_file(str(path), self.bucket, self.key, ExtraArgs={"Metadata": metadata})
             except S3UploadFailedError as error:
@@ -129,14 +125,14 @@ class Plugin(MskResource):
     @property
     def archive(self) -> Archive:
         key = f"{self.wanted['prefix']}{self.name}.zip"
-        return Archive(bucket=self.wanted["bucket"], key=key, owner=framework.owner(self.event))
+        return Archive(event=self.event, bucket=self.wanted["bucket"], key=key)
 
     def make(self) -> Progress:
         """Upload the zip unless it exists, then create the plugin. A plugin that MSK Connect refuses leaves no zip."""
         if waiting := self.still_unseen():
             return waiting
         archive = self.archive
-        if not archive.is_there() and (waiting := upload_releases(self.event, self.wanted, archive)):
+        if not archive.is_there() and (waiting := upload_releases(self.wanted, archive)):
             return waiting
         partition = self.event["StackId"].split(":")[1]
         location = {"bucketArn": f"arn:{partition}:s3:::{archive.bucket}", "fileKey": archive.key}
@@ -151,7 +147,7 @@ class Plugin(MskResource):
             return self.made_by(lambda: resource.client().create_custom_plugin(**request)["customPluginArn"])
         except ClientError as error:
             if not retry_reason(error):
-                archive.delete(self.event)
+                archive.delete()
             raise
 
     def next_step(self, found: Found) -> Progress:
@@ -175,17 +171,17 @@ class Plugin(MskResource):
         return self._in_use(self.arn(found.shown)) or super().delete(found)
 
     def clear_up(self) -> None:
-        self.archive.delete(self.event)
+        self.archive.delete()
 
     def _failed(self, found: Found) -> Progress:
         """Remove completely what MSK Connect couldn't create. Raises ResourceError if this request created it."""
         reason = found.shown.get("stateDescription", {})
         waiting = super().delete(found)
-        if journal.own(self.event).facts.get(journal.ARN) != self.arn(found.shown):
+        if journal.own(self.event).get(journal.ARN) != self.arn(found.shown):
             # From an earlier attempt: retry.
             return waiting
         # After a failed update, CloudFormation may not know the new name, so nothing else would remove it.
-        self.archive.delete(self.event)
+        self.archive.delete()
         raise ResourceError(
             f"MSK Connect couldn't make {self.what}: {reason.get('code', 'CREATE_FAILED')}: "
             f"{reason.get('message', 'no reason given')}"
@@ -231,15 +227,10 @@ def _request(event: Event) -> dict[str, Any]:
 def _name(wanted: dict[str, Any]) -> str:
     pinned = sorted([str(release["file"]), str(release["sha256"])] for release in wanted["releases"])
     content = json.dumps([FORMAT, pinned, wanted.get("resources", {})], sort_keys=True)
-    return framework.named_by_content(wanted["name"], framework.sha256_of(content))
+    return f"{wanted['name']}-{framework.sha256_of(content)[: framework.HASH_DIGITS]}"
 
 
-@functools.cache
-def s3() -> "S3Client":
-    return boto3.client("s3", config=framework.CLIENT_CONFIG)
-
-
-def upload_releases(event: Event, wanted: Mapping[str, Any], archive: Archive) -> Waiting | None:
+def upload_releases(wanted: Mapping[str, Any], archive: Archive) -> Waiting | None:
     """Download a request's releases, verify and repack them, and upload the zip; None when done.
 
     Raises ResourceError for a release that doesn't match its pin, can't be used, or stays out of reach.
@@ -254,12 +245,12 @@ def upload_releases(event: Event, wanted: Mapping[str, Any], archive: Archive) -
             path = Path(folder) / "plugin.zip"
             found = repack(archives, path, resources=wanted.get("resources"))
         except UnreachableError as error:
-            if framework.now() < event["Started"] + UNREACHABLE_SECONDS:
+            if framework.now() < archive.event["Started"] + UNREACHABLE_SECONDS:
                 return Waiting(str(error))
             raise ResourceError(str(error)) from None
         except ArchiveError as error:
             raise ResourceError(str(error)) from None
-        archive.upload(event, path, found.sha256)
+        archive.upload(path, found.sha256)
     return None
 
 

@@ -12,8 +12,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-import boto3
-
 from stacks.handlers import framework
 from stacks.handlers.framework import CALL_ERRORS
 from stacks.handlers.msk_connect import resource
@@ -33,9 +31,7 @@ _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
 
-@functools.cache
-def metrics() -> "CloudWatchClient":
-    return boto3.client("cloudwatch", config=framework.CLIENT_CONFIG)
+metrics: Callable[[], "CloudWatchClient"] = functools.partial(framework.client, "cloudwatch")
 
 
 def handler(_event: Mapping[str, Any], _context: object) -> dict[str, str]:

@@ -3,13 +3,13 @@
 As a property of the cluster it would apply from the first moment: CloudFormation then can't roll back a first
 deployment that fails later ("Cannot delete protected Cluster", DeleteHandler of AWS's own AWS::RDS::DBCluster), and the
 remaining cluster's name blocks each further attempt. Request: `clusterIdentifier`. A deletion leaves the protection on:
-the cluster outlives the stack.
+the cluster outlives the stack, and to delete it people switch that off by hand.
 """
 
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import boto3
 from botocore.exceptions import ClientError
 
 from stacks.handlers import framework
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 _BUSY = ("InvalidDBClusterStateFault", "InvalidDBInstanceState")
 
 
-@functools.cache
-def client() -> "RDSClient":
-    return boto3.client("rds", config=framework.CLIENT_CONFIG)
+client: Callable[[], "RDSClient"] = functools.partial(framework.client, "rds")
 
 
 def start(event: Event) -> dict[str, Any]:
@@ -49,15 +47,10 @@ def settle(event: Event) -> Progress:
     return Waiting(f"the protection of {identifier}")
 
 
-def remove(_event: Event) -> Progress:
-    """Do nothing: to delete the cluster, switch it off by hand."""
-    return Done()
-
-
 def _identifier(event: Event) -> str:
     return str(framework.request(event, required={"clusterIdentifier": str}, optional={})["clusterIdentifier"])
 
 
-_handler = Handler(start=start, settle=settle, remove=remove)
+_handler = Handler(start=start, settle=settle)
 on_event = _handler.on_event
 is_complete = _handler.is_complete

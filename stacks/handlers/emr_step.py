@@ -17,20 +17,28 @@ which request may act: one that CloudFormation has cancelled no longer does. Obj
 template the job runs (Owners): a renamed construct's job continues when the old one is deleted.
 """
 
-import functools
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from contract.lake import STOP_FILE
 from stacks.handlers import framework, journal
-from stacks.handlers.framework import CLIENT_CONFIG, Done, Event, Handler, Progress, ResourceError, Waiting, sha256_of
+from stacks.handlers.framework import (
+    CLIENT_CONFIG,
+    Done,
+    Event,
+    Handler,
+    Progress,
+    ResourceError,
+    Waiting,
+    client,
+    sha256_of,
+)
 
 # A wrong option or path ends the job within its first minute: a step that has run this long has begun to work.
 SETTLED_SECONDS = 120
@@ -58,7 +66,7 @@ def settle(event: Event) -> Progress:
         return Waiting(BUSY)
     jobs = _jobs(wanted)
     for job in jobs:
-        Owners(job).enter(framework.owner(event), job)
+        Owners(event, job).enter()
     found = [_Found.of(event, Steps(job)) for job in jobs]
     stopping = [_stopped(each.steps, each.others) for each in found]
     if waiting := _together([*stopping, _elsewhere_stopped(event, jobs)]):
@@ -158,34 +166,33 @@ class Owners:
     S3 shows each write to the next read (its user guide, "Amazon S3 data consistency model").
     """
 
-    def __init__(self, wanted: Mapping[str, Any]) -> None:
+    def __init__(self, event: Event, wanted: Mapping[str, Any]) -> None:
+        self._wanted = wanted
         self._s3 = client("s3")
         self._bucket = wanted["stopBucket"]
         self._prefix = f"{wanted['stopPrefix']}owners/{wanted['name']}/"
+        self._own = self._prefix + sha256_of(framework.owner(event))[: framework.HASH_DIGITS]
 
-    def enter(self, owner: str, wanted: Mapping[str, Any]) -> None:
-        """Record that `owner` wants this job, and its request."""
-        body = json.dumps(wanted, sort_keys=True).encode()
-        self._s3.put_object(Bucket=self._bucket, Key=self._key(owner), Body=body)
+    def enter(self) -> None:
+        """Record that the event's resource wants this job, and its request."""
+        body = json.dumps(self._wanted, sort_keys=True).encode()
+        self._s3.put_object(Bucket=self._bucket, Key=self._own, Body=body)
 
-    def has(self, owner: str) -> bool:
-        """Whether `owner` wants this job, and hasn't been deleted since."""
-        return self._key(owner) in self._keys()
+    def has(self) -> bool:
+        """Whether the event's resource wants this job, and hasn't been deleted since."""
+        return self._own in self._keys()
 
-    def other_owner_request(self, owner: str) -> dict[str, Any] | None:
+    def other_owner_request(self) -> dict[str, Any] | None:
         """Return another owner's request: of a renamed construct, the one that stays."""
-        key = next((key for key in self._keys() if key != self._key(owner)), None)
+        key = next((key for key in self._keys() if key != self._own), None)
         if key is None:
             return None
         request: dict[str, Any] = json.loads(self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read())
         return request
 
-    def leave(self, owner: str) -> None:
-        """Record that `owner` no longer wants the job."""
-        self._s3.delete_object(Bucket=self._bucket, Key=self._key(owner))
-
-    def _key(self, owner: str) -> str:
-        return self._prefix + sha256_of(owner)[: framework.HASH_DIGITS]
+    def leave(self) -> None:
+        """Record that the event's resource no longer wants the job."""
+        self._s3.delete_object(Bucket=self._bucket, Key=self._own)
 
     def _keys(self) -> list[str]:
         found = self._s3.list_objects_v2(Bucket=self._bucket, Prefix=self._prefix)
@@ -230,13 +237,13 @@ def remove(event: Event) -> Progress:
 
 
 def _removed(event: Event, job: Mapping[str, Any]) -> Waiting | None:
-    owners, steps = Owners(job), Steps(job)
-    if not owners.has(framework.owner(event)):
+    owners, steps = Owners(event, job), Steps(job)
+    if not owners.has():
         return None
-    heir = owners.other_owner_request(framework.owner(event))
+    heir = owners.other_owner_request()
     if waiting := _inherited(event, heir) if heir else _stopped(steps, steps.active()):
         return waiting
-    owners.leave(framework.owner(event))
+    owners.leave()
     return None
 
 
@@ -301,7 +308,7 @@ def _elsewhere_stopped(event: Event, jobs: Sequence[Mapping[str, Any]]) -> Waiti
     names = {name for _, name in wanted}
     for job in gone:
         if job["name"] not in names:
-            Owners(job).leave(framework.owner(event))
+            Owners(event, job).leave()
     return None
 
 
@@ -319,12 +326,6 @@ def _settled(step: Mapping[str, Any]) -> Progress:
     reasons = [details.get("Reason"), details.get("Message"), status.get("StateChangeReason", {}).get("Message")]
     log = f"; log: {details['LogFile']}" if details.get("LogFile") else ""
     raise ResourceError(f"{label} is {status['State']}: {'; '.join(filter(None, reasons)) or 'no reason given'}{log}")
-
-
-@functools.cache
-def client(service: str, config: Config = CLIENT_CONFIG) -> Any:
-    """A boto3 client, created once: the function stays warm between two calls."""
-    return boto3.client(service, config=config)  # type: ignore[call-overload]
 
 
 handler = Handler(start=start, settle=settle, remove=remove, claim=journal.claim, check=journal.check)

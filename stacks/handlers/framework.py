@@ -12,6 +12,7 @@ resource by its request.
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import logging
@@ -22,6 +23,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as AWSConnectionError
@@ -108,14 +110,14 @@ class Handler:
 
     `start` returns `PhysicalResourceId` and the values that `settle` needs; it is called for Create and Update.
     `settle` gets the event with these merged in, and in `KnownAs` the id by which CloudFormation knows the resource
-    until it is settled; `remove` gets the Delete event. `claim` records that a request now works on its resource and
-    returns its place in the order of requests; `check` raises ResourceError if a later request has taken over
-    (stacks/handlers/journal.py).
+    until it is settled; `remove` gets the Delete event: without it, a deletion leaves everything. `claim` records that
+    a request now works on its resource and returns its place in the order of requests; `check` raises ResourceError if
+    a later request has taken over (stacks/handlers/journal.py).
     """
 
     start: Callable[[Event], dict[str, Any]]
     settle: Callable[[Event], Progress]
-    remove: Callable[[Event], Progress]
+    remove: Callable[[Event], Progress] = lambda _event: Done()
     claim: Callable[[Event], str] | None = None
     check: Callable[[Event], None] | None = None
 
@@ -133,9 +135,8 @@ class Handler:
 
     def is_complete(self, event: Event, _context: object) -> dict[str, Any]:
         """Take the next step; report whether it was the last. Raises ResourceError if the request can't succeed."""
-        step = self.remove if event["RequestType"] == "Delete" else self.settle
         with _reasons():
-            progress = _defer_transient_errors(self._checked(step), event)
+            progress = self._step(event)
         if isinstance(progress, Done):
             _say(event, "done")
             return {"IsComplete": True, "Data": dict(progress.data)}
@@ -144,13 +145,22 @@ class Handler:
             raise ResourceError(shortened(f"gave up waiting: {progress.reason}"))
         return {"IsComplete": False}
 
-    def _checked(self, step: Callable[[Event], Progress]) -> Callable[[Event], Progress]:
-        def checked(event: Event) -> Progress:
+    def _step(self, event: Event) -> Progress:
+        """Take a step; after a transient error, wait for the next call to repeat it."""
+        try:
             if self.check is not None:
                 self.check(event)
-            return step(event)
+            return self.remove(event) if event["RequestType"] == "Delete" else self.settle(event)
+        except CALL_ERRORS as error:
+            if reason := retry_reason(error):
+                return Waiting(reason)
+            raise
 
-        return checked
+
+@functools.cache
+def client(service: str, config: Config = CLIENT_CONFIG) -> Any:
+    """A boto3 client, created once: a function stays warm between two calls."""
+    return boto3.client(service, config=config)  # type: ignore[call-overload]
 
 
 def now() -> float:
@@ -227,11 +237,6 @@ def check_owner(event: Event, name: str, tags: Mapping[str, str]) -> None:
         )
 
 
-def named_by_content(name: str, sha256: str) -> str:
-    """Name something that can only be replaced, not changed: new content gets a new name."""
-    return f"{name}-{sha256[:HASH_DIGITS]}"
-
-
 def sha256_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -243,16 +248,6 @@ def shortened(text: str) -> str:
         kept = kept * 9 // 10
         short = f"{text[: kept // 2]} … {text[-kept // 2 :]}"
     return short
-
-
-def _defer_transient_errors(step: Callable[[Event], Progress], event: Event) -> Progress:
-    """Take a step; after a transient error, wait for the next call to repeat it."""
-    try:
-        return step(event)
-    except CALL_ERRORS as error:
-        if reason := retry_reason(error):
-            return Waiting(reason)
-        raise
 
 
 def _claimed(claim: Callable[[Event], str], event: Event) -> str:

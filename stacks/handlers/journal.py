@@ -19,10 +19,9 @@ import functools
 import json
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import boto3
 from botocore.exceptions import ClientError
 
 from stacks.handlers import framework
@@ -47,27 +46,12 @@ class SupersededError(ResourceError):
     """Another request now works on the resource. CloudFormation no longer waits for this one."""
 
 
-class Store(Protocol):
-    """Storage for entries; each write is visible to later reads and lists."""
-
-    def keys(self, prefix: str) -> list[str]:
-        """The keys with this prefix."""
-
-    def read(self, key: str) -> str | None:
-        """The text written; None if it is gone."""
-
-    def write(self, key: str, text: str) -> None:
-        """Write, or overwrite."""
-
-
-@functools.cache
-def s3() -> "S3Client":
-    return boto3.client("s3", config=framework.CLIENT_CONFIG)
+s3: Callable[[], "S3Client"] = functools.partial(framework.client, "s3")
 
 
 @dataclass(frozen=True, kw_only=True)
 class S3Store:
-    """Entries in a bucket."""
+    """Entries in a bucket; each write is visible to later reads and lists."""
 
     bucket: str
     prefix: str
@@ -96,25 +80,12 @@ class S3Store:
             s3().put_object(Bucket=self.bucket, Key=self.prefix + key, Body=text.encode())
 
 
-def store() -> Store:
+def store() -> S3Store:
     """Return the store that the environment names. Raises ResourceError if it names none."""
     bucket, _, prefix = os.environ.get(VARIABLE, "").partition("/")
     if not bucket:
         raise ResourceError(f"the handler's environment has no {VARIABLE}: <bucket>/<prefix>")
     return S3Store(bucket=bucket, prefix=prefix)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """What one request has recorded; `facts` are defined by its handler."""
-
-    order: str
-    facts: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def acting(self) -> bool:
-        """Whether it may be in a call right now, or was when it died or lost the answer."""
-        return framework.now() < float(self.facts.get(_ACTING, 0))
 
 
 def claim(event: Event) -> str:
@@ -139,22 +110,22 @@ def check(event: Event) -> None:
         )
 
 
-def earlier(event: Event) -> list[Entry]:
-    """Return the earlier requests' entries, latest first."""
+def earlier(event: Event) -> list[dict[str, Any]]:
+    """Return the facts that earlier requests have recorded, latest first; a handler defines its own."""
     oldest = f"{int((framework.now() - REMEMBERED_SECONDS) * 1_000):013d}"
     orders = [order for order in _keys(event) if oldest < order < event["Order"]]
-    return [Entry(order=order, facts=_facts(event, order)) for order in sorted(orders, reverse=True)]
+    return [_facts(event, order) for order in sorted(orders, reverse=True)]
 
 
-def own(event: Event) -> Entry:
-    """Return this request's entry."""
+def own(event: Event) -> dict[str, Any]:
+    """Return the facts that this request has recorded."""
     # For a missing object, S3 answers 403 to callers who may list only part of the bucket: read only listed ones.
-    return Entry(order=event["Order"], facts=_facts(event, event["Order"]) if event["Order"] in _keys(event) else {})
+    return _facts(event, event["Order"]) if event["Order"] in _keys(event) else {}
 
 
 def busy(event: Event) -> bool:
-    """Whether an earlier request may still be in a call that changes something."""
-    return any(entry.acting for entry in earlier(event))
+    """Whether an earlier request may still be in a call that changes something, or was when its answer got lost."""
+    return any(framework.now() < float(facts.get(_ACTING, 0)) for facts in earlier(event))
 
 
 @contextlib.contextmanager
@@ -164,7 +135,7 @@ def acting(event: Event, *, seconds: float = framework.CALL_SECONDS, **facts: An
     `facts` are written before the call, the rest after it. A call whose answer is lost stays marked for the `seconds`
     that it may take. Raises SupersededError before the call if a later request has come.
     """
-    known = own(event).facts | facts
+    known = own(event) | facts
     _write(event, known | {_ACTING: framework.now() + seconds})
     check(event)
     try:
@@ -182,7 +153,7 @@ def make(event: Event, create: Callable[[], str]) -> None:
 
     While the call's answer is unknown, `outcome_unknown` is true for this request and later ones.
     """
-    before = own(event).facts.get(_MAKING)
+    before = own(event).get(_MAKING)
     with acting(event, **{_MAKING: framework.now()}) as facts:
         try:
             facts[ARN] = create()
@@ -194,23 +165,23 @@ def make(event: Event, create: Callable[[], str]) -> None:
 
 
 def arns(event: Event) -> list[str]:
-    return [entry.facts[ARN] for entry in (own(event), *earlier(event)) if ARN in entry.facts]
+    return [facts[ARN] for facts in (own(event), *earlier(event)) if ARN in facts]
 
 
 def outcome_unknown(event: Event) -> bool:
     """Whether something may have been created that neither an answer nor a list has shown yet."""
     since = framework.now() - LAG_SECONDS
-    return any((entry.facts.get(_MAKING) or 0) > since for entry in (own(event), *earlier(event)))
+    return any((facts.get(_MAKING) or 0) > since for facts in (own(event), *earlier(event)))
 
 
 def just_made(event: Event) -> bool:
     """Whether this request created its resource so recently that describing its ARN may not find it yet."""
-    facts = own(event).facts
+    facts = own(event)
     return ARN in facts and framework.now() < facts.get(_MADE, 0) + LAG_SECONDS
 
 
 def record(event: Event, **facts: Any) -> None:
-    _write(event, own(event).facts | facts)
+    _write(event, own(event) | facts)
 
 
 def _keys(event: Event) -> list[str]:

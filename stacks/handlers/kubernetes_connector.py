@@ -61,7 +61,7 @@ class Connector(Resource):
         self._objects: list[dict[str, Any]] = wanted["objects"]
         self.namespace: str = self._objects[0]["metadata"]["namespace"]
         self._api = Kubernetes(Cluster.of_request(wanted["cluster"]))
-        self._facts = journal.own(event).facts
+        self._facts = journal.own(event)
 
     @classmethod
     def wanted_by(cls, event: Event) -> "Connector":

@@ -10,6 +10,7 @@ from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError,
 from stacks.handlers import framework, journal
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 
+Objects = list[dict[str, Any]]
 _REQUEST = {"cluster": dict, "objects": list}
 # EKS propagates a new access entry; until then the cluster doesn't know the role.
 SPREADS_SECONDS = 300
@@ -24,15 +25,7 @@ def start(event: Event) -> dict[str, Any]:
 def settle(event: Event) -> Progress:
     """Apply all of them; wait if the API isn't reachable yet."""
     wanted = _request(event)
-    api = Kubernetes(Cluster.of_request(wanted["cluster"]))
-    try:
-        with journal.acting(event):
-            for each in wanted["objects"]:
-                api.apply(each)
-            left = delete_all(api, no_longer(event, wanted["objects"]))
-    except (UnreachableError, KubernetesError) as error:
-        return refused(event, error)
-    return Waiting(f"{', '.join(left)} to be gone") if left else Done()
+    return _changed(event, wanted, apply=wanted["objects"], delete=no_longer(event, wanted["objects"]))
 
 
 def remove(event: Event) -> Progress:
@@ -41,9 +34,16 @@ def remove(event: Event) -> Progress:
         wanted = _request(event)
     except ResourceError:
         return Done()
+    return _changed(event, wanted, apply=[], delete=wanted["objects"])
+
+
+def _changed(event: Event, wanted: dict[str, Any], *, apply: Objects, delete: Objects) -> Progress:
+    api = Kubernetes(Cluster.of_request(wanted["cluster"]))
     try:
         with journal.acting(event):
-            left = delete_all(Kubernetes(Cluster.of_request(wanted["cluster"])), wanted["objects"])
+            for each in apply:
+                api.apply(each)
+            left = delete_all(api, delete)
     except (UnreachableError, KubernetesError) as error:
         return refused(event, error)
     return Waiting(f"{', '.join(left)} to be gone") if left else Done()
@@ -58,7 +58,7 @@ def refused(event: Event, error: Exception) -> Waiting:
     raise ResourceError(str(error)) from None
 
 
-def no_longer(event: Event, objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def no_longer(event: Event, objects: Objects) -> Objects:
     """Return the previous request's objects that this one lacks."""
     before = framework.old_request(event, required={"objects": list}, optional={})
     there = {identity(each) for each in objects}

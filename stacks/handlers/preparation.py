@@ -41,7 +41,7 @@ from db.source.objects import SourceObjects, WantedTable
 from db.source.reading import ReadObjects, grant_reader, missing_privileges
 from db.source.replication import drop_slot
 from stacks.handlers import framework, preparation_record
-from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
+from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting, client
 from stacks.handlers.preparation_record import Record, Tags
 
 _CLUSTER = {"clusterIdentifier": str, "masterSecret": str, "connectorSecret": str, "database": str}
@@ -275,7 +275,7 @@ def _check_user(wanted: Mapping[str, Any], login: Mapping[str, Any], what_it_doe
 
 def _set_password(wanted: Mapping[str, Any]) -> None:
     """Set the master's password from the secret: a restored cluster still has its origin's."""
-    rds = preparation_record.client("rds")
+    rds = client("rds")
     try:
         rds.modify_db_cluster(
             DBClusterIdentifier=wanted["clusterIdentifier"],

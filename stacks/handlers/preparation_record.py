@@ -6,24 +6,16 @@ most one per custom resource (RDS allows 50 per cluster); for an external databa
 below a path.
 """
 
-import functools
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import boto3
 
 from contract.tags import PREPARED_BY, RESNAPSHOT, prepared_by
 from stacks.handlers import framework
+from stacks.handlers.framework import client
 
 TAG_CHARACTERS = 256
 _GONE = ("deleting", "deleted")
-
-
-@functools.cache
-def client(service: str) -> Any:
-    return boto3.client(service, config=framework.CLIENT_CONFIG)  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,11 +57,6 @@ def settle(event: Event) -> Progress:
     return Waiting("; ".join([reason, *problems[-1:]]))
 
 
-def remove(_event: Event) -> Progress:
-    """Leave the topics and their events."""
-    return Done()
-
-
 def connection(bootstrap_servers: str) -> dict[str, Any]:
     """Return librdkafka's settings for the cluster, in this function's region and under its role."""
     return {
@@ -92,6 +87,6 @@ def _planned(wanted: Mapping[str, Any]) -> list[PlannedTopic]:
 
 
 # The journal keeps the waiter of a cancelled update from restoring its retention after the rollback.
-_handler = Handler(start=start, settle=settle, remove=remove, claim=journal.claim, check=journal.check)
+_handler = Handler(start=start, settle=settle, claim=journal.claim, check=journal.check)
 on_event = _handler.on_event
 is_complete = _handler.is_complete

@@ -9,10 +9,8 @@ import functools
 import logging
 import secrets
 import string
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
-
-import boto3
 
 from stacks.handlers import framework
 
@@ -27,9 +25,7 @@ _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
 
-@functools.cache
-def client() -> "SecretsManagerClient":
-    return boto3.client("secretsmanager", config=framework.CLIENT_CONFIG)
+client: Callable[[], "SecretsManagerClient"] = functools.partial(framework.client, "secretsmanager")
 
 
 def handler(event: Mapping[str, Any], _context: object) -> None:

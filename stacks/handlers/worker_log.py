@@ -7,10 +7,9 @@ form). It can't know every secret, so the text shown should also be as short as 
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from contract.secret_names import KEYS, WORDS
@@ -42,9 +41,7 @@ _SCHEME = re.compile(r"(?P<name>\b(?:bearer|basic)\s+)[\w.~+/=-]{6,}", re.IGNORE
 _ACCESS_KEY = re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")
 
 
-@functools.cache
-def client() -> "CloudWatchLogsClient":
-    return boto3.client("logs", config=framework.CLIENT_CONFIG)
+client: Callable[[], "CloudWatchLogsClient"] = functools.partial(framework.client, "logs")
 
 
 def last_lines(wanted: Mapping[str, Any]) -> str:

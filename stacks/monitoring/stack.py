@@ -56,7 +56,7 @@ class MonitoringStack(Stack):
             kafka_cluster=streaming.cluster_name,
             brokers=environment.streaming.brokers,
             landing_bucket=environment.bucket_name("landing"),
-            namespace=processing.metrics_namespace,
+            namespace=environment.prefix,
             database=environment.lake.database,
             connectors_namespace=connect_workers.namespace(environment.prefix) if environment.eks else MSK_CONNECT,
         )

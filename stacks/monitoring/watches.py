@@ -139,10 +139,5 @@ def key(name: str) -> str:
 
 
 def _here(word: Word) -> str:
-    return UNALARMED[word] if word in UNALARMED else ", ".join(_runbooks(word))
-
-
-def _runbooks(word: Word) -> Iterator[str]:
-    for runbook, its_word in WORDS.items():
-        if its_word is word:
-            yield f"{runbook} (by mail)" if runbook in EVENTS else runbook
+    runbooks = (f"{each} (by mail)" if each in EVENTS else each for each, its_word in WORDS.items() if its_word is word)
+    return UNALARMED.get(word) or ", ".join(runbooks)

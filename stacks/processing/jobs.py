@@ -37,6 +37,7 @@ _INCLUDE = re.compile(r"\s*include\s*[=:]\s*(?P<name>\S+)\s*")
 LOCK = ROOT / "local" / "setup" / "jars.lock"
 CACHE = ROOT / ".cache" / "jars"
 DRIVER = "postgresql"
+OF_MANY = "multi_table_streamer.py"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,16 +153,11 @@ class Jobs:
             text = self._text(f"{job.table}.properties", submit.own_properties(job))
             job = replace(job, properties_file=text, configuration=self._sources.get(pipeline.name, {}))
         configuration = {**self._common, keys.STOP_FILE: lake.STOP_FILE, **job.configuration}
-        submission = self._submission(self._assets.application("streamer.py"), sizes, queried=pipeline.is_queried)
         arguments = [*submit.job_arguments(replace(job, configuration=configuration)), *_read_again(pipeline)]
-        return Step(
-            name=f"{self._environment.prefix}-{job.table}", arguments=submit.yarn_command(submission, arguments)
-        )
+        return self._step(job.table, "streamer.py", sizes, arguments, queried=pipeline.is_queried)
 
     def _shared_step(self, jobs: list[TableJob]) -> Step:
-        arguments = self._of_many("tables.properties", jobs, {})
-        submission = self._submission(self._assets.application("multi_table_streamer.py"), TableSizes())
-        return Step(name=f"{self._environment.prefix}-tables", arguments=submit.yarn_command(submission, arguments))
+        return self._step("tables", OF_MANY, TableSizes(), self._of_many("tables.properties", jobs, {}))
 
     def _queried_step(self, pipeline: EnvironmentPipeline) -> Step:
         """Run all tables of a query-based pipeline; table names have no hyphen, so the step's name can't collide."""
@@ -172,9 +168,7 @@ class Jobs:
         sizes = TableSizes(
             driver_memory=job.driver_memory, executor_memory=job.executor_memory, executors=job.executors
         )
-        submission = self._submission(self._assets.application("multi_table_streamer.py"), sizes, queried=True)
-        name = f"{self._environment.prefix}-{pipeline.name}-tables"
-        return Step(name=name, arguments=submit.yarn_command(submission, [*arguments, *_read_again(pipeline)]))
+        return self._step(f"{pipeline.name}-tables", OF_MANY, sizes, [*arguments, *_read_again(pipeline)], queried=True)
 
     def _of_many(
         self, name: str, jobs: list[TableJob], source: Mapping[str, str], *, queried: bool = False
@@ -194,10 +188,10 @@ class Jobs:
     def _text(self, name: str, text: str) -> str:
         return self._assets.text(f"{self._environment.name}/{name}", text)
 
-    def _submission(self, application: str, sizes: TableSizes, *, queried: bool = False) -> YarnSubmission:
+    def _step(self, name: str, program: str, sizes: TableSizes, arguments: list[str], *, queried: bool = False) -> Step:
         settings = self._environment.processing
         submission = YarnSubmission(
-            application=application,
+            application=self._assets.application(program),
             archive=self._assets.archive,
             log_settings=self._assets.properties("containers.log4j2.properties"),
             driver_memory=sizes.driver_memory or settings.driver_memory,
@@ -205,7 +199,9 @@ class Jobs:
             executors=sizes.executors or settings.executors,
             python=aws_offers.RELEASES[settings.release].python,
         )
-        return replace(submission, jars=(*submission.jars, self._assets.driver())) if queried else submission
+        if queried:
+            submission = replace(submission, jars=(*submission.jars, self._assets.driver()))
+        return Step(name=f"{self._environment.prefix}-{name}", arguments=submit.yarn_command(submission, arguments))
 
 
 def _read_again(pipeline: EnvironmentPipeline) -> list[str]:

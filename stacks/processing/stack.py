@@ -25,7 +25,7 @@ STOP_PREFIX = "stop/"
 
 
 class ProcessingStack(Stack):
-    """The cluster and its steps, neither in a pause; jobs publish metrics to `metrics_namespace`, by `table`."""
+    """The cluster and its steps, neither in a pause; jobs publish metrics to the environment's namespace."""
 
     def __init__(
         self,
@@ -42,17 +42,17 @@ class ProcessingStack(Stack):
     ) -> None:
         super().__init__(scope, id_, **kwargs)
         self._environment = environment
-        self._settings = environment.processing
         self._database = database
         # The buckets are named, not imported: an imported value can't be changed while it is in use.
         self.add_stack_dependency(lake)
-        self.metrics_namespace = environment.prefix
         self._subnet = self._tagged_subnet(vpc)
         self._volume_key = encryption_key(
             self, "VolumeKey", f"Disks of EMR's nodes in {environment.prefix}", removal(environment)
         )
         reach = vpn_access if environment.vpn.emr_access else None
-        self._access = EmrAccess(self, "Access", vpc=vpc, vpn_access=reach, applications=self._settings.applications)
+        self._access = EmrAccess(
+            self, "Access", vpc=vpc, vpn_access=reach, applications=environment.processing.applications
+        )
         self._roles = EmrRoles(self, "Roles", volume_key=self._volume_key)
         self._assets = JobAssets(self, "Job")
         self._doors = open_database(self, environment, self._access, database)
@@ -80,12 +80,9 @@ class ProcessingStack(Stack):
             access=self._access,
             roles=self._roles,
             volume_key_arn=self._volume_key.key_arn,
-            log_uri=self._url("logs", LOGS_PREFIX),
+            log_uri=f"s3://{self._environment.bucket_name('logs')}/{LOGS_PREFIX}",
             runs=runs,
         )
-
-    def _url(self, bucket: str, key: str) -> str:
-        return f"s3://{self._environment.bucket_name(bucket)}/{key}"
 
     def _steps(self, cluster: emr.CfnCluster | None) -> None:
         """Create one resource for all steps, so that tables can move between them; its id is the first step's.
@@ -146,5 +143,5 @@ class ProcessingStack(Stack):
         roles.may_keep_tables(self._environment.lake.database)
         if self._environment.analytics.lake_formation:
             roles.may_keep_tables_by_lake_formation(self._environment.lake.database)
-        roles.may_publish_metrics(self.metrics_namespace)
+        roles.may_publish_metrics(self._environment.prefix)
         self._assets.grant_read(roles.nodes)

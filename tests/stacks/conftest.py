@@ -11,25 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from settings.environment import Environment
 from settings.load import load
 from stacks.gate.template import as_list, plain_text, request_of
-from tests.stacks.environments import many_pipelines, mixed
+from tests.stacks.environments import many_pipelines
 from tests.synthesis import shared_synthesis
 
 if TYPE_CHECKING:
     from aws_cdk.assertions import Template
 
     from operate.synth import Synthesis
-    from settings.environment import Environment
 
 
 @dataclass(frozen=True)
 class Synthesized:
     """An environment's synthesis: `dev["network"]` is that stack's template for assertions."""
 
-    name: str
+    settings: Environment
     synthesis: "Synthesis"
     by_role: Mapping[str, "Template"]
+
+    @property
+    def name(self) -> str:
+        return self.settings.name
 
     def __getitem__(self, role: str) -> "Template":
         return self.by_role[role]
@@ -55,26 +59,27 @@ class Synthesized:
                         yield {*as_list(statement["Action"])}, {plain_text(resource) for resource in resources}
 
 
-def synthesized(name: str, folder: Path, *, environment: "Environment | None" = None) -> Synthesized:
-    synthesis = shared_synthesis(environment or load(name), folder)
+def synthesized(environment: Environment, folder: Path, **options: Any) -> Synthesized:
+    """Synthesize for tests; `options` as shared_synthesis's."""
+    synthesis = shared_synthesis(environment, folder, **options)
     # Importing CDK starts Node.js, which the synthesis has chosen.
     from aws_cdk.assertions import Template
 
     by_role = {
-        stack.removeprefix(f"{name}-cdc-lake-"): Template.from_string(json.dumps(template))
+        stack.removeprefix(f"{environment.prefix}-"): Template.from_string(json.dumps(template))
         for stack, template in synthesis.templates.items()
     }
-    return Synthesized(name, synthesis, by_role)
+    return Synthesized(environment, synthesis, by_role)
 
 
 @pytest.fixture(scope="session")
 def dev(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    return synthesized("dev", tmp_path_factory.mktemp("cdk.out"))
+    return synthesized(load("dev"), tmp_path_factory.mktemp("cdk.out"))
 
 
 @pytest.fixture(scope="session")
 def prod(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    return synthesized("prod", tmp_path_factory.mktemp("cdk.out"))
+    return synthesized(load("prod"), tmp_path_factory.mktemp("cdk.out"))
 
 
 @pytest.fixture(params=["dev", "prod"])
@@ -86,32 +91,11 @@ def environment(request: pytest.FixtureRequest) -> Synthesized:
 @pytest.fixture(scope="session")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """For tests of its differences from dev: another synthesis takes seconds."""
-    return synthesized("sandbox", tmp_path_factory.mktemp("cdk.out"))
-
-
-@pytest.fixture(scope="session")
-def people(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    """dev with three people who may connect by the VPN and reach EMR."""
-    dev = load("dev")
-    vpn = dev.vpn.model_copy(update={"users": ("alice", "bob", "carol.smith"), "emr_access": True})
-    return synthesized("dev", tmp_path_factory.mktemp("people"), environment=dev.model_copy(update={"vpn": vpn}))
+    return synthesized(load("sandbox"), tmp_path_factory.mktemp("cdk.out"))
 
 
 @pytest.fixture(scope="session")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    """dev with three pipelines: orders, one of twelve tables, and one whose two tables have separate steps."""
+    """dev with all that an environment may have."""
     folder = tmp_path_factory.mktemp("many")
-    environment = many_pipelines(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stacks.processing.jobs.PIPELINES", folder / "pipelines")
-        return synthesized("dev", folder / "cdk.out", environment=environment)
-
-
-@pytest.fixture(scope="session")
-def queried(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    """dev with the outbox, a query-based pipeline on its own cluster, and one on another server."""
-    folder = tmp_path_factory.mktemp("queried")
-    environment = mixed(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stacks.processing.jobs.PIPELINES", folder / "pipelines")
-        return synthesized("dev", folder / "cdk.out", environment=environment)
+    return synthesized(many_pipelines(folder), folder / "cdk.out", pipelines=folder / "pipelines")

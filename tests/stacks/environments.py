@@ -33,24 +33,6 @@ ERP = (
 )
 
 
-def many_pipelines(folder: Path) -> Environment:
-    """Write and load it: orders, `wide` of twelve tables, `shop`, whose two tables have separate steps.
-
-    And `crm` and `erp`, of one table each, on outside servers; erp's has a hashed column.
-    """
-    environments, pipelines = copied(folder), copied_pipelines(folder)
-    write_pipeline(pipelines, "wide", WIDE)
-    write_pipeline(pipelines, "shop", SHOP, source='truncate = "ignore"')
-    change(environments, "dev", "processing", "core_instances = 4")
-    change(environments, "dev", "budget", "monthly_usd = 3000")
-    add_to(environments, "wide")
-    add_to(environments, "shop", "[pipelines.job]", "one_step = false", "[pipelines.sink]", "tasks = 2")
-    for name, lines in (("crm", CRM), ("erp", ERP)):
-        write_pipeline(pipelines, name, ["people"], table='hash = ["name"]' if name == "erp" else "")
-        add_to(environments, name, *lines)
-    return load("dev", environments, pipelines)
-
-
 # An existing read replica; the same tables, with an application for each.
 REPLICA = (
     'role = "reader"',
@@ -66,6 +48,66 @@ REPLICA = (
     "executors = 1",
     'read_again = "2026-11-22"',
 )
+# One synthesis has them all: each takes seconds.
+STREAMED = ("orders", "wide", "shop", "crm", "erp", "pagila")
+QUERIED = ("pagilaquery", "replica")
+USERS = ("alice", "bob", "carol.smith")
+ANALYSTS = "arn:aws:quicksight:us-east-1:111111111111:group/default/analysts"
+READER = "arn:aws:iam::111111111111:role/analyst"
+# Of dev's file; by section.
+CHANGES = {
+    "processing": ("core_instances = 8", 'primary_instance_type = "m5.4xlarge"'),
+    "budget": ("monthly_usd = 9000",),
+    "vpn": (f"users = {list(USERS)}", "emr_access = true"),
+    "analytics": (
+        f'quicksight_principal = "{ANALYSTS}"',
+        'import_mode = "SPICE"',
+        'refresh = "DAILY"',
+        "lake_formation = true",
+        f'lake_formation_readers = ["{READER}"]',
+    ),
+}
+
+
+def many_pipelines(folder: Path) -> Environment:
+    """Write and load dev with all that an environment may have: people on the VPN, a dashboard, eight pipelines.
+
+    Through Kafka: orders, `wide` of twelve tables, `shop`, whose two tables have separate steps, `crm` and `erp`, of
+    one table each, on outside servers (erp's has a hashed column), and pagila. Queried: pagilaquery on dev's own
+    cluster, and `replica` on another server.
+    """
+    environments, pipelines = copied(folder), copied_pipelines(folder)
+    write_pipeline(pipelines, "wide", WIDE)
+    write_pipeline(pipelines, "shop", SHOP, source='truncate = "ignore"')
+    for section, lines in CHANGES.items():
+        for line in lines:
+            change(environments, "dev", section, line)
+    add_to(environments, "wide")
+    add_to(environments, "shop", "[pipelines.job]", "one_step = false", "[pipelines.sink]", "tasks = 2")
+    for name, lines in (("crm", CRM), ("erp", ERP)):
+        write_pipeline(pipelines, name, ["people"], table='hash = ["name"]' if name == "erp" else "")
+        add_to(environments, name, *lines)
+    add_to(environments, "pagila")
+    _add_queried(environments, pipelines)
+    return load("dev", environments, pipelines)
+
+
+def mixed(folder: Path) -> Environment:
+    """Load dev with orders through the outbox, pagilaquery on its own cluster, and `replica`, on another server."""
+    environments, pipelines = copied(folder), copied_pipelines(folder)
+    for section in ("processing", "budget"):
+        for line in CHANGES[section]:
+            change(environments, "dev", section, line)
+    _add_queried(environments, pipelines)
+    return load("dev", environments, pipelines)
+
+
+def _add_queried(environments: Path, pipelines: Path) -> None:
+    source = (pipelines / "pagilaquery.toml").read_text().replace("pagilaquery_", "replica_")
+    (pipelines / "replica.toml").write_text(source)
+    shutil.copytree(pipelines / "pagilaquery", pipelines / "replica")
+    add_to(environments, "pagilaquery")
+    add_to(environments, "replica", *REPLICA)
 
 
 def only_queried(environments: Path) -> None:
@@ -75,20 +117,6 @@ def only_queried(environments: Path) -> None:
     start = text.index("\n[[pipelines]]\n")
     path.write_text(text[:start] + "\n" + text[text.index("[monitoring]") :])
     add_to(environments, "pagilaquery")
-
-
-def mixed(folder: Path) -> Environment:
-    """Load dev with orders through the outbox, pagilaquery on its own cluster, and `replica`, on another server."""
-    environments, pipelines = copied(folder), copied_pipelines(folder)
-    source = (pipelines / "pagilaquery.toml").read_text().replace("pagilaquery_", "replica_")
-    (pipelines / "replica.toml").write_text(source)
-    shutil.copytree(pipelines / "pagilaquery", pipelines / "replica")
-    change(environments, "dev", "processing", "core_instances = 4")
-    change(environments, "dev", "processing", 'primary_instance_type = "m5.2xlarge"')
-    change(environments, "dev", "budget", "monthly_usd = 3000")
-    add_to(environments, "pagilaquery")
-    add_to(environments, "replica", *REPLICA)
-    return load("dev", environments, pipelines)
 
 
 IMAGE = f"111111111111.dkr.ecr.ap-southeast-2.amazonaws.com/cdc-lake-connect@sha256:{'0123456789abcdef' * 4}"

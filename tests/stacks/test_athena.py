@@ -5,12 +5,9 @@ from typing import Any
 import pytest
 
 from analytics.tables import CUSTOMER_ADDRESSES, LANDED, QUARANTINE
-from settings.environment import Environment
 from settings.load import load
-from tests.settings.pipelines import add_to, copied_pipelines
-from tests.stacks.conftest import Synthesized, synthesized
-from tests.stacks.environments import WIDE
-from tests.stacks.settings import change, copied
+from tests.stacks.conftest import Synthesized
+from tests.stacks.environments import STREAMED
 
 pytestmark = pytest.mark.synth
 
@@ -23,7 +20,9 @@ def declared(environment: Synthesized, name: str) -> dict[str, Any]:
 
 
 def test_each_pipelines_tables_can_be_asked_what_has_changed(many: Synthesized) -> None:
-    tables = {"cdc_events", *(f"wide_{each}" for each in WIDE), "shop_orders", "shop_items", "crm_people", "erp_people"}
+    pipelines = [pipeline.captured for pipeline in many.settings.pipelines]
+    tables = {pipeline.lake_table(table) for pipeline in pipelines for table in pipeline.tables}
+    assert {"cdc_events", "shop_orders", "wide_table00", "pagilaquery_address"} <= tables
     queries = many.resources("analytics", "AWS::Athena::NamedQuery").values()
     asked = {each["Properties"]["Name"].partition("-changed_since")[2] for each in queries} - {""}
     assert asked == {f"_{each}" for each in tables - {"cdc_events"}}
@@ -37,7 +36,7 @@ def test_what_has_landed_is_a_table_whose_history_is_asked_by_each_tables_key_an
     landing = f"s3://{settings.bucket_name('landing')}"
     assert given["Parameters"]["storage.location.template"] == f"{landing}/${{landing_prefix}}/${{topic}}"
     prefixes = given["Parameters"]["projection.landing_prefix.values"].split(",")
-    assert prefixes == ["cdc-events", "crm", "erp", "shop", "wide"]
+    assert prefixes == ["cdc-events", *sorted(STREAMED[1:])]
     topics = given["Parameters"]["projection.topic.values"].split(",")
     outbox = f"{settings.pipelines[0].prefix}.datalake.cdc_events"
     assert {outbox, "shop.public.orders"} <= set(topics)
@@ -50,23 +49,8 @@ def test_what_has_landed_is_a_table_whose_history_is_asked_by_each_tables_key_an
     assert """json_extract_scalar(e.event, '$["id"]') AS row_key""" in queries["history_shop_orders"]
 
 
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    folder = tmp_path_factory.mktemp("pagila")
-    environments, pipelines = copied(folder), copied_pipelines(folder)
-    add_to(environments, "pagila")
-    change(environments, "dev", "processing", "core_instances = 4")
-    change(environments, "dev", "budget", "monthly_usd = 3000")
-    return load("dev", environments, pipelines)
-
-
-@pytest.fixture(scope="module")
-def pagila(environment: Environment, tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    return synthesized("dev", tmp_path_factory.mktemp("cdk.out"), environment=environment)
-
-
-def test_pagilas_queries_are_there_and_only_there(pagila: Synthesized, dev: Synthesized) -> None:
-    queries = {each["Name"]: each for each in pagila.properties("analytics", "AWS::Athena::NamedQuery")}
+def test_pagilas_queries_are_there_and_only_there(many: Synthesized, dev: Synthesized) -> None:
+    queries = {each["Name"]: each for each in many.properties("analytics", "AWS::Athena::NamedQuery")}
     names = {"addresses", "customer_addresses", "latest_addresses", "snapshot_customer_addresses"}
     assert {f"dev-cdc-lake-{name}" for name in names} <= set(queries)
     assert '"dev_datalake"."pagila_city" AS c' in queries["dev-cdc-lake-addresses"]["QueryString"]
@@ -74,10 +58,10 @@ def test_pagilas_queries_are_there_and_only_there(pagila: Synthesized, dev: Synt
     assert not {f"dev-cdc-lake-{name}" for name in names} & {each["Properties"]["Name"] for each in of_dev}
 
 
-def test_snapshots_go_to_a_declared_table(pagila: Synthesized) -> None:
+def test_snapshots_go_to_a_declared_table(many: Synthesized) -> None:
     tables = {
         each["Properties"]["TableInput"]["Name"]: each["Properties"]["TableInput"]
-        for each in pagila.resources("analytics", "AWS::Glue::Table").values()
+        for each in many.resources("analytics", "AWS::Glue::Table").values()
     }
     given = tables[CUSTOMER_ADDRESSES.name]
     storage = given["StorageDescriptor"]
@@ -85,11 +69,11 @@ def test_snapshots_go_to_a_declared_table(pagila: Synthesized) -> None:
     lake = load("dev").bucket_name("lake")
     assert storage["Location"] == f"s3://{lake}/_silver/{CUSTOMER_ADDRESSES.name}"
     assert given["Parameters"]["parquet.compression"] == "SNAPPY"
-    assert not [each for stack in pagila.by_role.values() for each in stack.find_resources("AWS::Glue::Crawler")]
+    assert not [each for stack in many.by_role.values() for each in stack.find_resources("AWS::Glue::Crawler")]
 
 
-def test_adding_to_it_is_a_right_of_its_own_that_deletes_nothing(pagila: Synthesized) -> None:
-    policies = {each["ManagedPolicyName"]: each for each in pagila.properties("analytics", "AWS::IAM::ManagedPolicy")}
+def test_adding_to_it_is_a_right_of_its_own_that_deletes_nothing(many: Synthesized) -> None:
+    policies = {each["ManagedPolicyName"]: each for each in many.properties("analytics", "AWS::IAM::ManagedPolicy")}
     assert {"dev-cdc-lake-analyst", "dev-cdc-lake-snapshot-writer"} <= set(policies)
     writer = policies["dev-cdc-lake-snapshot-writer"]
     assert not {"Roles", "Users", "Groups"} & set(writer)
@@ -97,10 +81,3 @@ def test_adding_to_it_is_a_right_of_its_own_that_deletes_nothing(pagila: Synthes
     assert set(statement["Action"]) == {"s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:PutObject"}
     assert f"-lake-lake-111111111111-ap-southeast-2/_silver/{CUSTOMER_ADDRESSES.name}/*" in str(statement["Resource"])
     assert "_silver" not in str(policies["dev-cdc-lake-analyst"])
-
-
-def test_the_review_finds_nothing_in_it(environment: Environment, pagila: Synthesized) -> None:
-    from operate.review.findings import find
-
-    findings = find(environment, pagila.synthesis)
-    assert [str(each) for each in findings if "./lake dev lock plugins" not in each.message] == []

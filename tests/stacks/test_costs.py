@@ -7,7 +7,6 @@ import pytest
 
 from operate.costs.bill import FUNCTIONS_RETENTION_DAYS
 from operate.costs.prices import Counts, load_prices
-from settings.load import load
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth
@@ -78,7 +77,6 @@ def test_the_volumes_are_as_large(environment: Synthesized, counts: Counts) -> N
 
 
 def test_no_machine_runs_that_the_bill_does_not_know(environment: Synthesized, counts: Counts) -> None:
-    settings = load(environment.synthesis.folder.name)
     sizes = Counter(
         device["Ebs"]["VolumeSize"]
         for instance in resources(environment, "AWS::EC2::Instance")
@@ -86,8 +84,8 @@ def test_no_machine_runs_that_the_bill_does_not_know(environment: Synthesized, c
     )
     nat = len(resources(environment, "AWS::EC2::NatGateway"))
     expected = Counter({counts.vpn_volume_gb: 1})
-    zones = len(settings.availability_zones)
-    expected[counts.nat_volume_gb] += {"gateways": 0, "instances": zones, "instance": 1}[settings.network.nat]
+    zones, kind = len(environment.settings.availability_zones), environment.settings.network.nat
+    expected[counts.nat_volume_gb] += {"gateways": 0, "instances": zones, "instance": 1}[kind]
     assert sizes == expected
     # One Elastic IP for the bastion, and one for each gateway.
     assert len(resources(environment, "AWS::EC2::EIP")) == 1 + nat

@@ -8,12 +8,11 @@ from typing import cast
 
 import pytest
 
-from plugins.connector_settings import SourceSettings
 from plugins.source.source_connector import source_connector, with_salt
-from settings.connectors import captured_tables, source_settings
+from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.job import server
-from settings.load import load, load_pipeline
+from settings.load import load
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import parse, parse_many
 from spark_jobs.options.jdbc_settings import Detection, jdbc_settings
@@ -107,25 +106,11 @@ def test_derived_tables_are_kept_by_the_application_of_many_tables(tmp_path: Pat
         assert f"{found.lake.database}.{name}" in files.texts["dev/tables.properties"]
 
 
-def test_columns_that_are_left_out_reach_the_source_connector(tmp_path: Path) -> None:
-    found = of_shop(tmp_path, 'leave_out = ["photo"]')
-    configuration = source_connector(source_settings(found, found.pipelines[1]))
+def test_columns_that_are_left_out_or_hashed_reach_the_source_connector(tmp_path: Path) -> None:
+    found = of_shop(tmp_path, 'leave_out = ["photo"]\nhash = ["name"]')
+    configuration = with_salt(source_connector(source_settings(found, found.pipelines[1])), "0123456789abcdef")
     assert configuration["column.exclude.list"] == r"(?-i:public\.orders\.photo)"
-
-
-def test_columns_that_travel_as_a_hash_reach_the_source_connector(tmp_path: Path) -> None:
-    pipelines = copied_pipelines(tmp_path)
-    write_pipeline(pipelines, "shop", ["orders"], table='hash = ["name"]')
-    settings = SourceSettings(
-        database_hostname="h",
-        database_password="${file:/run/platform/connect.secrets:password}",
-        topic_prefix="shop",
-        **captured_tables(load_pipeline("shop", pipelines)),
-    )
-    masked = with_salt(source_connector(settings), "0123456789abcdef")[
-        "column.mask.hash.v2.SHA-256.with.salt.0123456789abcdef"
-    ]
-    assert masked == r"(?-i:public\.orders\.name)"
+    assert configuration["column.mask.hash.v2.SHA-256.with.salt.0123456789abcdef"] == r"(?-i:public\.orders\.name)"
 
 
 TABLES = ("address", "city", "country", "address_place")

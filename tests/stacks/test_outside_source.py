@@ -44,10 +44,6 @@ def test_the_way_out_is_to_exactly_the_databases_port(many: Synthesized, stack: 
     assert {place: ports for place, ports in ways.items() if place not in (*CRM_ADDRESSES, ERP_GROUP)} == AWS_ALONE
 
 
-def test_an_environment_without_them_opens_nothing_more(dev: Synthesized) -> None:
-    assert ways_to(rules(dev, "connectors")) == AWS_ALONE
-
-
 @pytest.mark.parametrize(("name", "secret"), [("Crm", "crm/connector-AbCdEf"), ("Erp", "erp/connector-GhIjKl")])
 def test_a_connector_reads_exactly_its_secret(many: Synthesized, name: str, secret: str) -> None:
     read = {
@@ -111,10 +107,3 @@ def test_a_plugin_carries_its_own_servers_authority(many: Synthesized) -> None:
     assert certificates["Crm"] == rds_ca.root("eu-central-1")
     assert certificates["Erp"] == rds_ca.root("eu-west-1")
     assert certificates[""] == certificates["Shop"] == rds_ca.root("ap-southeast-2")
-
-
-def test_the_cluster_makes_nothing_for_them(many: Synthesized) -> None:
-    secrets = many.resources("database", "AWS::SecretsManager::Secret")
-    assert not [name for name in secrets if name.startswith(("CrmConnector", "ErpConnector"))]
-    prepared = many.requests("database", "Custom::PreparedPipeline").values()
-    assert {request["pipeline"] for request in prepared} == {"shop", "wide"}

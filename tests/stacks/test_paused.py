@@ -1,5 +1,6 @@
 """What a pause leaves out of the templates; everything else stays unchanged."""
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from operate.diff import snapshots
 from settings.load import load
 from stacks.paused import OUTPUT, Paused
 from tests.cases import long
-from tests.stacks.environments import many_pipelines
+from tests.stacks.environments import STREAMED, many_pipelines
 from tests.synthesis import shared_synthesis
 
 pytestmark = pytest.mark.synth
@@ -21,8 +22,8 @@ Templates = dict[str, dict[str, Any]]
 Syntheses = dict[Paused, Templates]
 
 
-def of_environment(folder: Path, environment: Any) -> Syntheses:
-    return {paused: shared_synthesis(environment, folder, paused=paused).templates for paused in Paused}
+def of_environment(folder: Path, environment: Any, **options: Any) -> Syntheses:
+    return {paused: shared_synthesis(environment, folder, paused=paused, **options).templates for paused in Paused}
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +33,14 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Syntheses:
 
 @pytest.fixture(scope="module", params=["dev", long("many")])
 def one_or_many(request: pytest.FixtureRequest) -> tuple[Syntheses, int]:
-    """An environment's syntheses, and how many pipelines it has."""
-    return request.getfixturevalue(request.param), {"dev": 1, "many": 3}[request.param]
+    """An environment's syntheses, and how many of its pipelines have connectors."""
+    return request.getfixturevalue(request.param), {"dev": 1, "many": len(STREAMED)}[request.param]
 
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Syntheses:
     folder = tmp_path_factory.mktemp("many")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stacks.processing.jobs.PIPELINES", folder / "pipelines")
-        return of_environment(folder / "cdk.out", many_pipelines(folder))
+    return of_environment(folder / "cdk.out", many_pipelines(folder), pipelines=folder / "pipelines")
 
 
 def resources(templates: Templates, stack: str) -> dict[str, Any]:
@@ -180,7 +179,8 @@ def test_plain_cdk_makes_the_same_by_its_context(
     import app
 
     monkeypatch.setenv("CDK_CONTEXT_JSON", json.dumps({"env": "dev", "paused": paused}))
-    monkeypatch.setenv("CDK_OUTDIR", str(tmp_path))
+    # Node.js, which may run already, wouldn't see another CDK_OUTDIR.
+    monkeypatch.setattr(app, "build", functools.partial(app.build, outdir=tmp_path))
     if line:
         with pytest.raises(SystemExit) as ended:
             app.main()

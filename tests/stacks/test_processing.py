@@ -1,8 +1,6 @@
 """The EMR cluster and its steps: who reaches it, its rights, its encryption, and the effects of changes."""
 
 import json
-import re
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ import pytest
 
 from contract.lake import STOP_FILE
 from settings.load import load
-from spark_jobs.options import command_line, keys, properties, settings
+from spark_jobs.options import command_line, properties, settings
 from spark_jobs.options.settings import FileSettings
 from spark_jobs.options.table_list import TableList
 from stacks.processing import jobs
@@ -21,13 +19,8 @@ from tests.stacks.conftest import Synthesized
 pytestmark = pytest.mark.synth
 
 
-def requests(environment: Synthesized) -> list[dict[str, Any]]:
-    """The requests of the steps."""
-    return [*environment.requests("processing", "Custom::EmrStep").values()]
-
-
-def test_a_vpn_that_may_reaches_what_the_applications_serve(people: Synthesized) -> None:
-    found = _ways_in(people.properties("processing", "AWS::EC2::SecurityGroupIngress"))
+def test_a_vpn_that_may_reaches_what_the_applications_serve(many: Synthesized) -> None:
+    found = _ways_in(many.properties("processing", "AWS::EC2::SecurityGroupIngress"))
     served = {port for name in load("dev").processing.applications for port in PRIMARY_PORTS[name]}
     assert {port for source, port in found if source == ("VpnToPrimary", "VpnAccess")} == {22, *served}
     assert {port for source, port in found if source == ("VpnToCore", "VpnAccess")} == {*CORE_PORTS.values()}
@@ -41,14 +34,13 @@ def _ways_in(rules: list[dict[str, Any]]) -> set[tuple[tuple[str, str], int | No
 def _group(reference: Any) -> str:
     """The role of a security group, from a reference to it."""
     text = json.dumps(reference)
-    return next(
-        name for name in ("VpnAccess", "VpnToPrimary", "VpnToCore", "Primary", "Core", "Service") if name in text
-    )
+    names = ("VpnAccess", "VpnToPrimary", "VpnToCore", "Primary", "Core", "Service", "Database")
+    return next(name for name in names if name in text)
 
 
 def test_one_step_keeps_all_tables_as_its_job_understands_it(environment: Synthesized) -> None:
-    wanted = load(environment.name)
-    [request] = requests(environment)
+    wanted = environment.settings
+    [request] = environment.requests("processing", "Custom::EmrStep").values()
     assert (request["name"], "further" in request) == (f"{wanted.prefix}-tables", False)
     listed, decided = _tables(environment, request["arguments"])
     assert set(decided) == {f"{wanted.lake.database}.cdc_events"}
@@ -74,19 +66,6 @@ def _tables(environment: Synthesized, arguments: list[str]) -> tuple[TableList, 
     found = {table.full_name: listed.settings(table, warnings.append) for table in listed.tables}
     assert warnings == []
     return listed, found
-
-
-def test_the_stop_file_is_where_the_handler_puts_it(dev: Synthesized) -> None:
-    [request] = requests(dev)
-    assert f"{keys.STOP_FILE}={STOP_FILE}" in request["arguments"]
-    assert (request["stopBucket"], request["stopPrefix"]) == (load("dev").bucket_name("artefacts"), "stop/")
-
-
-def test_no_host_address_is_written_anywhere(dev: Synthesized) -> None:
-    [request] = requests(dev)
-    command = shlex.join(request["arguments"])
-    assert "jdbc" not in command
-    assert re.search(r"\b\d{1,3}(\.\d{1,3}){3}\b", command) is None
 
 
 def test_included_properties_are_the_same_as_the_files(tmp_path: Path) -> None:

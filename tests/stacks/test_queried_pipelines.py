@@ -1,5 +1,6 @@
 """Query-based pipelines: their resources in an environment, what they lack, and that the gate passes."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,25 +12,14 @@ from stacks.gate.template import LATER
 from stacks.lambda_assets import sql_hash
 from tests.cases import long
 from tests.stacks.conftest import Synthesized, synthesized
-from tests.stacks.environments import SECRETS, mixed, only_queried
+from tests.stacks.environments import QUERIED, SECRETS, only_queried
 from tests.stacks.settings import change, copied
-from tests.synthesis import found_in
+from tests.synthesis import found_in, shared_synthesis
 
 pytestmark = pytest.mark.synth
 
 
-OF_CONNECTORS = (
-    "replication-slot-lag",
-    "wal-disk",
-    "connector-not-running",
-    "connector-task-failed",
-    "nothing-landed",
-)
-
-
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    return mixed(tmp_path_factory.mktemp("environment"))
+OF_QUERIED = tuple(name.capitalize() for name in QUERIED)
 
 
 @pytest.fixture(scope="module")
@@ -44,40 +34,27 @@ def alone_settings(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 @pytest.fixture(scope="module")
 def alone(alone_settings: Environment, tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """dev with only a query-based pipeline."""
-    return synthesized("dev", tmp_path_factory.mktemp("alone"), environment=alone_settings)
+    return synthesized(alone_settings, tmp_path_factory.mktemp("alone"), nag=False)
 
 
-def errors(environment: Environment, found: Synthesized, *, lint: bool = True) -> list[str]:
-    return [each for each in found_in(environment, found.synthesis, lint=lint) if each.startswith("error")]
+@pytest.mark.parametrize("whole", [False, long(True)])
+def test_the_gate_passes_without_any_connector(alone_settings: Environment, tmp_path: Path, *, whole: bool) -> None:
+    found = found_in(alone_settings, shared_synthesis(alone_settings, tmp_path, nag=whole), lint=whole)
+    assert [each for each in found if each.startswith("error")] == []
 
 
-def test_the_gate_passes_beside_the_outbox(queried: Synthesized, environment: Environment) -> None:
-    assert errors(environment, queried) == []
-
-
-@pytest.mark.parametrize("lint", [False, long(True)])
-def test_the_gate_passes_without_any_connector(alone: Synthesized, alone_settings: Environment, *, lint: bool) -> None:
-    assert errors(alone_settings, alone, lint=lint) == []
-
-
-def test_nothing_is_made_for_connectors_of_what_is_queried(
-    queried: Synthesized, alone: Synthesized, dev: Synthesized
-) -> None:
+def test_nothing_is_made_for_connectors_of_what_is_queried(many: Synthesized, alone: Synthesized) -> None:
     for type_ in ("Custom::Connector", "Custom::Plugin", "Custom::Topics", "AWS::KafkaConnect::WorkerConfiguration"):
-        assert queried.resources("connectors", type_).keys() == dev.resources("connectors", type_).keys()
+        assert not [name for name in many.resources("connectors", type_) if name.startswith(OF_QUERIED)]
         assert alone.resources("connectors", type_) == {}
     for type_ in ("Custom::PreparedSource", "Custom::PreparedPipeline", "Custom::OutsideSource"):
-        assert queried.resources("database", type_).keys() == dev.resources("database", type_).keys()
+        assert not [name for name in many.resources("database", type_) if name.startswith(OF_QUERIED)]
         assert alone.resources("database", type_) == {}
     assert alone.resources("connectors", "AWS::EC2::SecurityGroupIngress") == {}
-    [landing] = [
-        bucket for bucket in queried.properties("lake", "AWS::S3::Bucket") if "MetricsConfigurations" in bucket
-    ]
-    assert [entry["Prefix"] for entry in landing["MetricsConfigurations"]] == ["cdc-events/"]
 
 
-def test_the_role_of_our_own_cluster_is_made_and_that_of_others_looked_for(queried: Synthesized) -> None:
-    asked = {request["pipeline"]: request for request in queried.requests("database", "Custom::QueriedSource").values()}
+def test_the_role_of_our_own_cluster_is_made_and_that_of_others_looked_for(many: Synthesized) -> None:
+    asked = {request["pipeline"]: request for request in many.requests("database", "Custom::QueriedSource").values()}
     assert asked.keys() == {"pagilaquery", "replica"}
     own, replica = asked["pagilaquery"], asked["replica"]
     assert (own["role"], own["database"], own["sslmode"]) == ("cdc_pagilaquery", "pagila", "verify-full")
@@ -90,17 +67,17 @@ def test_the_role_of_our_own_cluster_is_made_and_that_of_others_looked_for(queri
         assert [table["name"] for table in request["tables"]] == ["address", "city", "country"]
         assert list(request["queries"]) == ["query.address_place"]
         assert request["sqlHash"] == sql_hash("preparation")
-    allowed = queried.rights("database", "ReplicaReadingPreparationIsCompleteRole")
+    allowed = many.rights("database", "ReplicaReadingPreparationIsCompleteRole")
     read = [resources for actions, resources in allowed if "secretsmanager:GetSecretValue" in actions]
     assert read == [{f"{SECRETS}replica/reader-AbCdEf"}]
 
 
-def test_the_jobs_read_exactly_their_secrets(queried: Synthesized, dev: Synthesized) -> None:
+def test_the_jobs_read_exactly_their_secrets(many: Synthesized, dev: Synthesized) -> None:
     def secrets(found: Synthesized) -> list[set[str]]:
         allowed = found.rights("processing", "RolesNodes")
         return [resources for actions, resources in allowed if any("secretsmanager" in action for action in actions)]
 
-    assert secrets(queried) == [{LATER, f"{SECRETS}replica/reader-AbCdEf"}]
+    assert secrets(many) == [{LATER, f"{SECRETS}replica/reader-AbCdEf"}]
     assert secrets(dev) == []
 
 
@@ -115,25 +92,25 @@ def doors(found: Synthesized) -> dict[str, dict[str, Any]]:
 
 
 def test_the_clusters_nodes_reach_postgresql_of_our_own_database_and_nothing_wider(
-    queried: Synthesized, alone: Synthesized, dev: Synthesized
+    many: Synthesized, alone: Synthesized, dev: Synthesized
 ) -> None:
-    assert doors(queried).keys() == {"DatabaseFromPrimary", "DatabaseFromCore"}
+    assert doors(many).keys() == {"DatabaseFromPrimary", "DatabaseFromCore"}
     # A cluster of its primary node alone.
     assert doors(alone).keys() == {"DatabaseFromPrimary"}
     assert doors(dev) == {}
-    for rule in (*doors(queried).values(), *doors(alone).values()):
+    for rule in (*doors(many).values(), *doors(alone).values()):
         assert (rule["IpProtocol"], rule["FromPort"], rule["ToPort"]) == ("tcp", 5432, 5432)
         assert set(rule) & {"CidrIp", "CidrIpv6", "SourcePrefixListId"} == set()
         assert "SourceSecurityGroupId" in rule
-    outputs = queried["processing"].to_json()["Outputs"]
+    outputs = many["processing"].to_json()["Outputs"]
     assert "JobSecurityGroups" in outputs
     assert "JobSecurityGroups" not in alone["processing"].to_json()["Outputs"]
 
 
-def test_a_step_knows_host_and_secret_only_when_deployed(queried: Synthesized) -> None:
-    [request] = queried.requests("processing", "Custom::EmrStep").values()
-    own, *replica = request["further"]
-    assert own["name"] == "dev-cdc-lake-pagilaquery-tables"
+def test_a_step_knows_host_and_secret_only_when_deployed(many: Synthesized) -> None:
+    [request] = many.requests("processing", "Custom::EmrStep").values()
+    steps = {step["name"].removeprefix("dev-cdc-lake-"): step for step in request["further"]}
+    own, replica = steps["pagilaquery-tables"], [step for name, step in steps.items() if name.startswith("replica")]
     assert f"hoodie.streamer.jdbc.url=jdbc:postgresql://{LATER}:5432/pagila" in own["arguments"]
     assert f"hoodie.streamer.jdbc.password.secret={LATER}" in own["arguments"]
     assert len(replica) == 4
@@ -142,31 +119,26 @@ def test_a_step_knows_host_and_secret_only_when_deployed(queried: Synthesized) -
         assert f"hoodie.streamer.jdbc.url={url}" in step["arguments"]
         assert f"hoodie.streamer.jdbc.password.secret={SECRETS}replica/reader-AbCdEf" in step["arguments"]
     certificate = next(argument for argument in replica[0]["arguments"] if "jdbc.ca.file=" in argument)
-    path = queried.synthesis.folder / f"asset.{certificate.rpartition('/')[2]}"
+    path = many.synthesis.folder / f"asset.{certificate.rpartition('/')[2]}"
     assert path.read_text() == rds_ca.root("eu-west-1")
     jar = own["arguments"][own["arguments"].index("--jars") + 1].split(",")[-1]
-    assert (queried.synthesis.folder / f"asset.{jar.rpartition('/')[2]}").stat().st_size > 1_000_000
+    assert (many.synthesis.folder / f"asset.{jar.rpartition('/')[2]}").stat().st_size > 1_000_000
 
 
-def test_what_is_queried_has_the_alarms_that_make_sense_for_it(queried: Synthesized, alone: Synthesized) -> None:
+def test_what_is_queried_has_the_alarms_that_make_sense_for_it(many: Synthesized, alone: Synthesized) -> None:
     def names(found: Synthesized) -> set[str]:
         alarms = found.resources("monitoring", "AWS::CloudWatch::Alarm").values()
         return {alarm["Properties"]["AlarmName"].removeprefix("dev-cdc-lake-") for alarm in alarms}
 
-    assert {"horizon-age-pagilaquery", "horizon-age-replica", "replication-slot-lag"} <= names(queried)
-    assert {name for name in names(queried) if name.startswith(OF_CONNECTORS)} == {
-        "replication-slot-lag",
-        "wal-disk",
-        *(f"connector-{what}-{role}" for what in ("not-running", "task-failed") for role in ("source", "sink")),
-        "nothing-landed",
-    }
+    watched = {name for name in names(many) if name.endswith(QUERIED)}
+    assert watched == {"horizon-age-pagilaquery", "horizon-age-replica"}
     tables = load_pipeline("pagilaquery").lake_tables
     assert names(alone) == {
         "broker-disk",
         "horizon-age-pagilaquery",
         *(f"{what}-{table}" for what in ("commit-age", "quarantined-events", "table-failing") for table in tables),
     }
-    alarms = queried.resources("monitoring", "AWS::CloudWatch::Alarm").values()
+    alarms = many.resources("monitoring", "AWS::CloudWatch::Alarm").values()
     [horizon] = [a["Properties"] for a in alarms if a["Properties"]["AlarmName"].endswith("horizon-age-replica")]
     assert (horizon["MetricName"], horizon["Threshold"]) == ("HorizonAgeSeconds", 3600)
     assert horizon["Dimensions"] == [{"Name": "table", "Value": "dev_datalake.replica_address"}]

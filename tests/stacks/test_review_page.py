@@ -15,7 +15,6 @@ from operate.review.cost import cost
 from operate.review.page import Page, changes, page
 from operate.review.render import Format, render, summary, write
 from operate.review.words import RULES
-from settings.load import load
 from stacks.gate.template import Finding
 from tests.browser.viewer import SCREENS, viewing
 from tests.stacks.conftest import Synthesized
@@ -36,7 +35,7 @@ def environment(request: pytest.FixtureRequest) -> Synthesized:
 
 @pytest.fixture(scope="module")
 def read(environment: Synthesized) -> Page:
-    return page(load(environment.synthesis.folder.name), environment.synthesis, [])
+    return page(environment.settings, environment.synthesis, [])
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +50,13 @@ def markdown(read: Page) -> str:
 
 @pytest.fixture(scope="module")
 def prod_page(prod: Synthesized) -> Page:
-    return page(load("prod"), prod.synthesis, [])
+    return page(prod.settings, prod.synthesis, [])
 
 
 def changed_page(prod: Synthesized, mutate: Callable[[Changed], object]) -> Page:
     changed = Changed(prod.synthesis.templates)
     mutate(changed)
-    return page(load("prod"), dataclasses.replace(prod.synthesis, templates=changed.templates), [])
+    return page(prod.settings, dataclasses.replace(prod.synthesis, templates=changed.templates), [])
 
 
 class Structure(HTMLParser):
@@ -188,12 +187,48 @@ def test_cdks_framework_is_one_line_and_no_role_is_lost(environment: Synthesized
 
 def test_production_keeps_what_dev_deletes(dev: Synthesized, prod: Synthesized) -> None:
     kept = {
-        name: {each.name for each in page(load(name), synthesized.synthesis, []).holdings if each.kept}
+        name: {each.name for each in page(synthesized.settings, synthesized.synthesis, []).holdings if each.kept}
         for name, synthesized in (("dev", dev), ("prod", prod))
     }
     data = {"database/Database", "streaming/Cluster", "lake/Lake", "lake/Landing"}
     assert data <= kept["prod"]
     assert data & kept["dev"] == set()
+
+
+def forgotten(role: str, type_: str, beginning: str, key: str) -> Callable[[Changed], object]:
+    return lambda changed: changed.properties(role, type_, beginning).pop(key)
+
+
+@pytest.mark.parametrize(
+    ("question", "mutate", "answer"),
+    [
+        (
+            "Without encryption or a retention",
+            forgotten("lake", "AWS::S3::Bucket", "Landing", "LifecycleConfiguration"),
+            "lake/Landing: no retention",
+        ),
+        (
+            "Without encryption or a retention",
+            forgotten("database", "AWS::RDS::DBCluster", "", "StorageEncrypted"),
+            "database/Database: no encryption",
+        ),
+        (
+            "Looked up at the deployment",
+            lambda changed: changed.properties("vpn", "AWS::EC2::Instance").update(ImageId="ami-0123456789abcdef0"),
+            "nothing",
+        ),
+    ],
+)
+def test_a_dangerous_change_is_in_the_verdict(
+    prod: Synthesized, prod_page: Page, question: str, mutate: Callable[[Changed], object], answer: str
+) -> None:
+    assert dict(changed_page(prod, mutate).verdict.rows)[question] == (answer,)
+    assert dict(prod_page.verdict.rows)[question] != (answer,)
+
+
+def test_an_image_that_is_looked_up_on_the_day_is_in_the_verdict(prod_page: Page) -> None:
+    (answer,) = dict(prod_page.verdict.rows)["Looked up at the deployment"]
+    assert answer.startswith("vpn/Bastion: its image is what /aws/service/ami-amazon-linux")
 
 
 def test_an_opened_port_is_in_verdict_drawing_and_tables(prod: Synthesized) -> None:
@@ -222,32 +257,6 @@ def test_a_framework_role_that_may_more_is_shown_as_any_other(prod: Synthesized,
     found = changed_page(prod, lambda changed: changed.allow("connectors", role, "iam:PassRole"))
     assert found.roles.framework == prod_page.roles.framework - 1
     assert any("IAM: pass role" in right.words for wide in found.roles.everything for right in wide.rights)
-
-
-def test_a_bucket_without_a_retention_is_in_the_verdict(prod: Synthesized) -> None:
-    def forget(changed: Changed) -> None:
-        del changed.properties("lake", "AWS::S3::Bucket", "Landing")["LifecycleConfiguration"]
-
-    found = changed_page(prod, forget)
-    assert dict(found.verdict.rows)["Without encryption or a retention"] == ("lake/Landing: no retention",)
-
-
-def test_an_image_that_is_looked_up_on_the_day_is_in_the_verdict(prod: Synthesized, prod_page: Page) -> None:
-    def pin(changed: Changed) -> None:
-        changed.properties("vpn", "AWS::EC2::Instance")["ImageId"] = "ami-0123456789abcdef0"
-
-    question = "Looked up at the deployment"
-    (answer,) = dict(prod_page.verdict.rows)[question]
-    assert answer.startswith("vpn/Bastion: its image is what /aws/service/ami-amazon-linux")
-    assert dict(changed_page(prod, pin).verdict.rows)[question] == ("nothing",)
-
-
-def test_a_database_without_encryption_is_in_the_verdict(prod: Synthesized) -> None:
-    def forget(changed: Changed) -> None:
-        changed.properties("database", "AWS::RDS::DBCluster")["StorageEncrypted"] = False
-
-    found = changed_page(prod, forget)
-    assert dict(found.verdict.rows)["Without encryption or a retention"] == ("database/Database: no encryption",)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +317,7 @@ def test_findings_are_told_by_name_and_say_no(prod: Synthesized) -> None:
         resource=logical_id,
         message=f"{logical_id}: open",
     )
-    read = page(load("prod"), prod.synthesis, [finding], changes=["adds a bucket"])
+    read = page(prod.settings, prod.synthesis, [finding], changes=["adds a bucket"])
     (found,) = read.verdict.findings
     assert (found.resource, found.message) == ("streaming/BrokerAccess", "streaming/BrokerAccess: open")
     text = summary(read, [Path("build/review/prod.html")])
@@ -322,14 +331,14 @@ def test_changes_against_the_snapshot_that_a_person_decides_are_in_the_verdict(p
     changed = Changed(prod.synthesis.templates)
     changed.open("database", "DatabaseAccess", port(5432, CidrIp="8.8.0.0/16"))
     mutated = dataclasses.replace(prod.synthesis, templates=changed.templates)
-    assert changes(load("prod"), prod.synthesis) == ("no changes",)
-    (counts, line, *_) = changes(load("prod"), mutated)
+    assert changes(prod.settings, prod.synthesis) == ("no changes",)
+    (counts, line, *_) = changes(prod.settings, mutated)
     assert "Network wider 1" in counts
     assert "8.8.0.0/16" in line
 
 
 def test_an_environment_without_a_snapshot_is_reviewed_nevertheless(prod: Synthesized) -> None:
-    fresh = load("prod").model_copy(update={"name": "fresh"})
+    fresh = prod.settings.model_copy(update={"name": "fresh"})
     (said,) = changes(fresh, prod.synthesis)
     assert said.startswith("not compared: there is no snapshot")
 
@@ -345,7 +354,7 @@ def test_what_is_written_in_a_template_is_text_on_the_page(prod: Synthesized) ->
 
 
 def test_a_region_without_prices_has_a_page_that_says_so(prod: Synthesized) -> None:
-    elsewhere = load("prod").model_copy(update={"region": "eu-west-1"})
+    elsewhere = prod.settings.model_copy(update={"region": "eu-west-1"})
     bill = cost(elsewhere)
     assert bill.usd is None
     assert "operate/costs/prices.toml has the prices of ap-southeast-2" in bill.words

@@ -23,15 +23,6 @@ def user_data(stack: Synthesized) -> str:
     return json.dumps(instance(stack)["Properties"]["UserData"])
 
 
-def test_secrets_are_generated_and_none_is_in_the_user_data(environment: Synthesized) -> None:
-    secrets = environment.properties(ROLE, "AWS::SecretsManager::Secret")
-    assert len(secrets) == 1 + len(load(environment.name).vpn.users)
-    for secret in secrets:
-        assert secret["GenerateSecretString"]["PasswordLength"] == 24
-        assert "SecretString" not in secret
-    assert "{{resolve:" not in user_data(environment)
-
-
 def role_rights(policies: dict[str, Any], name: str) -> dict[str, Any]:
     """Rights of the role whose logical id starts with this, and their resources."""
     (policy,) = [policy for logical_id, policy in policies.items() if logical_id.startswith(name)]
@@ -43,9 +34,9 @@ def role_rights(policies: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def with_people(people: Synthesized) -> dict[str, Any]:
+def with_people(many: Synthesized) -> dict[str, Any]:
     """The resources of dev's VPN with three people, by logical id."""
-    return dict(people[ROLE].to_json()["Resources"])
+    return dict(many[ROLE].to_json()["Resources"])
 
 
 def of_type(resources: dict[str, Any], type_: str) -> dict[str, Any]:

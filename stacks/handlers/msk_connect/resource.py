@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import boto3
-
 from contract.tags import FORMER_OWNER, OWNER
 from stacks.handlers import framework, journal
 from stacks.handlers.framework import Event, Progress, ResourceError, Waiting
@@ -27,9 +25,7 @@ _FAILED = ("UPDATE_FAILED", "ROLLBACK_FAILED", "ROLLBACK_COMPLETE")
 _BEGUN = "operations"
 
 
-@functools.cache
-def client() -> "KafkaConnectClient":
-    return boto3.client("kafkaconnect", config=framework.CLIENT_CONFIG)
+client: Callable[[], "KafkaConnectClient"] = functools.partial(framework.client, "kafkaconnect")
 
 
 class MskResource(Resource):
@@ -66,7 +62,7 @@ class MskResource(Resource):
 
     def still_unseen(self) -> Waiting | None:
         """Return what to wait for if this request created it but can't see it. Raises ResourceError if it is gone."""
-        if not journal.own(self.event).facts.get(journal.ARN):
+        if not journal.own(self.event).get(journal.ARN):
             return None
         if journal.just_made(self.event):
             return Waiting(f"{self.what} to be shown")
@@ -156,10 +152,6 @@ class Operations:
     complete: set[str] = field(default_factory=set)
     failed: dict[str, Any] | None = None
 
-    def failure(self, name: str) -> str:
-        assert self.failed is not None  # noqa: S101  for mypy
-        return f"{self.failed['connectorOperationType']} of {name} ended in {self.failed['connectorOperationState']}"
-
 
 def operations_of(event: Event, found: dict[str, Any]) -> Operations:
     pages = client().get_paginator("list_connector_operations").paginate(connectorArn=found["connectorArn"])
@@ -179,7 +171,7 @@ def operations_of(event: Event, found: dict[str, Any]) -> Operations:
 @contextlib.contextmanager
 def begin_operation(event: Event, operation: str, before: Operations) -> Iterator[Callable[[str], None]]:
     """Wrap the call that begins an operation; pass the operation's ARN to the yielded function."""
-    begun = journal.own(event).facts.get(_BEGUN, {})
+    begun = journal.own(event).get(_BEGUN, {})
     with journal.acting(event, **{_BEGUN: begun | {operation: {"since": before.latest}}}) as known:
         try:
             yield lambda arn: known.update({_BEGUN: begun | {operation: {"arn": arn}}})
@@ -191,7 +183,7 @@ def begin_operation(event: Event, operation: str, before: Operations) -> Iterato
 def _own(event: Event, listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Describe this request's own operations, listed or not."""
     arns = []
-    for kind, begun in journal.own(event).facts.get(_BEGUN, {}).items():
+    for kind, begun in journal.own(event).get(_BEGUN, {}).items():
         newer = [
             operation["connectorOperationArn"]
             for operation in sorted(listed, key=lambda operation: operation["creationTime"])

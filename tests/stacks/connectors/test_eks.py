@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,56 +15,41 @@ from plugins.kafka.topics import own_worker_access, sink_access, source_access, 
 from plugins.source.source_connector import source_connector
 from plugins.workers.connect_workers import only_in_utf8
 from settings.connectors import sink_settings, source_settings
-from settings.environment import Environment
-from settings.load import load
 from stacks.gate import review
 from stacks.gate.manifests import problems
 from stacks.gate.template import plain_text
 from tests.cases import long
-from tests.settings.pipelines import add_to
 from tests.stacks.conftest import Synthesized, synthesized
 from tests.stacks.connectors.test_stack import arns, on_kafka, pairs
-from tests.stacks.environments import environment_on_eks, on_eks
-from tests.synthesis import found_in
+from tests.stacks.environments import environment_on_eks
+from tests.synthesis import found_in, shared_synthesis
 
-ADMINISTRATOR = 'administrators = ["arn:aws:iam::111111111111:role/platform"]'
-
-
-@pytest.fixture(scope="session")
-def dev_settings(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """dev's settings, with allowed addresses and an administrator of the API; another pipeline is query-based."""
-    addresses = 'endpoint_cidrs = ["203.0.113.0/24"]'
-    environments = on_eks(tmp_path_factory.mktemp("dev"), "dev", addresses, ADMINISTRATOR)
-    add_to(environments, "pagilaquery")
-    return load("dev", environments)
+pytestmark = pytest.mark.synth
+ADMINISTRATOR = 'administrators = ["arn:aws:iam::222222222222:role/platform"]'
 
 
 @pytest.fixture(scope="session")
-def prod_settings(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    return environment_on_eks(tmp_path_factory.mktemp("prod"), "prod")
+def dev_on_eks(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """The environment whose pauses tests/operate/pausing tries, so that they share its synthesis."""
+    folder = tmp_path_factory.mktemp("dev")
+    return synthesized(environment_on_eks(folder, "dev"), folder / "cdk.out")
 
 
 @pytest.fixture(scope="session")
-def dev_on_eks(dev_settings: Environment, tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    return synthesized("dev", tmp_path_factory.mktemp("eks"), environment=dev_settings)
-
-
-@pytest.fixture(scope="session")
-def prod_on_eks(prod_settings: Environment, tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    return synthesized("prod", tmp_path_factory.mktemp("eks"), environment=prod_settings)
+def prod_on_eks(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """prod, with allowed addresses and an administrator of the API."""
+    folder = tmp_path_factory.mktemp("prod")
+    settings = environment_on_eks(folder, "prod", 'endpoint_cidrs = ["203.0.113.0/24"]', ADMINISTRATOR)
+    return synthesized(settings, folder / "cdk.out", nag=False)
 
 
 ENVIRONMENTS = pytest.mark.parametrize("name", ["dev", "prod"])
 
 
 @pytest.fixture
-def settings(name: str, dev_settings: Environment, prod_settings: Environment) -> Environment:
-    return {"dev": dev_settings, "prod": prod_settings}[name]
-
-
-@pytest.fixture
-def eks(name: str, dev_on_eks: Synthesized, prod_on_eks: Synthesized) -> Synthesized:
-    return {"dev": dev_on_eks, "prod": prod_on_eks}[name]
+def eks(name: str, request: pytest.FixtureRequest) -> Synthesized:
+    found: Synthesized = request.getfixturevalue(f"{name}_on_eks")
+    return found
 
 
 def connectors(eks: Synthesized) -> list[dict[str, Any]]:
@@ -72,13 +58,12 @@ def connectors(eks: Synthesized) -> list[dict[str, Any]]:
     return sorted(found, key=lambda each: each["connectorName"], reverse=True)
 
 
-@pytest.mark.synth
-@pytest.mark.parametrize(("name", "lint"), [("dev", True), ("prod", False), long("prod", True)])
-def test_every_check_says_yes(settings: Environment, eks: Synthesized, *, lint: bool) -> None:
-    assert [each for each in found_in(settings, eks.synthesis, lint=lint) if each.startswith("error")] == []
+@pytest.mark.parametrize(("name", "whole"), [("dev", True), ("prod", False), long("prod", True)])
+def test_every_check_says_yes(eks: Synthesized, tmp_path: Path, *, whole: bool) -> None:
+    found = found_in(eks.settings, shared_synthesis(eks.settings, tmp_path, nag=whole), lint=whole)
+    assert [each for each in found if each.startswith("error")] == []
 
 
-@pytest.mark.synth
 @ENVIRONMENTS
 def test_the_connectors_are_configured_as_on_msk_connect(
     name: str, eks: Synthesized, request: pytest.FixtureRequest
@@ -91,7 +76,6 @@ def test_the_connectors_are_configured_as_on_msk_connect(
     assert checked == theirs
 
 
-@pytest.mark.synth
 @ENVIRONMENTS
 def test_their_objects_are_sound_and_the_source_alone_reaches_the_database(eks: Synthesized) -> None:
     source, sink = connectors(eks)
@@ -109,11 +93,10 @@ def test_their_objects_are_sound_and_the_source_alone_reaches_the_database(eks: 
     }
 
 
-@pytest.mark.synth
 @ENVIRONMENTS
-def test_each_role_may_do_in_kafka_what_is_written_down(settings: Environment, eks: Synthesized) -> None:
-    [orders] = settings.streamed
-    source, sink = source_settings(settings, orders), sink_settings(settings, orders)
+def test_each_role_may_do_in_kafka_what_is_written_down(eks: Synthesized) -> None:
+    [orders] = eks.settings.streamed
+    source, sink = source_settings(eks.settings, orders), sink_settings(eks.settings, orders)
     wanted = {
         "connectors/SourceRole": source_access(
             source, worker=own_worker_access(source.name, offset_topic(source.name, "*"))
@@ -123,7 +106,7 @@ def test_each_role_may_do_in_kafka_what_is_written_down(settings: Environment, e
     found = on_kafka(eks)
     for role, grants in wanted.items():
         [written] = [each for owner, each in found.items() if owner.startswith(role)]
-        assert pairs(written) == pairs(statements(grants, arns(settings)))
+        assert pairs(written) == pairs(statements(grants, arns(eks.settings)))
     assert {owner.rstrip("0123456789ABCDEF") for owner in found} == {
         *wanted,
         "connectors/TopicsProviderOnEventRole",
@@ -131,9 +114,8 @@ def test_each_role_may_do_in_kafka_what_is_written_down(settings: Environment, e
     }
 
 
-@pytest.mark.synth
 @ENVIRONMENTS
-def test_a_role_is_for_the_pods_of_its_connector(settings: Environment, eks: Synthesized) -> None:
+def test_a_role_is_for_the_pods_of_its_connector(eks: Synthesized) -> None:
     roles = eks.resources("connectors", "AWS::IAM::Role")
     for each in eks.resources("connectors", "AWS::EKS::PodIdentityAssociation").values():
         properties = each["Properties"]
@@ -141,45 +123,40 @@ def test_a_role_is_for_the_pods_of_its_connector(settings: Environment, eks: Syn
             "Statement"
         ]
         assert statement["Condition"]["StringEquals"] == {
-            "aws:RequestTag/eks-cluster-name": settings.prefix,
+            "aws:RequestTag/eks-cluster-name": eks.settings.prefix,
             "aws:RequestTag/kubernetes-namespace": "kafka-connect",
             "aws:RequestTag/kubernetes-service-account": properties["ServiceAccount"],
         }
 
 
-@pytest.mark.synth
 @ENVIRONMENTS
-def test_alarms_and_dashboard_look_where_the_figures_are(settings: Environment, eks: Synthesized) -> None:
+def test_alarms_and_dashboard_look_where_the_figures_are(eks: Synthesized) -> None:
     alarms = eks.resources("monitoring", "AWS::CloudWatch::Alarm").values()
     watched = [each["Properties"] for each in alarms if "connector-" in each["Properties"]["AlarmName"]]
     assert len(watched) == 4
-    assert {each["Namespace"] for each in watched} == {f"{settings.prefix}/kafka-connect"}
+    assert {each["Namespace"] for each in watched} == {f"{eks.settings.prefix}/kafka-connect"}
     [watch] = [
         each["Properties"]["Environment"]["Variables"]
         for each in eks.resources("connectors", "AWS::Lambda::Function").values()
         if each["Properties"]["Handler"] == "stacks.handlers.kubernetes_watch.handler"
     ]
-    assert watch["METRICS"] == f"{settings.prefix}/kafka-connect"
+    assert watch["METRICS"] == f"{eks.settings.prefix}/kafka-connect"
     assert watch["CONNECTORS"].split(",") == [each["connectorName"] for each in connectors(eks)]
 
 
-@pytest.mark.synth
 @ENVIRONMENTS
 def test_nothing_of_msk_connect_is_made(eks: Synthesized) -> None:
     for type_ in ("Custom::Connector", "Custom::Plugin", "AWS::KafkaConnect::WorkerConfiguration"):
         assert eks.resources("connectors", type_) == {}
 
 
-@pytest.mark.synth
 @ENVIRONMENTS
-def test_the_page_says_who_reaches_and_who_administers_the_cluster(
-    name: str, settings: Environment, eks: Synthesized
-) -> None:
-    text = render(page(settings, eks.synthesis, []), "md")
+def test_the_page_says_who_reaches_and_who_administers_the_cluster(name: str, eks: Synthesized) -> None:
+    text = render(page(eks.settings, eks.synthesis, []), "md")
     assert "Kubernetes API" in text
     assert f"connectors/SourceRole/Role: the service account {name}-cdc-lake-orders-source of kafka-connect" in text
     assert "LogRole: the service account cloudwatch-agent of the add-on amazon-cloudwatch-observability" in text
-    if name == "dev":
+    if name == "prod":
         assert "203.0.113.0/24" in text
         assert "role/platform" in text
     else:
@@ -274,20 +251,18 @@ def _without_digest(request: Any) -> Any:
     return {"Fn::Join": ["", parts]}
 
 
-@pytest.mark.synth
 @pytest.mark.parametrize("name", MUTATIONS)
-def test_a_dangerous_change_is_refused(prod_on_eks: Synthesized, prod_settings: Environment, name: str) -> None:
+def test_a_dangerous_change_is_refused(prod_on_eks: Synthesized, name: str) -> None:
     find_it, mutate, rule = MUTATIONS[name]
     templates = copy.deepcopy(dict(prod_on_eks.synthesis.templates))
     mutate(find_it(templates))
-    found = review(templates, facts(prod_settings), prod_on_eks.synthesis.accepted)
+    found = review(templates, facts(prod_on_eks.settings), prod_on_eks.synthesis.accepted)
     assert rule in {finding.rule for finding in found if finding.level == "error"}
 
 
-@pytest.mark.synth
-def test_the_source_is_configured_from_its_settings(dev_settings: Environment, dev_on_eks: Synthesized) -> None:
-    [orders] = dev_settings.streamed
+def test_the_source_is_configured_from_its_settings(dev_on_eks: Synthesized) -> None:
+    [orders] = dev_on_eks.settings.streamed
     configured = connectors(dev_on_eks)[0]["connectorConfiguration"]
-    wanted = source_connector(source_settings(dev_settings, orders))
+    wanted = source_connector(source_settings(dev_on_eks.settings, orders))
     same = {key for key in wanted if plain_text(configured[key]) == wanted[key]}
     assert wanted.keys() - same == {"database.hostname", "database.password"}

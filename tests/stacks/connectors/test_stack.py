@@ -19,7 +19,6 @@ from plugins.kafka.topics import (
     PREFIX,
     Grant,
     Kind,
-    PlannedTopic,
     Statement,
     of_generation,
     sink_access,
@@ -30,9 +29,8 @@ from plugins.kafka.topics import (
 from plugins.workers.connect_workers import UTF8_ONLY, properties_file, resources
 from settings.connectors import sink_settings, source_settings, topics
 from settings.environment import Environment
-from settings.load import load
 from stacks.gate.template import LATER, decoded, plain_text
-from stacks.handlers.journal import REMEMBERED_SECONDS, VARIABLE
+from stacks.handlers.journal import REMEMBERED_SECONDS
 from stacks.handlers.msk_connect.changes import CONFIGURATION, WORKER_SETTINGS
 from stacks.provider import JOURNAL_KEYS, JOURNAL_VARIABLE
 from tests.stacks.conftest import Synthesized
@@ -71,35 +69,19 @@ def test_a_value_that_a_properties_file_would_read_otherwise_is_refused(value: s
 
 
 def test_handlers_write_down_what_they_do_where_only_they_look(environment: Synthesized) -> None:
-    artefacts = load(environment.name).bucket_name("artefacts")
+    artefacts = environment.settings.bucket_name("artefacts")
     functions = environment.resources("connectors", "AWS::Lambda::Function").values()
     journals = [
-        function["Properties"]["Environment"]["Variables"].get(VARIABLE)
+        function["Properties"]["Environment"]["Variables"].get(JOURNAL_VARIABLE)
         for function in functions
         if re.search(r"handlers\.connector(_plugin)?\.", function["Properties"].get("Handler", ""))
     ]
     assert journals == [f"{artefacts}/{JOURNAL_KEYS}"] * 4
-    (rule,) = [
-        rule
-        for bucket in environment.resources("lake", "AWS::S3::Bucket").values()
-        for rule in bucket["Properties"].get("LifecycleConfiguration", {}).get("Rules", [])
-        if rule.get("Prefix") == JOURNAL_KEYS
-    ]
+    buckets = environment.properties("lake", "AWS::S3::Bucket")
+    rules = [rule for bucket in buckets for rule in bucket.get("LifecycleConfiguration", {}).get("Rules", [])]
+    (rule,) = (rule for rule in rules if rule.get("Prefix") == JOURNAL_KEYS)
     # Nothing in it counts after REMEMBERED_SECONDS.
     assert rule["ExpirationInDays"] * 24 * 3_600 > REMEMBERED_SECONDS
-    assert JOURNAL_VARIABLE == VARIABLE
-
-
-def worker_file(environment: Synthesized, role: str) -> list[str]:
-    """The lines of a worker's properties file."""
-    (worker,) = [
-        resource["Properties"]
-        for logical_id, resource in environment.resources(
-            "connectors", "AWS::KafkaConnect::WorkerConfiguration"
-        ).items()
-        if logical_id.startswith(role)
-    ]
-    return (decoded(worker["PropertiesFileContent"]) or "").splitlines()
 
 
 @pytest.mark.parametrize("role", ["orders-source", "orders-sink"])
@@ -119,21 +101,19 @@ def test_the_database_must_be_the_one_that_its_regions_authority_signed(environm
     resource = configuration["driver.sslfactoryarg"].removeprefix("classpath:")
     plugins = {key: value["resources"] for key, value in environment.requests("connectors", "Custom::Plugin").items()}
     (source,) = (files for key, files in plugins.items() if key.startswith("Source"))
-    assert source == {resource: root(load(environment.name).region), **resources(UTF8_ONLY)}
+    assert source == {resource: root(environment.settings.region), **resources(UTF8_ONLY)}
     (sink,) = (files for key, files in plugins.items() if key.startswith("Sink"))
     assert sink == resources(UTF8_ONLY)
 
 
 def test_a_connector_comes_after_all_it_needs(environment: Synthesized) -> None:
     """So that a failed creation leaves nothing behind, and a deletion runs in reverse order."""
-    resources = environment.resources("connectors", "Custom::Connector")
-    sink = next(value for key, value in resources.items() if key.startswith("Sink"))
-    source = next(value for key, value in resources.items() if key.startswith("Source"))
-    assert any(dependency.startswith("SourceConnector") for dependency in sink["DependsOn"])
-    for connector_resource in (source, sink):
-        assert any(dependency.startswith("Topics") for dependency in connector_resource["DependsOn"])
-    assert any(dependency.startswith("SourceRole") and "Policy" in dependency for dependency in source["DependsOn"])
-    assert any(dependency.startswith("SinkRole") and "Policy" in dependency for dependency in sink["DependsOn"])
+    found = environment.resources("connectors", "Custom::Connector")
+    needed = {"Source": ("Topics", "SourceRole.*Policy"), "Sink": ("Topics", "SinkRole.*Policy", "SourceConnector")}
+    for role, others in needed.items():
+        (connector,) = (resource for name, resource in found.items() if name.startswith(role))
+        for other in others:
+            assert any(re.match(other, dependency) for dependency in connector["DependsOn"]), (role, other)
 
 
 def native(type_: str) -> dict[str, Any]:
@@ -161,21 +141,6 @@ def test_what_the_native_types_change_in_place_is_what_the_decision_says() -> No
     properties = {name[0].lower() + name[1:] for name in connector_schema["properties"]}
     ours = {*FIXED, *WORKER_SETTINGS, CONFIGURATION, "connectorName", "connectorDescription", "tags", "connectorArn"}
     assert properties == ours
-
-
-def test_every_topic_is_asked_for_with_the_environments_retention(environment: Synthesized) -> None:
-    name = environment.name
-    [request] = environment.requests("connectors", "Custom::Topics").values()
-    topics = {topic.name: topic for topic in map(PlannedTopic.of_request, request["topics"])}
-    assert set(topics) == {
-        "msk.datalake.cdc_events",
-        "__debezium-heartbeat.msk",
-        f"__cdc_lake_offsets_{name}-cdc-lake-orders-source-{LATER}",
-    }
-    settings = load(name).streaming
-    events = topics["msk.datalake.cdc_events"]
-    assert events.config["retention.ms"] == str(settings.topic_retention_hours * 3_600_000)
-    assert events.replicas == min(settings.brokers, 3)
 
 
 CLUSTER = "the cluster"
@@ -259,7 +224,7 @@ def arns(environment: Environment) -> Any:
 
 
 def test_the_roles_have_the_rights_that_are_written_down_and_nobody_else_has_any(environment: Synthesized) -> None:
-    settings, found = load(environment.name), on_kafka(environment)
+    settings, found = environment.settings, on_kafka(environment)
     wanted = expected(settings)
     assert {owner.rstrip("0123456789ABCDEF") for owner in found} == set(wanted)
     for role, grants in wanted.items():

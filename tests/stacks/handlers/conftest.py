@@ -121,3 +121,10 @@ def wanted(connect: KafkaConnect) -> dict[str, Any]:
 def source(world: World, connect: KafkaConnect) -> Stack:  # noqa: ARG001
     """A connector that isn't deployed yet."""
     return Stack(world, connector)
+
+
+@pytest.fixture
+def stack(source: Stack, connect: KafkaConnect, wanted: dict[str, Any]) -> Stack:  # noqa: ARG001
+    """A stack with a connector, whose operations take minutes; everything it refers to exists."""
+    connect.ticks_needed = 4
+    return source

@@ -11,7 +11,7 @@ from moto import mock_aws
 from stacks.handlers import bootstrap_brokers, database_protection, vpn_rotation
 from stacks.vpn import PASSWORD_LENGTH
 from tests.stacks.handlers.clients import client
-from tests.stacks.handlers.cloudformation import DeploymentError, Stack, World, failing
+from tests.stacks.handlers.cloudformation import Stack, World, failing
 
 ARN = "arn:aws:kafka:ap-southeast-2:123456789012:cluster/dev/11111111-2222-2"
 
@@ -53,12 +53,6 @@ def test_a_cluster_that_is_being_made_is_waited_for(kafka: Any, brokers: Stack) 
     assert brokers.create({"clusterArn": ARN})["BootstrapBrokers"] == "b-1:9098"
 
 
-def test_a_busy_service_is_asked_again(kafka: Any, brokers: Stack) -> None:
-    kafka.add_client_error("get_bootstrap_brokers", "InternalServerErrorException")
-    addresses(kafka, "b-1:9098")
-    assert brokers.create({"clusterArn": ARN})["BootstrapBrokers"] == "b-1:9098"
-
-
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -81,12 +75,6 @@ def test_another_cluster_is_another_resource(kafka: Any, brokers: Stack) -> None
     brokers.update({"clusterArn": other})
     assert brokers.physical_id == f"{other}/bootstrap-brokers"
     assert brokers.deleted == [f"{ARN}/bootstrap-brokers"]
-
-
-def test_a_refusal_is_the_reason(kafka: Any, brokers: Stack) -> None:
-    kafka.add_client_error("get_bootstrap_brokers", "ForbiddenException", "not allowed")
-    with pytest.raises(DeploymentError, match="GetBootstrapBrokers: ForbiddenException: not allowed"):
-        brokers.create({"clusterArn": ARN})
 
 
 def test_the_state_names_are_the_services() -> None:
@@ -170,28 +158,20 @@ def value(secret: str, stage: str = "AWSCURRENT") -> str:
     return str(vpn_rotation.client().get_secret_value(SecretId=secret, VersionStage=stage)["SecretString"])
 
 
-def test_a_rotation_makes_another_password_current_and_keeps_the_former_one(secret: str) -> None:
-    for name in STEPS:
-        step(secret, name)
-    password = value(secret)
-    assert password.isalnum()
-    assert password.isascii()
-    assert len(password) == PASSWORD_LENGTH
-    assert value(secret, "AWSPREVIOUS") == "Former"
-
-
-def test_nothing_changes_for_anybody_before_the_last_step(secret: str) -> None:
+def test_a_rotation_makes_another_password_current_at_its_last_step(
+    secret: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And keeps the former one; every step may come twice."""
     for name in STEPS[:-1]:
         step(secret, name)
-    assert value(secret) == "Former"
-
-
-def test_every_step_may_come_twice(secret: str) -> None:
-    step(secret, "createSecret")
     password = value(secret, "AWSPENDING")
+    assert (len(password), password.isascii(), password.isalnum()) == (PASSWORD_LENGTH, True, True)
+    assert value(secret) == "Former"
     for name in (*STEPS, *STEPS):
         step(secret, name)
-    assert value(secret) == password
+    assert (value(secret), value(secret, "AWSPREVIOUS")) == (password, "Former")
+    assert "rotated" in caplog.text
+    assert password not in caplog.text
 
 
 def test_a_version_that_was_never_made_doesnt_become_current(secret: str) -> None:
@@ -203,10 +183,3 @@ def test_a_version_that_was_never_made_doesnt_become_current(secret: str) -> Non
 def test_another_step_is_refused(secret: str) -> None:
     with pytest.raises(ValueError, match="deleteSecret is no step of a rotation"):
         step(secret, "deleteSecret")
-
-
-def test_no_password_is_logged(secret: str, caplog: pytest.LogCaptureFixture) -> None:
-    for name in STEPS:
-        step(secret, name)
-    assert "rotated" in caplog.text
-    assert value(secret) not in caplog.text

@@ -120,15 +120,9 @@ def test_an_update_changes_the_configuration_and_keeps_the_records(kafka: Kafka,
     deployed.update(request(kafka, plan("update", hours=24, partitions=2)))
     assert retention_ms(kafka, "update.events") == str(24 * HOUR_MS)
     assert (deployed.physical_id, kafka.topic_id("update.events")) == before
-
-
-@pytest.mark.integration
-def test_an_update_that_is_rolled_back_leaves_the_former_configuration(kafka: Kafka, deployed: Stack) -> None:
-    """Another resource fails after this one: CloudFormation sends the former request, with fewer partitions."""
-    deployed.create(request(kafka, plan("rollback")))
-    deployed.update(request(kafka, plan("rollback", hours=24, partitions=2)))
-    deployed.update(request(kafka, plan("rollback")))
-    assert retention_ms(kafka, "rollback.events") == str(168 * HOUR_MS)
+    # Another resource fails after this one: CloudFormation sends the former request, with fewer partitions.
+    deployed.update(request(kafka, plan("update")))
+    assert retention_ms(kafka, "update.events") == str(168 * HOUR_MS)
 
 
 @pytest.mark.integration
@@ -151,12 +145,6 @@ def test_deleting_it_leaves_topics_and_records_and_the_next_one_adopts_them(kafk
     deployed.create(request(kafka, plan("kept")))
     assert kafka.topic_id("kept.events") == before
     assert Topic(connection=kafka.client(), name="kept.events").count() == 1
-
-
-@pytest.mark.integration
-def test_a_delivery_that_comes_twice_does_no_harm(kafka: Kafka, deployed: Stack) -> None:
-    first = deployed.begin_create(request(kafka, plan("twice")))
-    assert [first.poll(), deployed.world.send_again(first).poll()] == [{}, {}]
 
 
 @pytest.mark.integration

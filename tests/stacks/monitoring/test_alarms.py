@@ -12,7 +12,7 @@ from contract.states import MEANING, Word
 from operate.review.findings import find
 from settings.load import load
 from spark_jobs.runtime import metrics
-from stacks.monitoring.watches import EVENTS, UNALARMED, WORDS, alarm_text, heading, key
+from stacks.monitoring.watches import EVENTS, UNALARMED, WORDS, key
 from tests.stacks.conftest import Synthesized
 from tests.stacks.monitoring.found import alarms, dashboard, events
 
@@ -31,13 +31,11 @@ def dimensions(metric: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.synth
-def test_each_alarm_links_its_section_and_each_section_has_an_alarm(
-    dev: Synthesized, many: Synthesized, queried: Synthesized
-) -> None:
+def test_each_alarm_links_its_section_and_each_section_has_an_alarm(dev: Synthesized, many: Synthesized) -> None:
     descriptions = [alarm["AlarmDescription"] for alarm in alarms(dev).values()]
     descriptions += [rule["Description"] for rule in events(dev)]
     # Pipelines of ordinary tables have further ones, and so do query-based ones.
-    descriptions += [alarm["AlarmDescription"] for found in (many, queried) for alarm in alarms(found).values()]
+    descriptions += [alarm["AlarmDescription"] for alarm in alarms(many).values()]
     named = {found[1] for text in descriptions if (found := re.search(r"Runbook: docs/aws/alarms\.md#([\w-]+)$", text))}
     assert all("Runbook: " in text for text in descriptions)
     assert named == set(re.findall(r"^## (.+)$", PAGE.read_text(), re.MULTILINE))
@@ -50,20 +48,6 @@ def test_no_data_is_as_bad_as_bad_data(dev: Synthesized, prod: Synthesized, name
         assert alarm["TreatMissingData"] == "breaching"
         assert alarm["AlarmActions"] == alarm["OKActions"] != []
         assert alarm["EvaluationPeriods"] * 300 <= 86_400
-
-
-@pytest.mark.synth
-def test_silence_in_the_landing_is_an_alarm_only_while_events_wait(dev: Synthesized) -> None:
-    wanted, parts = expression(alarms(dev)["nothing-landed"])
-    assert wanted == "IF(FILL(waiting, 1) > 0 AND FILL(landed, 0) == 0, 1, 0)"
-    assert parts["waiting"]["MetricName"] == "SumOffsetLag"
-    assert dimensions(parts["waiting"]) == {
-        "Cluster Name": "dev-cdc-lake",
-        "Consumer Group": "connect-dev-cdc-lake-orders-sink",
-        "Topic": "msk.datalake.cdc_events",
-    }
-    landed = dimensions(parts["landed"])
-    assert landed == {"BucketName": load("dev").bucket_name("landing"), "FilterId": "landed"}
 
 
 def rings(alarm: dict[str, Any], *points: tuple[int | None, int | None]) -> bool:
@@ -160,10 +144,6 @@ def test_every_word_is_told_by_alarms_or_in_another_way_but_not_by_both() -> Non
     assert {*WORDS.values()} & UNALARMED.keys() == set()
 
 
-def test_a_description_begins_with_the_word_and_ends_with_the_runbook() -> None:
-    assert alarm_text("commit-age", "It is old") == f"{Word.LATE}: It is old. Runbook: docs/aws/alarms.md#commit-age"
-
-
 def test_the_key_has_each_word_in_its_order_with_what_it_means_and_what_tells_it() -> None:
     rows = [line.split(" | ") for line in key("x").splitlines() if line.startswith("| **")]
     assert [(row[0], row[1]) for row in rows] == [(f"| **{word}**", MEANING[word]) for word in Word]
@@ -171,7 +151,3 @@ def test_the_key_has_each_word_in_its_order_with_what_it_means_and_what_tells_it
     for runbook, word in WORDS.items():
         assert [each for each in Word if runbook in said_of[each]] == [word]
     assert all(f"{runbook} (by mail)" in said_of[WORDS[runbook]] for runbook in EVENTS)
-
-
-def test_a_heading_says_what_the_word_means() -> None:
-    assert heading(Word.LATE) == f"{Word.LATE}: {MEANING[Word.LATE]}"

@@ -36,14 +36,6 @@ def test_create_adds_a_step_and_waits_until_it_has_run_for_a_while(cluster: Clus
     assert cluster.stop_files() == set()
 
 
-def test_a_failed_creation_leaves_nothing(cluster: Cluster, resource: Stack) -> None:
-    cluster.failing = "NONSENSE"
-    with pytest.raises(DeploymentError, match="is FAILED"):
-        resource.create(cluster.wanted("NONSENSE"))
-    assert cluster.states() == ["FAILED"]
-    assert resource.deleted == [NAME]
-
-
 def test_a_step_that_ends_by_itself_is_a_failure_too(cluster: Cluster, resource: Stack) -> None:
     waiting = _begun(cluster, resource)
     cluster.steps[0].state = "COMPLETED"
@@ -208,32 +200,6 @@ def test_what_another_user_runs_there_is_left_alone(cluster: Cluster, resource: 
     assert cluster.states() == ["RUNNING", "COMPLETED"]
 
 
-def test_the_job_ends_itself_and_the_next_cluster_runs_the_same(cluster: Cluster, resource: Stack) -> None:
-    first = resource.create(cluster.wanted("--op", "UPSERT"))
-    resource.delete()
-    # Neither cancelled nor killed: it ended after its commit.
-    assert (cluster.states(), cluster.cancelled) == (["COMPLETED"], [])
-    cluster.end()
-    after = cluster.another()
-    resource.world.tick = after.tick
-    second = resource.create(after.wanted("--op", "UPSERT"))
-    assert after.states() == ["RUNNING"]
-    [step] = after.steps
-    # The earlier stop file belongs to another step.
-    assert second["StepName"] == step.name != first["StepName"]
-    assert step.args[:-1] == cluster.steps[0].args[:-1]
-
-
-def test_a_job_whose_cluster_somebody_has_terminated_pauses_and_comes_back(cluster: Cluster, resource: Stack) -> None:
-    resource.create(cluster.wanted())
-    cluster.end("TERMINATED_WITH_ERRORS")
-    resource.delete()
-    after = cluster.another()
-    resource.world.tick = after.tick
-    resource.create(after.wanted())
-    assert after.states() == ["RUNNING"]
-
-
 def test_botocore_never_repeats_the_addition_of_a_step(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
@@ -328,12 +294,6 @@ def test_a_step_that_a_rollback_brings_back_runs_again(cluster: Cluster, resourc
     wanted = several(cluster, (ORDERS, ()), (ITEMS, ("--broken",)))
     assert "exit code 1" in failing(resource.update, wanted)
     assert running(cluster) == {SHARED}
-
-
-def test_what_the_request_before_owned_is_nobodys_afterwards(cluster: Cluster, resource: Stack) -> None:
-    resource.create(several(cluster, (ORDERS, ()), (ITEMS, ())))
-    resource.update(cluster.wanted(name=SHARED))
-    assert {key.split("/")[2] for key in cluster.account.keys("stop/owners/")} == {SHARED}
 
 
 def test_a_name_that_is_there_twice_is_refused(cluster: Cluster, resource: Stack) -> None:

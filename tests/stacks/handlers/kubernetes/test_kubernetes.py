@@ -30,6 +30,9 @@ def test_the_workers_come_first_then_the_connector_and_its_name_is_its_id(source
     assert source.physical_id == NAME
     assert cluster.connectors == {NAME: CONFIGURATION | {"name": NAME}}
     assert cluster.said == ["PUT /config"]
+    source.delete()
+    assert cluster.said == ["PUT /config", "DELETE"]
+    assert (cluster.objects, cluster.connectors) == ({}, {})
 
 
 def test_a_task_that_keeps_failing_fails_the_deployment_with_its_cause_and_leaves_nothing(
@@ -104,16 +107,6 @@ def test_offsets_are_not_given_up_by_a_change_of_the_workers(source: Stack, clus
     # Another server's offsets are worthless.
     source.update(eks_request(offsets="elsewhere", **{"database.hostname": "restored.example"}))
     assert "elsewhere" in json.dumps(cluster.deployment())
-
-
-def test_a_deletion_takes_the_connector_before_its_workers_and_waits_for_them(
-    source: Stack, cluster: FakeCluster
-) -> None:
-    source.create(eks_request())
-    source.delete()
-    assert cluster.said[-1] == "DELETE"
-    assert (cluster.objects, cluster.connectors) == ({}, {})
-    source.delete()
 
 
 def test_a_deletion_goes_on_when_no_worker_answers(source: Stack, cluster: FakeCluster) -> None:

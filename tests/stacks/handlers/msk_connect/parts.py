@@ -95,11 +95,6 @@ class Parts(State):
             if plugin["customPluginState"] == "CREATE_FAILED":
                 plugin["stateDescription"] = {"code": "InvalidZip", "message": "The ZIP file can't be read."}
 
-    def _end_worker_configurations(self) -> None:
-        for arn, worker in list(self.worker_configurations.items()):
-            if worker["workerConfigurationState"] == "DELETING" and self._is_due(arn):
-                self._remove(self.worker_configurations, arn)
-
     def _create_custom_plugin(self, wanted: dict[str, Any]) -> dict[str, Any]:
         self._check_free(self.plugins, wanted["name"])
         arn = self._arn("custom-plugin", wanted["name"])
@@ -153,19 +148,6 @@ class Parts(State):
         found: dict[str, Any] = copy.deepcopy(self._get(self.worker_configurations, wanted["workerConfigurationArn"]))
         found["latestRevision"]["propertiesFileContent"] = found.pop("content")
         return found
-
-    def _list_worker_configurations(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        named = self._starting_with(self._listed(self.worker_configurations, "worker-configuration"), wanted)
-        return {"workerConfigurations": [{k: v for k, v in each.items() if k != "content"} for each in named]}
-
-    def _delete_worker_configuration(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        found = self._get(self.worker_configurations, wanted["workerConfigurationArn"])
-        self._check_unused(wanted["workerConfigurationArn"])
-        found["workerConfigurationState"] = "DELETING"
-        return {
-            "workerConfigurationArn": wanted["workerConfigurationArn"],
-            "workerConfigurationState": "DELETING",
-        }
 
     def _check_free(self, kind: dict[str, dict[str, Any]], name: str) -> None:
         if any(each["name"] == name for each in kind.values()):

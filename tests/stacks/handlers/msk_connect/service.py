@@ -23,7 +23,6 @@ class KafkaConnect(Connectors, Parts):
         self._end_connectors()
         self._end_operations()
         self._end_plugins()
-        self._end_worker_configurations()
 
     def _list_tags_for_resource(self, wanted: dict[str, Any]) -> dict[str, Any]:
         return {"tags": self._get(self.tags, wanted["resourceArn"])}

@@ -22,31 +22,23 @@ from tests.stacks.handlers.msk_connect.service import KafkaConnect
 from tests.stacks.handlers.provider_framework import LOST
 
 
-def test_changed_configuration_is_one_operation_in_place(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
-) -> None:
-    arn = source.create(wanted)["Arn"]
-    data = source.update(configuration(wanted, **{"poll.interval.ms": "100"}))
-    assert (data["Arn"], source.physical_id) == (arn, NAME)
-    assert connect.connector(NAME)["connectorConfiguration"]["poll.interval.ms"] == "100"
-    (request,) = updates(connect)
-    assert request.keys() == {"connectorArn", "currentVersion", "connectorConfiguration"}
-    assert source.deleted == []
-
-
-@pytest.mark.parametrize("what", ["capacity", "plugins", "workerConfiguration"])
-def test_only_what_changed_is_asked_for(
+@pytest.mark.parametrize("what", ["capacity", "plugins", "workerConfiguration", "connectorConfiguration"])
+def test_only_what_changed_is_asked_for_in_place_and_once(
     connect: KafkaConnect, source: Stack, wanted: dict[str, Any], what: str
 ) -> None:
-    source.create(wanted)
+    """Also when the answer gets lost."""
+    arn = source.create(wanted)["Arn"]
     changes: dict[str, Any] = {
         "capacity": provisioned(2),
         "plugins": [plugin(connect, "two")],
         "workerConfiguration": worker("two", "a=b\noffset.storage.topic=offsets\n"),
+        "connectorConfiguration": wanted["connectorConfiguration"] | {"poll.interval.ms": "100"},
     }
-    source.update({**wanted, what: changes[what]})
+    connect.faults["UpdateConnector"] = [LOST]
+    assert source.update({**wanted, what: changes[what]})["Arn"] == arn
     (request,) = updates(connect)
     assert request.keys() == {"connectorArn", "currentVersion", what}
+    assert source.deleted == []
 
 
 def test_changes_of_both_kinds_are_one_operation_after_the_other(
@@ -155,13 +147,6 @@ def test_a_refused_update_is_its_reason(connect: KafkaConnect, source: Stack, wa
     assert_as(connect, wanted)
 
 
-def test_an_answer_that_got_lost_changes_once(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
-    source.create(wanted)
-    connect.faults["UpdateConnector"] = [LOST]
-    source.update(configuration(wanted, a="b"))
-    assert len(updates(connect)) == 1
-
-
 def test_what_is_read_back_is_compared(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
     source.create(wanted)
     waiting = source.begin_update(configuration(wanted, a="b"))
@@ -181,11 +166,15 @@ def test_a_paused_connector_is_changed_without_looking_at_its_health(
     assert updates(connect)[0]["skipHealthValidation"] is True
 
 
-def test_one_that_was_deleted_by_hand_is_made_again(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
+@pytest.mark.parametrize("gone", [True, False])
+def test_one_that_was_deleted_by_hand_or_has_failed_is_made_anew(
+    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], *, gone: bool
 ) -> None:
     source.create(wanted)
-    connect.connectors.clear()
+    if gone:
+        connect.connectors.clear()
+    else:
+        connect.connector(NAME)["connectorState"] = "FAILED"
     source.update(configuration(wanted, a="b"))
     assert_as(connect, configuration(wanted, a="b"))
 
@@ -213,13 +202,6 @@ def test_the_old_one_is_gone_before_the_new_one_of_its_name_comes(
     ]
     # For CloudFormation it is the same resource: nothing is cleaned up, and nothing runs in parallel.
     assert (source.physical_id, source.deleted, len(connect.connectors)) == (NAME, [], 1)
-
-
-def test_one_that_had_failed_is_made_anew(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
-    source.create(wanted)
-    connect.connector(NAME)["connectorState"] = "FAILED"
-    source.update(configuration(wanted, a="b"))
-    assert_as(connect, configuration(wanted, a="b"))
 
 
 def test_another_name_is_refused(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
@@ -266,20 +248,3 @@ def test_a_name_that_only_begins_like_it_stays(connect: KafkaConnect, make: Make
     source.create(wanted)
     source.delete()
     assert [each["connectorName"] for each in connect.connectors.values()] == [f"{NAME}-2"]
-
-
-@pytest.mark.parametrize("fault", ["TooManyRequestsException", LOST])
-def test_a_busy_service_is_asked_again_to_delete(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], fault: str
-) -> None:
-    source.create(wanted)
-    connect.faults["DeleteConnector"] = [fault]
-    source.delete()
-    assert connect.connectors == {}
-
-
-def test_a_refused_deletion_is_its_reason(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
-    source.create(wanted)
-    connect.faults["DeleteConnector"] = ["ForbiddenException"]
-    with pytest.raises(DeploymentError, match="DeleteConnector: ForbiddenException"):
-        source.delete()

@@ -21,7 +21,8 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Secrets Manager without a secret; moto also provides the handler's other services."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name.upper().replace("REGION_NAME", "AWS_DEFAULT_REGION"), value)
-    monkeypatch.setattr(preparation_record, "client", client)
+    for module in (preparation, preparation_record):
+        monkeypatch.setattr(module, "client", client)
     with mock_aws():
         yield boto3.client("secretsmanager")
 

@@ -123,12 +123,6 @@ def test_a_secret_of_another_user_than_the_pipelines_role_is_refused(
     )
 
 
-def test_a_server_out_of_reach_is_waited_for(
-    database: ConnectionParameters, authority: Authority, source: Stack
-) -> None:
-    assert "localhost:1/" in failing(source.create, request(database, 1, authority))
-
-
 def test_deleting_drops_its_slot_as_the_connectors_role_and_its_entry_alone(
     database: ConnectionParameters, server: int, authority: Authority, parameters: Any, source: Stack
 ) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import psycopg2
 import pytest
 
@@ -112,15 +111,6 @@ def test_a_pipelines_entry_in_the_tags_is_not_the_outboxs(
     source.delete()
     keys = {tag["Key"] for tag in client("rds").list_tags_for_resource(ResourceName=cluster)["TagList"]}
     assert keys == {"cdc-lake-prepared-by-0123"}
-
-
-@pytest.mark.integration
-def test_a_database_out_of_reach_is_waited_for(database: ConnectionParameters, source: Stack) -> None:
-    boto3.client("secretsmanager").put_secret_value(
-        SecretId="master",
-        SecretString=json.dumps({**database, "username": database["user"], "host": "127.0.0.1", "port": 1}),
-    )
-    assert "127.0.0.1" in failing(source.create, request(database, table("items", "id")))
 
 
 ENTRY: dict[str, Any] = {"source": "public.customers", "how": "log", "key": ["id"], "leave_out": ["photo"]}

@@ -158,7 +158,3 @@ def test_a_secret_of_another_user_is_refused(
     assert "its job reads as other: set `role`" in failing(
         source.create, request(database, server, authority, role="other")
     )
-
-
-def test_a_server_with_another_authority_is_refused(database: ConnectionParameters, server: int, source: Stack) -> None:
-    assert "certificate" in failing(source.create, request(database, server, Authority("Another one")))
