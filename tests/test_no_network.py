@@ -70,9 +70,3 @@ def test_unix_sockets_are_left_alone(tmp_path: Path) -> None:
         client.sendall(b"x")
         with server.accept()[0] as accepted:
             assert accepted.recv(1) == b"x"
-
-
-@pytest.mark.integration
-def test_integration_tests_have_loopback() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        socket.create_connection(server.getsockname(), timeout=5).close()
