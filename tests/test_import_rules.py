@@ -8,7 +8,6 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 # The job's command line and archive: its starters, here and on EMR, import only these of its modules.
@@ -52,7 +51,7 @@ def imports_of(path: Path) -> set[str]:
     Imports for the type checker alone don't count.
     """
     names: set[str] = set()
-    for node in _statements(ast.parse(path.read_text()).body):
+    for node in _nodes(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names |= {_top_level(alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -60,13 +59,11 @@ def imports_of(path: Path) -> set[str]:
     return names
 
 
-def _statements(body: list[Any]) -> Iterator[ast.AST]:
-    """Yield statements at any depth: no expression imports anything, and most of a module is expressions."""
-    for node in body:
-        yield node
-        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-            for inner in ("body", "orelse", "handlers", "finalbody", "cases"):
-                yield from _statements(getattr(node, inner, []))
+def _nodes(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield from _nodes(child)
 
 
 def _top_level(name: str) -> str:

@@ -63,8 +63,11 @@ def test_nothing_is_used_that_the_first_3_11_lacks() -> None:
     [
         ("import tarfile\ntarfile.open('a').extractall('b', filter='data')", {"extractall(filter)"}),
         ("import tarfile\ntarfile.open('a').extractall('b')", set()),
+        ("import csv\nextract(filter=1)", set()),
         ("from tarfile import data_filter", {"data_filter"}),
+        ("from xml.etree import ElementTree\nElementTree.XMLPullParser().flush()", {"flush"}),
         ("from xml.etree import ElementTree\nprint('a', flush=True)", set()),
+        ("import email.utils as mail\nmail.parseaddr('a', strict=False)", {"parseaddr(strict)"}),
     ],
 )
 def test_an_addition_is_seen(text: str, found: set[str]) -> None:
