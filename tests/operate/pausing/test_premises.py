@@ -14,8 +14,6 @@ import pytest
 from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 
 from local.services.postgres import Postgres
-from operate.costs.bill import NODES, WHAT_STOPS
-from operate.diff import snapshots
 from operate.pausing import objections
 from operate.pausing.waiting import LOOK_S, NEW_S, SAY_S, Waiter
 from settings.environment import Environment
@@ -34,48 +32,6 @@ def environment() -> Environment:
     return dev.model_copy(update={"pipelines": (dev.pipelines[0].model_copy(update={"database": outside}),)})
 
 
-@pytest.fixture
-def row(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The server's answer; an error is raised."""
-    answers: list[Any] = []
-
-    @contextlib.contextmanager
-    def login(*_: object) -> Iterator[dict[str, Any]]:
-        yield {"host": "db.example"}
-
-    monkeypatch.setattr(objections, "login", login)
-    monkeypatch.setattr(psycopg2, "connect", lambda **_: Connection(answers))
-    return answers
-
-
-class Connection:
-    """The used part of a connection and its cursor."""
-
-    def __init__(self, answers: list[Any]) -> None:
-        self._answers = answers
-        if isinstance(answers[0], Exception):
-            raise answers[0]
-
-    def __enter__(self) -> "Connection":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-    def cursor(self) -> "Connection":
-        return self
-
-    def execute(self, sql: str, parameters: list[str]) -> None:
-        assert "pg_replication_slots" in sql
-        assert parameters == ["cdc_orders"]
-
-    def fetchone(self) -> Any:
-        return self._answers[0]
-
-    def close(self) -> None:
-        return None
-
-
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -92,8 +48,15 @@ class Connection:
         ),
     ],
 )
-def test_what_the_slot_keeps_is_said(environment: Environment, row: list[Any], answer: Any, said: str) -> None:
-    row.append(answer)
+def test_what_the_slot_keeps_is_said(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch, answer: Any, said: str
+) -> None:
+    def ask(*_: object) -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(objections, "_slot", ask)
     [line] = objections.outside(boto3.Session(region_name="ap-southeast-2"), environment)
     assert line.startswith(
         "db.example, which orders captures, goes on being written, and its slot keeps all of that log"
@@ -213,10 +176,3 @@ def test_what_aws_refuses_is_not_asked_for_again(time: Time) -> None:
     with pytest.raises(type(refusal)):
         time.waiter.wait(looks(refusal), limit_s=60)
     assert time.seconds == 0
-
-
-def test_what_stops_is_something_that_the_stacks_have() -> None:
-    templates = snapshots.read(load("dev")).values()
-    made = {resource["Type"] for template in templates for resource in template["Resources"].values()}
-    # tests/operate/pausing/test_on_eks.py covers connectors on EKS.
-    assert {each.type for each in WHAT_STOPS if each is not NODES} <= made
