@@ -5,7 +5,6 @@ command line: it changes the parts as CloudFormation would with the given templa
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -37,6 +36,29 @@ def error(code: str, operation: str, status: int = 400) -> ClientError:
     return ClientError(answer, operation)
 
 
+def templates(environment: Environment) -> dict[Paused, dict[str, Any]]:
+    """Templates by stack that hold only what a pause leaves out; tests/stacks/test_paused.py has the real ones."""
+    connector = CONNECTORS[environment.eks is not None]
+    stoppable = {
+        "connectors": {"Source": connector, "Sink": connector},
+        "kubernetes": {"Addon": "AWS::EKS::Addon"},
+        "processing": {"Cluster": "AWS::EMR::Cluster"},
+    }
+    stacks = STACKS if environment.eks is None else (*STACKS, "kubernetes")
+    gone = {Paused.NOTHING: (), Paused.SOURCES: ("Source",), Paused.ALL: ("Source", "Sink", "Addon", "Cluster")}
+    return {
+        paused: {
+            f"{environment.prefix}-{stack}": {
+                "Resources": {
+                    id_: {"Type": type_} for id_, type_ in stoppable.get(stack, {}).items() if id_ not in gone[paused]
+                }
+            }
+            for stack in stacks
+        }
+        for paused in Paused
+    }
+
+
 @dataclass
 class Cloud:
     """A fake AWS account; `log` records calls in order; `faults` are raised instead of answers.
@@ -47,8 +69,7 @@ class Cloud:
     """
 
     environment: Environment
-    templates: Mapping[Paused, Mapping[str, Any]]
-    status: dict[str, str] = field(default_factory=lambda: dict.fromkeys(STACKS, "UPDATE_COMPLETE"))
+    status: dict[str, str] = field(default_factory=dict)
     paused: dict[str, Paused] = field(default_factory=dict)
     database: str = "available"
     writer_ready_at: datetime = EPOCH
@@ -73,9 +94,11 @@ class Cloud:
     now: datetime = EPOCH
 
     def __post_init__(self) -> None:
+        self.templates = templates(self.environment)
+        names = (name.removeprefix(f"{self.environment.prefix}-") for name in self.templates[Paused.NOTHING])
+        self.status = dict.fromkeys(names, "UPDATE_COMPLETE")
         self._make_connectors("source", "sink")
         if self.environment.eks is not None:
-            self.status["kubernetes"] = "UPDATE_COMPLETE"
             self.nodes = ["i-1", "i-2"]
 
     @property

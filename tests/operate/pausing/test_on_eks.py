@@ -2,11 +2,9 @@
 
 import pytest
 
-from operate.costs.bill import AURORA, CONNECTORS, WHAT_STOPS
 from operate.pausing.connectors import NODES_LIMIT_S
 from operate.pausing.pause import resume
 from plugins.workers.kubernetes_api import UnreachableError
-from stacks.paused import Paused
 from tests.operate.pausing.cloud import EPOCH, Cloud
 
 pytestmark = pytest.mark.synth
@@ -26,41 +24,6 @@ def test_the_add_ons_and_nodes_end_after_the_connectors_and_the_control_plane_is
     assert on_eks.log == WHOLE
     assert (on_eks.connectors, on_eks.nodes, on_eks.clusters, on_eks.database) == ({}, [], {}, "stopped")
     assert "EKS's control plane (it can't, either), NAT" in "\n".join(on_eks.said)
-
-
-def test_it_stops_what_the_costs_count_as_stopped(on_eks: Cloud) -> None:
-    def types(paused: Paused) -> set[str]:
-        templates = on_eks.templates[paused].values()
-        return {resource["Type"] for template in templates for resource in template["Resources"].values()}
-
-    on_eks.pause()
-    # Not billed themselves: a job's step on EMR, and an add-on's pods on nodes.
-    unpaid = {"Custom::EmrStep", "AWS::EKS::PodIdentityAssociation", "AWS::EKS::Addon"}
-    gone = types(Paused.NOTHING) - types(Paused.ALL) - unpaid
-    assert gone | ({AURORA.type} if on_eks.database == "stopped" else set()) == {
-        each.type for each in WHAT_STOPS if each is not CONNECTORS
-    }
-
-
-def test_nothing_else_of_the_stacks_changes_but_the_watch_of_what_runs(on_eks: Cloud) -> None:
-    def changed(paused: Paused, stack: str) -> set[str]:
-        name = f"dev-cdc-lake-{stack}"
-        before, after = (on_eks.templates[which][name]["Resources"] for which in (Paused.NOTHING, paused))
-        assert after.keys() <= before.keys()
-        return {before[id_]["Type"] for id_ in after if before[id_].get("Properties") != after[id_].get("Properties")}
-
-    assert changed(Paused.SOURCES, "kubernetes") == changed(Paused.ALL, "kubernetes") == set()
-    assert changed(Paused.SOURCES, "connectors") == {"AWS::Lambda::Function"}
-    assert changed(Paused.ALL, "connectors") == {"AWS::Lambda::Function", "AWS::Events::Rule", "Custom::Topics"}
-
-
-def test_plain_cdk_can_deploy_all_of_it_as_no_stack_exports_less(on_eks: Cloud) -> None:
-    def exports(paused: Paused) -> set[str]:
-        templates = on_eks.templates[paused].values()
-        outputs = [output for template in templates for output in template.get("Outputs", {}).items()]
-        return {name for name, output in outputs if "Export" in output}
-
-    assert exports(Paused.ALL) == exports(Paused.NOTHING)
 
 
 def test_what_was_broken_off_is_finished_by_the_same_command(on_eks: Cloud) -> None:

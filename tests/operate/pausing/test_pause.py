@@ -1,6 +1,6 @@
 """A pause: its order, its refusals, resuming an interrupted one, and that it stops what it should.
 
-AWS and CDK's command line are stand-ins (cloud.py); the templates are those that CDK would get.
+AWS, CDK's command line and its templates are stand-ins (cloud.py).
 """
 
 import re
@@ -11,14 +11,12 @@ from typing import Any
 import pytest
 
 from contract.errors import CANNOT
-from operate.costs.bill import AURORA, NODES, WHAT_STOPS
 from operate.errors import OperateError
 from operate.pausing import objections
 from operate.pausing.arrival import LIMIT_S
 from operate.pausing.database import LIMIT_S as DATABASE_LIMIT_S
 from operate.pausing.pause import Options, pause
 from settings.load import load
-from stacks.paused import Paused
 from tests.operate.pausing.cloud import EPOCH, Cloud, error
 
 pytestmark = pytest.mark.synth
@@ -36,19 +34,6 @@ def test_alarms_go_first_then_the_parts_in_the_events_order_and_aurora_last(clou
     cloud.pause()
     assert cloud.log == WHOLE
     assert (cloud.connectors, cloud.clusters, cloud.database) == ({}, {}, "stopped")
-
-
-def test_it_stops_exactly_what_the_costs_count_as_stopped(cloud: Cloud) -> None:
-    def types(paused: Paused) -> set[str]:
-        templates = cloud.templates[paused].values()
-        return {resource["Type"] for template in templates for resource in template["Resources"].values()}
-
-    cloud.pause()
-    # The bill has no job steps, only EMR's cluster.
-    gone = types(Paused.NOTHING) - types(cloud.paused["processing"]) - {"Custom::EmrStep"}
-    assert gone | ({AURORA.type} if cloud.database == "stopped" else set()) == {
-        each.type for each in WHAT_STOPS if each is not NODES
-    }
 
 
 def test_the_user_is_told_what_goes_on_and_when_aws_starts_aurora(cloud: Cloud) -> None:

@@ -5,8 +5,9 @@ The tests use their own database; tests/operate/resnapshot/test_connectors.py co
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import boto3
 import psycopg2
@@ -51,12 +52,7 @@ def environment() -> Environment:
 def test_what_the_slot_keeps_is_said(
     environment: Environment, monkeypatch: pytest.MonkeyPatch, answer: Any, said: str
 ) -> None:
-    def ask(*_: object) -> Any:
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    monkeypatch.setattr(objections, "_slot", ask)
+    monkeypatch.setattr(objections, "_slot", Mock(side_effect=[answer]))
     [line] = objections.outside(boto3.Session(region_name="ap-southeast-2"), environment)
     assert line.startswith(
         "db.example, which orders captures, goes on being written, and its slot keeps all of that log"
@@ -115,20 +111,8 @@ def time() -> Time:
     return Time()
 
 
-def looks(*answers: str | Exception | None) -> Callable[[], str | None]:
-    left: Iterator[str | Exception | None] = iter(answers)
-
-    def look() -> str | None:
-        answer = next(left)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    return look
-
-
 def test_what_is_there_is_not_waited_for(time: Time) -> None:
-    assert time.waiter.wait(looks(None), limit_s=0) is None
+    assert time.waiter.wait(Mock(return_value=None), limit_s=0) is None
     assert (time.seconds, time.said) == (0, [])
 
 
@@ -159,20 +143,18 @@ def test_the_limit_ends_it_with_what_was_waited_for(time: Time) -> None:
     ],
 )
 def test_what_passes_by_itself_is_asked_for_again(time: Time, passing: Exception) -> None:
-    assert time.waiter.wait(looks(passing, passing, None), limit_s=60) is None
+    assert time.waiter.wait(Mock(side_effect=[passing, passing, None]), limit_s=60) is None
     [(_, line)] = time.said
     assert "again: " in line
 
 
 def test_what_never_answers_is_given_up(time: Time) -> None:
-    def look() -> str | None:
-        raise ReadTimeoutError(endpoint_url="https://rds")
-
+    look = Mock(side_effect=ReadTimeoutError(endpoint_url="https://rds"))
     assert time.waiter.wait(look, limit_s=60) == "AWS again: ReadTimeoutError"
 
 
 def test_what_aws_refuses_is_not_asked_for_again(time: Time) -> None:
     refusal = error("AccessDenied", "StopDBCluster", 403)
     with pytest.raises(type(refusal)):
-        time.waiter.wait(looks(refusal), limit_s=60)
+        time.waiter.wait(Mock(side_effect=refusal), limit_s=60)
     assert time.seconds == 0

@@ -81,20 +81,9 @@ def test_the_lake_is_read_with_the_callers_credentials(aws: boto3.Session, envir
     assert found.storage_options["aws_secret_access_key"] == credentials.secret_key
 
 
-def test_an_environment_that_is_not_deployed_is_one_line(aws: boto3.Session, environment: Environment) -> None:
-    with pytest.raises(OperateError, match="there is no stack dev-cdc-lake-lake"):
-        lake_table(environment, aws, environment.pipelines[0], environment.pipelines[0].captured.tables[0])
-
-
-def test_the_slot_is_the_authority_for_the_time_of_the_repair_only(
+def test_the_slot_is_the_authority_until_the_repair_ends_also_after_a_run_that_was_broken_off(
     connect: KafkaConnect, connector: MskConnector
 ) -> None:
-    connector.follow_slot()
-    connector.settle()
-    assert configurations(connect) == ["trust_slot", None]
-
-
-def test_a_run_that_was_broken_off_is_gone_on_with(connect: KafkaConnect, connector: MskConnector) -> None:
     connector.follow_slot()
     connector.follow_slot()
     connector.settle()
