@@ -75,18 +75,23 @@ def diff(
     deployed: Annotated[
         bool, typer.Option("--deployed", help="Compare with what is deployed, not with the snapshot.")
     ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Another value of a setting; may be given again."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print what a deployment would change, in words and as a diff; changes are no error.
 
-    Examples: ./lake aws diff; ./lake aws diff -e prod --deployed
+    Examples: ./lake aws diff; ./lake aws diff -e prod --deployed; ./lake aws diff --set streaming.brokers=4
     """
     _prepare_cdk()
     from operate import diff, synth
     from operate.diff import comparison
+    from operate.diff.assigned import assigned
 
-    environment = load(env)
-    synthesis = synth.synthesize(environment, synth.CDK_OUT / env)
+    environment = assigned(load(env), settings or ())
+    synthesis = synth.synthesize(environment, synth.CDK_OUT / (f"{env}.set" if settings else env))
     found = diff.changes(environment, synthesis.templates, against_deployed=deployed)
     if json:
         print_json(found)

@@ -35,7 +35,7 @@ GROUPS = {
     "aws": "adopt bootstrap costs deploy destroy diff manifests pause resume review synth vpn",
     "dev": "test",
     "dev bench": "crowded freshness outbox query reconcile requests synth tables",
-    "dev generate": "certificates events pictures schema setting-changes typed-events types worker-classes",
+    "dev generate": "certificates events pictures schema typed-events types worker-classes",
     "dev lock": "jars plugins python",
 }
 
