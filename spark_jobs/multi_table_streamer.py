@@ -127,7 +127,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _stream(arguments: Sequence[str]) -> int:
     given = command_line.parse_many(arguments)
-    if given.names_target_table:
+    if given.target_table is not None:
         log("--target-table is not used: the tables are named by hoodie.streamer.ingestion.tablesToBeIngested")
     stop = threading.Event()
     spark = session.start(given.shared.spark_app_name or "multi-table-streamer", given.shared.spark_master, fair=True)

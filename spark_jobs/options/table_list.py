@@ -43,7 +43,7 @@ class TableList:
         self._given = given
         self._read_text = read_text
         self._overrides = properties.combine([], properties.parse_overrides(given.shared.hoodie_conf))
-        common = properties.load(given.shared.props or "", read_text)
+        common = properties.load(given.props, read_text)
         self._common = properties.combine(common, [])
         of_all = self._all({})
         self.tables = self._listed()
@@ -117,21 +117,15 @@ class TableList:
             target_base_path=own.get(keys.TARGET_BASE_PATH, default).rstrip("/"),
             target_table=table.full_name,
             table_type=_own(own, keys.TABLE_TYPES, shared.table_type, TABLE_TYPES),
-            operation=_own(own, _OPERATION_KEYS, shared.operation.upper(), OPERATIONS).lower(),
-            ordering_field=_own(own, keys.ORDERINGS, shared.ordering_field, None),
+            operation=_own(own, _OPERATION_KEYS, shared.operation, OPERATIONS).lower(),
+            ordering_field=_own(own, keys.ORDERINGS, shared.ordering_field, ()),
             min_sync_interval_seconds=shared.min_sync_interval_seconds if interval is None else interval,
             transformers=applied,
         )
 
 
-def _own(own: Mapping[str, str], names: tuple[str, ...], otherwise: str, allowed: tuple[str, ...] | None) -> str:
-    for name in names:
-        if name in own:
-            value = own[name].upper() if allowed else own[name]
-            if allowed and value not in allowed:
-                raise SettingsError(f"{name}={own[name]}: say {' or '.join(allowed)}")
-            return value
-    return otherwise
+def _own(own: Mapping[str, str], names: tuple[str, ...], otherwise: str, words: tuple[str, ...]) -> str:
+    return str(properties.Declared(names=names, default=otherwise, words=words).read(own))
 
 
 def _transformers(text: str) -> int:

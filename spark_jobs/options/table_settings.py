@@ -190,7 +190,7 @@ class SyncSettings:
     table: str
     partition_fields: tuple[str, ...]
     properties: Mapping[str, str]
-    timeout_seconds: float = number(keys.SYNC_TIMEOUT, 60, 0, 3600, whole=False)
+    timeout_seconds: float = number("hoodie.streamer.catalogue.sync.timeout.seconds", 60, 0, 3600, whole=False)
 
 
 # Hudi's own properties whose values the job reads, too.

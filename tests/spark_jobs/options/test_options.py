@@ -4,7 +4,6 @@
 """
 
 import re
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
 
@@ -195,12 +194,11 @@ def test_overrides_are_pairs(override: str) -> None:
 
 PAGE = ROOT / "docs" / "reference" / "streaming-job.md"
 _TABLE = re.compile(r"\| (?:option|property) \| default \| meaning \|\n\|---\|---\|---\|\n((?:\| .*\n)*)")
-_OF_MANY = [field.metadata["declared"] for field in fields(command_line.OfManyTables)]
 # In the page's order.
 TABLES: list[dict[str, Declared]] = [
-    {option.key: option for option in command_line.ONE_TABLE.declared.values()},
+    properties.declared_in(command_line.Options),
     settings.PROPERTIES,
-    {option.key: option for option in _OF_MANY},
+    properties.declared_in(command_line.MultiTableOptions),
     settings.OF_MANY_TABLES,
 ]
 
