@@ -209,11 +209,11 @@ def test_a_batch_that_was_never_committed_names_nothing() -> None:
         assert history.named_by([name], [commit]) == named
 
 
-@pytest.mark.parametrize("batches", [2, long(6)])
-def test_any_log_in_any_batches_gives_the_versions_that_it_has(kept: Kept, fails: Failing, batches: int) -> None:
+@pytest.mark.long
+def test_any_log_in_any_batches_gives_the_versions_that_it_has(kept: Kept, fails: Failing) -> None:
     chance = cases.chance()
     log: list[Version] = [(1, "one"), (2, "two")]
-    for _ in range(batches):
+    for _ in range(6):
         again = chance.randrange(4)
         begin = max(len(log) - again, 2)
         log += [(chance.randint(1, 4), chance.choice(["a", "b", None])) for _ in range(chance.randint(1, 12))]
