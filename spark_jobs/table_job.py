@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -100,19 +101,18 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], share
         kept = build_made(spark, decided, shared, claim)
     else:
         kept = build_ingest(spark, decided, columns, shared, claim)
+    looked_file = decided.source.looked_file if isinstance(decided.source, JdbcSettings) else None
     listeners = Listeners(
         kept=kept,
         glue_sync=_glue_sync(spark, decided, log),
         metrics=shared.metrics,
         status=shared.status,
-        looked_file=_looked_file(decided, kept, log),
+        looked_file=SweepTimeFile(Path(looked_file), log) if looked_file else None,
     )
     loop = Loop(
         kept,
+        listeners,
         stop=stop,
-        committed=listeners.committed,
-        idle=listeners.idle,
-        failed=listeners.failed,
         log=log,
         max_retries=given.max_retry_count,
         retry_seconds=given.retry_interval_seconds,
@@ -160,11 +160,6 @@ def _transformer(spark: SparkSession, decided: Settings, columns: Sequence[Colum
         with_decimal_ordering(target, table.ordering_field),
         tuple(dict.fromkeys((*table.key_fields, table.ordering_field, *table.partition_fields))),
     )
-
-
-def _looked_file(decided: Settings, kept: KeptTable, log: Log) -> SweepTimeFile | None:
-    path = decided.source.looked_file if isinstance(decided.source, JdbcSettings) else None
-    return None if path is None else SweepTimeFile(path, looked_ms=lambda: kept.looked_ms, log=log)
 
 
 def _glue_sync(spark: SparkSession, decided: Settings, log: Log) -> GlueSync | None:

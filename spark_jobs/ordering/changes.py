@@ -7,7 +7,7 @@ row includes precede it in the topic, or aren't in the topic at all, and changes
 the place of the change before it, and any later event is newer (docs/decisions/0021).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
@@ -149,6 +149,11 @@ def _resolved(history: DataFrame, columns: Sequence[str]) -> DataFrame:
     lacking = F.array_except("placeholders", F.array(*found))
     none = F.array().cast("array<string>")
     return history.withColumns({"row": row, "placeholders": F.when(~F.col("deleted"), lacking).otherwise(none)})
+
+
+def filled(values: Mapping[str, Expression], fields: Sequence[T.StructField]) -> list[Expression]:
+    """Return columns of the `fields`' names and types, null where there is no value."""
+    return [values.get(field.name, F.lit(None)).cast(field.dataType).alias(field.name) for field in fields]
 
 
 def comparison_form(value: Expression, kind: T.DataType) -> Expression:

@@ -138,8 +138,7 @@ class HadoopClaims:
         return self.hadoop.read_text(path) if self.hadoop.exists(path) else None
 
     def delete(self, name: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            self.hadoop.delete(f"{self.folder}/{name}")
+        self.hadoop.delete(f"{self.folder}/{name}")
 
 
 ClaimStore = LocalClaims | S3Claims | HadoopClaims

@@ -10,7 +10,6 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from contract import metrics as names
 from spark_jobs.runtime import metrics
 from spark_jobs.runtime.metrics import Metrics, metrics_for
 from tests.spark_jobs.test_loop import REPORT
@@ -86,28 +85,15 @@ def test_failed_attempts_are_counted_and_none_is_said_too(cloudwatch: Any) -> No
     assert sums(cloudwatch, "FailedAttempts") == [2]
 
 
-def test_the_horizons_age_is_told_of_tables_that_are_queried_alone(cloudwatch: Any) -> None:
+@pytest.mark.parametrize("name", metrics.STATES)
+def test_a_state_is_told_of_tables_that_have_it_alone_and_holds(cloudwatch: Any, name: str) -> None:
     made = make(cloudwatch, Clock())
-    made.state(names.HORIZON_AGE_SECONDS, None)
+    for value, total in ((None, None), (0, 0), (1, 1), (1, 2)):
+        made.state(name, value)
+        made.publish()
+        assert sums(cloudwatch, name) == [total]
     made.publish()
-    assert sums(cloudwatch, "HorizonAgeSeconds") == [None]
-    made.state(names.HORIZON_AGE_SECONDS, 7200)
-    made.publish()
-    assert sums(cloudwatch, "HorizonAgeSeconds")[-1] == 7200
-
-
-def test_ignored_truncates_are_told_of_tables_that_ignore_them_alone(cloudwatch: Any) -> None:
-    made = make(cloudwatch, Clock())
-    made.state(names.IGNORED_TRUNCATES, None)
-    made.publish()
-    assert sums(cloudwatch, "IgnoredTruncates") == [None]
-    made.state(names.IGNORED_TRUNCATES, 0)
-    made.publish()
-    assert sums(cloudwatch, "IgnoredTruncates") == [0]
-    made.state(names.IGNORED_TRUNCATES, 1)
-    made.publish()
-    made.publish()
-    assert sums(cloudwatch, "IgnoredTruncates") == [2]
+    assert sums(cloudwatch, name) == [3]
 
 
 def test_commits_are_published_with_all_that_their_lines_say(cloudwatch: Any) -> None:
