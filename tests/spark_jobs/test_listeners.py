@@ -59,11 +59,6 @@ class Glue:
         assert self.glue_sync._pending or not before or self.syncs
 
 
-def test_each_start_syncs_once() -> None:
-    glue = Glue()
-    assert [glue.at(0), glue.at(1), glue.at(100)] == [1, 1, 1]
-
-
 def test_only_a_new_schema_or_partition_needs_another_sync() -> None:
     glue = Glue()
     for now, done, made in [
@@ -79,7 +74,7 @@ def test_only_a_new_schema_or_partition_needs_another_sync() -> None:
         assert glue.syncs == done, now
 
 
-def test_syncs_follow_the_rounds_and_none_is_forgotten() -> None:
+def test_each_start_and_each_new_schema_syncs_once() -> None:
     glue = Glue()
     assert glue.at(0) == 1
     glue.now = 1

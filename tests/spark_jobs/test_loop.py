@@ -80,11 +80,6 @@ def test_without_continuous_it_ends_when_nothing_is_left() -> None:
     assert script.outcomes == [REPORT]
 
 
-def test_continuous_goes_on_until_stopped() -> None:
-    _, committed, _ = run(None, REPORT, None, None, REPORT)
-    assert len(committed) == 2
-
-
 def test_failures_are_tried_again_from_the_tables_own_progress() -> None:
     script, committed, log = run(OSError("refused"), OSError("refused"), REPORT, None)
     assert script.loads == 3

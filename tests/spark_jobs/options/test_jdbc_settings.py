@@ -66,7 +66,6 @@ def test_what_has_no_use_is_told() -> None:
         ),
         ({keys.JDBC_DETECTION: "stamp"}, "detection=stamp: say auto or xmin or column or hash"),
         ({keys.JDBC_DETECTION: "column"}, "table.incr.column.name is missing"),
-        ({f"{keys.JDBC_PREFIX}readers": "0"}, "readers=0: say a whole number from 1 to 100"),
         (
             {f"{keys.JDBC_EXTRA}fetchsize": "many"},
             "extra.options.fetchsize=many: say a whole number from 1 to 1,000,000",

@@ -137,8 +137,6 @@ def test_what_has_no_use_is_said(given: str, warning: str) -> None:
         ("hoodie.metadata.enable=", "=: say true or false"),
         ("hoodie.streamer.source.dfs.root=", "is missing: JsonDFSSource"),
         ("hoodie.datasource.write.recordkey.field=", "recordkey.field is missing: a Hudi table needs it"),
-        ("hoodie.streamer.poll.interval.seconds=0", "poll.interval.seconds=0: say a number from 0.1 to 86,400"),
-        ("hoodie.streamer.quarantine.max.records=-1", "records=-1: say a whole number from 0 to 1,000,000"),
         ("hoodie.datasource.write.hive_style_partitioning=yes", "say true or false"),
         (
             f"{keys.KEY_GENERATOR}=org.apache.hudi.keygen.TimestampBasedKeyGenerator",

@@ -1,6 +1,5 @@
 """Starting the job: its command lines, its archive, and the boto3 in it."""
 
-import itertools
 import subprocess
 import sys
 import zipfile
@@ -13,7 +12,7 @@ from local.platform.job import job_arguments
 from settings.load import load_pipeline
 from spark_jobs.options import command_line, keys, properties, settings
 from spark_jobs.options.settings import FileSettings
-from spark_jobs.options.submit import TableJob, YarnSubmission, yarn_command
+from spark_jobs.options.submit import TableJob
 from spark_jobs.options.submit import job_arguments as arguments_of
 from spark_jobs.runtime import archive
 from tests.spark_jobs.events import ROOT
@@ -26,16 +25,6 @@ JOB = TableJob(
     schema_file="s3://assets/1.avsc",
     properties_file="s3://assets/2.properties",
     configuration={keys.STOP_FILE: "s3://artefacts/stop/1", keys.METRICS_NAMESPACE: "dev"},
-)
-FLAGS = "-Dfile.encoding=UTF-8 -Djol.skipDynamicAttach=true -Djol.skipHotspotSAAttach=true"
-SUBMISSION = YarnSubmission(
-    application="s3://assets/3.py",
-    archive="s3://assets/4.zip",
-    log_settings="s3://assets/5.properties",
-    driver_memory="2g",
-    executor_memory="4g",
-    executors=3,
-    python="3.11",
 )
 
 
@@ -61,35 +50,6 @@ def test_the_local_platform_says_the_same() -> None:
     lake = command_line.parse(arguments_of(JOB))
     assert (local.operation, local.table_type, local.ordering_field) == ("upsert", lake.table_type, lake.ordering_field)
     assert local.target_table == lake.target_table
-
-
-def test_on_yarn_the_driver_runs_where_the_step_does() -> None:
-    command = yarn_command(SUBMISSION, ["--continuous"])
-    assert command[:5] == ["spark-submit", "--master", "yarn", "--deploy-mode", "client"]
-    assert command[-2:] == ["s3://assets/3.py", "--continuous"]
-    settings_given = {value for name, value in itertools.pairwise(command) if name == "--conf"}
-    assert settings_given >= {
-        "spark.pyspark.python=python3.11",
-        "spark.executor.instances=3",
-        "spark.authenticate=true",
-        "spark.network.crypto.enabled=true",
-        # Few failures over a job's whole life don't end it.
-        "spark.executor.failuresValidityInterval=1h",
-        "spark.yarn.am.attemptFailuresValidityInterval=1h",
-        # Containers have the size in the memory rule (settings/rules/processing.py).
-        "spark.yarn.am.memory=512m",
-        "spark.executor.memoryOverheadFactor=0.1",
-        "spark.yarn.executor.memoryOverheadFactor=0.1",
-        "spark.driver.memoryOverheadFactor=0.1",
-        # Nothing grows while the job runs.
-        "spark.eventLog.enabled=false",
-        "spark.log.level=WARN",
-        f"spark.driver.extraJavaOptions={FLAGS}",
-        f"spark.executor.extraJavaOptions={FLAGS}",
-        "spark.executorEnv.LC_ALL=C.UTF-8",
-    }
-    assert command[command.index("--files") + 1] == "s3://assets/5.properties#log4j2.properties"
-    assert "/usr/lib/hudi/hudi-spark-bundle.jar,/usr/lib/hudi/hudi-aws-bundle.jar" in command
 
 
 def test_equal_sources_make_an_equal_archive(tmp_path: Path) -> None:

@@ -150,11 +150,6 @@ def test_a_mistake_in_a_tables_own_file_is_that_tables_alone(own: str | None, me
     assert found.settings(found.tables[1], print).table.name == "customers"
 
 
-def test_at_least_one_table_commits_at_a_time() -> None:
-    with pytest.raises(SettingsError, match=r"max\.parallel\.commits=0: say a whole number from 1 to 1,000"):
-        listed({"list.properties": f"{keys.TABLES}=shop.orders\n{keys.PARALLEL_COMMITS}=0\n"})
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from contract.events import PLACEHOLDER
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import keys
 from tests.spark_jobs.events import SCHEMA, event
@@ -12,7 +13,6 @@ from tests.spark_jobs.lake import Lake
 
 pytestmark = pytest.mark.integration
 
-UNAVAILABLE = "__debezium_unavailable_value"
 CLASS = "org.apache.hudi.utilities.transform.SqlQueryBasedTransformer"
 
 
@@ -65,7 +65,7 @@ def test_a_placeholder_takes_the_tables_value_only_where_the_query_left_it_as_it
     query = f"SELECT {', '.join(rest)}, concat('[', employee, ']') AS employee, _hoodie_is_deleted FROM <SRC>"
     transformed(lake, query)
     lake.run(event(1, 10, "c", products="[1]", employee="{}"), event(2, 10, "c", products="[2]", employee="{}"))
-    report = lake.run(event(1, 20, products=UNAVAILABLE, employee="[]"), event(2, 20, employee=UNAVAILABLE))
+    report = lake.run(event(1, 20, products=PLACEHOLDER, employee="[]"), event(2, 20, employee=PLACEHOLDER))
     assert lake.rows()[1]["products"] == "[1]"
     assert lake.rows()[1]["employee"] == "[[]]"
     # The table's value comes from the query, not the source: using it would apply the query twice.

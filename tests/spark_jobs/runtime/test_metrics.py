@@ -161,25 +161,7 @@ def test_a_commit_during_the_publication_waits_for_the_next(cloudwatch: Any) -> 
     assert sums(cloudwatch, "Events", "Commits") == [838, 2]
 
 
-def test_the_thread_publishes_at_once_and_at_the_end(cloudwatch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "INTERVAL_S", 3600)
-    first = threading.Event()
-
-    class Watched(Broken):
-        def put_metric_data(self, **arguments: Any) -> Any:
-            answer = super().put_metric_data(**arguments)
-            first.set()
-            return answer
-
-    made = make(Watched(cloudwatch, failures=0), Clock())
-    made.start()
-    assert first.wait(PATIENCE_S)
-    made.committed(REPORT)
-    made.finish()
-    assert sums(cloudwatch, "Events") == [833]
-
-
-def test_what_is_counted_while_a_publication_is_under_way_at_the_end_is_published(
+def test_the_thread_publishes_at_once_and_at_the_end_what_came_during_a_publication(
     cloudwatch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(metrics, "INTERVAL_S", 3600)
