@@ -47,8 +47,7 @@ def when_readable(read: Callable[[], T], given: Options, stop: threading.Event) 
     """Return the result of `read`; in continuous mode wait out outages; None when told to stop."""
     if not given.continuous:
         return read()
-    backoff = Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log)
-    return retry_outages(read, backoff=backoff, stop=stop)
+    return retry_outages(read, Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -99,7 +98,7 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop:
                 if metrics:
                     metrics.failed()
                 backoff.wait(error)
-                known = retry_outages(described, backoff=pause(), stop=stop)
+                known = retry_outages(described, pause())
 
 
 if __name__ == "__main__":

@@ -218,13 +218,13 @@ def test_what_is_needed_at_the_start_is_waited_for_but_a_mistake_is_not() -> Non
             raise outcome
         return outcome
 
-    assert retry_outages(do, backoff=backoff, stop=stop) == "read"
+    assert retry_outages(do, backoff) == "read"
     for mistake in (JobError("no such file"), ValueError("unexpected")):
         outcomes.append(mistake)
         with pytest.raises(type(mistake)):
-            retry_outages(do, backoff=backoff, stop=stop)
+            retry_outages(do, backoff)
     stop.set()
-    assert retry_outages(do, backoff=backoff, stop=stop) is None
+    assert retry_outages(do, backoff) is None
 
 
 def test_large_batches_come_in_their_order_and_small_ones_at_once() -> None:

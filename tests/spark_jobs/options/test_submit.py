@@ -52,43 +52,43 @@ def test_the_local_platform_says_the_same() -> None:
     assert local.target_table == lake.target_table
 
 
-def test_equal_sources_make_an_equal_archive(tmp_path: Path) -> None:
-    first, second = tmp_path / "1" / "a.zip", tmp_path / "2" / "b.zip"
-    for path in (first, second):
-        archive.build_archive(path, libraries=True)
-    assert first.read_bytes() == second.read_bytes()
-    before = first.stat().st_mtime_ns
-    archive.build_archive(first, libraries=True)
-    assert first.stat().st_mtime_ns == before
-    archive.build_archive(first)
-    assert first.read_bytes() != second.read_bytes()
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The archive with boto3."""
+    path = tmp_path_factory.mktemp("shipped") / "new" / "a.zip"
+    archive.build_archive(path, libraries=True)
+    return path
 
 
-def test_the_archive_has_every_module_and_no_other_file(tmp_path: Path) -> None:
-    archive.build_archive(tmp_path / "a.zip", libraries=True)
-    with zipfile.ZipFile(tmp_path / "a.zip") as packed:
+def test_equal_sources_make_an_equal_archive(shipped: Path) -> None:
+    content, before = shipped.read_bytes(), shipped.stat().st_mtime_ns
+    archive.build_archive(shipped, libraries=True)
+    assert (shipped.read_bytes(), shipped.stat().st_mtime_ns) == (content, before)
+
+
+def test_the_archive_has_every_module_and_no_other_file(shipped: Path) -> None:
+    with zipfile.ZipFile(shipped) as packed:
         names = set(packed.namelist())
     ours = [path for folder in ("contract", "spark_jobs") for path in (ROOT / folder).rglob("*.py")]
     ours += [ROOT / "spark_jobs" / "options" / name for name in ("hudi_keys.txt", "refused.tsv")]
     ours.append(ROOT / "spark_jobs" / "runtime" / "RememberingFileSystem.java")
     ours.append(ROOT / "contract" / "rds-ca.pem")
     modules = {path.relative_to(ROOT).as_posix() for path in ours}
-    shipped = {name for name in names if name.startswith(f"{archive.LIBRARIES}/")}
-    assert names - shipped == modules
-    assert {name.split("/")[1].removesuffix(".py") for name in shipped} == set(archive.PACKAGES)
+    libraries = {name for name in names if name.startswith(f"{archive.LIBRARIES}/")}
+    assert names - libraries == modules
+    assert {name.split("/")[1].removesuffix(".py") for name in libraries} == set(archive.PACKAGES)
     models = {
-        name.split("/")[3] for name in shipped if name.startswith("aws_sdk/botocore/data/") and name.count("/") > 3
+        name.split("/")[3] for name in libraries if name.startswith("aws_sdk/botocore/data/") and name.count("/") > 3
     }
     assert models == set(archive.SERVICES)
-    assert (tmp_path / "a.zip").stat().st_size < 3_000_000
+    assert shipped.stat().st_size < 3_000_000
 
 
-def test_a_python_without_boto3_takes_it_from_the_archive(tmp_path: Path) -> None:
+def test_a_python_without_boto3_takes_it_from_the_archive(shipped: Path) -> None:
     """In isolation: no site packages, as on EMR, where the archive is on the path of `--py-files`."""
-    archive.build_archive(tmp_path / "a.zip", libraries=True)
     program = f"""
 import sys
-sys.path.insert(0, {str(tmp_path / "a.zip")!r})
+sys.path.insert(0, {str(shipped)!r})
 from spark_jobs.runtime import archive
 folder = archive.use_shipped(archive.__loader__)
 import boto3
