@@ -80,7 +80,7 @@ def moved(old: int, new: int, lsn: int) -> tuple[Event, Event]:
 
 
 def products(lake: Lake) -> dict[int, str]:
-    return {key: row["products"] for key, row in lake.rows().items()}
+    return lake.column("products")
 
 
 def test_the_old_keys_row_or_its_changes_in_the_same_batch_have_the_value_and_later_ones_dont_count(lake: Lake) -> None:
