@@ -176,13 +176,6 @@ def test_errors_say_one_line() -> None:
     assert first_line(ValueError()) == "ValueError"
 
 
-def test_the_line_of_a_commit_is_stable() -> None:
-    assert REPORT.line() == (
-        "commit=20261121023013007 files=2 events=833 upserts=828 deletes=1 quarantined=2 folded=2"
-        " seconds=2.3 lag_seconds=1.3 missing_offsets=0 late_files=0"
-    )
-
-
 def test_a_long_outage_is_said_at_times_and_its_end_too() -> None:
     stop, log, now = threading.Event(), list[str](), 0.0
     pauses: list[float] = []

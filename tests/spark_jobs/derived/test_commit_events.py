@@ -246,13 +246,15 @@ def versions_of(log: Sequence[tuple[int, str | None]]) -> list[Version]:
     ("extra", "arguments", "line"),
     [
         ({keys.APPEND_ONLY: "true", keys.RECORD_KEY: "__event_id"}, (), "isn't supported with hoodie.streamer.append"),
-        ({keys.TRANSFORMER_SQL: "SELECT * FROM <SRC>"}, ("--transformer-class", "x"), "transformer-class"),
+        (
+            {keys.TRANSFORMER_SQL: "SELECT * FROM <SRC>"},
+            ("--transformer-class", "SqlQueryBasedTransformer"),
+            "transformer-class",
+        ),
     ],
 )
 def test_what_can_have_no_versions_in_between_is_refused(
     spark: SparkSession, tmp_path: Path, extra: dict[str, str], arguments: tuple[str, ...], line: str
 ) -> None:
-    if arguments:
-        arguments = (arguments[0], "org.apache.hudi.utilities.transform.SqlQueryBasedTransformer")
     with pytest.raises(SettingsError, match=line):
         Lake(spark, tmp_path, KEPT | extra, arguments).settings()

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from local.platform.job import job_arguments
-from settings.load import load_pipeline
 from spark_jobs.options import command_line, keys, properties, settings
 from spark_jobs.options.settings import FileSettings
 from spark_jobs.options.submit import TableJob
@@ -43,13 +41,6 @@ def test_the_job_understands_its_arguments(table_type: str) -> None:
     assert decided.options.min_sync_interval_seconds == 7
     assert decided.options.continuous
     assert warnings == []
-
-
-def test_the_local_platform_says_the_same() -> None:
-    local = command_line.parse(job_arguments(load_pipeline("orders")))
-    lake = command_line.parse(arguments_of(JOB))
-    assert (local.operation, local.table_type, local.ordering_field) == ("upsert", lake.table_type, lake.ordering_field)
-    assert local.target_table == lake.target_table
 
 
 @pytest.fixture(scope="module")
