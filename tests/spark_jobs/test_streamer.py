@@ -25,11 +25,12 @@ from spark_jobs.errors import UndescribedError
 from spark_jobs.options import keys
 from spark_jobs.runtime.retry import Backoff
 from tests.cases import long
-from tests.spark_jobs.events import SCHEMA, TOPIC, Event, as_lines, aws_environment, event, glue_table
+from tests.spark_jobs.events import SCHEMA, TOPIC, Event, as_lines, event, glue_table
 from tests.spark_jobs.model import PLACEHOLDER
 from tests.spark_jobs.options.test_options import DELTASTREAMER_LINE
 from tests.spark_jobs.options.test_settings import DELTASTREAMER_PROPERTIES, decide
 from tests.spark_jobs.programs import Job, JobRun
+from tests.spark_jobs.runtime.test_metrics import published
 from tests.waiting import PATIENCE_S
 
 
@@ -232,32 +233,17 @@ def test_a_wrong_setting_ends_the_program_with_one_line(job_run: JobRun) -> None
     assert lines == [f"error: hoodie.streamer.quarantine.limit: unknown property; did you mean {known}?"]
 
 
-def published_events(job_run: JobRun) -> float:
-    """The sum of Events in moto, from its list of metrics and their statistics."""
-    environment = aws_environment(job_run.glue_endpoint)
+def published_events(job_run: JobRun) -> float | None:
+    """The sum of Events in moto."""
     client = boto3.client(
         "cloudwatch",
+        region_name="us-east-1",
         endpoint_url=job_run.glue_endpoint,
-        region_name=environment["AWS_REGION"],
-        aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
-        aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
+        aws_access_key_id="x",
+        aws_secret_access_key="x",
     )
-    query: Any = {
-        "Id": "events",
-        "MetricStat": {
-            "Metric": {
-                "Namespace": job_run.folder.name,
-                "MetricName": "Events",
-                "Dimensions": [{"Name": "table", "Value": "datalake.cdc_events"}],
-            },
-            "Period": 86_400,
-            "Stat": "Sum",
-        },
-    }
-    answer = client.get_metric_data(
-        MetricDataQueries=[query], StartTime="2020-01-01T00:00:00Z", EndTime="2100-01-01T00:00:00Z"
-    )
-    return sum(answer["MetricDataResults"][0]["Values"])
+    found = published(client, "Events", job_run.folder.name)
+    return found and found["Sum"]
 
 
 class Storage:

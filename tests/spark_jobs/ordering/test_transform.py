@@ -4,10 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from contract.events import PLACEHOLDER
+from spark_jobs.decoding.schema import Column
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import keys
+from spark_jobs.ordering.transform import SqlTransformer
 from tests.spark_jobs.events import SCHEMA, event
 from tests.spark_jobs.lake import Lake
 
@@ -89,16 +92,18 @@ def test_a_placeholder_takes_the_tables_value_only_where_the_query_left_it_as_it
         ("SELEC * FROM <SRC>", "PARSE_SYNTAX_ERROR"),
     ],
 )
-def test_a_query_that_cannot_be_written_is_refused_before_anything_is(lake: Lake, query: str, message: str) -> None:
-    transformed(lake, query)
+def test_a_query_that_cannot_be_written_is_refused(
+    spark: SparkSession, columns: tuple[Column, ...], query: str, message: str
+) -> None:
+    transformer = SqlTransformer(spark, query, 1, target=columns, required=("order_id", "__lsn"))
     with pytest.raises(SettingsError) as refusal:
-        lake.job()
+        transformer.passed_on(columns)
     assert str(refusal.value).startswith(f"{keys.TRANSFORMER_SQL}: ")
     assert message in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
 
-def test_a_type_that_the_target_schema_does_not_say_is_refused(lake: Lake) -> None:
+def test_a_type_that_the_target_schema_does_not_say_is_refused_before_anything_is_written(lake: Lake) -> None:
     transformed(lake, "SELECT *, length(customer_id) AS size FROM <SRC>", added={"size": "string"})
     with pytest.raises(SettingsError, match=r"the query makes size int, .* says string"):
         lake.job()

@@ -50,11 +50,11 @@ def cloudwatch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield boto3.client("cloudwatch")
 
 
-def published(client: Any, name: str) -> dict[str, float] | None:
+def published(client: Any, name: str, namespace: str = NAMESPACE) -> dict[str, float] | None:
     """The statistics of a metric over the last hour; None when it has no data."""
     now = datetime.now(UTC)
     answer = client.get_metric_statistics(
-        Namespace=NAMESPACE,
+        Namespace=namespace,
         MetricName=name,
         Dimensions=[{"Name": "table", "Value": TABLE}],
         StartTime=now - timedelta(hours=1),
