@@ -4,7 +4,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -73,13 +72,11 @@ def build_ingest(
     )
 
 
-def build_made(
-    spark: SparkSession, decided: Settings, shared: SharedParts, claim: Claim | None = None, **more: Any
-) -> MadeTable:
+def build_made(spark: SparkSession, decided: Settings, shared: SharedParts, claim: Claim | None = None) -> MadeTable:
     """Return the job of a computed table; without a `claim` the caller must guarantee a single writer."""
     table = HudiTable(spark, decided.table, look_anew=remembering(Hadoop(spark), [decided.table.base_path], shared.log))
     kind = HistoryTable if isinstance(decided.source, HistorySettings) else DerivedTable
-    return kind(spark, decided, table=table, log=shared.log, claim=claim, turns=shared.turns, **more)
+    return kind(spark, decided, table=table, log=shared.log, claim=claim, turns=shared.turns)
 
 
 def columns_of(decided: Settings, spark: SparkSession) -> Sequence[Column]:

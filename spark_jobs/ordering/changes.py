@@ -166,9 +166,7 @@ _PLACE = (KEY, "tie", "block", "number")
 _OLD, _AT, _DELETE, _OWN = "old key", "moved at", "its delete", "own place"
 
 
-def with_moved(
-    events: DataFrame, stored: DataFrame | None, columns: Sequence[str], *, ordering: str = LSN
-) -> DataFrame:
+def with_moved(events: DataFrame, stored: DataFrame | None, columns: Sequence[str]) -> DataFrame:
     """Return the keyed `events`; placeholders of moved rows get the values of their old key.
 
     Debezium sends a changed key as a delete of the old one and an insert of the new one. The insert has a placeholder
@@ -193,7 +191,7 @@ def with_moved(
     guests = moved.withColumn(_OWN, F.struct(*_PLACE)).withColumns({**place, "number": F.col(_DELETE)["number"] - 1})
     guests = guests.select(*events.columns, _OWN)
     known = events.unionByName(guests, allowMissingColumns=True)
-    restored, _ = restore_placeholders(known, stored, columns, ordering=ordering)
+    restored, _ = restore_placeholders(known, stored, columns, ordering=LSN)
     found = restored.filter(F.col(_OWN).isNotNull()).withColumns({name: F.col(_OWN)[name] for name in _PLACE})
     # Few rows; otherwise each later use would plan and compute all of this again.
     found = found.select(*events.columns).localCheckpoint()
