@@ -29,7 +29,6 @@ from spark_jobs.ordering.changes import KEY, comparison_form, filled, key_of
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.table.commits import Carried, Timeline
-from spark_jobs.table.hudi_table import Commit
 from spark_jobs.table.kept_table import META_PREFIX, MadeTable, as_of, report
 
 # Besides the row, an event is stored with whether it is a delete, and how many newer ones of its key the batch has.
@@ -252,7 +251,7 @@ class HistoryTable(MadeTable):
             is_new = not difference.is_none
             if chains is not None and not chains.isEmpty():
                 found, is_new = self._without(found, chains).unionByName(chains), True
-            commit = self._append(found, instant) if is_new else None
+            commit = self._write(self._dated(found, instant), json.dumps({"history_to": instant})) if is_new else None
         self._events.forget_before(instant, put_away)
         return None if commit is None else report(commit, commit.inserts + commit.updates, 1, started)
 
@@ -280,9 +279,6 @@ class HistoryTable(MadeTable):
         """Return the versions whose keys `others` lack."""
         keyed = versions.withColumn(KEY, key_of(self._keys))
         return keyed.join(others.select(key_of(self._keys).alias(KEY)).distinct(), KEY, "left_anti").drop(KEY)
-
-    def _append(self, versions: DataFrame, instant: str) -> Commit:
-        return self._write(self._dated(versions, instant), json.dumps({"history_to": instant}))
 
     def _newest(self, stored: DataFrame) -> DataFrame:
         """Return the newest version of each key, without ended ones."""

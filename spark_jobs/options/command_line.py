@@ -285,15 +285,11 @@ def parse_many(arguments: Sequence[str]) -> MultiTableOptions:
 
 
 def _options(values: dict[str, Any]) -> Options:
+    ordering = READ_MS if values["source_class"] in JDBC_SOURCES else ORDERING
     decided = {
         "operation": values["operation"].lower(),
         "hoodie_conf": tuple(values["hoodie_conf"]),
-        "ordering_field": values["ordering_field"] or ordering_of(values["source_class"]),
+        "ordering_field": values["ordering_field"] or ordering,
         "transformers": values["transformers"] or 0,
     }
     return Options(**{**values, **decided})
-
-
-def ordering_of(source_class: str) -> str:
-    """Return the field that orders a source's events, unless an option names another."""
-    return READ_MS if source_class in JDBC_SOURCES else ORDERING
