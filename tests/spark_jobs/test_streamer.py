@@ -243,7 +243,7 @@ def published_events(job_run: JobRun) -> float | None:
         aws_secret_access_key="x",
     )
     found = published(client, "Events", job_run.folder.name)
-    return found and found["Sum"]
+    return found["Sum"] if found else None
 
 
 class Storage:
