@@ -38,13 +38,6 @@ def test_deltastreamers_line_is_understood() -> None:
     assert given.target_base_path == "s3://data-lake-demo-cevo/hudi/cdc-events"
 
 
-def test_what_is_not_said_has_hoodie_streamers_default_or_a_safer_one() -> None:
-    given = command_line.parse(NEEDED)
-    assert (given.operation, given.ordering_field, given.continuous) == ("upsert", "__lsn", False)
-    assert given.source_class == "org.apache.hudi.utilities.sources.JsonDFSSource"
-    assert (given.source_limit, given.checkpoint, given.hoodie_conf) == (None, None, ())
-
-
 def test_names_have_their_aliases_and_both_forms() -> None:
     given = command_line.parse([*NEEDED, "--source-ordering-fields=seq", "--enable-hive-sync", "--op", "bulk_insert"])
     assert (given.ordering_field, given.enable_sync, given.operation) == ("seq", True, "bulk_insert")
