@@ -219,6 +219,7 @@ def test_unavailable_values_are_restored_or_set_aside(lake: Lake) -> None:
     assert json.loads(lake.quarantined()[0]["text"])["order_id"] == 3
 
 
+@pytest.mark.long
 def test_a_new_field_becomes_a_column_that_stays(lake: Lake) -> None:
     lake.run(event(1, 10), event(2, 10))
     lake.run(event(1, 20, sales_channel="web", weight=1.5, rank=2**40, tags=["a"], note=None))
@@ -255,7 +256,8 @@ def test_merge_on_read_with_compaction(lake: Lake) -> None:
     assert lake.job().run_batch() is None  # the newest instant with progress lies behind the compaction
 
 
-@pytest.mark.parametrize("conf", ["cdc_events.properties", long("cdc_events_partitioned.properties")])
+@pytest.mark.long
+@pytest.mark.parametrize("conf", ["cdc_events.properties", "cdc_events_partitioned.properties"])
 def test_an_older_delete_leaves_a_newer_row_alone(lake: Lake, conf: str) -> None:
     lake.arguments, lake.conf = ("--table-type", "MERGE_ON_READ", "--source-limit", "1"), conf
     lake.extra = {"hoodie.streamer.deletes.max.keys": "1"}
