@@ -70,14 +70,6 @@ def application(
     options: Sequence[str] = (),
 ) -> Iterator[RunningJob]:
     """Run it until the block ends, with properties of each table's `own`, `shared` ones and further `options`."""
-    arguments = [*_arguments(folder, tables, own or {}, shared or {}, sync_interval_s), *options]
-    with running(arguments, folder=folder, s3=s3, program=MULTI_TABLE_JOB) as job:
-        yield job
-
-
-def _arguments(
-    folder: Path, tables: int, own: Mapping[str, str], shared: Mapping[str, str], sync_interval_s: int
-) -> list[str]:
     files = {}
     for number in range(tables):
         schema_file = folder / f"{name(number)}.avsc"
@@ -90,13 +82,15 @@ def _arguments(
             schema_file=str(schema_file),
             properties_file=str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties"),
             sync_interval_seconds=sync_interval_s,
-            configuration=own,
+            configuration=own or {},
         )
         path = folder / f"{job.table}.properties"
         path.write_text(submit.table_properties(job))
         files[job.name] = str(path)
     listed = folder / "list.properties"
-    listed.write_text(submit.list_properties(files, shared))
-    return submit.multi_table_arguments(
+    listed.write_text(submit.list_properties(files, shared or {}))
+    arguments = submit.multi_table_arguments(
         properties_file=str(listed), config_folder=str(folder), base_path_prefix="s3a://lake"
     )
+    with running([*arguments, *options], folder=folder, s3=s3, program=MULTI_TABLE_JOB) as running_job:
+        yield running_job

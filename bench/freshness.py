@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -131,7 +131,10 @@ def main(
 ) -> None:
     """Measure freshness; exit 1 if it misses the goals, or changes don't arrive."""
     console = Console()
-    with tempfile.TemporaryDirectory(prefix="bench-freshness-") as folder, _platform(Path(folder)) as platform:
+    with tempfile.TemporaryDirectory(prefix="bench-freshness-") as folder, ExitStack() as stack:
+        platform = Platform(Path(folder) / "platform")
+        stack.callback(platform.remove)
+        platform.up()
         alone = measure(platform, lambda source: _one_by_one(platform, source, singles))
         many = measure(platform, lambda source: _at_a_rate(source, rate, seconds))
     achieved = len(many) / ((many[-1].source_ms - many[0].source_ms) / 1000)
@@ -249,13 +252,3 @@ def _table(title: str, rows: list[tuple[str, list[Journey]]]) -> Table:
         cells = [percentiles(stage(one) for one in part) for stage in STAGES.values()]
         table.add_row(label, *(f"{p50:.1f}, {p95:.1f}" for p50, p95 in cells))
     return table
-
-
-@contextmanager
-def _platform(folder: Path) -> Iterator[Platform]:
-    platform = Platform(folder / "platform")
-    try:
-        platform.up()
-        yield platform
-    finally:
-        platform.remove()

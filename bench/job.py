@@ -8,12 +8,13 @@ import re
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psutil
+import psycopg2
 from pyspark.sql import SparkSession
 
 from local.errors import PlatformError
@@ -159,8 +160,7 @@ class RunningJob:
 
     def _processes(self) -> list[psutil.Process]:
         try:
-            process = psutil.Process(self._process.pid)
-            return [process, *process.children(recursive=True)]
+            return _with_children(self._process.pid)
         except psutil.NoSuchProcess:
             raise PlatformError(f"the job has ended: {self._last_words()}") from None
 
@@ -169,27 +169,20 @@ class RunningJob:
 
 
 @contextmanager
-def running(arguments: Sequence[str], *, folder: Path, s3: CountedS3, program: Path = JOB) -> Iterator[RunningJob]:
-    """Run the job, or another `program` of it, until the block ends; it writes to `folder`."""
-    with running_on(arguments, folder=folder, s3_endpoint=s3.endpoint, program=program) as job:
-        yield job
-
-
-@contextmanager
-def running_on(
+def running(
     arguments: Sequence[str],
     *,
     folder: Path,
-    s3_endpoint: str | None = None,
+    s3: CountedS3 | None = None,
     program: Path = JOB,
     java_options: Sequence[str] = (),
 ) -> Iterator[RunningJob]:
-    """Run the job with an S3 at an endpoint, or none, and further `java_options`; no catalogue is synced."""
+    """Run the job, or another `program` of it, until the block ends; it writes to `folder`, and syncs no catalogue."""
     argv, environment = spark_submit(
         [argument for argument in arguments if argument != "--enable-sync"],
         work_folder=folder / "job",
         log_file=folder / "logs" / "spark.log",
-        s3_endpoint=s3_endpoint,
+        s3_endpoint=s3.endpoint if s3 else None,
         program=program,
         java_options=java_options,
     )
@@ -202,10 +195,15 @@ def running_on(
         _end(process)
 
 
+def _with_children(pid: int) -> list[psutil.Process]:
+    process = psutil.Process(pid)
+    return [process, *process.children(recursive=True)]
+
+
 def _end(process: "subprocess.Popen[bytes]") -> None:
     """Ask the job to end, and kill what doesn't: a benchmark must end whatever the job does."""
     try:
-        processes = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+        processes = _with_children(process.pid)
     except psutil.NoSuchProcess:
         return
     process.terminate()
@@ -242,3 +240,11 @@ def spark_session(scratch: Path) -> Iterator[SparkSession]:
         yield spark
     finally:
         spark.stop()
+
+
+def execute(parameters: Mapping[str, Any], statement: str) -> None:
+    """Run one statement outside a transaction block."""
+    with closing(psycopg2.connect(**parameters)) as connection:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            cursor.execute(statement)

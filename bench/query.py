@@ -3,7 +3,6 @@
 `./lake dev bench query`: a separate server and job for each trial; --rows also times scans.
 """
 
-import contextlib
 import statistics
 import tempfile
 import time
@@ -12,14 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import psycopg2
 import typer
 from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 
 from bench import query_trial as trial
-from bench.job import running_on, spark_session
+from bench.job import execute, running, spark_session
 from bench.query_trial import Load
 from local.services.postgres import ConnectionParameters, temporary_postgres
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, Password, Server
@@ -58,7 +56,7 @@ def _trial(folder: Path, load: Load, poll_seconds: float) -> trial.Trial:
         load.parameters = server.connection_parameters()
         trial.prepare(load.parameters, folder / "password")
         arguments = trial.job_arguments(load.parameters, folder, sweep_seconds=poll_seconds)
-        with running_on(arguments, folder=folder) as job:
+        with running(arguments, folder=folder) as job:
             job.wait_for_commits(1)
             return trial.run(load.parameters, folder, job, load, poll_seconds=poll_seconds)
 
@@ -103,8 +101,8 @@ def _speeds(folder: Path, rows: int) -> Iterator[str]:
     folder.mkdir(parents=True, exist_ok=True)
     with temporary_postgres(folder, settings={"fsync": "off", "max_wal_size": "4GB"}) as server:
         parameters = server.connection_parameters()
-        _execute(parameters, _CREATE.format(rows=rows))
-        _execute(parameters, "VACUUM ANALYZE address")
+        execute(parameters, _CREATE.format(rows=rows))
+        execute(parameters, "VACUUM ANALYZE address")
         with spark_session(folder) as spark:
             yield from _looks(spark, parameters, rows)
         yield from _job(folder, parameters, rows)
@@ -128,7 +126,7 @@ def _looks(spark: SparkSession, parameters: ConnectionParameters, rows: int) -> 
     yield f"{rows:,} rows"
     yield timed("poll by the column, no change", lambda look: relation.seen(look, stamped), OLDEST)
     yield timed("sweep by xmin, no change", lambda look: relation.counted(look, written))
-    _execute(parameters, "UPDATE address SET address = address || '!', last_update = now() WHERE address_id <= 1000")
+    execute(parameters, "UPDATE address SET address = address || '!', last_update = now() WHERE address_id <= 1000")
     yield timed("poll by the column, 1,000 changed", lambda look: relation.seen(look, stamped), OLDEST)
     changed = partial(detection.changes, relation=relation, control=control, before=_mark(control))
     yield timed("sweep by xmin, 1,000 changed", changed)
@@ -152,7 +150,7 @@ def _job(folder: Path, parameters: ConnectionParameters, rows: int) -> Iterator[
     arguments = trial.job_arguments(parameters, folder, sweep_seconds=1, columns=_COLUMNS)
     arguments += ["--source-limit", str(max(rows // 4, 1))]
     began = time.monotonic()
-    with running_on(arguments, folder=folder, java_options=_COMPILING) as job:
+    with running(arguments, folder=folder, java_options=_COMPILING) as job:
         peaks: list[float] = []
 
         def loaded() -> bool:
@@ -166,7 +164,7 @@ def _job(folder: Path, parameters: ConnectionParameters, rows: int) -> Iterator[
         for remainder in range(_DELETES):
             time.sleep(_SETTLED_S)
             before, began = job.commits(), time.monotonic()
-            _execute(parameters, f"DELETE FROM address WHERE address_id % 20000 = {remainder + 1}")  # noqa: S608
+            execute(parameters, f"DELETE FROM address WHERE address_id % 20000 = {remainder + 1}")  # noqa: S608
             job.wait_for_commits(before + 1)
             deletes.append(time.monotonic() - began)
         shown = ", ".join(f"{seconds:.1f}" for seconds in deletes)
@@ -179,33 +177,10 @@ def _mark(control: Control) -> Mark:
 
 def _settings(parameters: ConnectionParameters) -> JdbcSettings:
     server = Server(
-        url=f"jdbc:postgresql://{parameters['host']}:{parameters['port']}/{parameters['dbname']}",
+        url="jdbc:postgresql://{host}:{port}/{dbname}".format_map(parameters),
         user=parameters["user"],
         password=Password(given=parameters["password"]),
-        ca_file=None,
         connections=1,
-        statement_seconds=600,
         extra=(),
     )
-    return JdbcSettings(
-        server=server,
-        schema="public",
-        table="address",
-        query=None,
-        detection=Detection.AUTO,
-        column="last_update",
-        left_out=(),
-        margin_seconds=1,
-        sweep_seconds=5,
-        deletes_percent=10,
-        max_rows=1_000_000,
-        fetch_size=10_000,
-        readers=4,
-    )
-
-
-def _execute(parameters: ConnectionParameters, statement: str) -> None:
-    with contextlib.closing(psycopg2.connect(**parameters)) as connection:
-        connection.autocommit = True
-        with connection.cursor() as cursor:
-            cursor.execute(statement)
+    return JdbcSettings(server=server, schema="public", table="address", detection=Detection.AUTO, column="last_update")

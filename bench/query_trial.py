@@ -20,7 +20,7 @@ from typing import Any
 import psycopg2
 import pyarrow
 
-from bench.job import RunningJob
+from bench.job import RunningJob, execute
 from contract.events import QUERIED_TYPES, READ_MS
 from local.look.lake import Lake, LakeError
 from spark_jobs.options import keys, submit
@@ -67,18 +67,18 @@ _CHANGES = (
     ),
 )
 _PAUSE_S = 0.05
+_WRITERS = 8
+# The share of long transactions and their duration; they end with the load.
+_LONG_SHARE = 0.03
+_LONG_S = (1.0, 20.0)
 
 
 @dataclass
 class Load:
-    """`writers` connections that change rows for `seconds`; a share of their transactions is long."""
+    """Connections that change rows for `seconds`."""
 
     parameters: Mapping[str, Any]
-    writers: int = 8
     seconds: float = 60
-    long_share: float = 0.03
-    # Duration of the long ones; they end with the load.
-    long_seconds: tuple[float, float] = (1.0, 20.0)
     seed: int = 1
     # Committed row versions: inserted or updated rows.
     versions: int = 0
@@ -87,7 +87,7 @@ class Load:
     def run(self) -> None:
         """Change rows until the time is up and the last transaction has ended."""
         until = time.monotonic() + self.seconds
-        threads = [threading.Thread(target=self._write, args=(number, until)) for number in range(self.writers)]
+        threads = [threading.Thread(target=self._write, args=(number, until)) for number in range(_WRITERS)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -104,7 +104,7 @@ class Load:
                 time.sleep(chance.uniform(0, 2 * _PAUSE_S))
 
     def _transaction(self, cursor: Any, chance: random.Random, until: float) -> int:
-        long = chance.random() < self.long_share
+        long = chance.random() < _LONG_SHARE
         written = 0
         for step in range(chance.randint(1, 4)):
             if step:
@@ -114,7 +114,7 @@ class Load:
             cursor.execute(statement, {"from": chance.randint(1, 700)})
             written += 0 if statement.startswith("DELETE") else cursor.rowcount
             if long and not step:
-                time.sleep(min(chance.uniform(*self.long_seconds), max(until - time.monotonic(), 0) + 1))
+                time.sleep(min(chance.uniform(*_LONG_S), max(until - time.monotonic(), 0) + 1))
         return int(written)
 
 
@@ -122,20 +122,13 @@ Row = tuple[Any, ...]
 _FIRST = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-@dataclass(frozen=True)
-class Way:
-    """A condition on last_update; `%(last)s` is the newest value seen."""
-
-    name: str
-    condition: str
-
-
-WAYS = (
-    Way("mode=timestamp", "last_update > %(last)s AND last_update < now()"),
-    Way("… delay of 5 s", "last_update > %(last)s AND last_update < now() - interval '5 s'"),
-    Way("HoodieStreamer's JdbcSource", "last_update > %(last)s"),
-    Way("overlap of 5 s", "last_update >= %(last)s::timestamptz - interval '5 s'"),
-)
+# Way → its condition on last_update; `%(last)s` is the newest value seen.
+WAYS = {
+    "mode=timestamp": "last_update > %(last)s AND last_update < now()",
+    "… delay of 5 s": "last_update > %(last)s AND last_update < now() - interval '5 s'",
+    "HoodieStreamer's JdbcSource": "last_update > %(last)s",
+    "overlap of 5 s": "last_update >= %(last)s::timestamptz - interval '5 s'",
+}
 
 
 @dataclass
@@ -143,28 +136,24 @@ class Poll:
     """Polls in one way, every `seconds`, until stopped; `rows` is the lake by key, `seen` its row versions."""
 
     parameters: Mapping[str, Any]
-    way: Way
+    way: str
     seconds: float = 1
     rows: dict[int, Row] = field(default_factory=dict)
     seen: set[Row] = field(default_factory=set)
-    _ended: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
         """Poll until stopped, and then until two polls find nothing new."""
         last = _FIRST
         with contextlib.closing(psycopg2.connect(**self.parameters)) as connection:
             connection.autocommit = True
-            while not self._ended.wait(self.seconds):
+            while not self.ended.wait(self.seconds):
                 last = self._once(connection, last)
-
-    def end(self) -> None:
-        """Stop after the current poll."""
-        self._ended.set()
 
     def _once(self, connection: Any, last: dt.datetime) -> dt.datetime:
         with connection.cursor() as cursor:
             cursor.execute(
-                f"SELECT {', '.join(COLUMNS)} FROM {TABLE} WHERE {self.way.condition} ORDER BY last_update",
+                f"SELECT {', '.join(COLUMNS)} FROM {TABLE} WHERE {WAYS[self.way]} ORDER BY last_update",
                 {"last": last},
             )
             for row in cursor.fetchall():
@@ -199,7 +188,6 @@ class Outcome:
 
     @property
     def is_equal(self) -> bool:
-        """Whether the lake equals the source."""
         return not (self.missing or self.stale or self.extra)
 
 
@@ -215,8 +203,7 @@ class Trial:
 def prepare(parameters: Mapping[str, Any], password_file: Path) -> None:
     """Create the table, and the file with the password for the job."""
     password_file.write_text(str(parameters["password"]))
-    with contextlib.closing(psycopg2.connect(**parameters)) as connection, connection, connection.cursor() as cursor:
-        cursor.execute(CREATE)
+    execute(parameters, CREATE)
 
 
 def job_arguments(
@@ -226,7 +213,6 @@ def job_arguments(
     fields = [{"name": name, "type": ["null", kind]} for name, kind in {**columns, **QUERIED_TYPES}.items()]
     avro = folder / "address.avsc"
     avro.write_text(json.dumps({"type": "record", "name": "address", "fields": fields}))
-    p = parameters
     job = submit.TableJob(
         landing=None,
         table_path=str(folder / "lake"),
@@ -239,8 +225,8 @@ def job_arguments(
         configuration={
             keys.RECORD_KEY: "address_id",
             keys.KEY_GENERATOR: "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
-            keys.JDBC_URL: f"jdbc:postgresql://{p['host']}:{p['port']}/{p['dbname']}",
-            keys.JDBC_USER: str(p["user"]),
+            keys.JDBC_URL: "jdbc:postgresql://{host}:{port}/{dbname}".format_map(parameters),
+            keys.JDBC_USER: str(parameters["user"]),
             keys.JDBC_PASSWORD_FILE: str(folder / "password"),
             keys.JDBC_TABLE: TABLE,
             keys.JDBC_SWEEP: str(sweep_seconds),
@@ -263,7 +249,7 @@ def run(parameters: Mapping[str, Any], folder: Path, job: RunningJob, load: Load
         time.sleep(QUIET_S + 2 * poll_seconds)
         source = source_rows(parameters)
         job.wait(lambda: _is_equal(folder, source), "equal lake")
-    lakes = [(poll.way.name, poll.rows, len(poll.seen)) for poll in polls]
+    lakes = [(poll.way, poll.rows, len(poll.seen)) for poll in polls]
     lakes.append(("this project's JdbcSource", lake_rows(folder), job.upserts()))
     outcomes = [
         compare(name, source, lake, seen - already) for (name, lake, seen), already in zip(lakes, before, strict=True)
@@ -309,6 +295,6 @@ def _polling(polls: Sequence[Poll]) -> Iterator[None]:
         yield
     finally:
         for poll in polls:
-            poll.end()
+            poll.ended.set()
         for thread in threads:
             thread.join(10)

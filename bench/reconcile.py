@@ -11,11 +11,10 @@ import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
-import psycopg2
 import typer
 from pyspark.sql import DataFrame, SparkSession, functions
 
-from bench.job import spark_session
+from bench.job import execute, spark_session
 from contract.events import LSN
 from contract.lake import DATABASE
 from local.comparison.compare import Limits
@@ -25,6 +24,7 @@ from local.look.lake import Lake
 from local.services.postgres import temporary_postgres
 from settings.pipeline import CapturedTableSettings
 from spark_jobs.options import command_line, properties, settings
+from spark_jobs.runtime.archive import ROOT
 from spark_jobs.table import commits
 from spark_jobs.table.hudi_table import HudiTable
 
@@ -57,11 +57,8 @@ def main(
 
 
 def _fill(folder: Path, parameters: dict[str, Any], sizes: list[int]) -> list[tuple[int, str]]:
-    connection = psycopg2.connect(**parameters)
-    with connection, connection.cursor() as cursor:
-        for size in sizes:
-            cursor.execute(TABLE.format(rows=size))
-    connection.close()
+    for size in sizes:
+        execute(parameters, TABLE.format(rows=size))
     made = [(size, kind) for size in sizes for kind in TYPES]
     with spark_session(folder / "spark") as spark:
         for size, kind in made:
@@ -96,12 +93,7 @@ def compare_one(given: dict[str, Any]) -> dict[str, Any]:
     return {"seconds": found.seconds, "mb": megabytes, "verdict": verdict}
 
 
-if __name__ == "__main__":
-    print(json.dumps(compare_one(json.load(sys.stdin))))
-
-
-CONF = Path(__file__).resolve().parents[2] / "spark_jobs" / "conf"
-# The lake's columns for what bench/reconcile.py writes.
+# The lake's columns.
 COLUMNS = {
     "code": "concat('C', id % 9973)",
     "name": "if(id % 11 = 0, null, concat('name é ', md5(cast(id AS string))))",
@@ -123,7 +115,9 @@ def write_table(spark: SparkSession, path: Path, rows: int, table_type: str) -> 
     """Write `rows` rows in two buckets; for a merge-on-read table every fiftieth again, into log files."""
     given = ["--table-type", table_type, "--target-base-path", str(path), "--target-table", f"{DATABASE}.big"]
     parsed = command_line.parse([*given, "--source-ordering-field", LSN, "--disable-compaction"])
-    pairs = properties.load(str(CONF / "cdc_events.properties"), lambda name: Path(name).read_text())
+    pairs = properties.load(
+        str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties"), lambda name: Path(name).read_text()
+    )
     overrides = {
         "hoodie.streamer.source.dfs.root": str(path),
         "hoodie.streamer.schemaprovider.source.schema.file": "unused",
@@ -140,3 +134,7 @@ def write_table(spark: SparkSession, path: Path, rows: int, table_type: str) -> 
 
 def _rows(spark: SparkSession, rows: int) -> DataFrame:
     return spark.range(1, rows + 1).select("id", *(functions.expr(text).alias(name) for name, text in COLUMNS.items()))
+
+
+if __name__ == "__main__":
+    print(json.dumps(compare_one(json.load(sys.stdin))))

@@ -6,8 +6,7 @@ changes of two orders is landed at a time, the next one after the job has polled
 
 import statistics
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -56,68 +55,6 @@ def measure(properties: str, *, commits: int, orders: int) -> list[dict[str, int
 
     Raises PlatformError if it ends or takes too long.
     """
-    with tempfile.TemporaryDirectory(prefix="bench-s3-") as folder, counted_s3(Path(folder)) as s3:
-        landing = Landing(s3)
-        landing.land(range(orders))
-        with _job(Path(folder), s3, properties) as job:
-            job.wait_for_commit()
-            counted = []
-            for number in range(commits):
-                job.wait_for_idle(s3)
-                s3.taken()
-                landing.land([number % orders, (number + 1) % orders])
-                job.wait_for_commit()
-                job.wait_for_idle(s3)
-                counted.append(by_verb([request for request in s3.taken() if not _is_bench_or_look(request)]))
-            return counted
-
-
-class Landing:
-    """Lands events with keys and positions of our own."""
-
-    def __init__(self, s3: CountedS3) -> None:
-        self._s3 = s3
-        self._offset = -1
-
-    def land(self, orders: Iterable[int]) -> None:
-        """Land one object of the ordered layout."""
-        lines = []
-        for order in orders:
-            self._offset += 1
-            lines.append(line(0, lsn=1000 + self._offset, order_id=order, customer_id=f"C{order % 5}"))
-        land(self._s3, 0, lines, offset=self._offset)
-
-
-class Job:
-    """The running job; waits for its commits one by one."""
-
-    def __init__(self, job: RunningJob) -> None:
-        self._job = job
-        self._commits = 0
-
-    def wait_for_commit(self) -> None:
-        """Wait for the next commit's line."""
-        self._commits += 1
-        self._job.wait_for_commits(self._commits)
-
-    def wait_for_idle(self, s3: CountedS3) -> None:
-        """Wait until the job has polled for objects again after its work."""
-        before = _looks(s3)
-        self._job.wait(lambda: _looks(s3) > before, "look")
-
-
-def _looks(s3: CountedS3) -> int:
-    return s3.log.read_text().count("list-type=2&prefix=cdc%2F&")
-
-
-def _is_bench_or_look(request: Request) -> bool:
-    """Tell whether it is the object landed here or a poll for new ones, which depends on time, not on commits."""
-    looked = request.target.startswith("/landing?list-type=2&prefix=cdc%2F&")
-    return looked or (request.verb == "PUT" and request.target.startswith("/landing/"))
-
-
-@contextmanager
-def _job(folder: Path, s3: CountedS3, properties: str) -> Iterator[Job]:
     table = submit.TableJob(
         landing="s3a://landing/cdc",
         table_path=f"s3a://lake/{OUTBOX_TABLE}",
@@ -128,5 +65,40 @@ def _job(folder: Path, s3: CountedS3, properties: str) -> Iterator[Job]:
         sync_interval_seconds=0,
         configuration={keys.POLL_INTERVAL: str(POLL_S)},
     )
-    with running(submit.job_arguments(table), folder=folder, s3=s3) as job:
-        yield Job(job)
+    with tempfile.TemporaryDirectory(prefix="bench-s3-") as folder, counted_s3(Path(folder)) as s3:
+        _land(s3, range(orders), offset=0)
+        with running(submit.job_arguments(table), folder=Path(folder), s3=s3) as job:
+            job.wait_for_commits(1)
+            counted = []
+            for number in range(commits):
+                _wait_for_look(job, s3)
+                s3.taken()
+                _land(s3, [number % orders, (number + 1) % orders], offset=orders + 2 * number)
+                job.wait_for_commits(2 + number)
+                _wait_for_look(job, s3)
+                counted.append(by_verb([request for request in s3.taken() if not _is_bench_or_look(request)]))
+            return counted
+
+
+def _land(s3: CountedS3, orders: Sequence[int], *, offset: int) -> None:
+    """Land one object of the ordered layout; its first event has `offset`."""
+    lines = [
+        line(0, lsn=1000 + at, order_id=order, customer_id=f"C{order % 5}") for at, order in enumerate(orders, offset)
+    ]
+    land(s3, 0, lines, offset=offset + len(lines) - 1)
+
+
+def _wait_for_look(job: RunningJob, s3: CountedS3) -> None:
+    """Wait until the job has polled for objects again after its work."""
+    before = _looks(s3)
+    job.wait(lambda: _looks(s3) > before, "look")
+
+
+def _looks(s3: CountedS3) -> int:
+    return s3.log.read_text().count("list-type=2&prefix=cdc%2F&")
+
+
+def _is_bench_or_look(request: Request) -> bool:
+    """Tell whether it is the object landed here or a poll for new ones, which depends on time, not on commits."""
+    looked = request.target.startswith("/landing?list-type=2&prefix=cdc%2F&")
+    return looked or (request.verb == "PUT" and request.target.startswith("/landing/"))

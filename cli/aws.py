@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import prepare
-from cli.shared import Commands, DryRun, Environment, Json, answer, print_json
+from cli.shared import Commands, DryRun, Environment, Json, answer, load, print_json
 
 if TYPE_CHECKING:
     from operate.pausing.waiting import Waiter
@@ -30,7 +30,7 @@ def synth(
     prepare.wheels()
     from operate import synth
     from operate.diff import snapshots
-    from settings.load import load, names
+    from settings.load import names
 
     # The others' snapshots say what differs from the base's.
     wanted = sorted(names(), key=lambda name: name != snapshots.BASE) if save else [env]
@@ -55,7 +55,6 @@ def review(*, env: Environment = "dev", json: Json = False) -> None:
     from operate import review, synth
     from operate.review.page import changes, page
     from operate.review.render import summary, write
-    from settings.load import load
 
     environment = load(env)
     synthesis = synth.synthesize(environment, synth.CDK_OUT / env, nag=True)
@@ -76,19 +75,23 @@ def diff(
     deployed: Annotated[
         bool, typer.Option("--deployed", help="Compare with what is deployed, not with the snapshot.")
     ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Another value of a setting; may be given again."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print what a deployment would change, in words and as a diff; changes are no error.
 
-    Examples: ./lake aws diff; ./lake aws diff -e prod --deployed
+    Examples: ./lake aws diff; ./lake aws diff -e prod --deployed; ./lake aws diff --set streaming.brokers=4
     """
     _prepare_cdk()
     from operate import diff, synth
     from operate.diff import comparison
-    from settings.load import load
+    from operate.diff.assigned import assigned
 
-    environment = load(env)
-    synthesis = synth.synthesize(environment, synth.CDK_OUT / env)
+    environment = assigned(load(env), settings or ())
+    synthesis = synth.synthesize(environment, synth.CDK_OUT / (f"{env}.set" if settings else env))
     found = diff.changes(environment, synthesis.templates, against_deployed=deployed)
     if json:
         print_json(found)
@@ -104,7 +107,6 @@ def bootstrap(*, env: Environment = "dev") -> None:
     """
     prepare.node_modules()
     from operate import deploy
-    from settings.load import load
 
     raise typer.Exit(deploy.bootstrap(load(env)))
 
@@ -118,7 +120,6 @@ def deploy(*, env: Environment = "dev") -> None:
     prepare.wheels()
     prepare.certificates()
     from operate import deploy
-    from settings.load import load
 
     raise typer.Exit(deploy.deploy(load(env)))
 
@@ -131,7 +132,6 @@ def adopt(*, env: Environment = "dev") -> None:
     """
     _prepare_cdk()
     from operate import deploy
-    from settings.load import load
 
     raise typer.Exit(deploy.adopt(load(env)))
 
@@ -144,7 +144,6 @@ def destroy(*, env: Environment = "dev") -> None:
     """
     _prepare_cdk()
     from operate import deploy
-    from settings.load import load
 
     raise typer.Exit(deploy.destroy(load(env)))
 
@@ -163,7 +162,6 @@ def pause(
     """
     _prepare_cdk()
     from operate.pausing.pause import Options, pause
-    from settings.load import load
 
     pause(load(env), Options(confirmed=confirm, anyway=anyway, dry=dry_run), _waiter())
 
@@ -177,7 +175,6 @@ def resume(*, env: Environment = "dev") -> None:
     prepare.wheels()
     prepare.certificates()
     from operate.pausing.pause import resume
-    from settings.load import load
 
     raise typer.Exit(resume(load(env), _waiter()))
 
@@ -191,7 +188,6 @@ def manifests(*, env: Environment = "dev") -> None:
     prepare.wheels()
     from operate import synth
     from operate.kubernetes import manifests
-    from settings.load import load
 
     folder = synth.CDK_OUT / env
     typer.echo(manifests(load(env), lambda environment: synth.synthesize(environment, folder).templates))
@@ -214,7 +210,7 @@ def costs(
     """
     from operate.costs.prices import load_prices
     from operate.costs.report import figures_of, overview, report
-    from settings.load import load, names
+    from settings.load import names
 
     prices = load_prices()
     environments = [load(name) for name in (names() if env == "all" else [env])]
@@ -234,7 +230,6 @@ def vpn(name: Annotated[str, typer.Argument(help="One of vpn.users.")], *, env: 
     """
     from operate import vpn
     from operate.text import columns
-    from settings.load import load
 
     typer.echo("\n".join(columns(vpn.connection(load(env), name), left=2)))
 

@@ -40,7 +40,6 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
         (
             ("schema", "The Avro schema of the outbox's events.", "local.tools.schema", JARS),
             ("worker-classes", "Our classes on Connect's workers, compiled.", "local.tools.worker_classes", JARS),
-            ("setting-changes", "docs/reference/settings.md.", "operate.changes.page", WHEELS),
             ("types", "docs/reference/types.md.", "capture.type_page", ()),
             ("pictures", "The documents' pictures, from a platform and a review.", "tests.browser.pictures", ALL),
             ("certificates", "RDS's roots, from npm's package.", "local.tools.certificates", (prepare.node_modules,)),

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from cli.shared import Anywhere, Commands, Environment, Json, Pipeline, Tables, print_json
+from cli.shared import Anywhere, Commands, Environment, Json, Pipeline, Tables, load, print_json
 
 app = Commands("Kafka, of an environment or of the local platform.")
 
@@ -76,7 +76,6 @@ def ui(*, env: Environment = "dev") -> None:
     Example: ./lake kafka ui -e dev
     """
     from operate.kafka.cluster import check_reachable, of_environment, start_ui
-    from settings.load import load
 
     cluster = of_environment(load(env))
     check_reachable(cluster)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from cli import prepare
-from cli.shared import Anywhere, Commands, Folder, Json, Pipeline, Tables, answer, print_json
+from cli.shared import Anywhere, Commands, Folder, Json, Pipeline, Tables, answer, load, print_json
 
 app = Commands(
     "A change-data-capture lake: on one machine, and on AWS.\n\n"
@@ -204,7 +204,6 @@ def _resnapshot_on_aws(
     from operate.kafka.cluster import find_pipeline
     from operate.resnapshot.outbox import TIMEOUT_S, resnapshot_environment
     from operate.resnapshot.tables import resnapshot_tables
-    from settings.load import load
 
     environment = load(env)
     pipeline = find_pipeline(environment, name)

@@ -8,12 +8,15 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 from contract import errors
+
+if TYPE_CHECKING:
+    import settings.environment
 
 # Libraries' errors, whose first line says what is wrong. A library that isn't loaded can't have raised one.
 LIBRARY_ERRORS = (
@@ -118,6 +121,13 @@ def print_json(found: Any) -> None:
 
 def _plain(value: Any) -> Any:
     return dataclasses.asdict(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else str(value)
+
+
+def load(name: str) -> "settings.environment.Environment":
+    """Load an environment when a command runs: importing its types takes long."""
+    from settings.load import load
+
+    return load(name)
 
 
 def answer(*, yes: bool) -> None:

@@ -186,29 +186,21 @@ def _confirm(target: str, *, replace: bool) -> None:
 
 
 def _load_showing_progress(parameters: dict[str, str | int], options: "LoadOptions") -> "LoadReport":
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        SpinnerColumn,
-        TaskID,
-        TextColumn,
-        TimeElapsedColumn,
-    )
 
     from db import loading
 
-    tasks: dict[str, TaskID] = {}
+    tasks: dict[str, progress.TaskID] = {}
     columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
+        progress.SpinnerColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
     )
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
+    with progress.Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
 
         def show(step: str, done: int, total: int) -> None:
             if step not in tasks:

@@ -170,9 +170,7 @@ def _kept(client: "CloudFormationClient", stack: str) -> Iterator[tuple[str, str
     """Return logical id, type and physical id of what the last deleted stack of that name kept."""
     pages = client.get_paginator("list_stacks").paginate(StackStatusFilter=["DELETE_COMPLETE"])
     deleted = [each for page in pages for each in page["StackSummaries"] if each["StackName"] == stack]
-    if not deleted:
-        return
-    # # An empty stack of a failed attempt may follow the one that kept resources.
+    # An empty stack of a failed attempt may follow the one that kept resources.
     for summary in sorted(deleted, key=lambda each: each["DeletionTime"], reverse=True):
         resources = client.get_paginator("list_stack_resources").paginate(StackName=summary["StackId"])
         kept = [

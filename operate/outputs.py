@@ -60,28 +60,23 @@ def output(environment: Environment, stack: str, name: str) -> str:
     full_name = f"{environment.prefix}-{stack}"
     session = check_account(environment)
     with one_line(environment):
-        outputs, status = _describe(session, environment, full_name)
+        found = find_stack(session.client("cloudformation", config=QUICK), full_name)
+    if found is None:
+        raise OperateError(
+            f"there is no stack {full_name} in {environment.region}: run `./lake aws deploy -e {environment.name}` "
+            "first"
+        )
+    outputs = {entry["OutputKey"]: entry["OutputValue"] for entry in found.get("Outputs", [])}
     if name not in outputs and PAUSED in outputs:
         raise OperateError(
             f"{environment.name} is paused: `./lake aws resume -e {environment.name}` first (docs/aws/pause.md)"
         )
     if name not in outputs:
         raise OperateError(
-            f"{full_name} has no output {name} (it is {status}): let its deployment end, or run "
+            f"{full_name} has no output {name} (it is {found['StackStatus']}): let its deployment end, or run "
             f"`./lake aws deploy -e {environment.name}`"
         )
     return outputs[name]
-
-
-def _describe(session: boto3.Session, environment: Environment, stack: str) -> tuple[dict[str, str], str]:
-    """Return the stack's outputs and its status."""
-    found = find_stack(session.client("cloudformation", config=QUICK), stack)
-    if found is None:
-        raise OperateError(
-            f"there is no stack {stack} in {environment.region}: run `./lake aws deploy -e {environment.name}` first"
-        )
-    values = {entry["OutputKey"]: entry["OutputValue"] for entry in found.get("Outputs", [])}
-    return values, found["StackStatus"]
 
 
 @contextlib.contextmanager

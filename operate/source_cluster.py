@@ -1,10 +1,10 @@
 """The deployed source cluster: which changes the lake may miss, and what a deployment would do to it."""
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from contract.tags import RESNAPSHOT
+from operate.diff.snapshots import template
 from operate.errors import OperateError
 from operate.outputs import find_stack
 from settings.environment import Environment
@@ -38,13 +38,13 @@ def nothing_missed(rds: "RDSClient", environment: Environment) -> None:
         rds.remove_tags_from_resource(ResourceName=arn, TagKeys=[RESNAPSHOT])
 
 
-def check_origin(client: "CloudFormationClient", stack: str, template: Mapping[str, Any]) -> str | None:
+def check_origin(client: "CloudFormationClient", stack: str, wanted: Mapping[str, Any]) -> str | None:
     """Compare the cluster with the deployed one: return what a restore will do, None if it stays.
 
     Raises OperateError if the deployment would unintentionally replace the existing cluster: with an empty one if
     [database.restore] was removed from the file, with another copy if it was changed.
     """
-    before, after = _deployed(client, stack), _cluster(template)
+    before, after = _deployed(client, stack), _cluster(wanted)
     if before is None or after is None:
         return None
     if all(before.get(key) == after.get(key) for key in (_IDENTIFIER, *_ORIGIN)):
@@ -70,11 +70,9 @@ def _arn(rds: "RDSClient", environment: Environment) -> str | None:
 def _deployed(client: "CloudFormationClient", stack: str) -> Mapping[str, Any] | None:
     if find_stack(client, stack) is None:
         return None
-    body: object = client.get_template(StackName=stack, TemplateStage="Original")["TemplateBody"]
-    # botocore already parses the JSON, although its types say text.
-    return _cluster(json.loads(body if isinstance(body, str) else json.dumps(body)))
+    return _cluster(template(client, stack))
 
 
-def _cluster(template: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    found = [resource["Properties"] for resource in template["Resources"].values() if resource["Type"] == _CLUSTER]
-    return found[0] if found else None
+def _cluster(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    clusters = (each["Properties"] for each in found["Resources"].values() if each["Type"] == _CLUSTER)
+    return next(clusters, None)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
+from typing import Any
 
 Network = IPv4Network | IPv6Network
 # RFC 1918, RFC 4193 (unique local) and link-local: no one reaches us from there through the internet. Python's own
@@ -30,16 +31,9 @@ def too_many(ranges: Iterable[str]) -> str | None:
     Private ranges don't count. Raises ValueError for an invalid range.
     """
     networks = [ip_network(text, strict=False) for text in ranges]
-    public = [network for network in networks if not is_private(network)]
-    four = [network for network in public if isinstance(network, IPv4Network)]
-    six = [network for network in public if isinstance(network, IPv6Network)]
-    sizes = {
-        4: sum(network.num_addresses for network in collapse_addresses(four)),
-        6: sum(network.num_addresses for network in collapse_addresses(six)),
-    }
-    for version, size in sizes.items():
-        if size > LARGEST[version]:
-            shown = ", ".join(str(network) for network in public if network.version == version)
-            share = size / ALL[version]
-            return f"{shown} ({share:.3%} of all IPv{version} addresses)"
+    for version, largest in LARGEST.items():
+        public: list[Any] = [each for each in networks if each.version == version and not is_private(each)]
+        size = sum(each.num_addresses for each in collapse_addresses(public))
+        if size > largest:
+            return f"{', '.join(map(str, public))} ({size / ALL[version]:.3%} of all IPv{version} addresses)"
     return None

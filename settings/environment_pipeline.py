@@ -186,12 +186,6 @@ class EnvironmentPipeline(Section):
     def sizes(self, table: CapturedTableSettings) -> TableSizes:
         """Return the sizes of a table's job: its own if given, else the pipeline's."""
         own = self.tables.get(self.captured.lake_table(table), TableSizes())
-
-        def first(*values: object) -> object:
-            return next((value for value in values if value is not None), None)
-
-        chosen = {
-            key: first(getattr(own, key), getattr(self.job, key))
-            for key in ("sync_interval_seconds", "driver_memory", "executor_memory", "executors")
-        }
+        keys = ("sync_interval_seconds", "driver_memory", "executor_memory", "executors")
+        chosen = {key: getattr(self.job if getattr(own, key) is None else own, key) for key in keys}
         return TableSizes.model_validate(chosen | {"configuration": self.job.configuration | own.configuration})

@@ -33,8 +33,7 @@ def read(folder: Path, name: str, what: str) -> dict[str, Any]:
     """
     path = folder / f"{name}.toml"
     shown = f"{folder.name}/{path.name}"
-    there = sorted(file.stem for file in folder.glob("*.toml") if file.is_file())
-    if name not in there:
+    if name not in (there := names(folder)):
         folder_of_that_name = f" (it is a folder: {_a(what)} is a file)" if path.is_dir() else ""
         known = ", ".join(there) or "none"
         raise SettingsFileError(f"{shown}: no such {what}{folder_of_that_name}; there are {known}")
@@ -106,7 +105,7 @@ def load_pipeline(name: str, folder: Path = PIPELINES) -> Pipeline:
 
 
 def pipeline_names(folder: Path = PIPELINES) -> list[str]:
-    return sorted(path.stem for path in folder.glob("*.toml") if path.is_file())
+    return names(folder)
 
 
 def _read_queries(values: dict[str, Any], shown: str) -> None:

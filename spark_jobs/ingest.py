@@ -173,9 +173,6 @@ class Ingest(KeptTable):
             late_files=findings.late_files,
         )
 
-    def _truncates(self, summary: Summary) -> BatchTruncates:
-        return BatchTruncates(self._settings.table.truncate, self._checkpoint.truncates, summary)
-
     def _set_aside(self, batch: Batch, summary: Summary, bad: DataFrame, count: int) -> None:
         if not count:
             return
@@ -195,7 +192,8 @@ class Ingest(KeptTable):
         self._quarantine.write(bad, batch=batch, lines=summary.positions, one_per_event=kafka)
 
     def _write(self, batch: Batch, ordered: OrderedChanges) -> Commit:
-        newest, told = ordered.events, self._truncates(ordered.summary)
+        newest = ordered.events
+        told = BatchTruncates(self._settings.table.truncate, self._checkpoint.truncates, ordered.summary)
         if not ordered.fresh:
             newest = changes.keep_newest(newest, ordering=self._settings.table.ordering_field)
         if ordered.summary.deletes or told.emptied is not None:

@@ -19,29 +19,27 @@ from spark_jobs.table.glue import GlueSync
 from spark_jobs.table.kept_table import KeptTable
 
 
+@dataclass(eq=False)
 class SweepTimeFile:
-    """The file at `path`, containing `looked_ms`, milliseconds since 1970; its folder is created when missing."""
+    """The file at `path`, with the newest look's milliseconds since 1970; its folder is created when missing."""
 
-    def __init__(self, path: str, *, looked_ms: Callable[[], int | None], log: Log) -> None:
-        self._path = Path(path)
-        self._looked_ms = looked_ms
-        self._log = log
-        self._written: int | None = None
-        self._failing = False
+    path: Path
+    log: Log
+    _written: int | None = field(default=None, init=False)
+    _failing: bool = field(default=False, init=False)
 
-    def write(self) -> None:
+    def write(self, looked_ms: int | None) -> None:
         """Write a new value; a failure is logged once, and the job continues."""
-        looked_ms = self._looked_ms()
         if looked_ms is None or looked_ms == self._written:
             return
-        new = self._path.with_name(f"{self._path.name}.new")
+        new = self.path.with_name(f"{self.path.name}.new")
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             new.write_text(f"{looked_ms}\n", encoding="ascii")
-            new.replace(self._path)
+            new.replace(self.path)
         except OSError as error:
             if not self._failing:
-                self._log(f"{self._path} can't be written: {first_line(error)}")
+                self.log(f"{self.path} can't be written: {first_line(error)}")
             self._failing = True
             return
         self._written, self._failing = looked_ms, False
@@ -101,21 +99,15 @@ class Listeners:
     def committed(self, report: CommitReport) -> None:
         """Write a commit's line to standard output, then pass the commit on."""
         write_line(report.line() + (f" table={self.status.table}" if self.status else ""))
-        if self.status:
-            self.status.works()
-        self._tell_look()
+        self._works()
         if self.metrics:
-            self._tell_states(self.metrics)
             self.metrics.committed(report)
         if self.glue_sync and self.kept.last_commit:
             self.glue_sync.committed(self.kept.last_commit)
 
     def idle(self) -> None:
-        if self.status:
-            self.status.works()
-        self._tell_look()
+        self._works()
         if self.metrics:
-            self._tell_states(self.metrics)
             self.metrics.idle()
         if self.glue_sync:
             self.glue_sync.run_if_due()
@@ -126,13 +118,14 @@ class Listeners:
         if self.metrics:
             self.metrics.failed()
 
-    def _tell_look(self) -> None:
+    def _works(self) -> None:
+        if self.status:
+            self.status.works()
         if self.looked_file:
-            self.looked_file.write()
-
-    def _tell_states(self, metrics: Metrics) -> None:
-        metrics.state(names.IGNORED_TRUNCATES, self.kept.ignored_truncates)
-        metrics.state(names.HORIZON_AGE_SECONDS, self.kept.horizon_age_seconds)
+            self.looked_file.write(self.kept.looked_ms)
+        if self.metrics:
+            self.metrics.state(names.IGNORED_TRUNCATES, self.kept.ignored_truncates)
+            self.metrics.state(names.HORIZON_AGE_SECONDS, self.kept.horizon_age_seconds)
 
     def finish(self) -> None:
         """Let each listener finish its work."""
@@ -150,11 +143,9 @@ class Loop:
     """
 
     kept: KeptTable
+    listeners: Listeners
     _: KW_ONLY
     stop: threading.Event
-    committed: Callable[[CommitReport], None]
-    idle: Callable[[], None]
-    failed: Callable[[], None]
     log: Log
     max_retries: int
     retry_seconds: float
@@ -177,11 +168,11 @@ class Loop:
             if not succeeded:
                 continue
             if report is not None:
-                self.committed(report)
+                self.listeners.committed(report)
             elif not continuous:
                 return
             else:
-                self.idle()
+                self.listeners.idle()
             if continuous:
                 rest = began + self.min_interval_seconds() - self.clock()
                 self.stop.wait(max(rest, 0 if report else poll_seconds))
@@ -210,5 +201,5 @@ class Loop:
         self._counted += 0 if waited_for else 1
         if self._counted > self.max_retries:
             raise JobError(f"given up after {self._counted} attempts: {first_line(error)}") from error
-        self.failed()
+        self.listeners.failed()
         self._backoff.wait(error)

@@ -16,7 +16,6 @@ from spark_jobs import table_job
 from spark_jobs.errors import JobError, Log, SettingsError, log, user_message
 from spark_jobs.loop import TableStatus
 from spark_jobs.options import command_line
-from spark_jobs.options.command_line import MultiTableOptions
 from spark_jobs.options.settings import Settings
 from spark_jobs.options.table_list import ListedTable, TableList
 from spark_jobs.runtime import session
@@ -27,7 +26,7 @@ from spark_jobs.runtime.retry import Backoff
 from spark_jobs.runtime.session import Turns, slots
 from spark_jobs.sources.listing import SharedListing
 from spark_jobs.sources.postgres.access import Databases
-from spark_jobs.streamer import exit_code, when_readable
+from spark_jobs.streamer import program, when_readable
 
 # Pause between attempts of a table that needs manual repair (file, schema or data).
 LONGEST_PAUSE_S = 300.0
@@ -120,23 +119,18 @@ class ManyTables:
             raise SettingsError(f"{path} is {owner}'s base path, too: give each table its own")
 
 
+@program
 def main(arguments: Sequence[str]) -> int:
     """Run the application; return the exit code: 0, or 1 after one line on standard error."""
-    return exit_code(lambda: _stream(arguments))
-
-
-def _stream(arguments: Sequence[str]) -> int:
     given = command_line.parse_many(arguments)
-    if given.names_target_table:
+    if given.target_table is not None:
         log("--target-table is not used: the tables are named by hoodie.streamer.ingestion.tablesToBeIngested")
     stop = threading.Event()
     spark = session.start(given.shared.spark_app_name or "multi-table-streamer", given.shared.spark_master, fair=True)
     stop_on_signals(spark, stop)
     listed = when_readable(lambda: TableList(given, lambda path: read_text(path, spark)), given.shared, stop)
-    return 0 if listed is None else _run(given, spark, listed, stop)
-
-
-def _run(given: MultiTableOptions, spark: SparkSession, listed: TableList, stop: threading.Event) -> int:
+    if listed is None:
+        return 0
     tables = ManyTables(spark, listed, continuous=given.shared.continuous, stop=stop, log=log)
     with watched(spark, stop=stop, log=log, stop_file=listed.stop_file):
         failed = tables.run()

@@ -6,7 +6,7 @@ Run it by spark-submit with HoodieStreamer's own options (docs/reference/streami
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, wraps
 from typing import TypeVar
 
 from py4j.protocol import Py4JNetworkError
@@ -27,36 +27,36 @@ from spark_jobs.runtime.retry import Backoff, retry_outages
 T = TypeVar("T")
 
 
-def exit_code(run: Callable[[], int]) -> int:
-    """Run a program with the libraries that its archive ships; return its exit code, 1 after one line of an error."""
-    shipped = archive.use_shipped(archive.__loader__)
-    try:
-        return run()
-    except Py4JNetworkError:
-        log("error: Spark's JVM is gone")
+def program(run: Callable[[Sequence[str]], int]) -> Callable[[Sequence[str]], int]:
+    """Run a program with the libraries that its archive ships; its exit code is 1 after one line of an error."""
+
+    @wraps(run)
+    def main(arguments: Sequence[str]) -> int:
+        shipped = archive.use_shipped(archive.__loader__)
+        try:
+            return run(arguments)
+        except Py4JNetworkError:
+            log("error: Spark's JVM is gone")
+        except Exception as error:  # noqa: BLE001  (the user gets one line, whatever it was)
+            log(f"error: {user_message(error)}")
+        finally:
+            if shipped:
+                shipped.cleanup()
         return 1
-    except Exception as error:  # noqa: BLE001  (the user gets one line, whatever it was)
-        log(f"error: {user_message(error)}")
-        return 1
-    finally:
-        if shipped:
-            shipped.cleanup()
+
+    return main
 
 
 def when_readable(read: Callable[[], T], given: Options, stop: threading.Event) -> T | None:
     """Return the result of `read`; in continuous mode wait out outages; None when told to stop."""
     if not given.continuous:
         return read()
-    backoff = Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log)
-    return retry_outages(read, backoff=backoff, stop=stop)
+    return retry_outages(read, Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log))
 
 
+@program
 def main(arguments: Sequence[str]) -> int:
     """Run the job; return the exit code: 0, or 1 after one line on standard error."""
-    return exit_code(lambda: _stream(arguments))
-
-
-def _stream(arguments: Sequence[str]) -> int:
     given = command_line.parse(arguments)
     stop = threading.Event()
     spark = session.start(given.spark_app_name or f"streamer-{given.target_table}", given.spark_master)
@@ -99,7 +99,7 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop:
                 if metrics:
                     metrics.failed()
                 backoff.wait(error)
-                known = retry_outages(described, backoff=pause(), stop=stop)
+                known = retry_outages(described, pause())
 
 
 if __name__ == "__main__":

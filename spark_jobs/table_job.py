@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -72,13 +72,11 @@ def build_ingest(
     )
 
 
-def build_made(
-    spark: SparkSession, decided: Settings, shared: SharedParts, claim: Claim | None = None, **more: Any
-) -> MadeTable:
+def build_made(spark: SparkSession, decided: Settings, shared: SharedParts, claim: Claim | None = None) -> MadeTable:
     """Return the job of a computed table; without a `claim` the caller must guarantee a single writer."""
     table = HudiTable(spark, decided.table, look_anew=remembering(Hadoop(spark), [decided.table.base_path], shared.log))
     kind = HistoryTable if isinstance(decided.source, HistorySettings) else DerivedTable
-    return kind(spark, decided, table=table, log=shared.log, claim=claim, turns=shared.turns, **more)
+    return kind(spark, decided, table=table, log=shared.log, claim=claim, turns=shared.turns)
 
 
 def columns_of(decided: Settings, spark: SparkSession) -> Sequence[Column]:
@@ -100,19 +98,18 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], share
         kept = build_made(spark, decided, shared, claim)
     else:
         kept = build_ingest(spark, decided, columns, shared, claim)
+    looked_file = decided.source.looked_file if isinstance(decided.source, JdbcSettings) else None
     listeners = Listeners(
         kept=kept,
         glue_sync=_glue_sync(spark, decided, log),
         metrics=shared.metrics,
         status=shared.status,
-        looked_file=_looked_file(decided, kept, log),
+        looked_file=SweepTimeFile(Path(looked_file), log) if looked_file else None,
     )
     loop = Loop(
         kept,
+        listeners,
         stop=stop,
-        committed=listeners.committed,
-        idle=listeners.idle,
-        failed=listeners.failed,
         log=log,
         max_retries=given.max_retry_count,
         retry_seconds=given.retry_interval_seconds,
@@ -160,11 +157,6 @@ def _transformer(spark: SparkSession, decided: Settings, columns: Sequence[Colum
         with_decimal_ordering(target, table.ordering_field),
         tuple(dict.fromkeys((*table.key_fields, table.ordering_field, *table.partition_fields))),
     )
-
-
-def _looked_file(decided: Settings, kept: KeptTable, log: Log) -> SweepTimeFile | None:
-    path = decided.source.looked_file if isinstance(decided.source, JdbcSettings) else None
-    return None if path is None else SweepTimeFile(path, looked_ms=lambda: kept.looked_ms, log=log)
 
 
 def _glue_sync(spark: SparkSession, decided: Settings, log: Log) -> GlueSync | None:

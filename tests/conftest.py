@@ -4,6 +4,7 @@ import contextlib
 import functools
 import itertools
 import os
+import re
 import shutil
 import signal
 import socket
@@ -84,6 +85,17 @@ def fresh_database(postgres: Postgres, *, template: str = "template1") -> Iterat
                 [parameters["dbname"]],
             )
             cursor.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out a module whose `pytestmark` deselects all of its tests: importing it takes longer than many tests."""
+    expression = str(config.getoption("markexpr"))
+    asked = {Path(argument.partition("::")[0]).resolve() for argument in config.args}
+    if collection_path.suffix != ".py" or collection_path in asked or re.search(r"\bor\b|[()]", expression):
+        return None
+    of_all = re.findall(r"^pytestmark = .*", collection_path.read_text(encoding="utf-8"), re.MULTILINE)
+    marked = set(re.findall(r"pytest\.mark\.(\w+)", " ".join(of_all)))
+    return True if marked & set(re.findall(r"\bnot (\w+)", expression)) else None
 
 
 @pytest.fixture(autouse=True)

@@ -24,15 +24,6 @@ def anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_every_make_target_that_is_named_exists() -> None:
-    named = {
-        (str(document), target)
-        for document in DOCUMENTS
-        for target in re.findall(r"(?:`|^|\$ )make ([a-z][a-z-]*)", document.read_text(), re.MULTILINE)
-    }
-    assert {(document, target) for document, target in named if target not in TARGETS} == set()
-
-
 def test_every_make_target_is_documented() -> None:
     text = (ROOT / "README.md").read_text() + (ROOT / "CONTRIBUTING.md").read_text()
     assert {target for target in TARGETS if f"make {target}" not in text} == set()

@@ -13,6 +13,8 @@ import pytest
 from tests.test_docs import ROOT, TARGETS
 
 READY = ".venv/.ready"
+# The Python that is beneath this environment.
+PYTHON = Path(sys.executable).resolve()
 
 
 @pytest.fixture
@@ -24,9 +26,10 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make_environment(checkout: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """Run the recipe with the Python that is beneath this environment."""
-    python = Path(sys.executable).resolve()
+def make_environment(
+    checkout: Path, *, python: Path = PYTHON, **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run the recipe."""
     # Of `make test`, which may have started this.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return subprocess.run(
@@ -40,18 +43,36 @@ def make_environment(checkout: Path, **environment: str) -> "subprocess.Complete
     )
 
 
+# Notes its calls, and makes an environment with a copy of itself.
+FAKE_PYTHON = """#!/bin/sh
+echo "$*" >> calls
+case "$*" in *" venv "*) rm -rf .venv && mkdir -p .venv/bin && cp "$0" .venv/bin/python ;; esac
+"""
+
+
 def test_only_an_incomplete_environment_is_made_again(checkout: Path) -> None:
-    venv.create(checkout / ".venv")  # the state after Ctrl-C: without pip
+    (checkout / "python").write_text(FAKE_PYTHON)
+    (checkout / "python").chmod(0o755)
+    (checkout / ".venv" / "left").mkdir(parents=True)  # the state after Ctrl-C
+    later = time.time() + 10
+    for made_again in (True, False):
+        done = make_environment(checkout, python=checkout / "python")
+        assert (done.returncode, (checkout / READY).is_file()) == (0, True), done.stderr
+        assert "Installing the locked Python packages" in done.stdout
+        calls = (checkout / "calls").read_text().splitlines()
+        assert ("-m venv --clear .venv" in calls) is made_again
+        assert len([call for call in calls if call.startswith("-m pip install")]) == 2
+        (checkout / "calls").unlink()
+        os.utime(checkout / "requirements.txt", (later, later))
+    assert not (checkout / ".venv" / "left").exists()
+
+
+@pytest.mark.integration
+@pytest.mark.long
+def test_an_interrupted_environment_gets_its_pip(checkout: Path) -> None:
+    venv.create(checkout / ".venv")
     done = make_environment(checkout)
     assert (done.returncode, (checkout / READY).is_file()) == (0, True), done.stderr
-    kept = checkout / ".venv" / "kept"
-    kept.touch()
-    later = time.time() + 10
-    os.utime(checkout / "requirements.txt", (later, later))
-    done = make_environment(checkout)
-    assert done.returncode == 0, done.stderr
-    assert "Installing the locked Python packages" in done.stdout
-    assert kept.is_file()
 
 
 def test_a_python_without_its_venv_package_is_one_line_each_time(checkout: Path) -> None:

@@ -4,6 +4,7 @@ The unit tests may run on the newest one, so this reads the code.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -28,9 +29,12 @@ ADDED = {
 }
 
 
+_IMPORTED = re.compile(rf"^\s*(?:import|from)\s.*\b(?:{'|'.join(ADDED)})\b", re.MULTILINE)
+
+
 def additions(text: str) -> set[str]:
     """A module's uses of the modules above that 3.11.2 lacks."""
-    used = set(_uses(ast.parse(text))) if any(module in text for module in ADDED) else set()
+    used = set(_uses(ast.parse(text))) if _IMPORTED.search(text) else set()
     return {name for module, names in ADDED.items() if module in used for name in names & used}
 
 

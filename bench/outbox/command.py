@@ -1,21 +1,21 @@
 """Runs pgbench on both outbox functions, alternating, and prints medians: `./lake dev bench outbox`."""
 
-import contextlib
+import itertools
 import re
 import secrets
 import statistics
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import psycopg2
 import typer
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from bench.job import execute
 from contract.errors import UserError
 from contract.source import SCHEMA
 from db.loading import LoadOptions, load
@@ -33,15 +33,6 @@ WORKLOADS = {
 
 class BenchError(UserError):
     """A run that can't be counted; the message is pgbench's."""
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """One pgbench run: transactions per second."""
-
-    variant: str
-    workload: str
-    tps: float
 
 
 def main(
@@ -63,31 +54,23 @@ def main(
 
 def prepare(server: Postgres) -> None:
     for variant in VARIANTS:
-        execute(server, "postgres", f"CREATE DATABASE {variant}")
+        execute(server.connection_parameters(), f"CREATE DATABASE {variant}")
         options = LoadOptions(connector_password=secrets.token_urlsafe(12))
-        load(server.connection_parameters(variant), options, lambda *_: None)
-        execute(server, variant, f"CREATE SEQUENCE {SCHEMA}.bench_order_ids START 100000")
+        database = server.connection_parameters(variant)
+        load(database, options, lambda *_: None)
+        execute(database, f"CREATE SEQUENCE {SCHEMA}.bench_order_ids START 100000")
         if variant == "row_triggers":
-            execute(server, variant, (FOLDER / "row_triggers.sql").read_text(encoding="utf-8"))
+            execute(database, (FOLDER / "row_triggers.sql").read_text(encoding="utf-8"))
 
 
-def execute(server: Postgres, database: str, statement: str) -> None:
-    """Run one statement outside a transaction block."""
-    with contextlib.closing(psycopg2.connect(**server.connection_parameters(database))) as connection:
-        connection.autocommit = True
-        with connection.cursor() as cursor:
-            cursor.execute(statement)
-
-
-def _measure(server: Postgres, rounds: int, **settings: Any) -> list[Measurement]:
-    """Alternate, so that the machine's other load affects all variants alike."""
-    runs = [(variant, workload) for _ in range(rounds) for workload in WORKLOADS for variant in VARIANTS]
-    measured = []
+def _measure(server: Postgres, rounds: int, **settings: Any) -> dict[tuple[str, str], float]:
+    """Return each workload's and variant's median; they alternate, so that other load affects all variants alike."""
+    measured: dict[tuple[str, str], list[float]] = {run: [] for run in itertools.product(WORKLOADS, VARIANTS)}
     with Progress(console=Console(stderr=True), transient=True) as display:
-        for variant, workload in display.track(runs, description="pgbench"):
-            execute(server, variant, "CHECKPOINT")
-            measured.append(Measurement(variant, workload, run_pgbench(server, variant, workload, **settings)))
-    return measured
+        for workload, variant in display.track([*measured] * rounds, description="pgbench"):
+            execute(server.connection_parameters(variant), "CHECKPOINT")
+            measured[workload, variant].append(run_pgbench(server, variant, workload, **settings))
+    return {run: statistics.median(found) for run, found in measured.items()}
 
 
 def run_pgbench(
@@ -126,16 +109,11 @@ def transactions_per_second(returncode: int, output: str, errors: str) -> float:
     return float(found.group(1))
 
 
-def median_tps(measured: list[Measurement], variant: str, workload: str) -> float:
-    return statistics.median(one.tps for one in measured if (one.variant, one.workload) == (variant, workload))
-
-
-def _print(measured: list[Measurement], title: str) -> None:
+def _print(medians: Mapping[tuple[str, str], float], title: str) -> None:
     table = Table("workload", title=title)
     for variant in VARIANTS:
         table.add_column(f"{variant}\ntransactions/s", justify="right")
     for workload, label in WORKLOADS.items():
-        base = median_tps(measured, "row_triggers", workload)
-        cells = [f"{tps:,.0f} ({tps / base:.2f}x)" for tps in (median_tps(measured, v, workload) for v in VARIANTS)]
-        table.add_row(label, *cells)
+        found = [medians[workload, variant] for variant in VARIANTS]
+        table.add_row(label, *(f"{tps:,.0f} ({tps / found[0]:.2f}x)" for tps in found))
     Console().print(table)

@@ -1,1 +1,1 @@
-"""What changing a setting does to a deployed environment."""
+"""What CloudFormation does to each resource that a deployment changes."""

@@ -1,7 +1,7 @@
 """Compares two syntheses: what CloudFormation would do to each resource that differs."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,9 @@ from stacks.gate.template import LATER, plain_text
 
 Template = Mapping[str, Any]
 Templates = Mapping[str, Template]
-Judge = Callable[[str, Path, Any, Any], tuple[Effect, str]]
 # Attributes that change when the resource is updated in place; nothing else in their consumers shows it.
 CHANGING = {"AWS::MSK::Configuration": "LatestRevision.Revision"}
 NAME_TAKEN = "its name is taken by the one that it would replace"
-STATEFUL = frozenset({"AWS::Glue::Database", "AWS::MSK::Cluster", "AWS::RDS::DBCluster", "AWS::S3::Bucket"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,22 +25,14 @@ class Touched:
     effect: Effect
     why: str = ""
 
-    @property
-    def loses_data(self) -> bool:
-        """Whether the data isn't carried over to the replacement."""
-        return self.type in STATEFUL and self.effect in ("replaced", "gone")
 
-
-def touched(before: Templates, after: Templates, effect: Judge = effect_of) -> list[Touched]:
-    """Return everything that deploying `after` over `before` touches, by stack and name.
-
-    `effect` says what a changed property does, as effect_of; its exceptions pass through.
-    """
+def touched(before: Templates, after: Templates) -> list[Touched]:
+    """Return everything that deploying `after` over `before` touches, by stack and name."""
     found: list[Touched] = []
     imported = {name for template in before.values() for name in _imports(template)}
     for stack in sorted({*before, *after}):
         old, new = before.get(stack, {"Resources": {}}), after.get(stack, {"Resources": {}})
-        resources = _Stack(stack, old, new, effect).touched()
+        resources = _Stack(stack, old, new).touched()
         found += resources
         found += _exports(stack, old, new, imported, {each.name for each in resources if each.effect == "replaced"})
     return found
@@ -51,9 +41,8 @@ def touched(before: Templates, after: Templates, effect: Judge = effect_of) -> l
 class _Stack:
     """One stack's resources, before and after."""
 
-    def __init__(self, stack: str, before: Template, after: Template, effect: Judge) -> None:
+    def __init__(self, stack: str, before: Template, after: Template) -> None:
         self._stack = stack
-        self._effect = effect
         self._before: Mapping[str, Any] = before["Resources"]
         self._after: Mapping[str, Any] = after["Resources"]
         self._found: dict[str, Touched] = {}
@@ -76,7 +65,7 @@ class _Stack:
             kept = "kept, without a stack" if before.get("DeletionPolicy", "Delete") != "Delete" else ""
             return self._say(name, before["Type"], "gone", kept)
         differences = list(self._differences(before.get("Properties", {}), after.get("Properties", {})))
-        effects = [self._effect(after["Type"], path, old, new) for path, old, new in differences]
+        effects = [effect_of(after["Type"], path, old, new) for path, old, new in differences]
         if why := too_many(after["Type"], [path for path, _, _ in differences]):
             effects.append(("refused", why))
         if any(before.get(policy) != after.get(policy) for policy in ("DeletionPolicy", "UpdateReplacePolicy")):

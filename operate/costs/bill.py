@@ -18,18 +18,30 @@ FUNCTIONS_RETENTION_DAYS = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Stopping:
-    """A part that is off in a pause: `what` people call it, `type` of the resources that are billed by the hour."""
+    """A part that is off in a pause: `what` people call it, `type` of the resources that are billed by the hour.
+
+    `to_know`: what happens to it meanwhile.
+    """
 
     what: str
     type: str
+    to_know: str
 
 
 # Aurora's storage stays: only its instances stop, all of a cluster at once.
-AURORA = Stopping(what="Aurora's instances", type="AWS::RDS::DBInstance")
-CONNECTORS = Stopping(what="MSK Connect", type="Custom::Connector")
+AURORA = Stopping(what="Aurora's instances", type="AWS::RDS::DBInstance", to_know="AWS starts them again after 7 days.")
+CONNECTORS = Stopping(
+    what="MSK Connect",
+    type="Custom::Connector",
+    to_know="their slots keep what they haven't read: a database that runs on meanwhile fills its disk.",
+)
 # Auto Mode has nodes for its workloads; the cluster itself keeps running.
-NODES = Stopping(what="EKS's nodes", type="Custom::KubernetesConnector")
-EMR = Stopping(what="EMR", type="AWS::EMR::Cluster")
+NODES = Stopping(
+    what="EKS's nodes",
+    type="Custom::KubernetesConnector",
+    to_know="their connectors' slots keep what they haven't read; the cluster without nodes goes on, and is paid for.",
+)
+EMR = Stopping(what="EMR", type="AWS::EMR::Cluster", to_know="its job goes on from its last commit.")
 # In a pause's order, which follows the events: nothing is left where it expires. A resume begins at the other end.
 WHAT_STOPS = (CONNECTORS, NODES, EMR, AURORA)
 
@@ -76,7 +88,8 @@ def items(environment: Environment, prices: Prices) -> list[Item]:
         *_database(environment, bill),
         *_streaming(environment, bill),
         *_connectors(environment, bill),
-        *_processing(environment, bill),
+        # A cluster can't be stopped, only terminated along with its disks.
+        *(replace(line, stopping=EMR) for line in _processing(environment, bill)),
         *_lake(bill),
         *_analytics(bill),
         *_logs(environment, bill),
@@ -204,12 +217,6 @@ def _kubernetes(environment: Environment, bill: _Bill) -> Iterator[Item]:
 
 
 def _processing(environment: Environment, bill: _Bill) -> Iterator[Item]:
-    """A cluster can't be stopped, only terminated along with its disks."""
-    for line in _emr(environment, bill):
-        yield replace(line, stopping=EMR)
-
-
-def _emr(environment: Environment, bill: _Bill) -> Iterator[Item]:
     part, settings = "processing", environment.processing
     groups = (
         ("primary", 1, settings.primary_instance_type),

@@ -23,10 +23,12 @@ NORMALIZATION_FACTORS = {
 }
 
 
-class Row(BaseModel):
-    """A row of the table: USD, when and where it was read, and whether it is only an estimate for the region."""
-
+class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Row(_Part):
+    """A row of the table: USD, when and where it was read, and whether it is only an estimate for the region."""
 
     name: str
     usd: float
@@ -47,10 +49,8 @@ class Family(Row):
     size: str
 
 
-class Counts(BaseModel):
+class Counts(_Part):
     """How many of each resource the stacks create with any settings; volumes in GiB each."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     nat_volume_gb: int
     vpn_volume_gb: int
@@ -66,10 +66,8 @@ class Counts(BaseModel):
     request_metrics: int
 
 
-class Usage(BaseModel):
+class Usage(_Part):
     """Assumed monthly usage of what is billed by use."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     nat_data_gb: float
     aurora_storage_gb: float
@@ -80,13 +78,11 @@ class Usage(BaseModel):
     athena_scanned_tb: float
 
 
-class Logs(BaseModel):
+class Logs(_Part):
     """Assumed GB written to CloudWatch Logs a month by each of these.
 
     `address`: a network interface of the VPC, whose connections the flow log records.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     address: float
     database: float
@@ -95,19 +91,15 @@ class Logs(BaseModel):
     functions: float
 
 
-class CommitRequests(BaseModel):
+class CommitRequests(_Part):
     """S3 requests per commit of the streaming job: at the price of a PUT, and at that of a GET."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     puts_and_lists: int
     reads: int
 
 
-class Prices(BaseModel):
+class Prices(_Part):
     """The whole table, for one region."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     region: str
     hours_per_month: int
@@ -137,14 +129,8 @@ class Prices(BaseModel):
         if family is None or size not in NORMALIZATION_FACTORS:
             return None
         usd = family.usd * NORMALIZATION_FACTORS[size] / NORMALIZATION_FACTORS[family.size]
-        return Price(
-            name=f"{service}.{type_}",
-            usd=usd,
-            unit=HOUR,
-            read=family.read,
-            source=family.source,
-            estimate=family.estimate,
-        )
+        known = family.model_dump(include={"read", "source", "estimate"})
+        return Price(name=f"{service}.{type_}", usd=usd, unit=HOUR, **known)
 
 
 def load_prices(path: Path = PRICES) -> Prices:

@@ -1,13 +1,8 @@
 """Writes an environment's bill as text, no more precisely than its prices are known."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
 from operate.costs.bill import (
-    AURORA,
-    CONNECTORS,
-    EMR,
-    NODES,
     WHAT_STOPS,
     Item,
     Stopping,
@@ -36,12 +31,6 @@ NOT_IN_IT = (
 KEY = "budget.monthly_usd"
 # Suggested amounts are multiples of this, USD.
 STEP = 10
-_TO_KNOW: Mapping[Stopping, str] = {
-    EMR: "its job goes on from its last commit.",
-    CONNECTORS: "their slots keep what they haven't read: a database that runs on meanwhile fills its disk.",
-    NODES: "their connectors' slots keep what they haven't read; the cluster without nodes goes on, and is paid for.",
-    AURORA: "AWS starts them again after 7 days.",
-}
 
 
 def report(environment: Environment, prices: Prices, hours: float | None = None) -> str:
@@ -158,8 +147,8 @@ def _hints(environment: Environment, lines: list[Item]) -> Iterator[str]:
     if environment.production:
         return
     yield "What a pause switches off, and what that saves a month:"
-    for hint in hints(lines):
-        yield f"  {hint.what}: {_tens(hint.usd)} USD; {hint.to_know}"
+    for stopping, usd in hints(lines):
+        yield f"  {stopping.what}: {_tens(usd)} USD; {stopping.to_know}"
     yield f"  `./lake aws pause -e {environment.name}` does it, `./lake aws resume -e {environment.name}` ends it."
     neither = "Neither MSK nor EKS's control plane can" if environment.eks is not None else "MSK can't"
     yield f"  {neither} be stopped, only deleted; NAT, VPN, disks and what is stored stay, too."
@@ -192,21 +181,10 @@ def budget_problem(environment: Environment, prices: Prices) -> str | None:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Hint:
-    """A part that a pause switches off, its savings in USD a month of pause, and what to know first."""
-
-    what: str
-    usd: float
-    to_know: str
-
-
-def hints(lines: list[Item]) -> list[Hint]:
-    """Return the parts that a pause stops, the most expensive first."""
-    found = [
-        Hint(what=each.what, usd=_of(lines, each), to_know=_TO_KNOW[each]) for each in WHAT_STOPS if _of(lines, each)
-    ]
-    return sorted(found, key=lambda hint: -hint.usd)
+def hints(lines: list[Item]) -> list[tuple[Stopping, float]]:
+    """Return the parts that a pause stops and what a month of it saves in USD, the most expensive first."""
+    found = [(each, usd) for each in WHAT_STOPS if (usd := _of(lines, each))]
+    return sorted(found, key=lambda hint: -hint[1])
 
 
 def at_hours(lines: list[Item], hours: float) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from operate.changes.compare import Touched, differences, short_type, touched
-from operate.changes.update_rules import Effect, Path, UnknownTypeError, effect_of
+from operate.changes.update_rules import UNKNOWN, effect_of
 from operate.diff.normal_form import Template, Templates, from_to, resource
 from operate.diff.weakened import POLICIES
 
@@ -41,24 +41,11 @@ IMAGE = "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>"
 
 def compare(before: Templates, after: Templates, compared: Mapping[str, Mapping[str, Any]]) -> list[Touched]:
     """Return what a deployment touches: by our own rules, and where they have none, by CDK's comparison."""
-    found = [
-        _judged(each, compared.get(each.stack, {}).get("impacts", {})) for each in touched(before, after, known_effect)
-    ]
+    found = [_judged(each, compared.get(each.stack, {}).get("impacts", {})) for each in touched(before, after)]
     known = {(each.stack, each.name) for each in found}
     found += [each for stack in compared for each in _carried(stack, after, compared[stack]["impacts"], known)]
     come = {said(each) for each in found if each.effect == "new"}
     return [_followed(each) if each.effect == "gone" and said(each) in come else each for each in found]
-
-
-def known_effect(type_: str, path: Path, before: Any, after: Any) -> tuple[Effect, str]:
-    """As effect_of, but an older or newer app may have deployed a type without rules."""
-    try:
-        return effect_of(type_, path, before, after)
-    except UnknownTypeError:
-        return "in place", _UNKNOWN
-
-
-_UNKNOWN = "nobody has written down what this change does"
 
 
 def _carried(
@@ -73,7 +60,7 @@ def _carried(
 
 def _judged(each: Touched, impacts: Mapping[str, str]) -> Touched:
     impact = impacts.get(each.name)
-    if each.effect == "in place" and not each.type.startswith("Custom::") and each.why in ("", _UNKNOWN):
+    if each.effect == "in place" and not each.type.startswith("Custom::") and each.why in ("", UNKNOWN):
         if impact == "WILL_REPLACE":
             return replace(each, effect="replaced", why="so says AWS's specification")
         if impact == "MAY_REPLACE":
@@ -148,7 +135,7 @@ class LookedUp:
     @property
     def words(self) -> str:
         """Say where the image is from, and the effect of a newer one."""
-        replaced = known_effect(self.type_, ("ImageId",), "", "")[0] == "replaced"
+        replaced = effect_of(self.type_, ("ImageId",), "", "")[0] == "replaced"
         does = "a newer one replaces it" if replaced else "a newer one changes it"
         return f"its image is what {self.source} names on the day of the deployment: {does}"
 

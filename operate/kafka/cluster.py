@@ -23,6 +23,7 @@ from operate.errors import OperateError
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.load import load
+from settings.pipeline import CapturedTableSettings
 
 LOCAL = "local"
 CONNECT_TIMEOUT_S = 9.0
@@ -123,13 +124,16 @@ def check_streamed(pipeline: EnvironmentPipeline) -> None:
 
 
 def _topics(pipeline: EnvironmentPipeline, names: Sequence[str]) -> dict[str, str]:
-    captured = pipeline.captured
     check_streamed(pipeline)
+    return {entry.name: entry.captured.topic(pipeline.prefix) for entry in chosen(pipeline, names)}
+
+
+def chosen(pipeline: EnvironmentPipeline, names: Sequence[str]) -> list[CapturedTableSettings]:
+    """Return the tables of these names, or all. Raises OperateError for one that isn't captured."""
     try:
-        tables = captured.named(names)
+        return pipeline.captured.named(names)
     except ValueError as error:
         raise OperateError(str(error)) from None
-    return {entry.name: entry.captured.topic(pipeline.prefix) for entry in tables}
 
 
 def _local(pipeline: str | None, tables: Sequence[str], *, chosen: bool) -> Cluster:

@@ -6,7 +6,7 @@ Lists topics, and follows one.
 import contextlib
 import difflib
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -75,6 +75,22 @@ class Reader:
     def assign(self, places: list[TopicPartition]) -> None:
         """Continue reading at these offsets."""
         self._consumer.assign(places)
+
+    def to_the_end(self, topic: str, start: Callable[[int, int], int]) -> Iterator[Message]:
+        """Yield what a topic holds now; `start` gets a partition and its end, and returns where to begin there."""
+        places, ends = [], {}
+        for partition in self.partitions().get(topic, []):
+            first, end = self.bounds(topic, partition)
+            if (place := max(first, start(partition, end))) < end:
+                places.append(TopicPartition(topic, partition, place))
+                ends[partition] = end
+        if places:
+            self.assign(places)
+        while ends and (message := self.poll(REQUEST_TIMEOUT_S)) is not None:
+            yield message
+            partition = message.partition() or 0
+            if (message.offset() or 0) + 1 >= ends.get(partition, 0):
+                ends.pop(partition, None)
 
     def poll(self, timeout_s: float) -> Message | None:
         """Return the next message, None if none arrives in time. Raises if the brokers are gone or refuse."""

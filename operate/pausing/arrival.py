@@ -5,7 +5,7 @@ and the jobs stop. For the whole pause, the slot keeps what no connector has rea
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ LIMIT_S = 1_800.0
 
 
 @dataclass(frozen=True)
-class _Figure:
+class Figure:
     """A metric's newest value, and the start of its minute."""
 
     at: datetime
@@ -36,8 +36,8 @@ class _Figure:
 
 
 @dataclass(frozen=True)
-class _Metric:
-    """A metric of the environment; `what` is its topic or table."""
+class Metric:
+    """A metric of the environment; `what` is its topic, table or connector."""
 
     what: str
     namespace: str
@@ -48,6 +48,25 @@ class _Metric:
         dimensions: Any = [{"Name": name, "Value": value} for name, value in self.dimensions.items()]
         metric: Any = {"Namespace": self.namespace, "MetricName": self.name, "Dimensions": dimensions}
         return {"Id": id_, "MetricStat": {"Metric": metric, "Period": PERIOD_S, "Stat": "Maximum"}}
+
+
+def newest(
+    client: "CloudWatchClient", metrics: Sequence[Metric], until: datetime, late: timedelta
+) -> Iterator[tuple[Metric, Figure | None]]:
+    """Yield each metric with its newest value since `late` before `until`; None if there is none."""
+    for first in range(0, len(metrics), OF_A_CALL):
+        some = metrics[first : first + OF_A_CALL]
+        pages = client.get_paginator("get_metric_data").paginate(
+            MetricDataQueries=[metric.query(f"m{number}") for number, metric in enumerate(some)],
+            StartTime=until - late,
+            EndTime=until,
+            ScanBy="TimestampDescending",
+        )
+        found: dict[str, Figure] = {}
+        for result in itertools.chain.from_iterable(page["MetricDataResults"] for page in pages):
+            for figure in map(Figure, result.get("Timestamps", []), result.get("Values", [])):
+                found.setdefault(result["Id"], figure)
+        yield from ((metric, found.get(f"m{number}")) for number, metric in enumerate(some))
 
 
 class Arrival:
@@ -85,45 +104,30 @@ class Arrival:
             return f"the sink to land what waits in {_some(full)}", landed_at
         return (f"MSK's figure of what waits in {_some(unknown)}" if unknown else None), landed_at
 
-    def _holds(self, figure: _Figure | None) -> bool:
+    def _holds(self, figure: Figure | None) -> bool:
         """Whether a table held everything that had landed by the time that its commit age points to."""
         landed_at = self._landed_at
         assert landed_at is not None  # noqa: S101  the caller looked
         return figure is not None and figure.at - timedelta(seconds=figure.value) >= landed_at
 
-    def _newest(self, metrics: list[_Metric]) -> Iterator[tuple[_Metric, _Figure | None]]:
-        until = self._clock()
-        for first in range(0, len(metrics), OF_A_CALL):
-            some = metrics[first : first + OF_A_CALL]
-            found: dict[str, _Figure] = {}
-            pages = self._client.get_paginator("get_metric_data").paginate(
-                MetricDataQueries=[metric.query(f"m{number}") for number, metric in enumerate(some)],
-                StartTime=until - LATE,
-                EndTime=until,
-                ScanBy="TimestampDescending",
-            )
-            for result in itertools.chain.from_iterable(page["MetricDataResults"] for page in pages):
-                for at, value in zip(result.get("Timestamps", []), result.get("Values", []), strict=True):
-                    before = found.get(result["Id"])
-                    if before is None or at > before.at:
-                        found[result["Id"]] = _Figure(at, value)
-            yield from ((metric, found.get(f"m{number}")) for number, metric in enumerate(some))
+    def _newest(self, metrics: Sequence[Metric]) -> Iterator[tuple[Metric, Figure | None]]:
+        return newest(self._client, metrics, self._clock(), LATE)
 
 
-def _lags(environment: Environment) -> Iterator[_Metric]:
+def _lags(environment: Environment) -> Iterator[Metric]:
     for pipeline in environment.streamed:
         sink = sink_settings(environment, pipeline)
         for topic in sink.topics:
             dimensions = {"Cluster Name": environment.prefix, "Consumer Group": sink_group(sink.name), "Topic": topic}
-            yield _Metric(topic, "AWS/Kafka", "SumOffsetLag", dimensions)
+            yield Metric(topic, "AWS/Kafka", "SumOffsetLag", dimensions)
 
 
-def _ages(environment: Environment) -> Iterator[_Metric]:
+def _ages(environment: Environment) -> Iterator[Metric]:
     """Query-based pipelines have nothing in transit: after the pause the job queries the changed rows."""
     for pipeline in environment.streamed:
         for entry in pipeline.captured.tables:
             table = table_value(environment.lake.database, pipeline.captured.lake_table(entry))
-            yield _Metric(table, environment.prefix, COMMIT_AGE_SECONDS, {DIMENSION: table})
+            yield Metric(table, environment.prefix, COMMIT_AGE_SECONDS, {DIMENSION: table})
 
 
 def _some(names: list[str]) -> str:

@@ -9,6 +9,7 @@ import boto3
 from operate.errors import OperateError
 from operate.kubernetes import cluster_api, workers
 from operate.outputs import QUICK
+from operate.pausing.arrival import Metric, newest
 from operate.pausing.waiting import Waiter
 from plugins.source.source_connector import not_following_slot
 from plugins.workers import connect_workers
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from mypy_boto3_kafkaconnect.type_defs import ConnectorSummaryTypeDef
 
 _CHANGING = frozenset({"CREATING", "UPDATING", "RESTARTING"})
-PERIOD_S = 60
 # Metrics come every minute (stacks/handlers/kubernetes_watch.py) and arrive some minutes later.
 LATE = timedelta(minutes=5)
 _CONNECTOR = "Custom::KubernetesConnector"
@@ -34,32 +34,40 @@ _CLUSTER_TAG = "tag:eks:eks-cluster-name"
 _PAID = ["pending", "running"]
 
 
-class OnMskConnect:
-    """Connectors on MSK Connect, whose API shows everything. Methods raise OperateError, and botocore's errors."""
+class _Connectors:
+    """An environment's connectors. Methods raise OperateError, and botocore's errors."""
 
     def __init__(self, session: boto3.Session, environment: Environment, waiter: Waiter) -> None:
-        self._client = session.client("kafkaconnect", config=QUICK)
+        self._session = session
         self._environment = environment
         self._waiter = waiter
+        self.sources = [source_settings(environment, pipeline).name for pipeline in environment.streamed]
+
+    def objections(self) -> Iterator[str]:
+        """Say what can't be known of the connectors; nothing by default."""
+        yield from ()
+
+    def say_nodes(self) -> None:
+        """Name the nodes that still cost; none by default."""
+
+
+class OnMskConnect(_Connectors):
+    """Connectors on MSK Connect, whose API shows everything."""
 
     def check_no_repair(self) -> None:
         """Raise OperateError while a source is being changed, or `./lake resnapshot` makes it follow its slot."""
-        sources = _sources(self._environment)
-        for connector in self._found(sources):
+        client = self._session.client("kafkaconnect", config=QUICK)
+        for connector in self._found(self.sources):
             name, state = connector["connectorName"], connector["connectorState"]
             if state in _CHANGING:
                 raise OperateError(f"the connector {name} is {state}: wait until that has ended, then this again")
             arn = connector["connectorArn"]
-            found = self._client.describe_connector(connectorArn=arn)["connectorConfiguration"]
+            found = client.describe_connector(connectorArn=arn)["connectorConfiguration"]
             if found != not_following_slot(found):
                 raise OperateError(
                     f"a re-snapshot with {name} is under way, or was broken off: let `./lake resnapshot "
                     f"-e {self._environment.name}` end, then this again"
                 )
-
-    def objections(self) -> Iterator[str]:
-        """None: MSK Connect answers, or the command ends."""
-        yield from ()
 
     def check_gone(self, names: Sequence[str]) -> None:
         """Check that no connector of these names exists. Raises OperateError for one that remains."""
@@ -78,27 +86,18 @@ class OnMskConnect:
 
         self._waiter.wait_gone(look)
 
-    def say_nodes(self) -> None:
-        """Do nothing: MSK Connect has no nodes."""
-
     def _found(self, names: Sequence[str]) -> Iterator["ConnectorSummaryTypeDef"]:
-        pages = self._client.get_paginator("list_connectors").paginate(connectorNamePrefix=self._environment.prefix)
-        for page in pages:
+        paginator = self._session.client("kafkaconnect", config=QUICK).get_paginator("list_connectors")
+        for page in paginator.paginate(connectorNamePrefix=self._environment.prefix):
             yield from (each for each in page.get("connectors", []) if each["connectorName"] in names)
 
 
-class OnEks:
-    """Connectors on EKS, judged by CloudFormation and CloudWatch, and their nodes. Methods raise as OnMskConnect's do.
+class OnEks(_Connectors):
+    """Connectors on EKS, judged by CloudFormation and CloudWatch, and their nodes.
 
     The cluster's API is usually reachable only inside the VPC. It is queried about a connector only if CloudFormation
     couldn't delete it: removing it by hand needs the same access.
     """
-
-    def __init__(self, session: boto3.Session, environment: Environment, waiter: Waiter) -> None:
-        self._session = session
-        self._environment = environment
-        self._waiter = waiter
-        self._sources = _sources(environment)
 
     def check_no_repair(self) -> None:
         """Raise OperateError while a source follows its slot for a re-snapshot, or did so minutes ago."""
@@ -111,7 +110,7 @@ class OnEks:
 
     def objections(self) -> Iterator[str]:
         """Name the sources without metrics: a pause would lose track of an interrupted re-snapshot of theirs."""
-        if silent := sorted(set(self._sources) - self._figures(RUNNING)):
+        if silent := sorted(set(self.sources) - self._figures(RUNNING)):
             yield (
                 f"{', '.join(silent)} had no figures in the last {LATE.seconds // 60} minutes, so whether a re-snapshot"
                 " with it was broken off isn't known (docs/aws/alarms.md#connector-not-running)"
@@ -150,31 +149,12 @@ class OnEks:
                 "pods -A -o wide` says whose pods keep them"
             )
 
-    def _figures(self, metric: str) -> set[str]:
+    def _figures(self, name: str) -> set[str]:
         """Return the sources with a metric in the last minutes."""
-        namespace, until = connect_workers.namespace(self._environment.prefix), self._waiter.now()
-        queries: Any = [
-            {
-                "Id": f"m{number}",
-                "MetricStat": {
-                    "Metric": {
-                        "Namespace": namespace,
-                        "MetricName": metric,
-                        "Dimensions": [{"Name": DIMENSION, "Value": name}],
-                    },
-                    "Period": PERIOD_S,
-                    "Stat": "Maximum",
-                },
-            }
-            for number, name in enumerate(self._sources)
-        ]
-        pages = (
-            self._session.client("cloudwatch", config=QUICK)
-            .get_paginator("get_metric_data")
-            .paginate(MetricDataQueries=queries, StartTime=until - LATE, EndTime=until, ScanBy="TimestampDescending")
-        )
-        results = [result for page in pages for result in page["MetricDataResults"]]
-        return {self._sources[int(result["Id"][1:])] for result in results if result.get("Values")}
+        namespace = connect_workers.namespace(self._environment.prefix)
+        metrics = [Metric(source, namespace, name, {DIMENSION: source}) for source in self.sources]
+        client = self._session.client("cloudwatch", config=QUICK)
+        return {metric.what for metric, figure in newest(client, metrics, self._waiter.now(), LATE) if figure}
 
     def _last_statuses(self, names: Sequence[str]) -> dict[str, str]:
         """Return the newest status of these connectors in their stack's events."""
@@ -203,10 +183,6 @@ class OnEks:
             raise OperateError(f"{let_go}, and whether its workers run can't be asked: {error}: {mend}") from None
         if pods:
             raise OperateError(f"{let_go}, and {', '.join(pods)} run: {mend}")
-
-
-def _sources(environment: Environment) -> list[str]:
-    return [source_settings(environment, pipeline).name for pipeline in environment.streamed]
 
 
 def of_environment(session: boto3.Session, environment: Environment, waiter: Waiter) -> OnEks | OnMskConnect:

@@ -13,7 +13,6 @@ import boto3
 
 from contract.errors import NO
 from operate import deploy
-from operate.diff.normal_form import Templates
 from operate.errors import OperateError
 from operate.outputs import QUICK, check_account, one_line
 from operate.pausing import connectors, deployed, objections, waiting
@@ -22,7 +21,7 @@ from operate.pausing.database import AVAILABLE, STOPPED, Aurora
 from operate.pausing.deployed import CONNECTORS, KUBERNETES, MONITORING, PROCESSING, Deployed
 from operate.pausing.waiting import Waiter
 from operate.synth import CDK_OUT, Synthesis, synthesize
-from settings.connectors import sink_settings, source_settings
+from settings.connectors import sink_settings
 from settings.environment import Environment
 from stacks.paused import Paused
 
@@ -133,13 +132,13 @@ class _Pause:
         """Raise OperateError for objections to the pause; one that has already begun is past most of them."""
         name = self._environment.name
         self._connectors.check_no_repair()
-        if stacks := deployed.differing(self._cloudformation, self._deployed, self._templates):
+        if stacks := deployed.differing(
+            self._cloudformation, self._deployed, lambda paused: self._synthesis(paused).templates
+        ):
             raise OperateError(
-                f"this checkout makes something else of {name}'s {', '.join(stacks)} than what is deployed (`./lake"
-                " aws diff "
-                f"-e {name} --deployed`), and a pause must change nothing else: `./lake aws deploy -e {name}` first,"
-                " or "
-                "check out what was deployed"
+                f"this checkout makes something else of {name}'s {', '.join(stacks)} than what is deployed (`./lake "
+                f"aws diff -e {name} --deployed`), and a pause must change nothing else: `./lake aws deploy -e {name}` "
+                "first, or check out what was deployed"
             )
         against = list(objections.outside(self._session, self._environment))
         if not self._deployed.left_out(CONNECTORS).leaves_out_sources:
@@ -152,11 +151,8 @@ class _Pause:
             self._waiter.say(f"although {line}")
 
     def _end_sources(self) -> None:
-        if not self._deployed.left_out(CONNECTORS).leaves_out_sources:
-            self._deploy(CONNECTORS, Paused.SOURCES)
-        self._connectors.check_gone(
-            [source_settings(self._environment, each).name for each in self._environment.streamed]
-        )
+        self._deploy(CONNECTORS, Paused.SOURCES)
+        self._connectors.check_gone(self._connectors.sources)
 
     def _arrive(self) -> None:
         """Wait until topics and landing hold nothing that isn't in the tables."""
@@ -174,32 +170,28 @@ class _Pause:
         if not self._options.anyway:
             raise OperateError(
                 f"after {LIMIT_S / 60:.0f} minutes still waiting for {left}; {kept}. Only the source connectors have "
-                f"ended: this again goes on, `./lake aws resume -e {name}` goes back, `./lake aws pause -e {name}"
-                " --anyway` "
-                "leaves it where it is"
+                f"ended: this again goes on, `./lake aws resume -e {name}` goes back, `./lake aws pause -e {name} "
+                "--anyway` leaves it where it is"
             )
         self._waiter.say(f"  leaving behind: {left}; {kept}")
 
     def _end_sinks(self) -> None:
-        if not self._deployed.left_out(CONNECTORS).leaves_out_all:
-            self._deploy(CONNECTORS, Paused.ALL)
+        self._deploy(CONNECTORS, Paused.ALL)
         self._connectors.check_gone(
             [sink_settings(self._environment, each).name for each in self._environment.streamed]
         )
 
     def _end_nodes(self) -> None:
-        if not self._deployed.left_out(KUBERNETES).leaves_out_all:
-            self._deploy(KUBERNETES, Paused.ALL)
+        self._deploy(KUBERNETES, Paused.ALL)
         self._connectors.say_nodes()
 
     def _end_jobs(self) -> None:
-        if not self._deployed.left_out(PROCESSING).leaves_out_all:
-            self._deploy(PROCESSING, Paused.ALL)
+        self._deploy(PROCESSING, Paused.ALL)
         waiting.check_cluster_gone(self._emr, self._environment.prefix, self._waiter)
 
     def _deploy(self, stack: str, paused: Paused) -> None:
-        """Deploy one stack with these parts left out; skip it if it already is."""
-        if self._deployed.left_out(stack) is paused:
+        """Deploy one stack with these parts left out; skip it if they already are."""
+        if self._deployed.left_out(stack) in (paused, Paused.ALL):
             return
         name, folder = self._environment.name, self._synthesis(paused).folder
         full_name = f"{self._environment.prefix}-{stack}"
@@ -208,9 +200,6 @@ class _Pause:
                 f"the deployment of {full_name} failed, for the reason above: `./lake aws pause "
                 f"-e {name}` goes on from here, `./lake aws resume -e {name}` goes back"
             )
-
-    def _templates(self, paused: Paused) -> Templates:
-        return self._synthesis(paused).templates
 
     def _synthesis(self, paused: Paused) -> Synthesis:
         if paused not in self._syntheses:

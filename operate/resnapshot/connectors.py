@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import boto3
-from confluent_kafka import TopicPartition
 
 from local.errors import PlatformError
 from local.resnapshot.run import Connector
 from operate import outputs
-from operate.kafka.reader import REQUEST_TIMEOUT_S, Reader
+from operate.kafka.reader import Reader
 from operate.kubernetes import cluster_api
 from operate.pausing import deployed
 from plugins.source import failures
@@ -214,21 +213,9 @@ class StoredOffsets:
 
     def offsets(self) -> list[dict[str, Any]]:
         """Return the offsets, as the connector wrote them; none while it hasn't stored any."""
-        places, ends = [], {}
-        for partition in self._messages.partitions().get(self._topic, []):
-            first, end = self._messages.bounds(self._topic, partition)
-            place = max(first, self._next.get(partition, 0))
-            if place < end:
-                places.append(TopicPartition(self._topic, partition, place))
-                ends[partition] = end
-        if places:
-            self._messages.assign(places)
-        while ends and (message := self._messages.poll(REQUEST_TIMEOUT_S)) is not None:
-            partition, after = message.partition() or 0, (message.offset() or 0) + 1
+        for message in self._messages.to_the_end(self._topic, lambda partition, _end: self._next.get(partition, 0)):
             self._take(message.key(), message.value())
-            self._next[partition] = after
-            if after >= ends.get(partition, after):
-                ends.pop(partition, None)
+            self._next[message.partition() or 0] = (message.offset() or 0) + 1
         return list(self._newest.values())
 
     def failure(self) -> str | None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import boto3
-from confluent_kafka import TopicPartition
 
 from contract import rds_ca
 from contract.events import LSN
@@ -61,19 +60,9 @@ def _outbox(environment: Environment) -> tuple[EnvironmentPipeline, CapturedTabl
 
 def newest_position(messages: Reader, topic: str) -> int:
     """Return the highest log position among a topic's newest events, 0 if it holds none. Raises KafkaException."""
-    newest = 0
-    for partition in messages.partitions().get(topic, []):
-        first, end = messages.bounds(topic, partition)
-        if first == end:
-            continue
-        messages.assign([TopicPartition(topic, partition, max(first, end - TAIL_EVENTS))])
-        while (message := messages.poll(reader.REQUEST_TIMEOUT_S)) is not None:
-            value = message.value()
-            event = json.loads(value) if value else {}
-            newest = max(newest, int(event.get(LSN) or 0))
-            if (message.offset() or 0) >= end - 1:
-                break
-    return newest
+    tail = messages.to_the_end(topic, lambda _partition, end: end - TAIL_EVENTS)
+    events = (json.loads(value) for message in tail if (value := message.value()))
+    return max((int(event.get(LSN) or 0) for event in events), default=0)
 
 
 @contextlib.contextmanager
@@ -118,9 +107,15 @@ def _outside(
         yield parameters
 
 
-def _user(session: boto3.Session, secret: str) -> dict[str, str]:
+def secret_values(session: boto3.Session, secret: str) -> dict[str, str]:
+    """Return a secret's values, read with the caller's credentials. Raises ClientError."""
     text = session.client("secretsmanager", config=outputs.QUICK).get_secret_value(SecretId=secret)["SecretString"]
-    values = json.loads(text)
+    found: dict[str, str] = json.loads(text)
+    return found
+
+
+def _user(session: boto3.Session, secret: str) -> dict[str, str]:
+    values = secret_values(session, secret)
     return {"user": values["username"], "password": values["password"]}
 
 

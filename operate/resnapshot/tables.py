@@ -4,7 +4,6 @@ Does what local/resnapshot/ does on one machine, with MSK, MSK Connect or EKS, S
 of the platform's services.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -22,9 +21,9 @@ from local.resnapshot.run import Wanted, check_whole
 from operate import outputs
 from operate.errors import OperateError
 from operate.kafka import reader
-from operate.kafka.cluster import of_environment
+from operate.kafka.cluster import chosen, of_environment
 from operate.resnapshot.connectors import StoredOffsets, source_of
-from operate.resnapshot.outbox import lake_table, login, newest_position
+from operate.resnapshot.outbox import lake_table, login, newest_position, secret_values
 from plugins.connector_names import offset_topic
 from plugins.kafka import msk_login
 from plugins.source.source_connector import SALT_KEY
@@ -110,14 +109,6 @@ def _compared(
     ]
 
 
-def chosen(pipeline: EnvironmentPipeline, names: Sequence[str]) -> list[CapturedTableSettings]:
-    """Return the tables of these names, or all. Raises OperateError for one that isn't captured."""
-    try:
-        return pipeline.captured.named(names)
-    except ValueError as error:
-        raise OperateError(str(error)) from None
-
-
 def generation(environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session) -> str:
     """Return the generation of the source's offsets, as its last deployment recorded it."""
     name = source_parameter(environment, pipeline, "generation")
@@ -129,8 +120,7 @@ def salt(environment: Environment, pipeline: EnvironmentPipeline, session: boto3
     if not pipeline.hashes:
         return ""
     name = outputs.output(environment, "database", construct_id(pipeline, "HashSaltName"))
-    text = session.client("secretsmanager", config=outputs.QUICK).get_secret_value(SecretId=name)["SecretString"]
-    return str(json.loads(text)[SALT_KEY])
+    return secret_values(session, name)[SALT_KEY]
 
 
 def _report(environment: Environment, pipeline: EnvironmentPipeline) -> Path:

@@ -15,7 +15,6 @@ from confluent_kafka import (
     Node,
     TopicCollection,
     TopicPartition,
-    TopicPartitionInfo,
 )
 from confluent_kafka.admin import (
     AdminClient,
@@ -157,12 +156,8 @@ def _differing(wanted: Mapping[str, str], present: Mapping[str, ConfigEntry]) ->
 
 
 def _has_leaders(topic: TopicDescription | None) -> bool:
-    return topic is not None and all(_is_led(partition) for partition in topic.partitions)
-
-
-def _is_led(partition: TopicPartitionInfo) -> bool:
-    leader: Node | None = partition.leader
-    return leader is not None and leader.id >= 0
+    leaders: list[Node | None] = [] if topic is None else [partition.leader for partition in topic.partitions]
+    return topic is not None and all(leader is not None and leader.id >= 0 for leader in leaders)
 
 
 def _replicas(topic: TopicDescription) -> int:

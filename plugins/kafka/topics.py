@@ -5,8 +5,9 @@ plugins/kafka/topic_admin.py. Nothing else creates topics: brokers don't auto-cr
 Configuration names and meanings: Kafka 3.9, "Topic Configs".
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self, TypedDict
 
 from contract.sizes import SizeLimits
@@ -60,12 +61,7 @@ class PlannedTopic:
         return {**self.config, IN_SYNC: str(in_sync_of(replicas))}
 
     def as_request(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "partitions": self.partitions,
-            "replicas": self.replicas,
-            "config": dict(self.config),
-        }
+        return asdict(self)
 
     @classmethod
     def of_request(cls, request: Mapping[str, Any]) -> Self:
@@ -106,7 +102,7 @@ def planned_topics(
             *_dead_letters(sink, retention_hours),
         )
     )
-    if twice := sorted({name for name in _names(topics) if _names(topics).count(name) > 1}):
+    if twice := sorted(name for name, count in Counter(topic.name for topic in topics).items() if count > 1):
         raise ValueError(f"{', '.join(twice)} can't be two topics at once")
     return topics
 
@@ -114,10 +110,6 @@ def planned_topics(
 def of_generation(topics: Iterable[PlannedTopic], generation: str) -> tuple[PlannedTopic, ...]:
     """Return the topics with their placeholder replaced by the source's generation, or `*` for any."""
     return tuple(replace(topic, name=topic.name.replace(GENERATION, generation)) for topic in topics)
-
-
-def _names(topics: Iterable[PlannedTopic]) -> list[str]:
-    return [topic.name for topic in topics]
 
 
 def event_topic(largest_event_bytes: int, retention_hours: int | None) -> dict[str, str]:
@@ -177,14 +169,6 @@ class Grant:
     kind: Kind
     names: tuple[str, ...] = ()
     actions: tuple[str, ...]
-
-    def statement(self, arns: Callable[[Kind, str], str]) -> Statement:
-        """Return the IAM statement; `arns` builds an ARN from a kind and a name, which is "" for the cluster."""
-        return {
-            "Effect": "Allow",
-            "Action": [f"{PREFIX}{action}" for action in self.actions],
-            "Resource": [arns(self.kind, name) for name in self.names or ("",)],
-        }
 
 
 def source_access(settings: SourceSettings, *, worker: Iterable[Grant] | None = None) -> tuple[Grant, ...]:
@@ -260,7 +244,15 @@ def topics_access(planned: Iterable[PlannedTopic], sink: SinkSettings) -> tuple[
 
 
 def statements(grants: Iterable[Grant], arns: Callable[[Kind, str], str]) -> list[Statement]:
-    return [grant.statement(arns) for grant in grants]
+    """Return the IAM statements; `arns` builds an ARN from a kind and a name, which is "" for the cluster."""
+    return [
+        {
+            "Effect": "Allow",
+            "Action": [f"{PREFIX}{action}" for action in grant.actions],
+            "Resource": [arns(grant.kind, name) for name in grant.names or ("",)],
+        }
+        for grant in grants
+    ]
 
 
 def _write_topics(*names: str) -> tuple[Grant, ...]:

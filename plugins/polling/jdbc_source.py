@@ -150,7 +150,7 @@ def joined_rows(
     """Return a source of a query's rows, with key and topic, and the sink of their Parquet files.
 
     The sink renames fields (`renames`), adds `values` and names folders by `folder`, a field under its new name.
-    `parquet_sink.parquet_statement`'s warnings describe what such folders have lost.
+    `sink_connector.parquet_statement`'s warnings describe what such folders have lost.
     """
     steps = (*key_of(query.key), insert_topic(TOPIC_FIELD))
     prefix = f"{polling.topic_prefix}.{QUERY}"

@@ -47,25 +47,21 @@ def repack(archives: Sequence[Path], target: Path, *, resources: Mapping[str, st
     in `target`'s folder. Raises ArchiveError for a damaged archive, a path that leads out of it or isn't one line, two
     different jars of one name (in any case), no jar at all, or more than 1 GiB; then there is no file.
     """
-    work = target.with_name(f"{target.name}.jars")
-    work.mkdir()
     jars: dict[str, _Jar] = {}
     try:
-        for archive in archives:
-            for name, sha256 in _extract(archive, work):
-                _keep(jars, _Jar(name, sha256, archive))
-        if not jars:
-            raise ArchiveError(f"no jar in {', '.join(archive.name for archive in archives)}")
-        if resources:
-            _keep(jars, _Jar(RESOURCES_JAR, _resources_jar(resources, work), target))
-        _write_zip(target, {jar.name: work / jar.sha256 for jar in jars.values()})
+        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+            work = Path(folder)
+            for archive in archives:
+                for name, sha256 in _extract(archive, work):
+                    _keep(jars, _Jar(name, sha256, archive))
+            if not jars:
+                raise ArchiveError(f"no jar in {', '.join(archive.name for archive in archives)}")
+            if resources:
+                _keep(jars, _Jar(RESOURCES_JAR, _resources_jar(resources, work), target))
+            _write_zip(target, {jar.name: work / jar.sha256 for jar in jars.values()})
     except BaseException:
         target.unlink(missing_ok=True)
         raise
-    finally:
-        for leftover in work.iterdir():
-            leftover.unlink()
-        work.rmdir()
     return digest(target)
 
 

@@ -150,14 +150,10 @@ def sink_connector(settings: SinkSettings) -> dict[str, str]:
         "consumer.override.allow.auto.create.topics": "false",
         # A dead consumer holds its partitions for the session timeout.
         **override("consumer", session(SHORTEST_SESSION_MS)),
-        **_assignment(settings),
+        # Spread single-partition topics over the tasks: by default (ranges per topic) the first task would get all.
+        **({ASSIGNMENT: ROUND_ROBIN} if len(settings.topics) > 1 else {}),
         **converters(),
     }
-
-
-def _assignment(settings: SinkSettings) -> dict[str, str]:
-    """Spread single-partition topics over the tasks: by default (ranges per topic) the first task would get all."""
-    return {ASSIGNMENT: ROUND_ROBIN} if len(settings.topics) > 1 else {}
 
 
 def _endpoint(endpoint: str | None) -> dict[str, str]:

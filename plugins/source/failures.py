@@ -124,7 +124,7 @@ def failure(
     """
     for pattern, text in _KNOWN:
         if found := pattern.search(trace):
-            names = _captured(configuration)
+            names = [shown(each) for each in configuration.get(INCLUDED_TABLES, "").split(",") if each]
             said = found.groupdict()
             column = said.get("column", "")
             sent = _SENT.findall(log) if pattern.pattern.startswith(_TOO_LARGE) else []
@@ -154,10 +154,6 @@ def _at_work(trace: str, names: Sequence[str], table_at: Callable[[int], str | N
 def reason(trace: str, configuration: Mapping[str, str] | None = None) -> str:
     """Return the line alone, where no table is excluded: on AWS."""
     return failure(trace, configuration or {}, alone=False).reason
-
-
-def _captured(configuration: Mapping[str, str]) -> list[str]:
-    return [shown(pattern) for pattern in configuration.get(INCLUDED_TABLES, "").split(",") if pattern]
 
 
 def _shown(names: Sequence[str], table: str | None, *, alone: bool) -> dict[str, str]:

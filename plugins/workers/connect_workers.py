@@ -11,11 +11,6 @@ from pathlib import Path
 from plugins.connector_names import workers_group, workers_topics
 from plugins.connector_properties import JSON_CONVERTER
 
-# Configures Kafka Connect's own distributed workers, where they aren't MSK Connect's (docs/decisions/0095).
-#
-# Values known only where a worker starts come from its environment, so all of a connector's workers share one file: the
-# address by which the others reach it, the brokers, and the topic of its offsets.
-
 REST_PORT = 8083
 # Environment variables of a worker, referenced in the file.
 ADDRESS, BROKERS, OFFSETS = "POD_IP", "BOOTSTRAP_SERVERS", "OFFSET_TOPIC"

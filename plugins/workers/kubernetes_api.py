@@ -78,8 +78,7 @@ class Kubernetes:
 
     def apply(self, wanted: Object) -> dict[str, Any]:
         """Create or update an object; fields that we don't name stay (server-side apply)."""
-        query = f"fieldManager={FIELD_MANAGER}&force=true"
-        path = f"{_path(wanted)}?{query}"
+        path = f"{_path(wanted)}?fieldManager={FIELD_MANAGER}&force=true"
         return dict(self._json("PATCH", path, wanted, kind="application/apply-patch+yaml"))
 
     def get(self, wanted: Object) -> dict[str, Any] | None:
@@ -152,10 +151,7 @@ class Kubernetes:
         connection = http.client.HTTPSConnection(
             place.hostname or "", place.port, timeout=TIMEOUT_S, context=_context(self._cluster.authority)
         )
-        headers = {
-            "Authorization": f"Bearer {self._token()}",
-            "Accept": "application/json",
-        }
+        headers = {"Authorization": f"Bearer {self._token()}", "Accept": "application/json"}
         content = None if body is None else json.dumps(body).encode()
         try:
             connection.request(method, path, content, headers | ({"Content-Type": kind} if content else {}))

@@ -7,7 +7,7 @@ from ipaddress import IPv4Network
 
 from contract import rds_ca
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline, OutsideDatabase
+from settings.environment_pipeline import OutsideDatabase
 from settings.rules.problem import Problem
 
 # A database's subnets: after a failure its address may change within them.
@@ -20,18 +20,12 @@ def outside(environment: Environment) -> Iterator[Problem]:
     for number, pipeline in enumerate(environment.pipelines):
         if pipeline.database is not None:
             where = f"pipelines[{number}].database"
-            yield from _captured(pipeline, where)
+            if pipeline.captured.outbox is not None:
+                reason = "captures the outbox, which is in the environment's own cluster: take it out"
+                yield where, f"pipeline {pipeline.name} {reason}"
             yield from _secrets(environment, pipeline.database, where)
             yield from _network(environment, pipeline.database, where)
             yield from _server(environment, pipeline.database, where)
-
-
-def _captured(pipeline: EnvironmentPipeline, where: str) -> Iterator[Problem]:
-    if pipeline.captured.outbox is not None:
-        yield (
-            where,
-            f"pipeline {pipeline.name} captures the outbox, which is in the environment's own cluster: take it out",
-        )
 
 
 def _secrets(environment: Environment, database: OutsideDatabase, where: str) -> Iterator[Problem]:
@@ -118,7 +112,7 @@ def restore(environment: Environment) -> Iterator[Problem]:
         yield f"{WHERE}.name", f"{wanted.cluster} can't be restored from itself: choose another name"
     if wanted.time is not None and not _is_time(wanted.time):
         yield f"{WHERE}.time", "must be a moment in UTC such as 2026-11-21T10:30:00Z"
-    if not any(pipeline.captured.outbox for pipeline in environment.pipelines):
+    if environment.outbox is None:
         yield (
             WHERE,
             "the outbox's preparation gives a restored cluster's master its new password, and no pipeline here has the "

@@ -57,16 +57,14 @@ def stored_progress(text: str | None) -> tuple[DerivedFrom, int]:
 class DerivedTable(MadeTable):
     """Brings a query's result into the table; remembers the inputs of its rows between commits."""
 
-    def __init__(
-        self, spark: SparkSession, settings: Settings, *, clock: Callable[[], float] = time.time, **shared: Any
-    ) -> None:
+    def __init__(self, spark: SparkSession, settings: Settings, **shared: Any) -> None:
         """`shared` is KeptTable's."""
         super().__init__(spark, settings, **shared)
         assert isinstance(settings.source, SqlSettings)  # noqa: S101  (table_job.py puts the two together)
         self._keys = settings.table.key_fields
         self._source = settings.source
         self._digest = hashlib.sha256(settings.source.query.encode()).hexdigest()[:_DIGEST_DIGITS]
-        self._clock = clock
+        self._clock: Callable[[], float] = time.time
         hadoop = Hadoop(spark)
         # A table's properties are fixed: each look lists only its timeline again.
         self._inputs = {name: Timeline(hadoop, path) for name, path in settings.source.tables.items()}

@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from contract.events import READ_MS
 from spark_jobs.decoding.schema import IS_DELETED, WIDENED
 from spark_jobs.errors import JobError
-from spark_jobs.ordering.changes import KEY, comparison_form, key_of
+from spark_jobs.ordering.changes import KEY, comparison_form, filled, key_of
 from spark_jobs.table.kept_table import META_PREFIX
 
 # No column of a query can have these names: each contains a blank.
@@ -128,11 +128,7 @@ def compare(
 def _there(rows: DataFrame, stored: DataFrame | None, key_fields: Sequence[str]) -> DataFrame:
     if stored is None:
         return rows.limit(0).select(key_of(key_fields).alias(KEY), F.struct(*rows.columns).alias(_THERE))
-    known = set(stored.columns)
-    values = [
-        (F.col(field.name) if field.name in known else F.lit(None)).cast(field.dataType).alias(field.name)
-        for field in rows.schema.fields
-    ]
+    values = filled({name: F.col(name) for name in stored.columns}, rows.schema.fields)
     return stored.select(key_of(key_fields).alias(KEY), F.struct(*values).alias(_THERE))
 
 

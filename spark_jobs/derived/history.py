@@ -25,11 +25,10 @@ from spark_jobs.derived import differences
 from spark_jobs.errors import JobError
 from spark_jobs.options.settings import HistorySettings, Settings
 from spark_jobs.ordering import changes
-from spark_jobs.ordering.changes import KEY, comparison_form, key_of
+from spark_jobs.ordering.changes import KEY, comparison_form, filled, key_of
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.table.commits import Carried, Timeline
-from spark_jobs.table.hudi_table import Commit
 from spark_jobs.table.kept_table import META_PREFIX, MadeTable, as_of, report
 
 # Besides the row, an event is stored with whether it is a delete, and how many newer ones of its key the batch has.
@@ -153,8 +152,10 @@ def chained(
 def _events(events: DataFrame, fields: Sequence[T.StructField], commit: int) -> DataFrame:
     kind = events.schema[_ROW].dataType
     assert isinstance(kind, T.StructType)  # noqa: S101  (an event's row)
-    row = _row({column(name): F.col(_ROW)[name] for name in kind.names}, fields)
-    return events.select(row.alias(_ROW), F.col(_DELETED).alias(_GONE), *_place(F.lit(commit), -F.col(_NEWER)))
+    row = filled({column(name): F.col(_ROW)[name] for name in kind.names}, fields)
+    return events.select(
+        F.struct(*row).alias(_ROW), F.col(_DELETED).alias(_GONE), *_place(F.lit(commit), -F.col(_NEWER))
+    )
 
 
 def _not_known(between: DataFrame, before: DataFrame, ordering: str) -> DataFrame:
@@ -171,24 +172,19 @@ def _left(between: DataFrame, rows: DataFrame, key_fields: Sequence[str]) -> Dat
     now = _versions(rows, rows.schema.fields, 0, key_fields).withColumnRenamed(_ROW, "row now")
     joined = between.groupBy(KEY).agg(key, last).join(now.select(KEY, "row now"), KEY, "left")
     is_gone = F.col("row now").isNull()
-    gone = _row({name: F.col("values of key")[name] for name in key_fields}, rows.schema.fields)
-    row = F.when(is_gone, gone).otherwise(F.col("row now")).alias(_ROW)
+    gone = filled({name: F.col("values of key")[name] for name in key_fields}, rows.schema.fields)
+    row = F.when(is_gone, F.struct(*gone)).otherwise(F.col("row now")).alias(_ROW)
     return joined.select(row, is_gone.alias(_GONE), *_place(F.col("last commit") + 1, F.lit(0)), KEY)
 
 
 def _versions(rows: DataFrame, fields: Sequence[T.StructField], commit: int, key_fields: Sequence[str]) -> DataFrame:
-    row = _row({name: F.col(name) for name in rows.columns}, fields).alias(_ROW)
-    versions = rows.select(row, F.lit(False).alias(_GONE), *_place(F.lit(commit), F.lit(0)))
+    row = filled({name: F.col(name) for name in rows.columns}, fields)
+    versions = rows.select(F.struct(*row).alias(_ROW), F.lit(False).alias(_GONE), *_place(F.lit(commit), F.lit(0)))
     return versions.withColumn(KEY, key_of([f"{_ROW}.{name}" for name in key_fields]))
 
 
 def _place(commit: Expression, place: Expression) -> tuple[Expression, Expression]:
     return commit.cast("int").alias(_COMMIT), place.cast("long").alias(_PLACE)
-
-
-def _row(values: dict[str, Expression], fields: Sequence[T.StructField]) -> Expression:
-    """Return a row of the table's columns, null where there is no value."""
-    return F.struct(*(values.get(field.name, F.lit(None)).cast(field.dataType).alias(field.name) for field in fields))
 
 
 # Fewer commits than Hudi's cleaner keeps whole (hoodie.cleaner.commits.retained, 10 by default).
@@ -255,7 +251,7 @@ class HistoryTable(MadeTable):
             is_new = not difference.is_none
             if chains is not None and not chains.isEmpty():
                 found, is_new = self._without(found, chains).unionByName(chains), True
-            commit = self._append(found, instant) if is_new else None
+            commit = self._write(self._dated(found, instant), json.dumps({"history_to": instant})) if is_new else None
         self._events.forget_before(instant, put_away)
         return None if commit is None else report(commit, commit.inserts + commit.updates, 1, started)
 
@@ -283,9 +279,6 @@ class HistoryTable(MadeTable):
         """Return the versions whose keys `others` lack."""
         keyed = versions.withColumn(KEY, key_of(self._keys))
         return keyed.join(others.select(key_of(self._keys).alias(KEY)).distinct(), KEY, "left_anti").drop(KEY)
-
-    def _append(self, versions: DataFrame, instant: str) -> Commit:
-        return self._write(self._dated(versions, instant), json.dumps({"history_to": instant}))
 
     def _newest(self, stored: DataFrame) -> DataFrame:
         """Return the newest version of each key, without ended ones."""

@@ -3,7 +3,8 @@
 import argparse
 import difflib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
+from itertools import chain
 from typing import Any, NoReturn
 
 from contract.events import ORDERING, READ_MS
@@ -178,8 +179,8 @@ class Options:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfManyTables:
-    """HoodieMultiTableStreamer's additional or differently named options."""
+class MultiTableOptions:
+    """HoodieMultiTableStreamer's additional or differently named options, and those that `shared` gives every table."""
 
     base_path_prefix: str = _option(
         "--base-path-prefix", **_NEEDED, help="a table's base path is `<prefix>/<database>/<table>`"
@@ -190,16 +191,8 @@ class OfManyTables:
     props: str = _option("--props", **_NEEDED, help="the properties for all tables, the list among them")
     table_type: str = _word("--table-type", TABLE_TYPES, **_NEEDED, help="for all tables whose own file says no other")
     target_table: str | None = _option("--target-table", help="accepted and not used, as there")
-
-
-@dataclass(frozen=True, kw_only=True)
-class MultiTableOptions:
-    """HoodieMultiTableStreamer's command line; `shared` applies to every table, without its name and base path."""
-
-    base_path_prefix: str
-    config_folder: str
+    # Without a table's name and base path.
     shared: Options
-    names_target_table: bool
 
 
 class CommandLine:
@@ -207,22 +200,15 @@ class CommandLine:
 
     def __init__(self, program: str, description: str, *classes: type, without: Sequence[str] = ()) -> None:
         """If several classes declare an option, the first one counts."""
-        found = [one for cls in classes for one in fields(cls) if one.name not in without]
-        self._fields = {one.name: one for one in reversed(found)}
-        self._fields = {one.name: self._fields[one.name] for one in found}
-        self.declared: dict[str, Declared] = {name: one.metadata["declared"] for name, one in self._fields.items()}
-        self.required = tuple(one.key for one in self.declared.values() if one.needed_by)
+        found: dict[str, Field[Any]] = {}
+        for one in chain.from_iterable(map(fields, classes)):
+            if one.name not in without:
+                found.setdefault(one.name, one)
+        self.declared: dict[str, Declared] = {name: one.metadata["declared"] for name, one in found.items()}
         self._parser = _Parser(prog=program, allow_abbrev=False, description=description)
         for name, declared in self.declared.items():
-            self._parser.add_argument(*declared.names, dest=name, **self._kind(name, declared))
-
-    def _kind(self, name: str, declared: Declared) -> dict[str, Any]:
-        kind: dict[str, Any] = {"default": declared.default, "help": declared.help}
-        if isinstance(declared.default, bool):
-            return {**kind, "action": "store_true"}
-        if declared.default == ():
-            return {**kind, "default": [], "action": "append", "metavar": "KEY=VALUE"}
-        return {**kind, "type": self._fields[name].metadata["take"], "metavar": declared.key[2:].upper()}
+            kind = _kind(declared, found[name].metadata["take"])
+            self._parser.add_argument(*declared.names, dest=name, help=declared.help, **kind)
 
     def parse(self, arguments: Sequence[str]) -> dict[str, Any]:
         """Return the options' values; raises SettingsError for unknown, unsupported, missing or wrong ones."""
@@ -236,8 +222,7 @@ class CommandLine:
             raise SettingsError(self._unknown(unknown[0]))
         # Checked last, so that the error names the misspelt option rather than the intended one.
         keys = {name: declared.key for name, declared in self.declared.items()}
-        missing = [key for name, key in keys.items() if key in self.required and values[name] is None]
-        if missing:
+        if missing := [keys[name] for name, one in self.declared.items() if one.needed_by and values[name] is None]:
             raise SettingsError(f"missing: {', '.join(missing)}; see --help")
         for name, value in values.items():
             if isinstance(value, str) and not value.strip(" /"):
@@ -251,6 +236,14 @@ class CommandLine:
         return f"{name}: unknown option" + (f"; did you mean {close[0]}?" if close else "; see --help")
 
 
+def _kind(declared: Declared, take: Callable[[str], Any]) -> dict[str, Any]:
+    if isinstance(declared.default, bool):
+        return {"default": declared.default, "action": "store_true"}
+    if declared.default == ():
+        return {"default": [], "action": "append", "metavar": "KEY=VALUE"}
+    return {"default": declared.default, "type": take, "metavar": declared.key[2:].upper()}
+
+
 class _Parser(argparse.ArgumentParser):
     """argparse that raises one-line errors instead of printing them."""
 
@@ -262,8 +255,8 @@ ONE_TABLE = CommandLine("streamer.py", "Keep a Hudi table equal to what Debezium
 MANY_TABLES = CommandLine(
     "multi_table_streamer.py",
     "Keep many Hudi tables equal to what Debezium's change events say, in one Spark application.",
-    *(OfManyTables, Options),
-    without=("target_base_path",),
+    *(MultiTableOptions, Options),
+    without=("target_base_path", "shared"),
 )
 
 
@@ -285,25 +278,18 @@ def parse_many(arguments: Sequence[str]) -> MultiTableOptions:
                 "hoodie.streamer.ingestion.targetBasePath in a table's own file"
             )
     values = MANY_TABLES.parse(arguments)
-    places = [values.pop(name).rstrip("/") for name in ("base_path_prefix", "config_folder")]
-    return MultiTableOptions(
-        base_path_prefix=places[0],
-        config_folder=places[1],
-        names_target_table=values["target_table"] is not None,
-        shared=_options({**values, "target_base_path": "", "target_table": ""}),
-    )
+    places = {name: values.pop(name).rstrip("/") for name in ("base_path_prefix", "config_folder")}
+    own = {name: values[name] for name in ("props", "table_type", "target_table")}
+    shared = _options({**values, "target_base_path": "", "target_table": ""})
+    return MultiTableOptions(**places, **own, shared=shared)
 
 
 def _options(values: dict[str, Any]) -> Options:
+    ordering = READ_MS if values["source_class"] in JDBC_SOURCES else ORDERING
     decided = {
         "operation": values["operation"].lower(),
         "hoodie_conf": tuple(values["hoodie_conf"]),
-        "ordering_field": values["ordering_field"] or ordering_of(values["source_class"]),
+        "ordering_field": values["ordering_field"] or ordering,
         "transformers": values["transformers"] or 0,
     }
     return Options(**{**values, **decided})
-
-
-def ordering_of(source_class: str) -> str:
-    """Return the field that orders a source's events, unless an option names another."""
-    return READ_MS if source_class in JDBC_SOURCES else ORDERING

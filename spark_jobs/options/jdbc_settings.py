@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import dataclass
+from enum import StrEnum
 from urllib.parse import parse_qsl, urlsplit
 
 from contract.events import READ_MS
@@ -11,15 +11,26 @@ from contract.secret_names import is_secret
 from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import Options
-from spark_jobs.options.properties import DAY_S, OLD_PREFIX, PREFIX, declare, declared_in, number, parse_overrides, read
+from spark_jobs.options.properties import (
+    DAY_S,
+    OLD_PREFIX,
+    PREFIX,
+    Number,
+    declare,
+    declared_in,
+    number,
+    parse_overrides,
+    read,
+)
 
 DRIVER = "org.postgresql.Driver"
 _SCHEME = "jdbc:postgresql://"
 _DEFAULT_SCHEMA = "public"
-_FETCH_SIZE = "fetchsize"
+# Spark's own name for the fetch size, which HoodieStreamer passes through.
+_FETCH_SIZE = f"{keys.JDBC_EXTRA}fetchsize"
 
 
-class Detection(Enum):
+class Detection(StrEnum):
     """How changed rows are detected (docs/decisions/0090)."""
 
     AUTO = "auto"
@@ -46,8 +57,8 @@ class Server:
     user: str | None = declare(keys.JDBC_USER)
     password: Password
     ca_file: str | None = declare(keys.JDBC_CA_FILE)
-    connections: int = number(keys.JDBC_CONNECTIONS, 2, 1, 100)
-    statement_seconds: float = number(keys.JDBC_TIMEOUT, 600, 1, DAY_S, whole=False)
+    connections: int = number(f"{keys.JDBC_PREFIX}connections", 2, 1, 100)
+    statement_seconds: float = number(f"{keys.JDBC_PREFIX}statement.timeout.seconds", 600, 1, DAY_S, whole=False)
     # The driver's own settings, by its names.
     extra: tuple[tuple[str, str], ...]
 
@@ -76,15 +87,17 @@ class JdbcSettings:
     schema: str
     table: str = declare(keys.JDBC_TABLE, needed_by="JdbcSource")
     query: str | None = declare(keys.JDBC_QUERY)
-    detection: Detection = declare(keys.JDBC_DETECTION, default="auto", words=("auto", "xmin", "column", "hash"))  # noqa: RUF009  (a field)
+    detection: Detection = declare(keys.JDBC_DETECTION, default=Detection.AUTO, words=tuple(Detection))  # noqa: RUF009  (a field)
     column: str | None = declare(keys.JDBC_COLUMN)
     left_out: tuple[str, ...] = declare(keys.JDBC_LEFT_OUT, default=())
     margin_seconds: float = number(keys.JDBC_MARGIN, 1, 0, DAY_S, whole=False)
     sweep_seconds: float = number(keys.JDBC_SWEEP, 5, 0, DAY_S, whole=False)
     deletes_percent: float = number(keys.JDBC_DELETES_PERCENT, 10, 0, 100, whole=False)
-    max_rows: int = number(keys.JDBC_MAX_ROWS, 1_000_000, 1, 1_000_000_000)
-    fetch_size: int = number(keys.JDBC_FETCH_SIZE, 10_000, 1, 1_000_000)
-    readers: int = number(keys.JDBC_READERS, 4, 1, 100)
+    max_rows: int = number(f"{keys.JDBC_PREFIX}max.rows", 1_000_000, 1, 1_000_000_000)
+    fetch_size: int = declare(
+        *(f"{keys.JDBC_PREFIX}fetch.size", _FETCH_SIZE), default=10_000, number=Number(1, 1_000_000)
+    )
+    readers: int = number(f"{keys.JDBC_PREFIX}readers", 4, 1, 100)
     looked_file: str | None = declare(keys.JDBC_LOOKED_FILE)
 
     @property
@@ -97,13 +110,13 @@ class JdbcSettings:
 class Accepted:
     """A property with a single allowed value, or without use."""
 
-    driver: str = declare(keys.JDBC_DRIVER, default=DRIVER, words=(DRIVER,))
+    driver: str = declare(f"{keys.JDBC_PREFIX}driver.class", default=DRIVER, words=(DRIVER,))
     incremental: str = declare(keys.JDBC_INCREMENTAL, unused="changes are always found, and only they are written")
     fallback: str = declare(
         keys.JDBC_FALLBACK, unused="everything is read anew where changes can't be told, and nowhere else"
     )
     storage_level: str = declare(
-        keys.JDBC_STORAGE_LEVEL, unused="a batch is kept in memory, and on disk where that lacks"
+        f"{keys.JDBC_PREFIX}storage.level", unused="a batch is kept in memory, and on disk where that lacks"
     )
 
 
@@ -119,19 +132,10 @@ def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Log) ->
             warn(f"{key} is not used: {accepted.unused}")
     schema, table = _table(options, properties)
     limit = {"max_rows": options.source_limit} if options.source_limit else {}
-    detection = Detection(declared_in(JdbcSettings)[keys.JDBC_DETECTION].read(properties))
-    if detection is Detection.COLUMN and keys.JDBC_COLUMN not in properties:
+    made = read(JdbcSettings, properties, server=_server(properties), schema=schema, table=table, **limit)
+    if made.detection is Detection.COLUMN and made.column is None:
         raise SettingsError(f"{keys.JDBC_COLUMN} is missing: {keys.JDBC_DETECTION}=column needs it")
-    return read(
-        JdbcSettings,
-        properties,
-        server=_server(properties),
-        schema=schema,
-        table=table,
-        detection=detection,
-        fetch_size=_fetch_size(properties),
-        **limit,
-    )
+    return made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,14 +186,7 @@ def _refuse_others(options: Options, properties: Mapping[str, str]) -> None:
 
 
 def _server(properties: Mapping[str, str]) -> Server:
-    extra = _extra(properties)
-    return read(
-        Server,
-        properties,
-        url=_url(properties),
-        password=_password(properties),
-        extra=tuple(sorted((key, value) for key, value in extra.items() if key != _FETCH_SIZE)),
-    )
+    return read(Server, properties, url=_url(properties), password=_password(properties), extra=_extra(properties))
 
 
 def _url(properties: Mapping[str, str]) -> str:
@@ -231,18 +228,13 @@ def _table(options: Options, properties: Mapping[str, str]) -> tuple[str, str]:
     return schema or _DEFAULT_SCHEMA, table
 
 
-def _extra(properties: Mapping[str, str]) -> dict[str, str]:
-    extra = {k.removeprefix(keys.JDBC_EXTRA): v for k, v in properties.items() if k.startswith(keys.JDBC_EXTRA)}
+def _extra(properties: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    given = sorted(key for key in properties if key.startswith(keys.JDBC_EXTRA) and key != _FETCH_SIZE)
+    extra = {key.removeprefix(keys.JDBC_EXTRA): properties[key] for key in given}
     refused = {**keys.refused("spark"), **keys.refused("driver")}
     for name in extra:
         if name in refused:
             raise SettingsError(f"{keys.JDBC_EXTRA}{name} isn't supported: {refused[name]}")
         if name in ("user", "password"):
             raise SettingsError(f"{keys.JDBC_EXTRA}{name}: say {keys.JDBC_PREFIX}{name}")
-    return extra
-
-
-def _fetch_size(properties: Mapping[str, str]) -> int:
-    """HoodieStreamer passes Spark's own name for it through."""
-    declared, sparks = declared_in(JdbcSettings)[keys.JDBC_FETCH_SIZE], f"{keys.JDBC_EXTRA}{_FETCH_SIZE}"
-    return int(replace(declared, names=(sparks,) if sparks in properties else declared.names).read(properties))
+    return tuple(extra.items())

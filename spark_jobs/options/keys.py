@@ -1,6 +1,6 @@
 """Names of properties, and of options of Hudi's own programs that this job refuses (refused.tsv).
 
-The settings' dataclasses give the meaning of the job's own.
+The settings' dataclasses give the meaning of the job's own, and name those that nothing else does.
 """
 
 from collections.abc import Mapping
@@ -32,13 +32,10 @@ INDEX_LAYOUT = f"{PROGRESS_PREFIX}.index"
 # The position of a TRUNCATE whose rows remain, as long as they do (docs/decisions/0021).
 IGNORED_TRUNCATE = f"{PROGRESS_PREFIX}.truncate.ignored"
 FILES_ROOT = "hoodie.streamer.source.dfs.root"
-FILES_REMEMBERED = "hoodie.streamer.source.dfs.remembered.files"
 FILES_SWEEP = "hoodie.streamer.source.dfs.sweep.interval.seconds"
 KAFKA_TOPIC = "hoodie.streamer.source.kafka.topic"
 KAFKA_NATIVE_RESET = "auto.offset.reset"
 KAFKA_RESET = "hoodie.streamer.source.kafka.auto.reset.offsets"
-KAFKA_MAX_EVENTS = "hoodie.streamer.kafka.source.maxEvents"
-KAFKA_FAIL_ON_LOSS = "hoodie.streamer.source.kafka.enable.failOnDataLoss"
 LINE_BYTES = "hoodie.streamer.source.line.max.bytes"
 JDBC_PREFIX = "hoodie.streamer.jdbc."
 JDBC_URL = f"{JDBC_PREFIX}url"
@@ -47,13 +44,11 @@ JDBC_PASSWORD = f"{JDBC_PREFIX}password"
 JDBC_PASSWORD_FILE = f"{JDBC_PREFIX}password.file"
 JDBC_PASSWORD_SECRET = f"{JDBC_PREFIX}password.secret"
 JDBC_PASSWORD_VARIABLE = f"{JDBC_PREFIX}password.variable"
-JDBC_DRIVER = f"{JDBC_PREFIX}driver.class"
 JDBC_TABLE = f"{JDBC_PREFIX}table.name"
 JDBC_QUERY = f"{JDBC_PREFIX}query"
 JDBC_COLUMN = f"{JDBC_PREFIX}table.incr.column.name"
 JDBC_INCREMENTAL = f"{JDBC_PREFIX}incr.pull"
 JDBC_FALLBACK = f"{JDBC_PREFIX}incr.fallback.to.full.fetch"
-JDBC_STORAGE_LEVEL = f"{JDBC_PREFIX}storage.level"
 JDBC_EXTRA = f"{JDBC_PREFIX}extra.options."
 JDBC_CA_FILE = f"{JDBC_PREFIX}ca.file"
 JDBC_DETECTION = f"{JDBC_PREFIX}detection"
@@ -62,11 +57,6 @@ JDBC_SWEEP = f"{JDBC_PREFIX}sweep.interval.seconds"
 JDBC_LOOKED_FILE = f"{JDBC_PREFIX}looked.file"
 JDBC_MARGIN = f"{JDBC_PREFIX}column.margin.seconds"
 JDBC_DELETES_PERCENT = f"{JDBC_PREFIX}deletes.max.percent"
-JDBC_MAX_ROWS = f"{JDBC_PREFIX}max.rows"
-JDBC_FETCH_SIZE = f"{JDBC_PREFIX}fetch.size"
-JDBC_READERS = f"{JDBC_PREFIX}readers"
-JDBC_CONNECTIONS = f"{JDBC_PREFIX}connections"
-JDBC_TIMEOUT = f"{JDBC_PREFIX}statement.timeout.seconds"
 SQL_QUERY = "hoodie.streamer.source.sql.sql.query"
 HISTORY_OF = "hoodie.streamer.history.of"
 HISTORY_KEPT = "hoodie.streamer.history.kept"
@@ -80,7 +70,6 @@ NEW_COLUMNS_LIMIT = "hoodie.streamer.schema.max.new.columns"
 NEW_COLUMN_TYPES = "hoodie.streamer.schema.new.column.types"
 TYPES_GUESSED, TYPES_OF_SOURCE = "guess", "source"
 POLL_INTERVAL = "hoodie.streamer.poll.interval.seconds"
-SYNC_TIMEOUT = "hoodie.streamer.catalogue.sync.timeout.seconds"
 STOP_FILE = "hoodie.streamer.stop.file"
 METRICS_NAMESPACE = "hoodie.streamer.metrics.namespace"
 TRANSFORMER_CLASS = "hoodie.streamer.transformer.class"
@@ -99,8 +88,6 @@ CONFIG_FILE_SUFFIX = ".configFile"
 
 # Not allowed in a table's own file.
 OF_THE_APPLICATION = frozenset((TABLES, PARALLEL_COMMITS, STOP_FILE, METRICS_NAMESPACE))
-KAFKA_ONLY = frozenset((KAFKA_TOPIC, KAFKA_RESET, KAFKA_MAX_EVENTS, KAFKA_FAIL_ON_LOSS))
-FILES_ONLY = frozenset((FILES_ROOT, FILES_REMEMBERED, FILES_SWEEP))
 # In each of these groups one key stands for an option.
 TABLE_TYPES = ("hoodie.datasource.write.table.type", "hoodie.table.type")
 ORDERINGS = (

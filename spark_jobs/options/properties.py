@@ -136,7 +136,7 @@ class Number:
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """An option or a property: names, default, and allowed values.
+    """An option or a property: names, of which the last given one counts, default, and allowed values.
 
     `needed_by`: who can't do without it. `unused`: why it has no use, regardless of its value. `words`: the only
     allowed values, in any case. `help`: an option's meaning.
@@ -157,25 +157,27 @@ class Declared:
 
     def read(self, properties: Mapping[str, str]) -> Any:
         """Return a property's value, or its default; raises SettingsError, naming the key."""
-        text = properties.get(self.key)
+        name = next((name for name in reversed(self.names) if name in properties), self.key)
+        text = properties.get(name)
         if self.needed_by and not text:
             raise SettingsError(f"{self.key} is missing: {self.needed_by} needs it")
         if text is None:
             return self.default
         if self.number:
-            return self.number.read(self.key, text)
+            return self.number.read(name, text)
         if isinstance(self.default, bool):
-            return self.word(text, ("true", "false")) == "true"
+            return _word(name, text, ("true", "false")) == "true"
         if isinstance(self.default, tuple):
             return listed(text)
-        return self.word(text, self.words) if self.words else text
+        return _word(name, text, self.words) if self.words else text
 
-    def word(self, text: str, words: tuple[str, ...]) -> str:
-        """Return the matching word, ignoring case."""
-        found = {word.lower(): word for word in words}.get(text.lower())
-        if found is None:
-            raise SettingsError(f"{self.key}={text}: say {' or '.join(words)}")
-        return found
+
+def _word(name: str, text: str, words: tuple[str, ...]) -> str:
+    """Return the matching word, ignoring case."""
+    found = {word.lower(): word for word in words}.get(text.lower())
+    if found is None:
+        raise SettingsError(f"{name}={text}: say {' or '.join(words)}")
+    return found
 
 
 def listed(text: str) -> tuple[str, ...]:

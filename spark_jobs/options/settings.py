@@ -42,9 +42,9 @@ class KafkaSettings:
     topic: str = declare(keys.KAFKA_TOPIC, needed_by="JsonKafkaSource")
     consumer: Mapping[str, str] = field(repr=False)
     from_earliest: bool = declare(keys.KAFKA_RESET)
-    max_events: int = number(keys.KAFKA_MAX_EVENTS, 5_000_000, 1, 1_000_000_000)
+    max_events: int = number("hoodie.streamer.kafka.source.maxEvents", 5_000_000, 1, 1_000_000_000)
     line_bytes: int
-    fail_on_loss: bool = declare(keys.KAFKA_FAIL_ON_LOSS, default=False)
+    fail_on_loss: bool = declare("hoodie.streamer.source.kafka.enable.failOnDataLoss", default=False)
     # A continuous job waits for a missing topic or folder.
     must_exist: bool
 
@@ -58,11 +58,14 @@ class FileSettings:
     """A folder of JSON files to read."""
 
     root: str = declare(keys.FILES_ROOT, needed_by="JsonDFSSource")
-    remembered_files: int = number(keys.FILES_REMEMBERED, 5000, 1, 100_000)
+    remembered_files: int = number("hoodie.streamer.source.dfs.remembered.files", 5000, 1, 100_000)
     sweep_seconds: float = number(keys.FILES_SWEEP, 300, 0, DAY_S, whole=False)
     line_bytes: int = number(keys.LINE_BYTES, _LINE_BYTES, 1000, 1_000_000_000)
     max_bytes: int | None
     must_exist: bool
+
+
+_FILES_ONLY = declared_in(FileSettings).keys() - {keys.LINE_BYTES}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,12 +108,12 @@ def source_settings(options: Options, properties: Mapping[str, str], warn: Log) 
     asked = properties.get(keys.NEW_COLUMN_TYPES) == keys.TYPES_OF_SOURCE
     jdbc = set[str]() if asked else {key for key in given if key.startswith(keys.JDBC_PREFIX)}
     if options.source_class in JDBC_SOURCES:
-        _tell_unused(warn, "JDBC", consumer, (keys.FILES_ONLY | keys.KAFKA_ONLY) & given)
+        _tell_unused(warn, "JDBC", consumer, (_FILES_ONLY | declared_in(KafkaSettings).keys()) & given)
         return jdbc_settings(options, properties, warn)
     if options.source_class in KAFKA_SOURCES:
-        _tell_unused(warn, "Kafka", (), keys.FILES_ONLY & given | jdbc)
+        _tell_unused(warn, "Kafka", (), _FILES_ONLY & given | jdbc)
         return _kafka_settings(options, properties, consumer)
-    _tell_unused(warn, "JSON files", consumer, keys.KAFKA_ONLY & given | jdbc)
+    _tell_unused(warn, "JSON files", consumer, declared_in(KafkaSettings).keys() & given | jdbc)
     files = read(FileSettings, properties, max_bytes=options.source_limit, must_exist=not options.continuous)
     return replace(files, root=files.root.rstrip("/"))
 

@@ -1,6 +1,6 @@
 """Reads the tables that HoodieMultiTableStreamer's properties name, and the settings of each one's job."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from spark_jobs.errors import Log, SettingsError
@@ -13,7 +13,7 @@ from spark_jobs.options.command_line import (
     is_table_name,
     transformers,
 )
-from spark_jobs.options.settings import OF_MANY_TABLES, PROPERTIES, Settings, decide
+from spark_jobs.options.settings import OF_MANY_TABLES, PROPERTIES, ApplicationSettings, Settings, decide
 
 ReadText = Callable[[str], str]
 _NO_DATABASE = "default"
@@ -43,15 +43,16 @@ class TableList:
         self._given = given
         self._read_text = read_text
         self._overrides = properties.combine([], properties.parse_overrides(given.shared.hoodie_conf))
-        common = properties.load(given.shared.props or "", read_text)
+        common = properties.load(given.props, read_text)
         self._common = properties.combine(common, [])
         of_all = self._all({})
-        self.tables = self._listed()
+        application = properties.read(ApplicationSettings, of_all)
+        self.tables = self._listed(application.names)
         self._refuse_unknown(of_all)
-        if keys.TARGET_BASE_PATH in of_all:
+        if application.base_path is not None:
             raise SettingsError(f"{keys.TARGET_BASE_PATH} is for one table: say it in that table's own file")
         # How many tables may decode and commit at the same time.
-        self.parallel_commits = int(OF_MANY_TABLES[keys.PARALLEL_COMMITS].read(of_all))
+        self.parallel_commits = application.parallel_commits
         # Pause between two looks for data, unless a table's own file sets another.
         self.poll_seconds = float(PROPERTIES[keys.POLL_INTERVAL].read(of_all))
         self.stop_file = of_all.get(keys.STOP_FILE)
@@ -77,8 +78,7 @@ class TableList:
         """Merge the levels: the common file, the table's own, the command line."""
         return {**self._common, **own, **self._overrides}
 
-    def _listed(self) -> tuple[ListedTable, ...]:
-        names = OF_MANY_TABLES[keys.TABLES].read(self._all({}))
+    def _listed(self, names: Sequence[str]) -> tuple[ListedTable, ...]:
         if not names:
             raise SettingsError(f"{keys.TABLES} is missing: name the tables, as database.table,database.table")
         tables = tuple(map(self._table, names))
@@ -117,21 +117,15 @@ class TableList:
             target_base_path=own.get(keys.TARGET_BASE_PATH, default).rstrip("/"),
             target_table=table.full_name,
             table_type=_own(own, keys.TABLE_TYPES, shared.table_type, TABLE_TYPES),
-            operation=_own(own, _OPERATION_KEYS, shared.operation.upper(), OPERATIONS).lower(),
-            ordering_field=_own(own, keys.ORDERINGS, shared.ordering_field, None),
+            operation=_own(own, _OPERATION_KEYS, shared.operation, OPERATIONS).lower(),
+            ordering_field=_own(own, keys.ORDERINGS, shared.ordering_field, ()),
             min_sync_interval_seconds=shared.min_sync_interval_seconds if interval is None else interval,
             transformers=applied,
         )
 
 
-def _own(own: Mapping[str, str], names: tuple[str, ...], otherwise: str, allowed: tuple[str, ...] | None) -> str:
-    for name in names:
-        if name in own:
-            value = own[name].upper() if allowed else own[name]
-            if allowed and value not in allowed:
-                raise SettingsError(f"{name}={own[name]}: say {' or '.join(allowed)}")
-            return value
-    return otherwise
+def _own(own: Mapping[str, str], names: tuple[str, ...], otherwise: str, words: tuple[str, ...]) -> str:
+    return str(properties.Declared(names=names, default=otherwise, words=words).read(own))
 
 
 def _transformers(text: str) -> int:

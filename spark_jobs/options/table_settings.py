@@ -142,11 +142,6 @@ def _check_value(key: str, value: str) -> None:
         raise SettingsError(f"{key}={value} isn't supported: {reason}")
 
 
-def spelt(key: str, value: str) -> str:
-    """Return a value in Hudi's spelling: it accepts some of its words only in capitals."""
-    return value.upper() if key in WORDS else value
-
-
 CLAIMS_FOLDER = "_claims"
 # Stored events of commits, until the table's history has their versions (docs/decisions/0093).
 EVENTS_FOLDER = "_events"
@@ -190,7 +185,7 @@ class SyncSettings:
     table: str
     partition_fields: tuple[str, ...]
     properties: Mapping[str, str]
-    timeout_seconds: float = number(keys.SYNC_TIMEOUT, 60, 0, 3600, whole=False)
+    timeout_seconds: float = number("hoodie.streamer.catalogue.sync.timeout.seconds", 60, 0, 3600, whole=False)
 
 
 # Hudi's own properties whose values the job reads, too.
@@ -220,7 +215,9 @@ def table_settings(options: Options, properties: Mapping[str, str]) -> TableSett
         index = {keys.INDEX_TYPE: "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path": "true"}
     else:
         index = {}
-    passed = {key: spelt(key, value) for key, value in properties.items() if _is_write_option(key)}
+    given = {key: value for key, value in properties.items() if _is_write_option(key)}
+    # Hudi accepts some of its words only in capitals.
+    passed = {key: value.upper() if key in WORDS else value for key, value in given.items()}
     return read(
         TableSettings,
         properties,

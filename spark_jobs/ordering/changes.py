@@ -7,7 +7,7 @@ row includes precede it in the topic, or aren't in the topic at all, and changes
 the place of the change before it, and any later event is newer (docs/decisions/0021).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
@@ -151,6 +151,11 @@ def _resolved(history: DataFrame, columns: Sequence[str]) -> DataFrame:
     return history.withColumns({"row": row, "placeholders": F.when(~F.col("deleted"), lacking).otherwise(none)})
 
 
+def filled(values: Mapping[str, Expression], fields: Sequence[T.StructField]) -> list[Expression]:
+    """Return columns of the `fields`' names and types, null where there is no value."""
+    return [values.get(field.name, F.lit(None)).cast(field.dataType).alias(field.name) for field in fields]
+
+
 def comparison_form(value: Expression, kind: T.DataType) -> Expression:
     """Return a form in which different values differ: -0 equals 0, but is another value."""
     return value.cast("string") if isinstance(kind, T.DoubleType | T.FloatType) else value
@@ -161,9 +166,7 @@ _PLACE = (KEY, "tie", "block", "number")
 _OLD, _AT, _DELETE, _OWN = "old key", "moved at", "its delete", "own place"
 
 
-def with_moved(
-    events: DataFrame, stored: DataFrame | None, columns: Sequence[str], *, ordering: str = LSN
-) -> DataFrame:
+def with_moved(events: DataFrame, stored: DataFrame | None, columns: Sequence[str]) -> DataFrame:
     """Return the keyed `events`; placeholders of moved rows get the values of their old key.
 
     Debezium sends a changed key as a delete of the old one and an insert of the new one. The insert has a placeholder
@@ -188,7 +191,7 @@ def with_moved(
     guests = moved.withColumn(_OWN, F.struct(*_PLACE)).withColumns({**place, "number": F.col(_DELETE)["number"] - 1})
     guests = guests.select(*events.columns, _OWN)
     known = events.unionByName(guests, allowMissingColumns=True)
-    restored, _ = restore_placeholders(known, stored, columns, ordering=ordering)
+    restored, _ = restore_placeholders(known, stored, columns, ordering=LSN)
     found = restored.filter(F.col(_OWN).isNotNull()).withColumns({name: F.col(_OWN)[name] for name in _PLACE})
     # Few rows; otherwise each later use would plan and compute all of this again.
     found = found.select(*events.columns).localCheckpoint()

@@ -32,7 +32,7 @@ from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.table_settings import TableSettings
 from spark_jobs.ordering import changes
-from spark_jobs.ordering.changes import KEY, STORED_AT, comparison_form
+from spark_jobs.ordering.changes import KEY, STORED_AT, comparison_form, filled
 from spark_jobs.ordering.orderer import OrderedChanges, Orderer
 from spark_jobs.sources.batches import Batch
 from spark_jobs.sources.postgres.batch import JdbcBatch
@@ -245,11 +245,8 @@ def _deletes(gone: DataFrame, events: DataFrame, settings: TableSettings, batch:
     }
     row = events.schema["row"].dataType
     assert isinstance(row, T.StructType)  # noqa: S101  (decode.py makes it)
-    values = [given.get(field.name, F.lit(None)).cast(field.dataType).alias(field.name) for field in row.fields]
-    others = {"row": F.struct(*values), "deleted": F.lit(True), KEY: F.col(KEY), "blank": F.lit(False)}
-    others |= {"origin": F.lit(batch.relation.settings.name), "block": F.lit(0), "number": F.lit(-1), "tie": F.lit(0)}
-    nothing = {name: F.array() for name in ("placeholders", "unknown")}
-    columns = others | nothing
-    return gone.select(
-        *(columns.get(field.name, F.lit(None)).cast(field.dataType).alias(field.name) for field in events.schema.fields)
-    )
+    columns = {name: F.array() for name in ("placeholders", "unknown")}
+    columns |= {"row": F.struct(*filled(given, row.fields)), "deleted": F.lit(True), KEY: F.col(KEY)}
+    columns |= {"blank": F.lit(False), "origin": F.lit(batch.relation.settings.name)}
+    columns |= {"block": F.lit(0), "number": F.lit(-1), "tie": F.lit(0)}
+    return gone.select(*filled(columns, events.schema.fields))

@@ -14,11 +14,11 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JNetworkError
-from pyspark import java_gateway
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import JobError, Log, first_line
 from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.runtime.session import callback_gateway
 
 _NAMES = ("TERM", "INT")
 
@@ -43,12 +43,9 @@ def stop_on_signals(spark: SparkSession, stop: threading.Event) -> None:
     """Set `stop` at each SIGTERM or SIGINT from now on, whether it reaches the JVM or this process."""
     for name in _NAMES:
         signal.signal(getattr(signal, f"SIG{name}"), lambda _number, _frame: stop.set())
-    gateway: Any = spark.sparkContext._gateway
-    start_callbacks: Any = java_gateway.ensure_callback_server_started
-    start_callbacks(gateway)
-    handler = _JvmHandler(stop)
+    signals, handler = callback_gateway(spark).jvm.sun.misc.Signal, _JvmHandler(stop)
     for name in _NAMES:
-        gateway.jvm.sun.misc.Signal.handle(gateway.jvm.sun.misc.Signal(name), handler)
+        signals.handle(signals(name), handler)
 
 
 _LOOK_SECONDS = 10.0

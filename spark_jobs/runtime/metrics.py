@@ -8,8 +8,10 @@ TRUNCATEs are ignored also IgnoredTruncates: 1 while rows of one may be in the l
 HorizonAgeSeconds: how long one transaction of the source has been open, as long as the job looks.
 """
 
+import math
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,19 +75,16 @@ class _Statistics:
 
     count: int = 0
     total: float = 0
-    low: float = 0
-    high: float = 0
+    low: float = math.inf
+    high: float = -math.inf
 
-    def add(self, value: float) -> None:
-        self.low = min(self.low, value) if self.count else value
-        self.high = max(self.high, value) if self.count else value
-        self.count += 1
-        self.total += value
+    def add(self, *values: float) -> None:
+        self.take(_Statistics(len(values), sum(values), min(values), max(values)))
 
-    def minus(self, sent: "_Statistics") -> "_Statistics":
-        """Return the values since `sent` was taken; its extremes are those of all, which only widens them."""
-        left = self.count - sent.count
-        return _Statistics(left, self.total - sent.total, self.low, self.high) if left else _Statistics()
+    def take(self, other: "_Statistics") -> None:
+        self.count += other.count
+        self.total += other.total
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
 
     def to_request(self) -> dict[str, float]:
         return {"SampleCount": self.count, "Sum": self.total, "Minimum": self.low, "Maximum": self.high}
@@ -103,7 +102,7 @@ class Metrics:
         self._log = log
         self._clock = clock
         self._lock = threading.Lock()
-        self._statistics: dict[str, _Statistics] = {}
+        self._statistics = defaultdict[str, _Statistics](_Statistics)
         self._current_at = clock()
         # Values that stay as they are, however often they are set.
         self._states: dict[str, float] = {}
@@ -121,7 +120,7 @@ class Metrics:
             for name, attribute in (COUNTERS | DURATIONS).items():
                 value = getattr(report, attribute)
                 if value is not None:
-                    self._statistics.setdefault(name, _Statistics()).add(value)
+                    self._statistics[name].add(value)
 
     def idle(self) -> None:
         """Note a look that found nothing new."""
@@ -137,7 +136,7 @@ class Metrics:
     def failed(self) -> None:
         """Note a failed attempt that will be retried."""
         with self._lock:
-            self._statistics.setdefault(names.FAILED_ATTEMPTS, _Statistics()).add(1)
+            self._statistics[names.FAILED_ATTEMPTS].add(1)
 
     def finish(self) -> None:
         """Publish the rest, for half a minute at most."""
@@ -147,19 +146,16 @@ class Metrics:
     def publish(self) -> None:
         """Send the figures since the last success; after a failure they are kept for the next attempt."""
         with self._lock:
-            taken = {name: _Statistics(**vars(statistics)) for name, statistics in self._statistics.items()}
+            taken, self._statistics = self._statistics, defaultdict(_Statistics)
             age, states = self._clock() - self._current_at, dict(self._states)
         try:
             self._client.put_metric_data(Namespace=self._namespace, MetricData=list(self._data(taken, age, states)))
         except Exception as error:  # noqa: BLE001  (boto3, botocore and urllib3 each raise their own)
-            self._failed(error)
+            self._failed(error, taken)
             return
         if self._failures:
             self._log(f"metrics are published again, after {self._failures} failures")
         self._failures = 0
-        with self._lock:
-            for name, sent in taken.items():
-                self._statistics[name] = self._statistics[name].minus(sent)
 
     def _run(self) -> None:
         self.publish()
@@ -172,12 +168,12 @@ class Metrics:
         for name, value in states.items():
             yield self._datum(name, STATES[name], Value=value)
         yield self._datum(names.COMMIT_AGE_SECONDS, "Seconds", Value=age)
-        commits = taken.get(names.EVENTS, _Statistics()).count
+        commits = taken[names.EVENTS].count
         yield self._datum(names.COMMITS, "Count", Value=commits)
-        yield self._datum(names.FAILED_ATTEMPTS, "Count", Value=taken.get(names.FAILED_ATTEMPTS, _Statistics()).total)
+        yield self._datum(names.FAILED_ATTEMPTS, "Count", Value=taken[names.FAILED_ATTEMPTS].total)
         for name in COUNTERS | DURATIONS:
             unit = "Count" if name in COUNTERS else "Seconds"
-            statistics = taken.get(name, _Statistics())
+            statistics = taken[name]
             if statistics.count:
                 yield self._datum(name, unit, StatisticValues=statistics.to_request())
             elif name in COUNTERS:
@@ -186,7 +182,10 @@ class Metrics:
     def _datum(self, name: str, unit: str, **value: Any) -> dict[str, Any]:
         return {"MetricName": name, "Dimensions": self._dimensions, "Unit": unit, **value}
 
-    def _failed(self, error: Exception) -> None:
+    def _failed(self, error: Exception, unsent: Mapping[str, _Statistics]) -> None:
+        with self._lock:
+            for name, statistics in unsent.items():
+                self._statistics[name].take(statistics)
         self._failures += 1
         if self._failures == 1:
             self._log(f"metrics can't be published, tried again each minute: {first_line(error)}")

@@ -169,9 +169,9 @@ class Backoff:
         self.attempts = 0
 
 
-def retry_outages(do: Callable[[], T], *, backoff: Backoff, stop: threading.Event) -> T | None:
+def retry_outages(do: Callable[[], T], backoff: Backoff) -> T | None:
     """Run an action, retrying through outages until it succeeds; None when told to stop meanwhile."""
-    while not stop.is_set():
+    while not backoff.stop.is_set():
         try:
             done = do()
         except (JobError, Py4JNetworkError):

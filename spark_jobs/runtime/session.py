@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from pyspark import SparkConf
+from pyspark import SparkConf, java_gateway
 from pyspark.sql import SparkSession
 
 _DEFAULTS = {
@@ -76,12 +76,15 @@ def as_in_athena(spark: SparkSession) -> Iterator[None]:
     """Plan a block's queries with Athena's semantics. The settings are the session's, and the plans keep them."""
     given = {key: str(spark.conf.get(key)) for key in _AS_IN_ATHENA}
     try:
-        for key, value in _AS_IN_ATHENA.items():
-            spark.conf.set(key, value)
+        _use(spark, _AS_IN_ATHENA)
         yield
     finally:
-        for key, value in given.items():
-            spark.conf.set(key, value)
+        _use(spark, given)
+
+
+def _use(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    for key, value in settings.items():
+        spark.conf.set(key, value)
 
 
 class CodegenSwitch:
@@ -91,7 +94,7 @@ class CodegenSwitch:
     """
 
     def __init__(self, spark: SparkSession) -> None:
-        self._conf = spark.conf
+        self._spark = spark
         self._given = {key: str(spark.conf.get(key)) for key in _INTERPRETED}
 
     @contextmanager
@@ -100,7 +103,7 @@ class CodegenSwitch:
         if not small:
             yield
             return
-        self._use(_INTERPRETED)
+        _use(self._spark, _INTERPRETED)
         try:
             yield
         finally:
@@ -108,11 +111,15 @@ class CodegenSwitch:
 
     def resume(self) -> None:
         """Compile later queries, if the session was configured so at its start."""
-        self._use(self._given)
+        _use(self._spark, self._given)
 
-    def _use(self, values: Mapping[str, str]) -> None:
-        for key, value in values.items():
-            self._conf.set(key, value)
+
+def callback_gateway(spark: SparkSession) -> Any:
+    """Return the gateway to the JVM, able to call back."""
+    gateway: Any = spark.sparkContext._gateway
+    start_callbacks: Any = java_gateway.ensure_callback_server_started
+    start_callbacks(gateway)
+    return gateway
 
 
 def start(app_name: str, master: str | None, *, fair: bool = False) -> SparkSession:

@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import platform
+import re
 import tempfile
 import threading
 import time
@@ -28,8 +29,8 @@ from spark_jobs.runtime.hadoop import Hadoop, local_path
 _SETTLE_SECONDS = 3.0
 
 
-# Each store is a folder of small texts. `create` returns False if the text exists: of several writers one gets True.
-# `write` replaces an existing text, `read` returns None without one, `delete` needs none.
+# Each store is a folder of small texts, perhaps with other files. `create` returns False if the text exists: of several
+# writers one gets True. `write` replaces an existing text, `read` returns None without one, `delete` needs none.
 
 
 @dataclass(eq=False)
@@ -39,7 +40,7 @@ class LocalClaims:
     folder: Path
 
     def names(self) -> list[str]:
-        return [path.name for path in self.folder.glob("[0-9]*.json")]
+        return [path.name for path in self.folder.glob("*")]
 
     def create(self, name: str, text: str) -> bool:
         """Create a text as a link to a whole file, which fails if one exists."""
@@ -81,8 +82,7 @@ class S3Claims:
 
     def names(self) -> list[str]:
         found = self.client.list_objects_v2(Bucket=self.bucket, Prefix=self.prefix).get("Contents", [])
-        names = [entry["Key"].removeprefix(self.prefix) for entry in found]
-        return [name for name in names if name[:1].isdigit() and name.endswith(".json")]
+        return [entry["Key"].removeprefix(self.prefix) for entry in found]
 
     def create(self, name: str, text: str) -> bool:
         """Create a text with `If-None-Match: *`."""
@@ -122,7 +122,7 @@ class HadoopClaims:
     settle_seconds: float
 
     def names(self) -> list[str]:
-        return [name for name in self.hadoop.sizes_in(self.folder) if name[:1].isdigit() and name.endswith(".json")]
+        return list(self.hadoop.sizes_in(self.folder))
 
     def create(self, name: str, text: str) -> bool:
         if not self.hadoop.create_text(f"{self.folder}/{name}", text):
@@ -138,8 +138,7 @@ class HadoopClaims:
         return self.hadoop.read_text(path) if self.hadoop.exists(path) else None
 
     def delete(self, name: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            self.hadoop.delete(f"{self.folder}/{name}")
+        self.hadoop.delete(f"{self.folder}/{name}")
 
 
 ClaimStore = LocalClaims | S3Claims | HadoopClaims
@@ -240,7 +239,7 @@ class Claim:
         return True
 
     def _numbers(self) -> list[int]:
-        return [int(name.partition(".")[0]) for name in self.store.names()]
+        return [int(found[1]) for name in self.store.names() if (found := _NAME.fullmatch(name))]
 
     def _highest(self) -> int:
         return max(self._numbers(), default=0)
@@ -304,6 +303,9 @@ class Claim:
             "released": released,
         }
         return json.dumps(entry) + "\n"
+
+
+_NAME = re.compile(r"(\d+)\.json")
 
 
 def _name(number: int) -> str:

@@ -148,11 +148,6 @@ class Timeline:
         self._look_anew()
         return self._hadoop.exists(f"{self._path}/.hoodie/hoodie.properties")
 
-    @property
-    def writes_newer_versions(self) -> bool:
-        """Check whether this Hudi would write a newer table version than Athena reads."""
-        return self._newest_version > TABLE_VERSION
-
     def last_instant(self) -> str | None:
         """Return the time of the newest completed write (commits, compactions, replacements); None without any."""
         if not self.exists():

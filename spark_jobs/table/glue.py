@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-from pyspark import java_gateway
 from pyspark.sql import SparkSession
 
 from spark_jobs.decoding import row_keys
@@ -14,6 +13,7 @@ from spark_jobs.errors import Log, first_line
 from spark_jobs.options import keys
 from spark_jobs.options.table_settings import SyncSettings, TableSettings
 from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.runtime.session import callback_gateway
 from spark_jobs.table.hudi_table import Commit
 
 _EXTRACTORS = "org.apache.hudi.hive."
@@ -66,25 +66,22 @@ class _Awaiting:
         return answer
 
 
-def _await_updates(spark: SparkSession, tool: Any) -> None:
-    """Give the tool, by reflection, a client that awaits each update: it creates its own otherwise."""
-    jvm: Any = spark._jvm
-    sync_client = _field(tool.getClass(), "syncClient").get(tool)
-    field = _field(sync_client.getClass(), "awsGlue")
-    kind = field.getType()
-    kinds = _gateway(spark).new_array(jvm.java.lang.Class, 1)
-    kinds[0] = kind
-    awaiting = _Awaiting(field.get(sync_client))
-    field.set(sync_client, jvm.java.lang.reflect.Proxy.newProxyInstance(kind.getClassLoader(), kinds, awaiting))
+def _await_updates(spark: SparkSession, client: Any) -> None:
+    """Give the tool's client, by reflection, a Glue client that awaits each update: it creates its own otherwise."""
+    gateway = callback_gateway(spark)
+    field = _field(client, "awsGlue")
+    kinds = gateway.new_array(gateway.jvm.java.lang.Class, 1)
+    kinds[0] = kind = field.getType()
+    proxy, awaiting = gateway.jvm.java.lang.reflect.Proxy, _Awaiting(field.get(client))
+    field.set(client, proxy.newProxyInstance(kind.getClassLoader(), kinds, awaiting))
 
 
-def _give_instants_their_type(spark: SparkSession, tool: Any, table: str) -> None:
+def _give_instants_their_type(spark: SparkSession, client: Any, table: str) -> None:
     """Change an existing table's instants from bigint, once the type for all tables, to timestamps.
 
     The tool itself rejects that as a forbidden change of type, and would fail at each sync.
     """
     jvm: Any = spark._jvm
-    client = _field(tool.getClass(), "syncClient").get(tool)
     # A merge-on-read table has three.
     for name in (name for name in (table, f"{table}_ro", f"{table}_rt") if client.tableExists(name)):
         known = {str(column).lower(): str(kind).lower() for column, kind in client.getMetastoreSchema(name).items()}
@@ -114,21 +111,14 @@ class _Decoding:
         return values
 
 
-def _decode_partitions(spark: SparkSession, tool: Any) -> None:
+def _decode_partitions(spark: SparkSession, client: Any) -> None:
     """Make a sync tool use `_Decoding`, by reflection: it accepts extractors only by the name of a Java class."""
-    client = _field(tool.getClass(), "syncClient").get(tool)
-    _field(client.getClass(), "partitionValueExtractor").set(client, _Decoding(spark._jvm))
+    _field(client, "partitionValueExtractor").set(client, _Decoding(spark._jvm))
 
 
-def _gateway(spark: SparkSession) -> Any:
-    """Return the gateway to the JVM, able to call back."""
-    gateway: Any = spark.sparkContext._gateway
-    start_callbacks: Any = java_gateway.ensure_callback_server_started
-    start_callbacks(gateway)
-    return gateway
-
-
-def _field(kind: Any, name: str) -> Any:
+def _field(of: Any, name: str) -> Any:
+    """Return an accessible field of an object's class or of one that it extends."""
+    kind = of.getClass()
     while name not in {str(field.getName()) for field in kind.getDeclaredFields()}:
         kind = kind.getSuperclass()
     found = kind.getDeclaredField(name)
@@ -149,11 +139,12 @@ def sync_to_glue(spark: SparkSession, settings: SyncSettings, table: TableSettin
     for key, value in sync_properties(settings, table).items():
         properties.setProperty(key, value)
     tool = jvm.org.apache.hudi.aws.sync.AwsGlueCatalogSyncTool(properties, spark._jsc.hadoopConfiguration())
-    _await_updates(spark, tool)
+    client = _field(tool, "syncClient").get(tool)
+    _await_updates(spark, client)
     if properties.getProperty(_TIMESTAMPS) == "true":
-        _give_instants_their_type(spark, tool, settings.table)
+        _give_instants_their_type(spark, client, settings.table)
     if properties.getProperty(_EXTRACTOR) == _MULTI_PART and f"{keys.URL_ENCODE}=true" in hadoop.read_text(stored):
-        _decode_partitions(spark, tool)
+        _decode_partitions(spark, client)
     try:
         tool.syncHoodieTable()
     finally:

@@ -203,7 +203,7 @@ class HudiTable(Timeline):
             "hoodie.payload.event.time.field": settings.ordering_field,
             "hoodie.datasource.write.commitmeta.key.prefix": commits.PREFIX,
         }
-        if self.writes_newer_versions:
+        if self._newest_version > TABLE_VERSION:
             fixed["hoodie.write.table.version"] = str(TABLE_VERSION)
             fixed["hoodie.write.auto.upgrade"] = "false"
             fixed["hoodie.write.record.merge.mode"] = "EVENT_TIME_ORDERING"

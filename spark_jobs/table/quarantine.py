@@ -2,7 +2,7 @@
 
 import datetime as dt
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -45,8 +45,9 @@ class Quarantine:
                     entry = _entry(row, now, {"origin": name, "offset": offset})
                     self.hadoop.write_text(f"{self.path}/{content}/{offset:012d}.json", entry)
             else:
-                text = "".join(_file_entries(rows, now, name, lines[origin]))
-                self.hadoop.write_text(f"{self.path}/{content}", text)
+                places = ((row, lines[origin].position(row["block"], row["number"])) for row in rows)
+                entries = (_entry(row, now, {"origin": name, "line": line}) for row, line in places)
+                self.hadoop.write_text(f"{self.path}/{content}", "".join(entries))
 
     def write_unreadable(self, batch: Batch) -> None:
         """Copy a batch's unreadable content, each with an entry that gives the reason."""
@@ -55,11 +56,6 @@ class Quarantine:
             copy = batch.copy(name, self.path)
             entry = {"reason": reason, "origin": name, "quarantined_at": now, "file": copy}
             self.hadoop.write_text(f"{copy}.reason.json", json.dumps(entry, ensure_ascii=False) + "\n")
-
-
-def _file_entries(rows: Iterator[Row], now: str, name: str, lines: OriginLines) -> Iterator[str]:
-    for row in rows:
-        yield _entry(row, now, {"origin": name, "line": lines.position(row["block"], row["number"])})
 
 
 def _entry(row: Row, now: str, where: Mapping[str, object]) -> str:

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -25,17 +24,10 @@ _DATA_FILE = re.compile(r"(?:[^.].*_(\d+)\.(?:parquet|orc|hfile)|\..+_(\d+)\.log
 _INSTANT = re.compile(r"/\.hoodie/(\d+)\.[^/]+")
 
 
-@dataclass(frozen=True)
-class _Found:
-    """The content of a table's path: the instant of each data file by its name, and the timeline's instants."""
-
-    files: dict[str, str] = field(default_factory=dict)
-    instants: set[str] = field(default_factory=set)
-
-
 def refuse_data_without_timeline(hadoop: Hadoop, path: str) -> None:
     """Raise JobError when a folder without a timeline has data files: their rows would be written a second time."""
-    if files := _found(hadoop.files_in(path)).files:
+    files, _ = _found(hadoop.files_in(path))
+    if files:
         raise damaged(path, f"its .hoodie is missing, {len(files)} data files are there")
 
 
@@ -44,10 +36,10 @@ def refuse_damage(timeline: Timeline, hadoop: Hadoop, path: str) -> None:
 
     Files that only archived commits name are not checked.
     """
-    found = _found(hadoop.files_in(path))
+    files, instants = _found(hadoop.files_in(path))
     commits = [(instant, json.loads(details)) for instant, details in timeline.active()]
     first = min((instant for instant, _ in commits), default="")
-    lost = {instant for instant in found.files.values() if instant >= first} - found.instants
+    lost = {instant for instant in files.values() if instant >= first} - instants
     # A task that outlives its commit may write a file after the rollback.
     if lost and (lost := lost - timeline.rolled_back()):
         raise damaged(path, f"commit {min(lost)} isn't in its timeline, data files of it are there")
@@ -57,19 +49,20 @@ def refuse_damage(timeline: Timeline, hadoop: Hadoop, path: str) -> None:
         seen |= {file_id for file_ids in replaced.values() for file_id in file_ids}
         stats = [stat for each in (details.get("partitionToWriteStats") or {}).values() for stat in each]
         newest = [stat for stat in stats if stat.get("path") and stat["fileId"] not in seen]
-        if gone := sorted(str(stat["path"]) for stat in newest if _name(stat["path"]) not in found.files):
+        if gone := sorted(str(stat["path"]) for stat in newest if _name(stat["path"]) not in files):
             raise damaged(path, f"data file {gone[0]} of commit {instant} is missing")
         seen |= {stat["fileId"] for stat in newest}
 
 
-def _found(paths: Iterable[str]) -> _Found:
-    found = _Found()
+def _found(paths: Iterable[str]) -> tuple[dict[str, str], set[str]]:
+    """Return the instant of each data file among a table's files, by its name, and the timeline's instants."""
+    files, instants = dict[str, str](), set[str]()
     for path in paths:
         if instant := _INSTANT.search(path):
-            found.instants.add(instant[1])
+            instants.add(instant[1])
         elif "/.hoodie/" not in path and (data := _DATA_FILE.fullmatch(_name(path))):
-            found.files[_name(path)] = data[1] or data[2]
-    return found
+            files[_name(path)] = data[1] or data[2]
+    return files, instants
 
 
 def _name(path: str) -> str:

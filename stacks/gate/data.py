@@ -1,7 +1,6 @@
 """Rules for data stores: encrypted, private, reached over TLS, and retained in production."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from settings.rules import production
 from stacks.gate.template import Subject, as_list, plain_text, request_of, written
@@ -56,14 +55,10 @@ def database_closed(subject: Subject) -> Iterator[str]:
             if subject.get("PubliclyAccessible") is not False:
                 yield "is a public database: PubliclyAccessible must be false"
         case "AWS::RDS::DBClusterParameterGroup":
-            if str(subject.get("Parameters.rds.force_ssl") or _parameter(subject, "rds.force_ssl")) != "1":
+            if str((subject.get("Parameters") or {}).get("rds.force_ssl")) != "1":
                 yield "takes connections without TLS: rds.force_ssl must be 1"
         case "AWS::RDS::DBCluster":
             yield from _cluster(subject)
-
-
-def _parameter(subject: Subject, name: str) -> Any:
-    return (subject.get("Parameters") or {}).get(name)
 
 
 def _cluster(subject: Subject) -> Iterator[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from bench import query_trial as trial
 from bench.freshness import STAGES, Arrival, Event, committed, journeys, landed, percentiles
-from bench.job import by_verb, requests_of, running_on
+from bench.job import by_verb, requests_of, running
 from bench.query_trial import Load
 from bench.s3_requests import thirds
 from contract.errors import UserError
@@ -86,11 +86,10 @@ def test_what_is_missing_stale_and_too_much_is_counted_by_key() -> None:
 def test_our_lake_ends_equal_where_polls_by_the_stamp_lose(tmp_path: Path, database: ConnectionParameters) -> None:
     trial.prepare(database, tmp_path / "password")
     load = Load(database, seconds=SECONDS, seed=SEED)
-    with running_on(trial.job_arguments(database, tmp_path, sweep_seconds=0.5), folder=tmp_path) as job:
+    with running(trial.job_arguments(database, tmp_path, sweep_seconds=0.5), folder=tmp_path) as job:
         job.wait_for_commits(1)
         found = trial.run(database, tmp_path, job, load, poll_seconds=0.5)
     *polls, ours = found.outcomes
-    assert (load.writers, load.long_share) == (8, 0.03)
     assert (ours.missing, ours.stale, ours.extra) == (0, 0, 0)
     assert all(poll.missing and poll.stale and poll.extra for poll in polls), f"a trial without teeth: {polls}"
     assert load.versions > 100

@@ -4,18 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.outbox.command import (
-    FOLDER,
-    VARIANTS,
-    WORKLOADS,
-    BenchError,
-    Measurement,
-    execute,
-    median_tps,
-    prepare,
-    run_pgbench,
-    transactions_per_second,
-)
+from bench.job import execute
+from bench.outbox.command import FOLDER, VARIANTS, WORKLOADS, BenchError, prepare, run_pgbench, transactions_per_second
 from local.services.postgres import Postgres
 from tests.conftest import fresh_database
 from tests.db.conftest import WALK_THROUGH, Shop
@@ -42,18 +32,12 @@ def test_a_run_in_which_something_failed_doesnt_count(returncode: int, output: s
         transactions_per_second(returncode, output, "")
 
 
-def test_the_median_is_of_one_variant_and_workload() -> None:
-    measured = [Measurement("row_triggers", "new_order", tps) for tps in (1.0, 9.0, 2.0)]
-    measured += [Measurement("row_triggers", "ship_order", 100.0), Measurement("ours", "new_order", 200.0)]
-    assert median_tps(measured, "row_triggers", "new_order") == 2.0
-
-
 @pytest.fixture(scope="module")
 def prepared(postgres: Postgres) -> Iterator[Postgres]:
     prepare(postgres)
     yield postgres
     for variant in VARIANTS:
-        execute(postgres, "postgres", f"DROP DATABASE {variant} WITH (FORCE)")
+        execute(postgres.connection_parameters(), f"DROP DATABASE {variant} WITH (FORCE)")
 
 
 @pytest.mark.integration
@@ -65,16 +49,16 @@ def test_every_variant_runs_every_workload(prepared: Postgres, variant: str, wor
 
 @pytest.mark.integration
 def test_row_triggers_send_stale_events(prepared: Postgres) -> None:
-    execute(
-        prepared, "row_triggers", "ALTER TABLE datalake.cdc_events REPLICA IDENTITY FULL"
-    )  # the event reader needs it
+    database = prepared.connection_parameters("row_triggers")
+    # The event reader needs it.
+    execute(database, "ALTER TABLE datalake.cdc_events REPLICA IDENTITY FULL")
     with fresh_database(prepared, template="row_triggers") as parameters:
         shop = Shop(parameters)
         assert [event.op for event in shop.commit(*WALK_THROUGH)] == ["c", "u", "u", "u"]
         shop.commit("UPDATE orders SET employee_id = 1 WHERE order_id = 11075")
         assert shop.value("SELECT employee ->> 'employee_id' FROM cdc_events WHERE order_id = 11075") == "8"
         shop.close()
-    execute(prepared, "row_triggers", "ALTER TABLE datalake.cdc_events REPLICA IDENTITY DEFAULT")
+    execute(database, "ALTER TABLE datalake.cdc_events REPLICA IDENTITY DEFAULT")
 
 
 def test_its_sql_is_beside_it() -> None:

@@ -22,7 +22,7 @@ _WRAPPED = re.compile(r'"?[ \t]*\n[ \t]*(?:#|--|f?"|>)?[ \t]*')
 _LAKE = re.compile(r"(?P<quoted>`)?\./lake(?P<words>(?(quoted)[^`]{0,300}|[^`\"'\n;|)]*))")
 ROOT_COMMAND: Any = get_command(app)
 _PROGRAM = re.compile(r"`(?:\.venv/bin/)?python -m ([a-z_.]+[a-z_])")
-_MAKE = re.compile(r"(?:`|\$ )make\s+([a-z][a-z-]*)")
+_MAKE = re.compile(r"(?:`|^|\$ )make\s+([a-z][a-z-]*)", re.MULTILINE)
 
 
 @functools.cache
@@ -76,11 +76,8 @@ _HERE = str(Path(__file__).relative_to(ROOT))
     ("text", "problems"),
     [
         ("run `./lake up -p mine`, then `make test`", []),
-        ("`./lake source\n# describe shop --dsn …`", []),
         ('f"`./lake aws "\n    f"pause -e {name}`"', []),
-        ("$ ./lake dev bench query --seconds 5   # --much", []),
         ("`./lake upp`", ["./lake upp: no command upp"]),
-        ("`./lake status --deep`", ["./lake status --deep: no option --deep"]),
         ("`./lake dev bench query --much`", ["./lake dev bench query --much: no option --much"]),
         ("`make up`", ["make up"]),
         ("`python -m tests unit`, `python -m db.load --replace`", ["python -m db.load"]),

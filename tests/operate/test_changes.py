@@ -1,28 +1,16 @@
-"""CloudFormation's effects, with small templates, so that each rule is tested alone."""
+"""CloudFormation's effects, with small templates, so that each rule is tested alone; and settings to compare with."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from operate.changes import values
-from operate.changes.compare import Touched, touched
-from operate.changes.page import Row, new_value, page
-from operate.changes.update_rules import (
-    CUSTOM,
-    EFFECTS,
-    FACTS,
-    UnknownTypeError,
-    effect_of,
-    fixed_name,
-    schema,
-    too_many,
-)
-from operate.changes.values import Change, NoOtherValueError, changes, settings
-from plugins.connector_names import FIXED
-from settings.environment import Environment
+from contract.errors import UserError
+from operate.changes.compare import touched
+from operate.changes.update_rules import EFFECTS, FACTS, UNKNOWN, effect_of, fixed_name, schema, too_many
+from operate.diff import changes, snapshots
+from operate.diff.assigned import assigned
 from settings.load import load
-
-ENVIRONMENTS = ["dev", "prod"]
 
 
 def resource(type_: str, **properties: Any) -> dict[str, Any]:
@@ -117,12 +105,6 @@ def test_a_new_configuration_reaches_the_cluster_and_more_at_once_is_refused() -
     )
 
 
-def test_data_that_goes_or_is_replaced_is_noticed() -> None:
-    bucket = Touched(stack="s", type="AWS::S3::Bucket", name="B", effect="gone")
-    assert bucket.loses_data
-    assert not Touched(stack="s", type="AWS::S3::Bucket", name="B", effect="in place").loses_data
-
-
 @pytest.mark.parametrize(
     ("type_", "path", "before", "after", "effect"),
     [
@@ -161,11 +143,18 @@ def test_each_fact_holds_in_its_direction(
     assert effect_of(type_, path, before, after)[0] == effect
 
 
-def test_a_type_that_nobody_has_looked_up_is_not_guessed() -> None:
-    with pytest.raises(UnknownTypeError, match="Custom::New: write into"):
-        effect_of("Custom::New", ("a",), 1, 2)
-    with pytest.raises(UnknownTypeError, match="AWS::EC2::Instance Tenancy may replace it or not"):
-        effect_of("AWS::EC2::Instance", ("Tenancy",), 1, 2)
+@pytest.mark.parametrize(
+    ("type_", "path"), [("Custom::New", "a"), ("AWS::New::Type", "a"), ("AWS::EC2::Instance", "Tenancy")]
+)
+def test_what_nobody_has_looked_up_is_not_guessed(type_: str, path: str) -> None:
+    assert effect_of(type_, (path,), 1, 2) == ("in place", UNKNOWN)
+
+
+@pytest.mark.parametrize("name", ["dev", "prod"])
+def test_every_type_of_the_stacks_has_rules(name: str) -> None:
+    templates = snapshots.read(load(name)).values()
+    types = {resource["Type"] for template in templates for resource in template["Resources"].values()}
+    assert {type_ for type_ in types if effect_of(type_, ("NotAProperty",), 1, 2)[1] == UNKNOWN} == set()
 
 
 def test_names_that_must_be_unique_are_known() -> None:
@@ -186,87 +175,45 @@ def test_the_facts_are_of_properties_that_there_are_and_say_where_from() -> None
             assert fact.effect in EFFECTS
 
 
-def test_what_makes_a_connector_anew_is_what_its_handler_says() -> None:
-    assert {fact.path[0] for fact in CUSTOM["Custom::Connector"]} == {"connectorName", *FIXED}
+SETTINGS = """database.engine_version=16.13 database.instances=3 database.restore={name="r1",snapshot="s"}
+database.sample_data=false network.nat=gateways pipelines[0].sink.tasks=2 vpn.users=["alice"]"""
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_every_setting_is_changed_and_only_that_one(name: str) -> None:
-    environment = load(name)
-    found = list(changes(environment))
-    keys = [key for key, _, _ in settings(environment)]
-    assert {change.key for change in found} == set(keys)
-    assert {"streaming.brokers", "pipelines[0].sink.kcql", "pipelines[0].job.one_step"} <= set(keys)
-    for change in found:
-        assert change.before != change.after
-        assert (change.environment is None) == bool(change.refused)
-        if change.environment and change.key not in values.TOGETHER:
-            before, after = (dict_of(each) for each in (change.given or environment, change.environment))
-            assert {key for key in before if before[key] != after[key]} == {change.key}
-
-
-def dict_of(environment: Environment) -> dict[str, Any]:
-    return {key: value for key, value, _ in settings(environment)}
-
-
-def test_a_new_setting_without_another_value_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(values, "OTHERS", {})
-    with pytest.raises(NoOtherValueError, match=r"availability_zones: write into operate/changes/values\.py"):
-        list(changes(load("dev")))
-
-
-def test_no_other_value_is_for_a_setting_that_is_gone() -> None:
-    keys = {key for key, _, _ in settings(load("dev"))}
-    assert values.OTHERS.keys() | values.TOGETHER.keys() | values.GIVEN.keys() <= keys
-    assert {key for given in values.GIVEN.values() for key in given} <= keys
-
-
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_what_is_nothing_without_quicksight_is_changed_where_it_is(name: str) -> None:
-    environment = load(name)
-    found = {change.key: change for change in changes(environment)}
-    assert {key for key, change in found.items() if change.given} == set(values.GIVEN)
-    for key in values.GIVEN:
-        given = found[key].given
-        assert given is not None
-        assert f":{environment.account}:" in str(given.analytics.quicksight_principal)
-    refresh = found["analytics.refresh"]
-    assert refresh.given is not None
-    assert refresh.given.analytics.import_mode == "SPICE"
-    assert refresh.environment is not None
-    assert refresh.environment.analytics.refresh != refresh.given.analytics.refresh
-
-
-def test_what_the_file_itself_has_isnt_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(values, "GIVEN", {"analytics.refresh": {"analytics.import_mode": "DIRECT_QUERY"}})
-    assert [change.given for change in changes(load("dev")) if change.key == "analytics.refresh"] == [None]
-
-
-def test_settings_with_the_same_effect_share_a_row_that_names_where_it_differs() -> None:
-    rows = {
-        "dev": [
-            Row(key="a", change="2", effect="in place", text="x"),
-            Row(key="b", change="+1", effect="", text="x"),
-            Row(key="b", change="7", effect="", text="y"),
-        ],
-        "prod": [Row(key="a", change="2", effect="in place", text="x")],
-    }
-    text = page(rows)
-    assert "| `a`: 2<br>`b`: +1 (dev) | x |" in text
-    assert "| `b`: 7 (dev) | y |" in text
+def test_settings_are_assigned_as_in_the_file() -> None:
+    found = assigned(load("dev"), SETTINGS.split())
+    assert (found.database.engine_version, found.database.instances) == ("16.13", 3)
+    assert (found.database.restore and found.database.restore.name, found.database.sample_data) == ("r1", False)
+    assert (found.network.nat, found.pipelines[0].sink.tasks, found.vpn.users) == ("gateways", 2, ("alice",))
+    assert assigned(load("prod"), []) == load("prod")
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "written"),
+    ("assignment", "said"),
     [
-        (None, {"name": "r1", "snapshot": "s"}, "name = r1, snapshot = s"),
-        ({}, {"a.key": "5"}, "a.key = 5"),
-        (("alice",), (), "none"),
-        ((), ("alice", "bob"), "alice, bob"),
-        (False, True, "true"),
-        (3, 4, "+1"),
-        (4, 3, "3"),
+        ("nope.x=1", r"^--set nope\.x=1: there is no such setting: write key=value, such as "),
+        ("pipelines[9].job=1", "there is no such setting"),
+        ("database.name.x=1", "there is no such setting"),
+        ("streaming.volume_gb=x", r"dev\.toml with --set: streaming\.volume_gb: Input should be a valid integer"),
+        ("production=true", "production data must survive"),
     ],
 )
-def test_the_new_value_of_a_change_is_written(before: object, after: object, written: str) -> None:
-    assert new_value(Change(key="k", before=before, after=after, environment=None)) == written
+def test_a_setting_that_isnt_accepted_is_said(assignment: str, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        assigned(load("dev"), [assignment])
+
+
+# What changes the network or the connectors' platform can't be deployed: docs/aws/deploy.md says what to do.
+DEPLOYABLE = """streaming.brokers=4 database.instances=3 database.engine_version=16.13 database.secret_rotation_days=7
+network.nat=gateways lake.database=orders processing.release=emr-7.9.0 vpn.users=["alice"] pipelines[0].role=other
+pipelines[0].topic_prefix=orders pipelines[0].job.one_step=false monitoring.alarm_email=on-call@example.com"""
+
+
+@pytest.mark.synth
+def test_no_other_setting_changes_what_another_stack_imports(tmp_path: Path) -> None:
+    from operate.synth import synthesize
+
+    changed = assigned(load("dev"), DEPLOYABLE.split())
+    found = changes(changed, synthesize(changed, tmp_path / "cdk.out").templates).sections
+    lines = {section.title: section.lines for section in found}
+    assert "Refused by CloudFormation" not in lines
+    assert lines["Replaced"]

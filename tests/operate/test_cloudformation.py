@@ -14,19 +14,14 @@ from operate.outputs import check_unprotected, clear_failed_creations
 NAME = "prod-cdc-lake-database"
 
 
+def day(number: int) -> datetime.datetime:
+    return datetime.datetime(2026, 11, number, tzinfo=datetime.UTC)
+
+
 def stack(answers: Any, status: str, *, protected: bool = True) -> None:
-    described = {
-        "StackName": NAME,
-        "StackStatus": status,
-        "CreationTime": datetime.datetime(2026, 11, 1, tzinfo=datetime.UTC),
-        "EnableTerminationProtection": protected,
-    }
+    described: dict[str, Any] = {"StackName": NAME, "StackStatus": status, "CreationTime": day(1)}
+    described["EnableTerminationProtection"] = protected
     answers.add_response("describe_stacks", {"Stacks": [described]}, {"StackName": NAME})
-
-
-def unprotected(answers: Any) -> None:
-    wanted = {"StackName": NAME, "EnableTerminationProtection": False}
-    answers.add_response("update_termination_protection", {"StackId": NAME}, wanted)
 
 
 def resource(logical_id: str, status: str) -> dict[str, Any]:
@@ -35,22 +30,27 @@ def resource(logical_id: str, status: str) -> dict[str, Any]:
         "PhysicalResourceId": f"{logical_id}-1",
         "ResourceType": "AWS::RDS::DBCluster",
         "ResourceStatus": status,
-        "Timestamp": datetime.datetime(2026, 11, 1, tzinfo=datetime.UTC),
+        "Timestamp": day(1),
     }
 
 
-def test_a_stack_whose_creation_failed_loses_its_protection_so_that_cdk_can_delete_it(
-    service: Any, answers: Any
+@pytest.mark.parametrize(
+    ("status", "failed"),
+    [
+        ("ROLLBACK_COMPLETE", True),
+        ("CREATE_COMPLETE", False),
+        ("UPDATE_ROLLBACK_COMPLETE", False),
+        ("UPDATE_ROLLBACK_FAILED", False),
+    ],
+)
+def test_a_stack_whose_creation_failed_loses_its_protection_and_no_other(
+    service: Any, answers: Any, status: str, *, failed: bool
 ) -> None:
-    stack(answers, "ROLLBACK_COMPLETE")
-    unprotected(answers)
-    assert clear_failed_creations(service, [NAME]) == [NAME]
-
-
-@pytest.mark.parametrize("status", ["CREATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "UPDATE_ROLLBACK_FAILED"])
-def test_a_stack_that_was_once_there_keeps_its_protection(service: Any, answers: Any, status: str) -> None:
     stack(answers, status)
-    assert clear_failed_creations(service, [NAME]) == []
+    if failed:
+        wanted = {"StackName": NAME, "EnableTerminationProtection": False}
+        answers.add_response("update_termination_protection", {"StackId": NAME}, wanted)
+    assert clear_failed_creations(service, [NAME]) == ([NAME] if failed else [])
 
 
 def test_what_a_rollback_could_not_remove_is_named(service: Any, answers: Any) -> None:
@@ -63,10 +63,12 @@ def test_what_a_rollback_could_not_remove_is_named(service: Any, answers: Any) -
     assert f"aws cloudformation delete-stack --stack-name {NAME}" in str(error.value)
 
 
-def test_a_stack_that_is_not_there_is_no_failure(service: Any, answers: Any) -> None:
+def test_a_stack_that_is_not_there_or_not_protected_is_no_failure(service: Any, answers: Any) -> None:
     for _ in range(2):
         answers.add_client_error("describe_stacks", "ValidationError", f"Stack with id {NAME} does not exist")
     assert clear_failed_creations(service, [NAME]) == []
+    check_unprotected(service, [NAME])
+    stack(answers, "CREATE_COMPLETE", protected=False)
     check_unprotected(service, [NAME])
 
 
@@ -77,11 +79,6 @@ def test_protected_stacks_are_not_deleted_and_the_line_says_how(service: Any, an
     assert "--no-enable-termination-protection --stack-name $stack" in str(error.value)
     assert NAME in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_unprotected_stacks_may_go(service: Any, answers: Any) -> None:
-    stack(answers, "CREATE_COMPLETE", protected=False)
-    check_unprotected(service, [NAME])
 
 
 LAKE = "prod-cdc-lake-lake"
@@ -96,10 +93,6 @@ TEMPLATES = {
     }
 }
 ARN = "arn:aws:kafka:ap-southeast-2:222222222222:cluster/prod-cdc-lake/1-2"
-
-
-def day(number: int) -> datetime.datetime:
-    return datetime.datetime(2026, 11, number, tzinfo=datetime.UTC)
 
 
 def gone(answers: Any) -> None:
@@ -159,13 +152,10 @@ def test_an_attempt_that_kept_nothing_does_not_hide_the_stack_before_it(
     assert json.loads(written[LAKE].read_text()) == {"Key": {"KeyId": "k-1"}}
 
 
-def test_a_stack_that_is_there_needs_nothing(service: Any, answers: Any, tmp_path: Path) -> None:
+def test_a_stack_that_is_there_or_never_was_has_kept_nothing(service: Any, answers: Any, tmp_path: Path) -> None:
     described = {"StackName": LAKE, "StackStatus": "CREATE_COMPLETE", "CreationTime": day(1)}
     answers.add_response("describe_stacks", {"Stacks": [described]}, {"StackName": LAKE})
     assert write_mappings(service, TEMPLATES, tmp_path) == {}
-
-
-def test_a_stack_that_never_was_has_kept_nothing(service: Any, answers: Any, tmp_path: Path) -> None:
     gone(answers)
     deleted(answers)
     assert write_mappings(service, TEMPLATES, tmp_path) == {}

@@ -5,7 +5,9 @@ A script replaces CDK's command line and records its arguments: nothing can be d
 
 import dataclasses
 import json
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -43,28 +45,21 @@ def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "record.json"
 
 
-@dataclasses.dataclass
-class Releases:
-    """versions.toml as from `./lake dev lock plugins`, independent of the checkout's: all pinned, or some not."""
+@pytest.fixture
+def pin_all_but(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Writes versions.toml as `./lake dev lock plugins` does, with all releases pinned but those of these names."""
+    path = tmp_path / "versions.toml"
 
-    path: Path
-    monkeypatch: pytest.MonkeyPatch
-
-    def pin_all_but(self, *unpinned: str) -> None:
+    def write(*unpinned: str) -> None:
         text = VERSIONS_TOML.read_text()
         for name in load_versions().releases:
             text = pin(text, name, Digest(size=0, sha256="") if name in unpinned else Digest(size=1, sha256="0" * 64))
-        self.path.write_text(text)
+        path.write_text(text)
         for module in (deploy, specs, vpn):
-            self.monkeypatch.setattr(module, "load_versions", lambda: load_versions(self.path))
+            monkeypatch.setattr(module, "load_versions", lambda: load_versions(path))
 
-
-@pytest.fixture
-def releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Releases:
-    """versions.toml with every release pinned."""
-    releases = Releases(tmp_path / "versions.toml", monkeypatch)
-    releases.pin_all_but()
-    return releases
+    write()
+    return write
 
 
 @pytest.fixture
@@ -82,15 +77,15 @@ def synthesized(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPa
 
 @pytest.mark.parametrize("unpinned", [["softether"], ["debezium", "lenses-s3", "config-provider", "softether"]])
 def test_a_release_without_checksum_is_refused_before_anything_happens(
-    called: Path, environment: Environment, releases: Releases, unpinned: list[str]
+    called: Path, environment: Environment, pin_all_but: Callable[..., None], unpinned: list[str]
 ) -> None:
-    releases.pin_all_but(*unpinned)
+    pin_all_but(*unpinned)
     with pytest.raises(OperateError, match=f"no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`"):
         deploy.deploy(environment)
     assert not called.exists()
 
 
-@pytest.mark.usefixtures("releases")
+@pytest.mark.usefixtures("pin_all_but")
 @pytest.mark.parametrize("command", [deploy.bootstrap, deploy.deploy, deploy.destroy])
 def test_another_accounts_credentials_are_refused(called: Path, command: object) -> None:
     assert callable(command)
@@ -101,7 +96,7 @@ def test_another_accounts_credentials_are_refused(called: Path, command: object)
     assert not called.exists()
 
 
-@pytest.mark.usefixtures("releases")
+@pytest.mark.usefixtures("pin_all_but")
 def test_what_was_reviewed_is_deployed_and_cdks_failure_is_told(
     called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,22 +112,13 @@ def test_what_was_reviewed_is_deployed_and_cdks_failure_is_told(
     assert "0" * 64 in (folder / "dev-cdc-lake-vpn.template.json").read_text()
 
 
-@dataclasses.dataclass
-class Reviewed:
-    """A synthesis without findings."""
-
-    folder: Path = Path("cdk.out")
-    templates: dict[str, object] = dataclasses.field(
-        default_factory=lambda: {"dev-cdc-lake-database": {"Resources": {}}}
-    )
-
-
-@pytest.mark.usefixtures("releases", "called")
+@pytest.mark.usefixtures("pin_all_but", "called")
 def test_changes_that_the_lake_misses_are_the_status_until_a_re_snapshot(
     environment: Environment, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])
-    monkeypatch.setattr(deploy, "synthesize", lambda *_arguments, **_options: Reviewed())
+    reviewed = SimpleNamespace(folder=Path("cdk.out"), templates={"dev-cdc-lake-database": {"Resources": {}}})
+    monkeypatch.setattr(deploy, "synthesize", lambda *_arguments, **_options: reviewed)
     assert deploy.deploy(environment) == 0
     monkeypatch.setattr(source_cluster, "missed_since", lambda _rds, _environment: "since yesterday")
     assert deploy.deploy(environment) == NO
@@ -141,7 +127,7 @@ def test_changes_that_the_lake_misses_are_the_status_until_a_re_snapshot(
     assert deploy.deploy(environment) == CANNOT
 
 
-@pytest.mark.usefixtures("releases")
+@pytest.mark.usefixtures("pin_all_but")
 def test_a_finding_ends_it(called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     finding = Finding(rule="no-open-ports", level="error", stack="s", resource="R", message="tcp 22 is open")
     monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [finding])

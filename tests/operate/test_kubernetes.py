@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 
 import boto3
@@ -24,8 +25,8 @@ from tests.tls import Authority
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
-    """The requests to the API; it answers with two pods."""
+def connection(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Mock:
+    """The connection to the API, which answers with two pods."""
     without_credentials(monkeypatch, tmp_path)
     monkeypatch.delenv("AWS_REGION", raising=False)
     authority = base64.b64encode(Authority("EKS").root.encode()).decode()
@@ -35,40 +36,25 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
         return {"cluster": {"endpoint": "https://x.eks.amazonaws.com", "certificateAuthority": {"data": authority}}}
 
     monkeypatch.setattr(BaseClient, "_make_api_call", describe)
-    requests: list[Any] = []
-
-    class Connection:
-        status = 200
-
-        def __init__(self, host: str, _port: int | None, **_: Any) -> None:
-            self._host = host
-
-        def request(self, method: str, path: str, _content: bytes | None, headers: dict[str, str]) -> None:
-            requests.append((method, self._host, path, headers["Authorization"]))
-
-        def getresponse(self) -> "Connection":
-            return self
-
-        def read(self) -> bytes:
-            return b'{"items":[{"metadata":{"name":"a-0"}},{"metadata":{"name":"a-1"}}]}'
-
-        def close(self) -> None:
-            return None
-
-    monkeypatch.setattr("http.client.HTTPSConnection", Connection)
-    return requests
+    answer = Mock(status=200)
+    answer.read.return_value = b'{"items":[{"metadata":{"name":"a-0"}},{"metadata":{"name":"a-1"}}]}'
+    made = Mock()
+    made.return_value.getresponse.return_value = answer
+    monkeypatch.setattr("http.client.HTTPSConnection", made)
+    return made
 
 
-def test_a_connectors_workers_are_asked_for_with_the_callers_own_credentials(asked: list[Any]) -> None:
+def test_a_connectors_workers_are_asked_for_with_the_callers_own_credentials(connection: Mock) -> None:
     session = boto3.Session(aws_access_key_id="AKIAEXAMPLE", aws_secret_access_key="x", region_name="us-east-1")
     api = cluster_api(session, load("dev"))
     assert isinstance(api, Kubernetes)
     assert workers(api, "dev-cdc-lake-orders-source") == ["a-0", "a-1"]
-    [(method, host, path, authorization)] = asked
-    assert (method, host) == ("GET", "x.eks.amazonaws.com")
+    assert connection.call_args.args[0] == "x.eks.amazonaws.com"
+    [(method, path, _, headers)] = [call.args for call in connection.return_value.request.call_args_list]
+    assert method == "GET"
     assert path.startswith("/api/v1/namespaces/kafka-connect/pods?labelSelector=")
     assert path.endswith("instance%3Ddev-cdc-lake-orders-source")
-    encoded = authorization.removeprefix("Bearer k8s-aws-v1.")
+    encoded = headers["Authorization"].removeprefix("Bearer k8s-aws-v1.")
     url = urlsplit(base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode())
     assert url.hostname == "sts.ap-southeast-2.amazonaws.com"
     assert "AKIAEXAMPLE" in url.query

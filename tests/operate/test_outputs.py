@@ -44,18 +44,17 @@ def test_credentials_of_another_account_are_refused() -> None:
         check_account(other)
 
 
-def test_no_credentials_is_one_line(environment: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    without_credentials(monkeypatch, tmp_path)
-    with pytest.raises(OperateError, match=f"no AWS credentials for account {MOTOS_ACCOUNT}: log in"):
-        check_account(environment)
-
-
-def test_an_unknown_profile_is_one_line(
-    environment: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("profile", "line"),
+    [(None, f"no AWS credentials for account {MOTOS_ACCOUNT}: log in"), ("nobodys", "could not be found: log in")],
+)
+def test_missing_credentials_are_one_line(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, profile: str | None, line: str
 ) -> None:
     without_credentials(monkeypatch, tmp_path)
-    monkeypatch.setenv("AWS_PROFILE", "nobodys")
-    with pytest.raises(OperateError, match=r"nobodys.* could not be found: log in"):
+    if profile:
+        monkeypatch.setenv("AWS_PROFILE", profile)
+    with pytest.raises(OperateError, match=line):
         check_account(environment)
 
 

@@ -16,9 +16,6 @@ from stacks.gate.template import App
 
 pytestmark = pytest.mark.synth
 
-
-# It comes with CDK.
-
 STACK = "dev-cdc-lake-streaming"
 BASTION = {"Fn::GetAtt": ["VpnAccessA1B2C3D4", "GroupId"]}
 NOTHING = [{"CidrIp": "255.255.255.255/32", "IpProtocol": "icmp", "FromPort": 252, "ToPort": 86}]
@@ -138,9 +135,6 @@ def test_a_description_cannot_end_a_label() -> None:
     assert graphviz(found).count(" -> ") == 2
     assert '\\" ]; x -> y' in graphviz(found)
     assert "quoted' ]; x" in mermaid(found)
-
-
-# It comes with CDK.
 
 
 def test_actions_are_said_by_service_as_what_they_do() -> None:

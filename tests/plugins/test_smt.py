@@ -23,12 +23,25 @@ STEPS = (
 )
 
 
+INSERTION = {"transforms": "a", "transforms.a.type": f"{STANDARD}.InsertField$Value"}
+
+
 def test_steps_are_taken_in_their_order() -> None:
     config = properties(STEPS)
     assert config["transforms"] == "createKey,extractKey,insertTopic,insert_message_source,rename,toHeader"
-    assert config["transforms.createKey.fields"] == config["transforms.extractKey.field"] == "address_id"
-    assert config["transforms.extractKey.type"].endswith("ExtractField$Key")
-    assert config["transforms.rename.renames"] == "district:state_province"
+    given = {
+        "createKey.fields": "address_id",
+        "extractKey.field": "address_id",
+        "extractKey.type": f"{STANDARD}.ExtractField$Key",
+        "insertTopic.topic.field": "message_topic",
+        "insert_message_source.static.field": "message_source",
+        "insert_message_source.static.value": "pagila",
+        "rename.renames": "district:state_province",
+        # The folders' field leaves the value.
+        "toHeader.operation": "move",
+    }
+    assert {name: config[f"transforms.{name}"] for name in given} == given
+    assert not list(problems(config))
 
 
 def test_no_step_is_no_property() -> None:
@@ -36,36 +49,18 @@ def test_no_step_is_no_property() -> None:
     assert rename({}) == ()
 
 
-def test_every_inserted_field_has_a_name_and_a_value() -> None:
-    config = properties(STEPS)
-    assert config["transforms.insertTopic.topic.field"] == "message_topic"
-    assert config["transforms.insert_message_source.static.field"] == "message_source"
-    assert config["transforms.insert_message_source.static.value"] == "pagila"
-    assert not list(problems(config))
-
-
-def test_the_folders_field_leaves_the_value() -> None:
-    assert to_header("country").properties["operation"] == "move"
-
-
-def test_an_insertion_without_a_field_is_refused_as_its_task_would_do() -> None:
-    config = {"transforms": "a", "transforms.a.type": f"{STANDARD}.InsertField$Value"}
-    [(name, reason)] = problems(config)
-    assert name == "transforms.a"
-    assert "No field insertion configured" in reason
-
-
-def test_an_insertion_without_a_value_is_refused() -> None:
-    config = {
-        "transforms": "a",
-        "transforms.a.type": f"{STANDARD}.InsertField$Value",
-        "transforms.a.static.field": "b",
-    }
-    assert [name for name, _ in problems(config)] == ["transforms.a.static.value"]
-
-
-def test_a_step_without_a_type_is_refused() -> None:
-    assert [name for name, _ in problems({"transforms": "a, b", "transforms.a.type": "x"})] == ["transforms.b.type"]
+@pytest.mark.parametrize(
+    ("config", "name", "reason"),
+    [
+        (INSERTION, "transforms.a", "No field insertion configured"),
+        (INSERTION | {"transforms.a.static.field": "b"}, "transforms.a.static.value", "is missing"),
+        ({"transforms": "a, b", "transforms.a.type": "x"}, "transforms.b.type", "is missing"),
+    ],
+)
+def test_a_step_that_does_nothing_is_refused_by_its_property(config: dict[str, str], name: str, reason: str) -> None:
+    [(named, said)] = problems(config)
+    assert named == name
+    assert reason in said
 
 
 @pytest.mark.parametrize("names", [{"a,b": "c"}, {"a": "b:c"}, {"": "a"}])

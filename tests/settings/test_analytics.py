@@ -4,21 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from settings.environment import Environment
 from settings.load import load
-from settings.rules import broken
-from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
-from tests.stacks.settings import change, copied, refusal
+from tests.settings.pipelines import Project
+from tests.stacks.environments import only_queried
+from tests.stacks.settings import change, refusal
 
 ACCOUNT = "111111111111"
 ANALYSTS = f"arn:aws:quicksight:us-east-1:{ACCOUNT}:group/default/analysts"
 READER = f"arn:aws:iam::{ACCOUNT}:role/analyst"
 READERS = "environments/dev.toml: analytics.lake_formation_readers: "
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return copied(tmp_path)
 
 
 def test_a_file_without_the_section_goes_on_as_it_is(folder: Path) -> None:
@@ -53,29 +47,16 @@ def test_readers_are_roles_and_users_of_this_account(folder: Path, readers: str,
     assert refusal(folder, "dev").startswith(said)
 
 
-def test_there_is_no_dashboard_where_no_orders_are() -> None:
-    values = load("dev").model_dump(by_alias=True)
-    values["analytics"]["quicksight_principal"] = ANALYSTS
-    whole = Environment.model_validate(values)
-    assert broken(whole) == []
-    without = whole.model_copy(update={"pipelines": ()})
-    assert ("analytics.quicksight_principal", "the dashboard shows the outbox's orders") in [
-        (key, reason[:39]) for key, reason in broken(without)
-    ]
+def test_there_is_no_dashboard_where_no_orders_are(project: Project) -> None:
+    only_queried(project.environments)
+    project.change("analytics", f'quicksight_principal = "{ANALYSTS}"')
+    assert "analytics.quicksight_principal: the dashboard shows the outbox's orders" in project.refusal()
 
 
-@pytest.mark.parametrize("name", ["quarantine", "landed"])
-def test_no_captured_table_takes_the_name_of_what_was_set_aside_or_has_landed(tmp_path: Path, name: str) -> None:
-    folder, pipelines = copied(tmp_path), copied_pipelines(tmp_path)
-    write_pipeline(pipelines, "shop", [name], source='lake_prefix = "cdc_"')
-    add_to(folder, "shop")
-    with pytest.raises(Exception, match=f"shop has a table that would be cdc_{name} in the lake"):
-        load("dev", folder, pipelines)
-
-
-def test_no_captured_table_takes_the_name_of_snapshots(tmp_path: Path) -> None:
-    folder, pipelines = copied(tmp_path), copied_pipelines(tmp_path)
-    write_pipeline(pipelines, "shop", ["snapshots"], source='lake_prefix = "customer_address_"')
-    add_to(folder, "shop")
-    with pytest.raises(Exception, match="shop has a table that would be customer_address_snapshots in the lake"):
-        load("dev", folder, pipelines)
+@pytest.mark.parametrize(
+    ("prefix", "name"), [("cdc_", "quarantine"), ("cdc_", "landed"), ("customer_address_", "snapshots")]
+)
+def test_no_captured_table_takes_a_declared_ones_name(project: Project, prefix: str, name: str) -> None:
+    project.write("shop", [name], source=f'lake_prefix = "{prefix}"')
+    project.add("shop")
+    assert f"shop has a table that would be {prefix}{name} in the lake" in project.refusal()

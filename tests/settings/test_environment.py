@@ -1,23 +1,16 @@
 """Environment files: what is refused, with a one-line reason that names the file and the key."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from settings.load import ENVIRONMENTS, EnvironmentFileError, load
-from tests.stacks.settings import change, copied
+from settings.load import ENVIRONMENTS, load
+from tests.stacks.settings import change, refusal
 
 TODAYS_KCQL = (
     "INSERT INTO {landing}:cdc-events SELECT * FROM msk.datalake.cdc_events PARTITIONBY customer_id,order_id "
     "STOREAS `json` PROPERTIES('flush.interval'=60,'flush.count'=50)"
 )
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder of environments that a test may change."""
-    return copied(tmp_path)
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in ENVIRONMENTS.glob("*.toml")))
@@ -27,31 +20,18 @@ def test_every_environment_of_the_project_is_accepted(name: str) -> None:
     assert environment.prefix == f"{name}-cdc-lake"
 
 
-def test_dev_is_thrown_away_and_prod_is_kept() -> None:
-    dev, prod = load("dev"), load("prod")
-    assert (dev.production, dev.removal_policy, dev.database.instances) == (False, "destroy", 1)
-    assert (prod.production, prod.removal_policy, prod.database.instances) == (True, "retain", 2)
-
-
-def test_adding_an_environment_is_adding_a_file(folder: Path) -> None:
-    shutil.copy(folder / "dev.toml", folder / "staging.toml")
-    assert load("staging", folder).bucket_name("lake").startswith("staging-cdc-lake-lake-")
-
-
 def test_several_problems_are_one_line_each(folder: Path) -> None:
     change(folder, "dev", "streaming", 'broker_type = "kafka.t3.medium"')
     change(folder, "dev", "processing", 'release = "emr-6.4.0"')
-    with pytest.raises(EnvironmentFileError) as caught:
-        load("dev", folder)
-    lines = str(caught.value).splitlines()
-    assert [line.split(": ")[1] for line in lines] == ["streaming.broker_type", "processing.release"]
+    assert [line.split(": ")[1] for line in refusal(folder, "dev").splitlines()] == [
+        "streaming.broker_type",
+        "processing.release",
+    ]
 
 
 def test_a_secret_isnt_repeated_in_the_message(folder: Path) -> None:
     change(folder, "dev", "pipelines.source", 'configuration = { "ssl.truststore.password" = "hunter2" }')
-    with pytest.raises(EnvironmentFileError) as caught:
-        load("dev", folder)
-    assert "hunter2" not in str(caught.value)
+    assert "hunter2" not in refusal(folder, "dev")
 
 
 def test_a_folder_per_order_is_an_option_in_todays_words(folder: Path) -> None:
@@ -65,27 +45,26 @@ def test_a_folder_per_order_is_an_option_in_todays_words(folder: Path) -> None:
 )
 def test_a_file_that_cant_be_read_is_one_line(folder: Path, content: str, reason: str) -> None:
     (folder / "broken.toml").write_text(content)
-    with pytest.raises(EnvironmentFileError, match=reason) as caught:
-        load("broken", folder)
-    assert "\n" not in str(caught.value)
+    said = refusal(folder, "broken")
+    assert reason in said
+    assert "\n" not in said
 
 
 def test_a_missing_section_is_named(folder: Path) -> None:
     path = folder / "dev.toml"
     path.write_text(path.read_text().partition("[monitoring]")[0])
-    with pytest.raises(EnvironmentFileError, match=r"dev\.toml: monitoring: is missing"):
-        load("dev", folder)
+    assert "dev.toml: monitoring: is missing" in refusal(folder, "dev")
 
 
 @pytest.mark.parametrize("name", ["staging", "../dev", ""])
 def test_an_environment_without_a_file_says_which_there_are(name: str) -> None:
-    with pytest.raises(EnvironmentFileError, match="no such environment; there are dev, prod, sandbox"):
-        load(name)
+    assert "no such environment; there are dev, prod, sandbox" in refusal(ENVIRONMENTS, name)
 
 
 def test_the_guides_example_of_a_refusal_is_what_is_said(folder: Path) -> None:
     change(folder, "dev", "streaming", 'broker_type = "kafka.t3.small"')
     change(folder, "dev", "pipelines.source", "workers = 2")
-    with pytest.raises(EnvironmentFileError) as caught:
-        load("dev", folder)
-    assert f"synth: {caught.value}" in (ENVIRONMENTS.parent / "docs" / "aws" / "deploy.md").read_text().splitlines()
+    assert (
+        f"synth: {refusal(folder, 'dev')}"
+        in (ENVIRONMENTS.parent / "docs" / "aws" / "deploy.md").read_text().splitlines()
+    )

@@ -3,7 +3,6 @@
 import pytest
 
 from contract.sizes import MCU_HEAP_BYTES
-from settings import aws_offers
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
 from tests.settings.pipelines import Project
@@ -33,11 +32,8 @@ def test_the_first_pipeline_has_the_names_that_it_has_had(both: Environment) -> 
     source, sink = source_settings(both, orders), sink_settings(both, orders)
     assert (source.name, sink.name) == ("dev-cdc-lake-orders-source", "dev-cdc-lake-orders-sink")
     assert (source.topics, sink.prefix) == (("msk.datalake.cdc_events",), "cdc-events")
-    assert (source.slot_name, source.publication_name, source.database_user) == (
-        "cdc_orders",
-        "cdc_publication",
-        "cdc_connector",
-    )
+    objects = (source.slot_name, source.publication_name, source.database_user)
+    assert objects == ("cdc_orders", "cdc_publication", "cdc_connector")
     assert orders.captured.lake_table(orders.captured.tables[0]) == "cdc_events"
 
 
@@ -61,28 +57,23 @@ def test_what_is_wrong_with_the_source_isnt_said_of_the_sink(project: Project, k
     assert "sink" not in said
 
 
-def test_more_pipelines_than_the_database_has_slots_are_refused(project: Project) -> None:
-    for number in range(aws_offers.AURORA_REPLICATION_SLOTS - aws_offers.RESERVED_SLOTS):
-        project.write(f"p{number}", ["a"])
-        project.add(f"p{number}")
-    said = project.refusal()
-    assert "pipelines: 19 pipelines are as many replication slots, and the cluster has 20 (max_replication" in said
-    assert "of which 2 are left for others" in said
-
-
-def test_more_plugins_than_msk_connect_has_while_they_are_replaced_are_refused(project: Project) -> None:
-    for number in range(25):
-        project.write(f"p{number}", ["a"])
-        project.add(f"p{number}")
-    said = project.refusal()
-    assert "pipelines: 26 pipelines have 104 plugins while a deployment replaces them, and an account has 100" in said
-
-
-def test_more_workers_than_msk_connect_has_are_refused(project: Project) -> None:
-    for number in range(6):
-        project.write(f"p{number}", ["a"])
-        project.add(f"p{number}", "[pipelines.sink]", "workers = 10")
-    assert "pipelines: they ask for 68 workers, and an account has 60 in a region" in project.refusal()
+@pytest.mark.parametrize(
+    ("number", "lines", "said"),
+    [
+        (
+            18,
+            [],
+            "19 pipelines are as many replication slots, and the cluster has 20 (max_replication_slots), of",
+        ),
+        (25, [], "26 pipelines have 104 plugins while a deployment replaces them, and an account has 100"),
+        (6, ["[pipelines.sink]", "workers = 10"], "they ask for 68 workers, and an account has 60 in a region"),
+    ],
+)
+def test_more_than_a_quota_is_refused(project: Project, number: int, lines: list[str], said: str) -> None:
+    for each in range(number):
+        project.write(f"p{each}", ["a"])
+        project.add(f"p{each}", *lines)
+    assert f"pipelines: {said}" in project.refusal()
 
 
 def test_more_partitions_than_the_brokers_can_have_are_refused(project: Project) -> None:
@@ -104,13 +95,9 @@ def test_drivers_fit_on_the_primary_node_together(project: Project) -> None:
     # With the overhead, and the driver of `orders`: all that the node has.
     project.add("shop", "[pipelines.job]", "one_step = false", 'driver_memory = "4452m"')
     assert project.load().processing.core_instances == 9
-
-
-def test_drivers_that_the_primary_node_cant_hold_are_refused(project: Project) -> None:
-    project.change("processing", "core_instances = 9")
-    project.add("shop", "[pipelines.job]", "one_step = false", 'driver_memory = "6g"')
-    said = project.refusal()
-    assert "processing.primary_instance_type: the drivers of 3 applications ask for" in said
+    path = project.environments / "dev.toml"
+    path.write_text(path.read_text().replace("4452m", "6g"))
+    assert "processing.primary_instance_type: the drivers of 3 applications ask for" in project.refusal()
 
 
 @pytest.mark.parametrize(

@@ -51,18 +51,11 @@ def test_folders_are_laid_out_as_in_the_jobs_example() -> None:
     assert layout_of(**changes) == example("cdc_events_partitioned.properties")
 
 
-def test_a_key_of_several_columns_and_the_number_of_buckets_are_the_tables() -> None:
-    found = layout_of(buckets=16)
-    assert found["hoodie.datasource.write.recordkey.field"] == "order_id,line"
-    assert found["hoodie.bucket.index.num.buckets"] == "16"
-
-
 def test_columns_have_the_names_that_the_lake_gives_them() -> None:
     shop = one(key=["Order ID", "lineNo"], partition_by=["Sold On"], ordering="changedAt")
     found = layout(shop.tables[0])
-    assert found["hoodie.datasource.write.recordkey.field"] == "order_id,line_no"
-    assert found["hoodie.datasource.write.partitionpath.field"] == "sold_on"
-    assert found["hoodie.datasource.hive_sync.partition_fields"] == "sold_on"
+    assert found[keys.RECORD_KEY] == "order_id,line_no"
+    assert found[keys.PARTITION_PATH] == found[keys.SYNC_PARTITIONS] == "sold_on"
     assert table_job(shop, shop.tables[0], PLACES, JobPace()).ordering_field == "changed_at"
 
 
@@ -73,9 +66,20 @@ def test_versions_are_kept_for_the_hours_that_the_table_says() -> None:
     table_settings.check_hudis(found, lambda line: pytest.fail(line))
 
 
-def test_a_table_with_fixed_columns_takes_no_new_one() -> None:
-    assert "hoodie.streamer.schema.max.new.columns" not in layout_of()
-    assert layout_of(evolution="fixed")["hoodie.streamer.schema.max.new.columns"] == "0"
+@pytest.mark.parametrize(
+    ("changes", "key", "value"),
+    [
+        ({}, "hoodie.streamer.schema.max.new.columns", None),
+        ({"evolution": "fixed"}, "hoodie.streamer.schema.max.new.columns", "0"),
+        ({"buckets": 16}, "hoodie.bucket.index.num.buckets", "16"),
+        ({}, keys.RECORD_KEY, "order_id,line"),
+        # One that is only appended to leaves its key to the job.
+        ({"key": [], "append_only": True}, keys.RECORD_KEY, None),
+        ({"key": [], "append_only": True}, keys.APPEND_ONLY, "true"),
+    ],
+)
+def test_a_tables_entry_decides_its_layout(changes: dict[str, Any], key: str, value: str | None) -> None:
+    assert layout_of(**changes).get(key) == value
 
 
 @pytest.mark.parametrize(
@@ -121,9 +125,3 @@ def test_a_tables_own_entry_decides_its_type_order_and_names() -> None:
     assert (job.table, job.table_path) == ("shop_order_lines", "s3a://lake/shop_order_lines")
     assert (job.table_type, job.ordering_field) == ("MERGE_ON_READ", "version")
     assert job.schema_file == "/repository/pipelines/shop/order_lines.avsc"
-
-
-def test_a_table_that_is_only_appended_to_leaves_its_key_to_the_job() -> None:
-    properties = layout_of(key=[], append_only=True)
-    assert properties[keys.APPEND_ONLY] == "true"
-    assert keys.RECORD_KEY not in properties

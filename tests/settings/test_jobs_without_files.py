@@ -7,21 +7,14 @@ import pytest
 
 from contract.events import READ_MS
 from contract.history import COMMIT, VERSION
-from settings.job import JobPace, JobPlaces, derived_job, derived_jobs, table_job
+from settings.job import JobPace, derived_job, derived_jobs, table_job
 from settings.load import SettingsFileError, load_pipeline
 from settings.pipeline import Pipeline
 from spark_jobs.options import keys, submit
 from tests.settings.pipelines import DERIVED, queried_shop, write_pipeline
+from tests.settings.test_job import ASKED, PLACES
 
-PLACES = JobPlaces(
-    landing="s3a://landing",
-    lake="s3a://lake",
-    schemas="/pipelines",
-    shared_properties="/lean.properties",
-    database="datalake",
-)
-SOURCE = {keys.JDBC_URL: "jdbc:postgresql://localhost:5432/shop", keys.JDBC_PASSWORD_FILE: "/secret"}
-QUERIED = replace(PLACES, source=SOURCE)
+QUERIED = replace(PLACES, source=ASKED)
 
 
 @pytest.fixture
@@ -49,12 +42,8 @@ def test_its_job_has_the_query_in_sparks_sql_and_where_its_tables_are(tmp_path: 
     assert given["hoodie.bucket.index.num.buckets"] == "4"
     assert given["hoodie.cleaner.hours.retained"] == "24"
     assert given["a"] == "b"
-
-
-def test_it_is_looked_at_as_often_as_the_platform_wants(tmp_path: Path) -> None:
-    shop = loaded(tmp_path, DERIVED)
+    # It is looked at as often as the platform wants.
     assert derived_job(shop, shop.derived[0], PLACES, JobPace(derived_seconds=2)).sync_interval_seconds == 2
-    assert derived_job(shop, shop.derived[0], PLACES, JobPace()).sync_interval_seconds == 30
 
 
 def test_a_query_may_be_a_file_and_name_derived_tables_before_it(tmp_path: Path) -> None:
@@ -99,17 +88,9 @@ def test_what_has_no_versions_or_no_name_for_them_is_refused(tmp_path: Path) -> 
         load_pipeline("shop", tmp_path)
 
 
-def test_a_pipeline_whose_tables_are_queried_says_so(folder: Path) -> None:
-    assert load_pipeline("shop", folder).is_queried
-    assert not load_pipeline("orders").is_queried
-
-
-def test_queried_rows_are_ordered_by_when_they_were_read(folder: Path) -> None:
-    assert {table.ordering for table in load_pipeline("shop", folder).tables} == {READ_MS}
-
-
 def test_the_job_is_told_what_to_query(folder: Path) -> None:
     shop = load_pipeline("shop", folder)
+    assert (shop.is_queried, load_pipeline("orders").is_queried) == (True, False)
     customers, with_city = (table_job(shop, table, QUERIED, JobPace()) for table in shop.tables)
     of_jdbc = {k: v for k, v in customers.configuration.items() if k.startswith(keys.JDBC_PREFIX)}
     assert of_jdbc == {
@@ -119,15 +100,14 @@ def test_the_job_is_told_what_to_query(folder: Path) -> None:
         keys.JDBC_LEFT_OUT: "note",
         keys.JDBC_DELETES_PERCENT: "10",
         keys.JDBC_SWEEP: "5",
-        **SOURCE,
+        **ASKED,
     }
     assert with_city.configuration[keys.JDBC_QUERY] == "SELECT id FROM public.customers"
     assert keys.JDBC_TABLE not in with_city.configuration
-    assert (with_city.configuration[keys.JDBC_DELETES_PERCENT], with_city.configuration[keys.JDBC_SWEEP]) == (
-        "50",
-        "60",
-    )
+    limits = with_city.configuration[keys.JDBC_DELETES_PERCENT], with_city.configuration[keys.JDBC_SWEEP]
+    assert limits == ("50", "60")
     assert (with_city.table, with_city.landing, with_city.ordering_field) == ("shop_with_city", None, READ_MS)
+    assert customers.ordering_field == READ_MS
 
 
 def test_a_queried_table_has_no_folder_of_files_but_a_database(folder: Path) -> None:

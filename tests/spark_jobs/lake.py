@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pyarrow
 from hudi import HudiTableBuilder
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.decoding import schema
 from spark_jobs.ingest import Ingest
@@ -80,8 +80,11 @@ class IngestedTable:
         """The table's rows without Hudi's own columns; read by Spark on request, or if logs have to be merged."""
         if not by_spark and "MERGE_ON_READ" not in self.arguments:
             return rows_of(self.table_path)
-        found = self.spark.read.format("hudi").load(str(self.table_path)).collect()
-        return [without_hudis(row.asDict()) for row in found]
+        return [without_hudis(row.asDict()) for row in self.frame().collect()]
+
+    def frame(self) -> DataFrame:
+        """The table as Spark reads it."""
+        return self.spark.read.format("hudi").load(str(self.table_path))
 
     def commits(self) -> int:
         """Number of completed commits in the timeline."""
@@ -136,9 +139,13 @@ class Lake(IngestedTable):
         assert len(by_key) == len(rows), "a key is in the table twice"
         return by_key
 
+    def column(self, name: str) -> dict[int, Any]:
+        """A column's values by order_id."""
+        return {key: row[name] for key, row in self.rows().items()}
+
     def lsns(self) -> dict[int, int]:
         """The ordering value of each row."""
-        return {key: row["__lsn"] for key, row in self.rows().items()}
+        return self.column("__lsn")
 
     def quarantined(self) -> list[dict[str, Any]]:
         """All quarantined entries."""

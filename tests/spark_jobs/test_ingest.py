@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.decoding import batch_decoder, decode, schema, values
@@ -39,13 +39,13 @@ def test_the_newest_event_of_each_key_wins_in_a_batch_and_over_batches(lake: Lak
     )
     assert (report.files, report.events, report.quarantined, report.missing_offsets) == (1, 8, 0, 0)
     assert report.upserts == 3
-    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "NEWEST", 2: "EQUAL", 3: "VINET"}
+    assert lake.column("customer_id") == {1: "NEWEST", 2: "EQUAL", 3: "VINET"}
 
     # Debezium repeats events, of a deleted row too; an older event comes late; a row is deleted.
     again = [event(1, 10, "c", customer_id="FIRST"), event(2, 29, customer_id="OLD"), event(4, 60, "c")]
     report = lake.run(*again, event(3, 70, "d"))
     assert (report.upserts, report.deletes, report.folded) == (0, 1, 3)
-    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "NEWEST", 2: "EQUAL"}
+    assert lake.column("customer_id") == {1: "NEWEST", 2: "EQUAL"}
 
     # Only a newer event brings a deleted row back.
     assert lake.run(event(3, 50, "c"), event(4, 59), event(5, 40)).upserts == 1
@@ -219,6 +219,7 @@ def test_unavailable_values_are_restored_or_set_aside(lake: Lake) -> None:
     assert json.loads(lake.quarantined()[0]["text"])["order_id"] == 3
 
 
+@pytest.mark.long
 def test_a_new_field_becomes_a_column_that_stays(lake: Lake) -> None:
     lake.run(event(1, 10), event(2, 10))
     lake.run(event(1, 20, sales_channel="web", weight=1.5, rank=2**40, tags=["a"], note=None))
@@ -255,7 +256,8 @@ def test_merge_on_read_with_compaction(lake: Lake) -> None:
     assert lake.job().run_batch() is None  # the newest instant with progress lies behind the compaction
 
 
-@pytest.mark.parametrize("conf", ["cdc_events.properties", long("cdc_events_partitioned.properties")])
+@pytest.mark.long
+@pytest.mark.parametrize("conf", ["cdc_events.properties", "cdc_events_partitioned.properties"])
 def test_an_older_delete_leaves_a_newer_row_alone(lake: Lake, conf: str) -> None:
     lake.arguments, lake.conf = ("--table-type", "MERGE_ON_READ", "--source-limit", "1"), conf
     lake.extra = {"hoodie.streamer.deletes.max.keys": "1"}
@@ -327,29 +329,30 @@ def test_the_partitioned_layout_moves_and_deletes_rows(lake: Lake) -> None:
     assert (lake.table_path / "customer_id=A" / "order_id=1").is_dir()
     report = lake.run(event(1, 20, customer_id="B"), event(2, 30, "d", customer_id="A"), event(3, 5, customer_id="OLD"))
     assert report.quarantined == 0
-    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "B", 3: "B"}
+    assert lake.column("customer_id") == {1: "B", 3: "B"}
     # ComplexKeyGenerator's encoding of a single key field differs by Hudi version: 0.14.1 to 1.0 write only the value.
-    table = lake.spark.read.format("hudi").load(str(lake.table_path))
+    table = lake.frame()
     keys = {(row["_hoodie_record_key"], row["_hoodie_partition_path"]) for row in table.collect()}
     assert keys == {("1", "customer_id=B/order_id=1"), ("3", "customer_id=B/order_id=3")}
     # Without a value a row goes to Hudi's default partition.
     assert lake.run(event(3, 40, customer_id=None)).quarantined == 0
     assert (lake.table_path / "customer_id=__HIVE_DEFAULT_PARTITION__" / "order_id=3").is_dir()
-    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "B", 3: None}
+    assert lake.column("customer_id") == {1: "B", 3: None}
+
+
+def write_by_hand(lake: Lake, rows: DataFrame, **options: str) -> None:
+    """Upsert rows of the table as another program does: without progress."""
+    own = {name: value for name, value in lake.table().write_options("upsert").items() if "commitmeta" not in name}
+    kept = [name for name in rows.columns if not name.startswith("_hoodie_") or name.endswith("_deleted")]
+    writer = rows.select(kept).write.format("hudi").options(**own | options)
+    writer.mode("append").save(str(lake.table_path))
 
 
 def test_progress_is_found_behind_other_commits_and_in_the_archive(lake: Lake) -> None:
     lake.run(event(1, 10, "c"), event(2, 10, "c"))
     stored = lake.table().progress()["deltastreamer.checkpoint.key"]
     # Another program's commits carry no progress, and push ours into the archived timeline.
-    rows = lake.spark.read.format("hudi").load(str(lake.table_path)).filter("order_id = 1")
-    rows = rows.select([name for name in rows.columns if not name.startswith("_hoodie_") or name.endswith("_deleted")])
-    rows = rows.localCheckpoint()
-    options = {
-        name: value
-        for name, value in lake.table().write_options("upsert").items()
-        if not name.startswith("hoodie.datasource.write.commitmeta")
-    }
+    rows = lake.frame().filter("order_id = 1").localCheckpoint()
     archiving = {
         "hoodie.keep.min.commits": "2",
         "hoodie.keep.max.commits": "3",
@@ -357,7 +360,7 @@ def test_progress_is_found_behind_other_commits_and_in_the_archive(lake: Lake) -
         "hoodie.commits.archival.batch": "1",
     }
     for _ in range(6):
-        rows.write.format("hudi").options(**options, **archiving).mode("append").save(str(lake.table_path))
+        write_by_hand(lake, rows, **archiving)
     assert list((lake.table_path / ".hoodie").glob("*/.commits_.archive*"))  # `archived`, from Hudi 1.0 on `history`
     assert stored not in {path.read_text() for path in (lake.table_path / ".hoodie").glob("*.commit")}
     assert lake.table().progress()["deltastreamer.checkpoint.key"] == stored
@@ -375,14 +378,10 @@ def test_a_second_writer_is_noticed_before_anything_is_written(lake: Lake) -> No
     assert lake.commits() == 1
     # A manual correction, without progress, is no rival.
     job = lake.job()
-    options = {k: v for k, v in lake.table().write_options("upsert").items() if "commitmeta" not in k}
-    row = lake.spark.read.format("hudi").load(str(lake.table_path)).withColumn("customer_id", F.lit("HAND"))
-    row.select(
-        [name for name in row.columns if not name.startswith("_hoodie_") or name.endswith("_deleted")]
-    ).write.format("hudi").options(**options).mode("append").save(str(lake.table_path))
+    write_by_hand(lake, lake.frame().withColumn("customer_id", F.lit("HAND")))
     lake.land(event(2, 20, "c"))
     assert job.run_batch() is not None
-    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "HAND", 2: "VINET"}
+    assert lake.column("customer_id") == {1: "HAND", 2: "VINET"}
 
 
 @pytest.mark.parametrize(
@@ -472,7 +471,7 @@ def test_bookkeeping_is_no_event_and_of_equal_events_the_later_offset_wins_where
     lake.land(event(8, 10, customer_id="LATER"), name="customer_id=A/order_id=8/demo(0_000000000009).json")
     lake.land(event(8, 10, customer_id="EARLIER"), name="customer_id=Z/order_id=8/demo(0_000000000005).json")
     assert lake.run().files == 4
-    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {7: "VINET", 8: "LATER"}
+    assert lake.column("customer_id") == {7: "VINET", 8: "LATER"}
 
 
 def test_offsets_that_no_file_has_are_counted_and_a_file_that_comes_late_or_again_is_read(lake: Lake) -> None:
@@ -541,7 +540,7 @@ def test_a_table_that_two_jobs_have_broken_is_repaired_at_the_start(lake: Lake, 
     assert other.job().run_batch() is not None
     for path in [*other.table_path.glob("*.parquet"), *(other.table_path / ".hoodie").glob("[0-9]*")]:
         shutil.copy(path, lake.table_path / path.relative_to(other.table_path))
-    broken = lake.spark.read.format("hudi").load(str(lake.table_path))
+    broken = lake.frame()
     assert broken.count() == 17
 
     lake.land(event(9, 10, "c"), event(1, 20))

@@ -59,11 +59,6 @@ class Glue:
         assert self.glue_sync._pending or not before or self.syncs
 
 
-def test_each_start_syncs_once() -> None:
-    glue = Glue()
-    assert [glue.at(0), glue.at(1), glue.at(100)] == [1, 1, 1]
-
-
 def test_only_a_new_schema_or_partition_needs_another_sync() -> None:
     glue = Glue()
     for now, done, made in [
@@ -79,7 +74,7 @@ def test_only_a_new_schema_or_partition_needs_another_sync() -> None:
         assert glue.syncs == done, now
 
 
-def test_syncs_follow_the_rounds_and_none_is_forgotten() -> None:
+def test_each_start_and_each_new_schema_syncs_once() -> None:
     glue = Glue()
     assert glue.at(0) == 1
     glue.now = 1
@@ -142,13 +137,12 @@ def test_the_end_waits_for_a_running_sync_then_runs_the_next(monkeypatch: pytest
 
 
 def test_the_newest_look_is_in_the_file(tmp_path: Path) -> None:
-    path, log, looks = tmp_path / "looked" / "address", list[str](), list[int | None]([None])
-    file = SweepTimeFile(str(path), looked_ms=lambda: looks[-1], log=log.append)
-    file.write()
+    path, log = tmp_path / "looked" / "address", list[str]()
+    file = SweepTimeFile(path, log.append)
+    file.write(None)
     assert not path.exists()
     for looked_ms in (5, 5, 7_000):
-        looks.append(looked_ms)
-        file.write()
+        file.write(looked_ms)
         assert path.read_text() == f"{looked_ms}\n"
     assert [found.name for found in path.parent.iterdir()] == ["address"]
     assert log == []
@@ -157,8 +151,8 @@ def test_the_newest_look_is_in_the_file(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_told_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     log: list[str] = []
-    file = SweepTimeFile(str(tmp_path / "file" / "address"), looked_ms=lambda: 1, log=log.append)
-    file.write()
-    file.write()
+    file = SweepTimeFile(tmp_path / "file" / "address", log.append)
+    file.write(1)
+    file.write(1)
     assert len(log) == 1
     assert "file/address can't be written: " in log[0]

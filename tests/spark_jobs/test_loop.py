@@ -3,13 +3,13 @@
 import functools
 import itertools
 import threading
-from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import pytest
 from py4j.protocol import Py4JNetworkError
 
 from spark_jobs.errors import JobError, first_line
-from spark_jobs.loop import Loop
+from spark_jobs.loop import Listeners, Loop
 from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
 from spark_jobs.runtime.session import PACE_SECONDS, Turns, large_turns
@@ -55,47 +55,32 @@ class Script(KeptTable):
         return outcome
 
 
-Run = Callable[..., tuple[Script, list[CommitReport], list[str]]]
+@dataclass(frozen=True, kw_only=True)
+class Told(Listeners):
+    """Remembers the commits."""
+
+    commits: list[CommitReport] = field(default_factory=list)
+
+    def committed(self, report: CommitReport) -> None:
+        self.commits.append(report)
 
 
-@pytest.fixture
-def run() -> Run:
-    def run_script(
-        *outcomes: Outcome, continuous: bool = True, retries: int = 3, interval: float = 0
-    ) -> tuple[Script, list[CommitReport], list[str]]:
-        stop = threading.Event()
-        script = Script(stop, *outcomes)
-        committed: list[CommitReport] = []
-        log: list[str] = []
-        loop = Loop(
-            script,
-            stop=stop,
-            committed=committed.append,
-            idle=lambda: None,
-            failed=lambda: None,
-            log=log.append,
-            max_retries=retries,
-            retry_seconds=0.01,
-            min_interval_seconds=lambda: interval,
-        )
-        loop.run(continuous=continuous, poll_seconds=0.01)
-        return script, committed, log
-
-    return run_script
+def run(*outcomes: Outcome, continuous: bool = True, retries: int = 3) -> tuple[Script, list[CommitReport], list[str]]:
+    stop, log = threading.Event(), list[str]()
+    script = Script(stop, *outcomes)
+    told = Told(kept=script, glue_sync=None, metrics=None)
+    loop = Loop(script, told, stop=stop, log=log.append, max_retries=retries, retry_seconds=0.01)
+    loop.run(continuous=continuous, poll_seconds=0.01)
+    return script, told.commits, log
 
 
-def test_without_continuous_it_ends_when_nothing_is_left(run: Run) -> None:
+def test_without_continuous_it_ends_when_nothing_is_left() -> None:
     script, committed, _ = run(REPORT, REPORT, None, REPORT, continuous=False)
     assert committed == [REPORT, REPORT]
     assert script.outcomes == [REPORT]
 
 
-def test_continuous_goes_on_until_stopped(run: Run) -> None:
-    _, committed, _ = run(None, REPORT, None, None, REPORT)
-    assert len(committed) == 2
-
-
-def test_failures_are_tried_again_from_the_tables_own_progress(run: Run) -> None:
+def test_failures_are_tried_again_from_the_tables_own_progress() -> None:
     script, committed, log = run(OSError("refused"), OSError("refused"), REPORT, None)
     assert script.loads == 3
     assert committed == [REPORT]
@@ -103,36 +88,36 @@ def test_failures_are_tried_again_from_the_tables_own_progress(run: Run) -> None
     assert log[-1].startswith("works again, after 2 failed attempts in ")
 
 
-def test_a_success_makes_the_attempts_count_anew(run: Run) -> None:
+def test_a_success_makes_the_attempts_count_anew() -> None:
     _, committed, log = run(OSError("a"), REPORT, OSError("b"), REPORT, OSError("c"), None, retries=1)
     assert committed == [REPORT, REPORT]
     failures = [line for line in log if line.startswith("attempt")]
     assert [line.partition(" failed")[0] for line in failures] == ["attempt 1"] * 3
 
 
-def test_it_gives_up_with_one_line(run: Run) -> None:
+def test_it_gives_up_with_one_line() -> None:
     with pytest.raises(JobError, match=r"^given up after 3 attempts: OSError: gone$"):
         run(*[OSError("gone\nmore")] * 3, None, retries=2)
 
 
-def test_a_stop_while_it_waits_for_the_claim_is_no_failure(run: Run) -> None:
+def test_a_stop_while_it_waits_for_the_claim_is_no_failure() -> None:
     script, _, log = run(InterruptedError("told to stop"), retries=0)
     assert (script.loads, log) == (1, [])
 
 
-def test_what_fails_when_it_is_told_to_stop_is_no_failure(run: Run) -> None:
+def test_what_fails_when_it_is_told_to_stop_is_no_failure() -> None:
     _, committed, log = run(REPORT, OSError("cancelled"), retries=0)
     assert committed == [REPORT]
     assert log == []
 
 
 @pytest.mark.parametrize("error", [JobError("no use"), Py4JNetworkError("the JVM is gone")])
-def test_what_cannot_get_better_is_not_tried_again(run: Run, error: Exception) -> None:
+def test_what_cannot_get_better_is_not_tried_again(error: Exception) -> None:
     with pytest.raises(type(error)):
         run(error, REPORT)
 
 
-def test_an_outage_is_waited_for_however_long_it_is(run: Run) -> None:
+def test_an_outage_is_waited_for_however_long_it_is() -> None:
     script, committed, log = run(*[ConnectionRefusedError("refused")] * 50, REPORT, None, retries=0)
     assert committed == [REPORT]
     assert script.loads == 51
@@ -140,12 +125,12 @@ def test_an_outage_is_waited_for_however_long_it_is(run: Run) -> None:
     assert log[-1].startswith("works again, after 50 failed attempts in ")
 
 
-def test_without_continuous_an_outage_ends_the_job_when_the_attempts_are_used_up(run: Run) -> None:
+def test_without_continuous_an_outage_ends_the_job_when_the_attempts_are_used_up() -> None:
     with pytest.raises(JobError, match=r"^given up after 3 attempts: ConnectionRefusedError: refused$"):
         run(*[ConnectionRefusedError("refused")] * 3, None, continuous=False, retries=2)
 
 
-def test_an_outage_in_between_does_not_use_up_the_attempts_of_another_failure(run: Run) -> None:
+def test_an_outage_in_between_does_not_use_up_the_attempts_of_another_failure() -> None:
     with pytest.raises(JobError, match=r"^given up after 2 attempts: ValueError: b$"):
         run(ValueError("a"), ConnectionRefusedError(), TimeoutError(), ValueError("b"), None, retries=1)
 
@@ -170,12 +155,11 @@ def test_the_interval_is_from_the_begin_of_one_round_to_the_next_with_and_withou
         return stop.is_set()
 
     monkeypatch.setattr(stop, "wait", wait)
+    script = Rounds(stop, *(outcome for _, outcome in rounds))
     loop = Loop(
-        Rounds(stop, *(outcome for _, outcome in rounds)),
+        script,
+        Told(kept=script, glue_sync=None, metrics=None),
         stop=stop,
-        committed=lambda _: None,
-        idle=lambda: None,
-        failed=lambda: None,
         log=lambda _: None,
         max_retries=0,
         retry_seconds=1,
@@ -190,13 +174,6 @@ def test_the_interval_is_from_the_begin_of_one_round_to_the_next_with_and_withou
 def test_errors_say_one_line() -> None:
     assert first_line(ValueError("a\nb")) == "ValueError: a"
     assert first_line(ValueError()) == "ValueError"
-
-
-def test_the_line_of_a_commit_is_stable() -> None:
-    assert REPORT.line() == (
-        "commit=20261121023013007 files=2 events=833 upserts=828 deletes=1 quarantined=2 folded=2"
-        " seconds=2.3 lag_seconds=1.3 missing_offsets=0 late_files=0"
-    )
 
 
 def test_a_long_outage_is_said_at_times_and_its_end_too() -> None:
@@ -234,13 +211,13 @@ def test_what_is_needed_at_the_start_is_waited_for_but_a_mistake_is_not() -> Non
             raise outcome
         return outcome
 
-    assert retry_outages(do, backoff=backoff, stop=stop) == "read"
+    assert retry_outages(do, backoff) == "read"
     for mistake in (JobError("no such file"), ValueError("unexpected")):
         outcomes.append(mistake)
         with pytest.raises(type(mistake)):
-            retry_outages(do, backoff=backoff, stop=stop)
+            retry_outages(do, backoff)
     stop.set()
-    assert retry_outages(do, backoff=backoff, stop=stop) is None
+    assert retry_outages(do, backoff) is None
 
 
 def test_large_batches_come_in_their_order_and_small_ones_at_once() -> None:

@@ -37,7 +37,7 @@ class Still:
         self.calls.append("close")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def app() -> Iterator[ASGIApp]:
     with nicegui_reset_globals():
         yield server.make_app(Still(), PORT)

@@ -17,42 +17,41 @@ from tests.operate.diff.conftest import Templates, lines
 pytestmark = pytest.mark.synth
 
 
-def test_the_same_templates_have_no_changes(templates: Templates) -> None:
-    found = templates.compared()
+def test_the_same_templates_have_no_changes(of_prod: Templates) -> None:
+    found = of_prod.compared()
     assert (found.any, found.sections, found.diff, found.summary) == (False, (), "", "no changes")
-    assert comparison.text(found).startswith(f"{templates.environment.name} against the snapshot: no changes\n")
+    assert comparison.text(found).startswith("prod against the snapshot: no changes\n")
 
 
-def test_another_hash_of_an_asset_is_no_change(templates: Templates) -> None:
-    text = json.dumps(templates.before)
+def test_another_hash_of_an_asset_is_no_change(of_prod: Templates) -> None:
+    text = json.dumps(of_prod.before)
     one, other = (text.replace("<asset>.", f"{digit * 64}.") for digit in "ab")
     assert one != other
     before, after = ({key: normal_form(each) for key, each in json.loads(text).items()} for text in (one, other))
     assert not compare("dev", "the snapshot", before, after).any
 
 
-def test_a_replaced_database_says_what_is_lost_and_what_goes_with_it(of_prod: Templates) -> None:
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [("Delete", "lost"), ("Retain", "the old one is kept, without a stack, and the new one begins without it")],
+)
+def test_a_replaced_database_says_what_is_lost_and_what_goes_with_it(
+    of_prod: Templates, policy: str, said: str
+) -> None:
+    for side in (of_prod.before, of_prod.after):
+        for each in side["database"]["Resources"].values():
+            if each["Type"] == "AWS::RDS::DBCluster":
+                each["UpdateReplacePolicy"] = policy
     of_prod.properties("database", "AWS::RDS::DBCluster")["DBClusterIdentifier"] = "another"
-    of_prod.resource("database", "AWS::RDS::DBCluster")["UpdateReplacePolicy"] = "Delete"
     found = of_prod.compared()
     assert lines(found, "Data lost or left behind") == [
-        "database/Database (RDS DBCluster) replaced: lost: every row of the database, its backups and the connector's"
-        " slot"
+        f"database/Database (RDS DBCluster) replaced: {said}: every row of the database, its backups and the "
+        "connector's slot"
     ]
     replaced = lines(found, "Replaced")
     assert any(line.startswith("database/Database (RDS DBCluster)") and "→ another" in line for line in replaced)
     assert any(line.startswith("database/DatabaseWriter (RDS DBInstance): ") for line in replaced)
     assert found.sections[0].grave
-
-
-def test_what_is_kept_is_said_to_be_kept(of_prod: Templates) -> None:
-    for side in (of_prod.before, of_prod.after):
-        for each in side["database"]["Resources"].values():
-            if each["Type"] == "AWS::RDS::DBCluster":
-                each["UpdateReplacePolicy"] = "Retain"
-    of_prod.properties("database", "AWS::RDS::DBCluster")["DBClusterIdentifier"] = "another"
-    [line] = lines(of_prod.compared(), "Data lost or left behind")
-    assert "the old one is kept, without a stack, and the new one begins without it: every row" in line
 
 
 def test_a_replacement_under_the_same_name_is_refused_and_says_what_it_would_cost(of_prod: Templates) -> None:
@@ -161,13 +160,6 @@ def test_connectors_and_steps_are_told_as_what_our_handlers_do(of_prod: Template
         found, "Changed in place"
     )
     assert len(lines(found, "Connectors, jobs, topics")) == 4
-
-
-def test_cdks_comparison_sees_nothing_in_a_request(of_prod: Templates) -> None:
-    """The reason for our own comparison of requests."""
-    of_prod.request("connectors", "Custom::Connector", "Source")["connectorConfiguration"]["slot.name"] = "x"
-    impacts = comparison.compared(of_prod.before, of_prod.after)["connectors"]["impacts"]
-    assert set(impacts.values()) <= {"NO_CHANGE"}
 
 
 def test_a_new_stack_and_one_that_goes_are_told_with_their_resources(of_prod: Templates) -> None:

@@ -22,11 +22,6 @@ DEV = load("dev")
 LAKE = {"dev-cdc-lake-lake": {"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}}
 
 
-def test_what_is_written_is_read_by_the_stacks_short_name(tmp_path: Path) -> None:
-    snapshots.write(DEV, LAKE, tmp_path)
-    assert snapshots.read(DEV, tmp_path) == {"lake": LAKE["dev-cdc-lake-lake"]}
-
-
 def test_another_environment_stands_as_what_differs_once_its_names_are_put(tmp_path: Path) -> None:
     prod = load("prod")
     names = {"DeletionPolicy": "Delete", "Properties": {"Name": "dev-cdc-lake", "Account": DEV.account}}
@@ -38,20 +33,18 @@ def test_another_environment_stands_as_what_differs_once_its_names_are_put(tmp_p
     assert snapshots.read(prod, tmp_path) == {"lake": {"Resources": {"B": theirs}}}
 
 
-def test_a_stack_that_is_gone_leaves_no_file(tmp_path: Path) -> None:
+def test_what_is_written_is_read_by_the_stacks_short_name_and_a_stack_that_is_gone_leaves_no_file(
+    tmp_path: Path,
+) -> None:
     snapshots.write(DEV, LAKE | {"dev-cdc-lake-old": {"Resources": {}}}, tmp_path)
     snapshots.write(DEV, LAKE, tmp_path)
-    assert [path.name for path in (tmp_path / "dev").iterdir()] == ["lake.json"]
+    assert snapshots.read(DEV, tmp_path) == {"lake": LAKE["dev-cdc-lake-lake"]}
 
 
-def test_a_missing_snapshot_names_the_command(tmp_path: Path) -> None:
-    with pytest.raises(
-        OperateError, match=r"there is no snapshot in tests/snapshots/dev: run `\./lake aws synth --save`"
-    ):
+def test_a_missing_or_broken_snapshot_is_named_with_the_command(tmp_path: Path) -> None:
+    missing = r"there is no snapshot in tests/snapshots/dev: run `\./lake aws synth --save`"
+    with pytest.raises(OperateError, match=missing):
         snapshots.read(DEV, tmp_path)
-
-
-def test_a_broken_snapshot_is_named(tmp_path: Path) -> None:
     snapshots.write(DEV, LAKE, tmp_path)
     (tmp_path / "dev" / "lake.json").write_text("<<<<<<< HEAD")
     with pytest.raises(OperateError, match=r"tests/snapshots/dev/lake.json: .*: run `./lake aws synth --save`"):
@@ -100,55 +93,57 @@ def normal(properties: Any) -> Any:
     ]
 
 
-def test_a_request_is_opened_and_its_references_stay_readable() -> None:
-    request = {"Fn::Join": ["", ['{"role":"', {"Fn::GetAtt": ["Role1", "Arn"]}, '","workers":2}']]}
-    assert normal({"Request": request}) == {"Request": {"json": {"role": "<Role1.Arn>", "workers": 2}}}
+PASSWORD = {"Fn::Select": [0, {"Fn::Split": ["-", {"Ref": "Secret"}]}]}
+REFERENCE = "{{resolve:secretsmanager:arn:SecretString:password::}}"
 
 
-def test_a_function_within_a_request_leaves_it_readable() -> None:
-    password = {"Fn::Select": [0, {"Fn::Split": ["-", {"Ref": "Secret"}]}]}
-    request = {"Fn::Join": ["", ['{"database.password":"${secretsmanager:', password, ':password}"}']]}
-    assert normal({"Request": request})["Request"]["json"] == {
-        "database.password": "${secretsmanager:<Select 0, <Split -, <Secret>>>:password}"
-    }
+def request(**values: Any) -> dict[str, Any]:
+    return {"Request": json.dumps(values)}
 
 
-def test_a_text_of_several_lines_is_lines() -> None:
-    assert normal({"UserData": {"Fn::Base64": "#!/bin/sh\nexit"}}) == {
-        "UserData": {"Fn::Base64": {"lines": ["#!/bin/sh", "exit"]}}
-    }
-
-
-def test_an_assets_hash_is_left_out_and_a_pinned_sum_stays() -> None:
-    found = normal({"S3Key": f"{HASH}.zip", "Script": f"s3://assets/{HASH}.py", "sha256": HASH})
-    assert found == {"S3Key": f"{ASSET}.zip", "Script": f"s3://assets/{ASSET}.py", "sha256": HASH}
+def opened(**values: Any) -> dict[str, Any]:
+    return {"Request": {"json": values}}
 
 
 @pytest.mark.parametrize(
     ("properties", "shown"),
     [
-        ({"Request": json.dumps({"sasl.jaas.config": "x password=hunter2"})}, {"sasl.jaas.config": SECRET}),
-        ({"Request": json.dumps({"nested": {"db.password": "hunter2"}})}, {"nested": {"db.password": SECRET}}),
-        ({"Request": json.dumps({"db.password": "${secretsmanager:a:b}"})}, {"db.password": "${secretsmanager:a:b}"}),
+        (
+            {"Request": {"Fn::Join": ["", ['{"role":"', {"Fn::GetAtt": ["Role1", "Arn"]}, '","workers":2}']]}},
+            opened(role="<Role1.Arn>", workers=2),
+        ),
+        (
+            {"Request": {"Fn::Join": ["", ['{"password":"${secretsmanager:', PASSWORD, ':password}"}']]}},
+            opened(password="${secretsmanager:<Select 0, <Split -, <Secret>>>:password}"),
+        ),
+        (
+            {"UserData": {"Fn::Base64": "#!/bin/sh\nexit"}},
+            {"UserData": {"Fn::Base64": {"lines": ["#!/bin/sh", "exit"]}}},
+        ),
+        (
+            {"S3Key": f"{HASH}.zip", "Script": f"s3://assets/{HASH}.py", "sha256": HASH},
+            {"S3Key": f"{ASSET}.zip", "Script": f"s3://assets/{ASSET}.py", "sha256": HASH},
+        ),
+        (request(nested={"db.password": "hunter2"}), opened(nested={"db.password": SECRET})),
+        (request(**{"sasl.jaas.config": "x password=hunter2"}), opened(**{"sasl.jaas.config": SECRET})),
+        (request(**{"db.password": "${secretsmanager:a:b}"}), opened(**{"db.password": "${secretsmanager:a:b}"})),
+        ({"MasterUserPassword": REFERENCE}, {"MasterUserPassword": REFERENCE}),
+        (
+            {"PropertiesFileContent": base64.b64encode(b"a=1\nssl.key.password=hunter2").decode()},
+            {"PropertiesFileContent": {"file": ["a=1", f"ssl.key.password={SECRET}"]}},
+        ),
     ],
 )
-def test_a_secret_in_a_request_is_never_shown(properties: dict[str, Any], shown: dict[str, Any]) -> None:
-    assert normal(properties) == {"Request": {"json": shown}}
+def test_texts_are_opened_and_neither_assets_hashes_nor_secrets_are_shown(
+    properties: dict[str, Any], shown: dict[str, Any]
+) -> None:
+    assert normal(properties) == shown
 
 
 @pytest.mark.parametrize("name", ["MasterUserPassword", "SecretString", "Password"])
-def test_a_secret_in_a_property_is_never_shown_whatever_it_looks_like(name: str) -> None:
-    for value in ("hunter2", "hunter2\nand more", '{"a": "hunter2"}'):
-        assert "hunter2" not in json.dumps(normal({name: value}))
-    reference = "{{resolve:secretsmanager:arn:SecretString:password::}}"
-    assert normal({name: reference}) == {name: reference}
-
-
-def test_a_workers_settings_are_shown_without_their_secrets() -> None:
-    text = base64.b64encode(b"a=1\nssl.key.password=hunter2").decode()
-    assert normal({"PropertiesFileContent": text}) == {
-        "PropertiesFileContent": {"file": ["a=1", f"ssl.key.password={SECRET}"]}
-    }
+@pytest.mark.parametrize("value", ["hunter2", "hunter2\nand more", '{"a": "hunter2"}'])
+def test_a_secret_in_a_property_is_never_shown_whatever_it_looks_like(name: str, value: str) -> None:
+    assert "hunter2" not in json.dumps(normal({name: value}))
 
 
 def test_the_normal_form_of_a_normal_form_is_itself_and_the_text_says_all_of_it(templates: Templates) -> None:

@@ -45,15 +45,11 @@ def test_msk_is_reached_by_iam_over_tls_and_the_local_broker_by_its_own_login() 
     settings = configuration(MSK)
     assert (settings["security.protocol"], settings["sasl.mechanisms"]) == ("SASL_SSL", "OAUTHBEARER")
     assert isinstance(settings["oauth_cb"], Login)
+    assert (settings["enable.auto.commit"], settings["allow.auto.create.topics"]) == (False, False)
+    assert settings["group.id"] == READER_GROUP
     login = {"security.protocol": "SASL_PLAINTEXT", "sasl.username": "reader"}
     local = configuration(Cluster(environment="local", bootstrap_servers="127.0.0.1:1", topics={"t": "t"}, login=login))
     assert {name for name in local if name.startswith(("security", "sasl", "oauth", "ssl"))} == set(login)
-
-
-def test_nothing_is_committed_and_no_topic_is_made() -> None:
-    settings = configuration(MSK)
-    assert settings["enable.auto.commit"] is False
-    assert settings["allow.auto.create.topics"] is False
 
 
 @pytest.mark.usefixtures("credentials")
@@ -164,7 +160,3 @@ def test_a_reader_that_waits_hears_of_brokers_that_are_gone_or_refuse(code: int)
     problems(KafkaError(code))
     with pytest.raises(KafkaException):
         reader.poll(0)
-
-
-def test_the_reader_has_a_name_of_its_own() -> None:
-    assert configuration(MSK)["group.id"] == READER_GROUP == "cdc-lake-operate"

@@ -1,7 +1,6 @@
 """The compose file by its keys, and starting it with a docker on PATH that records its arguments."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -20,8 +19,7 @@ CLUSTER = Cluster(environment="dev", bootstrap_servers="b-1:9098,b-2:9098", topi
 SERVICE_KEYS = {"image", "user", "ports", "volumes", "environment", "cap_drop", "security_opt"}
 START = """
 from pathlib import Path
-from operate.kafka.cluster import Cluster
-from operate.kafka.cluster import start_ui
+from operate.kafka.cluster import Cluster, start_ui
 start_ui(Cluster(environment="dev", bootstrap_servers="b-1:9098,b-2:9098", topics={"t": "t"}, region="ap-southeast-2"))
 """
 DOCKER = """#!{python}
@@ -51,14 +49,6 @@ def fake_docker(folder: Path, *, status: int = 0) -> Path:
     docker.write_text(DOCKER.format(python=sys.executable, record=str(record), status=status))
     docker.chmod(0o755)
     return record
-
-
-def run_start(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": str(folder / "bin"), "HOME": str(folder / "home"), **more}
-    root = COMPOSE_FILE.parents[1]
-    return subprocess.run(
-        [sys.executable, "-c", START], cwd=root, env=environment, capture_output=True, text=True, check=False
-    )
 
 
 def test_the_image_is_pinned_by_tag_and_digest(service: dict[str, Any]) -> None:
@@ -94,31 +84,33 @@ def test_every_variable_of_the_file_is_filled_in() -> None:
 
 def test_docker_gets_the_brokers_in_its_environment_and_no_secret_in_its_arguments(tmp_path: Path) -> None:
     record = fake_docker(tmp_path)
-    done = run_start(tmp_path, AWS_SECRET_ACCESS_KEY="s3cret")
+    environment = {"PATH": str(tmp_path / "bin"), "HOME": str(tmp_path / "home"), "AWS_SECRET_ACCESS_KEY": "s3cret"}
+    command = [sys.executable, "-c", START]
+    done = subprocess.run(
+        command, cwd=COMPOSE_FILE.parents[1], env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "http://127.0.0.1:8080" in done.stdout
     call = json.loads(record.read_text())
     assert call["argv"] == ["compose", "--file", str(COMPOSE_FILE), "up"]
-    assert call["environment"]["KAFKA_UI_BROKERS"] == "b-1:9098,b-2:9098"
-    assert call["environment"]["KAFKA_UI_CREDENTIALS"] == str(tmp_path / "home" / ".aws")
-    assert call["environment"]["KAFKA_UI_USER"] == f"{os.getuid()}:{os.getgid()}"
+    expected = variables(CLUSTER, tmp_path / "home" / ".aws")
+    assert expected.items() <= call["environment"].items()
 
 
-def test_without_docker_one_line_says_what_does_it_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    fake_docker(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(
-        OperateError, match=r"needs Docker, which isn't there; `\./lake kafka topics` and `\./lake kafka tail`"
-    ):
-        cluster.start_ui(CLUSTER)
-
-
-def test_a_docker_without_compose_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (".", r"needs Docker, which isn't there; `\./lake kafka topics` and `\./lake kafka tail`"),
+        ("bin", r"install Docker Compose 2; `\./lake kafka topics`"),
+    ],
+)
+def test_what_is_missing_of_docker_is_one_line_with_what_does_it_without(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, said: str
+) -> None:
     fake_docker(tmp_path, status=1)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    with pytest.raises(OperateError, match=r"install Docker Compose 2; `\./lake kafka topics`"):
+    monkeypatch.setenv("PATH", str(tmp_path / path))
+    with pytest.raises(OperateError, match=said):
         cluster.start_ui(CLUSTER)
 
 

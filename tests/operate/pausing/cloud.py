@@ -5,16 +5,18 @@ command line: it changes the parts as CloudFormation would with the given templa
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+from botocore import xform_name
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
 
+from operate.errors import OperateError
 from operate.pausing.waiting import LOOK_S, Waiter
 from plugins.connector_names import sink_group
 from settings.connectors import sink_settings, source_settings
@@ -34,17 +36,40 @@ def error(code: str, operation: str, status: int = 400) -> ClientError:
     return ClientError(answer, operation)
 
 
+def templates(environment: Environment) -> dict[Paused, dict[str, Any]]:
+    """Templates by stack that hold only what a pause leaves out; tests/stacks/test_paused.py has the real ones."""
+    connector = CONNECTORS[environment.eks is not None]
+    stoppable = {
+        "connectors": {"Source": connector, "Sink": connector},
+        "kubernetes": {"Addon": "AWS::EKS::Addon"},
+        "processing": {"Cluster": "AWS::EMR::Cluster"},
+    }
+    stacks = STACKS if environment.eks is None else (*STACKS, "kubernetes")
+    gone = {Paused.NOTHING: (), Paused.SOURCES: ("Source",), Paused.ALL: ("Source", "Sink", "Addon", "Cluster")}
+    return {
+        paused: {
+            f"{environment.prefix}-{stack}": {
+                "Resources": {
+                    id_: {"Type": type_} for id_, type_ in stoppable.get(stack, {}).items() if id_ not in gone[paused]
+                }
+            }
+            for stack in stacks
+        }
+        for paused in Paused
+    }
+
+
 @dataclass
 class Cloud:
     """A fake AWS account; `log` records calls in order; `faults` are raised instead of answers.
 
     With connectors on EKS, `nodes` are instances, `follows` sources whose re-snapshot uses the slot as authority,
-    `silent` those without published metrics. `endings`: CloudFormation's events of connectors.
+    `silent` those without published metrics. `endings`: CloudFormation's events of connectors. `broken_off_after`: the
+    calls after which Ctrl-C comes.
     """
 
     environment: Environment
-    templates: Mapping[Paused, Mapping[str, Any]]
-    status: dict[str, str] = field(default_factory=lambda: dict.fromkeys(STACKS, "UPDATE_COMPLETE"))
+    status: dict[str, str] = field(default_factory=dict)
     paused: dict[str, Paused] = field(default_factory=dict)
     database: str = "available"
     writer_ready_at: datetime = EPOCH
@@ -63,14 +88,17 @@ class Cloud:
     endings: dict[str, str] = field(default_factory=dict)
     cdk_status: dict[str, int] = field(default_factory=dict)
     faults: dict[str, list[BaseException]] = field(default_factory=dict)
+    broken_off_after: int | None = None
     log: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     now: datetime = EPOCH
 
     def __post_init__(self) -> None:
+        self.templates = templates(self.environment)
+        names = (name.removeprefix(f"{self.environment.prefix}-") for name in self.templates[Paused.NOTHING])
+        self.status = dict.fromkeys(names, "UPDATE_COMPLETE")
         self._make_connectors("source", "sink")
         if self.environment.eks is not None:
-            self.status["kubernetes"] = "UPDATE_COMPLETE"
             self.nodes = ["i-1", "i-2"]
 
     @property
@@ -78,10 +106,26 @@ class Cloud:
         return Waiter(self.said.append, self._sleep, lambda: (self.now - EPOCH).total_seconds(), lambda: self.now)
 
     def names(self, role: str) -> list[str]:
-        environment = self.environment
-        if role == "source":
-            return [source_settings(environment, pipeline).name for pipeline in environment.pipelines]
-        return [sink_settings(environment, pipeline).name for pipeline in environment.pipelines]
+        settings: Any = source_settings if role == "source" else sink_settings
+        return [settings(self.environment, pipeline).name for pipeline in self.environment.pipelines]
+
+    def pause(self, **options: Any) -> None:
+        # It imports CDK.
+        from operate.pausing.pause import Options, pause
+
+        pause(self.environment, Options(**options), self.waiter)
+
+    def refused(self, **options: Any) -> str:
+        """The one line with which a pause ends."""
+        with pytest.raises(OperateError) as caught:
+            self.pause(**options)
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    def _do(self, what: str) -> None:
+        if len(self.log) == self.broken_off_after:
+            raise KeyboardInterrupt
+        self.log.append(what)
 
     def deploy(self, command: str, *arguments: str) -> int:
         """Replaces CDK's command line."""
@@ -104,7 +148,7 @@ class Cloud:
                 raise fault
             raised: Any = client.exceptions.from_code(fault.response["Error"]["Code"])
             raise raised(fault.response, operation)
-        answer: dict[str, Any] = getattr(self, f"_{_snake(operation)}")(**parameters)
+        answer: dict[str, Any] = getattr(self, f"_{xform_name(operation)}")(**parameters)
         _held_to(answer, model.output_shape)
         return answer
 
@@ -120,7 +164,7 @@ class Cloud:
         self.clusters = {id_: state for id_, state in self.clusters.items() if state != "TERMINATING"}
 
     def _deploy_all(self) -> int:
-        self.log.append("deploy all")
+        self._do("deploy all")
         if status := self.cdk_status.get("all", 0):
             return status
         assert self.database == "available", "connectors need their database"
@@ -132,7 +176,7 @@ class Cloud:
         return 0
 
     def _deploy(self, stack: str, paused: Paused) -> int:
-        self.log.append(f"deploy {stack} without {paused}")
+        self._do(f"deploy {stack} without {paused}")
         if status := self.cdk_status.get(stack, 0):
             return status
         self.paused[stack] = paused
@@ -188,20 +232,15 @@ class Cloud:
 
     def _describe_db_clusters(self, DBClusterIdentifier: str) -> dict[str, Any]:  # noqa: N803
         assert DBClusterIdentifier == self.environment.database_cluster
-        cluster = {
-            "DBClusterIdentifier": DBClusterIdentifier,
+        members = [{"DBInstanceIdentifier": name, "IsClusterWriter": name == "writer"} for name in ("reader", "writer")]
+        cluster: dict[str, Any] = {
             "DBClusterArn": "arn:aws:rds:x",
             "Status": self.database,
-            "DBClusterMembers": [
-                {"DBInstanceIdentifier": "reader", "IsClusterWriter": False},
-                {"DBInstanceIdentifier": "writer", "IsClusterWriter": True},
-            ],
+            "DBClusterMembers": members,
         }
-        return {
-            "DBClusters": [
-                cluster | ({"AutomaticRestartTime": EPOCH + timedelta(days=7)} if self.database == "stopped" else {})
-            ]
-        }
+        if cluster["Status"] == "stopped":
+            cluster["AutomaticRestartTime"] = EPOCH + timedelta(days=7)
+        return {"DBClusters": [cluster]}
 
     def _describe_db_instances(self, DBInstanceIdentifier: str) -> dict[str, Any]:  # noqa: N803
         assert DBInstanceIdentifier == "writer"
@@ -210,13 +249,13 @@ class Cloud:
 
     def _stop_db_cluster(self, DBClusterIdentifier: str) -> dict[str, Any]:  # noqa: N803
         assert self.database == "available"
-        self.log.append(f"stop {DBClusterIdentifier}")
+        self._do(f"stop {DBClusterIdentifier}")
         self.database = "stopping"
         return {}
 
     def _start_db_cluster(self, DBClusterIdentifier: str) -> dict[str, Any]:  # noqa: N803
         assert self.database == "stopped"
-        self.log.append(f"start {DBClusterIdentifier}")
+        self._do(f"start {DBClusterIdentifier}")
         self.database = "starting"
         return {}
 
@@ -281,9 +320,7 @@ class Cloud:
         results = []
         for query in MetricDataQueries:
             value = self._value(query["MetricStat"]["Metric"], minute)
-            found = (
-                {"Timestamps": [minute], "Values": [value]} if value is not None else {"Timestamps": [], "Values": []}
-            )
+            found: dict[str, Any] = {} if value is None else {"Timestamps": [minute], "Values": [value]}
             results.append({"Id": query["Id"], **found})
         return {"MetricDataResults": results}
 
@@ -312,10 +349,3 @@ def _held_to(value: Any, shape: Any) -> None:
     assert not unknown, unknown
     report = ParamValidator().validate(value, shape)
     assert not report.has_errors(), report.generate_report()
-
-
-def _snake(operation: str) -> str:
-    """`DescribeDBClusters` is `describe_db_clusters`."""
-    from botocore import xform_name
-
-    return str(xform_name(operation))

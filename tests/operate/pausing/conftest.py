@@ -1,9 +1,10 @@
-"""dev as AWS would have it, with CDK's command line and all AWS calls replaced; the templates are real."""
+"""dev as AWS would have it, with CDK's command line, its templates and all AWS calls replaced."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from botocore.client import BaseClient
@@ -14,17 +15,6 @@ from stacks.paused import Paused
 from tests.operate.conftest import without_credentials
 from tests.operate.pausing.cloud import Cloud
 from tests.stacks.environments import environment_on_eks
-from tests.synthesis import shared_synthesis
-
-if TYPE_CHECKING:
-    from operate.synth import Synthesis
-
-
-@pytest.fixture(scope="session")
-def syntheses(tmp_path_factory: pytest.TempPathFactory) -> "Mapping[Paused, Synthesis]":
-    """dev's templates: complete, without the sources, without all pausable parts."""
-    folder = tmp_path_factory.mktemp("paused")
-    return {paused: shared_synthesis(load("dev"), folder, paused=paused) for paused in Paused}
 
 
 @pytest.fixture(scope="session")
@@ -33,41 +23,24 @@ def dev_on_eks(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     return environment_on_eks(tmp_path_factory.mktemp("environments"), "dev")
 
 
-@pytest.fixture(scope="session")
-def syntheses_on_eks(dev_on_eks: Environment, tmp_path_factory: pytest.TempPathFactory) -> "Mapping[Paused, Synthesis]":
-    """The same for dev on EKS."""
-    folder = tmp_path_factory.mktemp("paused")
-    return {paused: shared_synthesis(dev_on_eks, folder, paused=paused) for paused in Paused}
-
-
 @pytest.fixture
-def cloud(syntheses: "Mapping[Paused, Synthesis]", monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cloud]:
+def cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cloud]:
     """dev, running and caught up."""
-    with standing_in(load("dev"), syntheses, monkeypatch, tmp_path) as made:
+    with standing_in(load("dev"), monkeypatch, tmp_path) as made:
         yield made
 
 
 @pytest.fixture
-def on_eks(
-    dev_on_eks: Environment,
-    syntheses_on_eks: "Mapping[Paused, Synthesis]",
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> Iterator[Cloud]:
+def on_eks(dev_on_eks: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cloud]:
     """The same on EKS."""
-    with standing_in(dev_on_eks, syntheses_on_eks, monkeypatch, tmp_path) as made:
+    with standing_in(dev_on_eks, monkeypatch, tmp_path) as made:
         monkeypatch.setattr("operate.pausing.connectors.cluster_api", lambda _session, _environment: made)
         monkeypatch.setattr("operate.pausing.connectors.workers", Cloud.workers)
         yield made
 
 
 @contextlib.contextmanager
-def standing_in(
-    environment: Environment,
-    syntheses: "Mapping[Paused, Synthesis]",
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> Iterator[Cloud]:
+def standing_in(environment: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cloud]:
     """Replace AWS with a Cloud."""
     from operate import deploy
     from operate.pausing import pause
@@ -75,16 +48,16 @@ def standing_in(
     without_credentials(monkeypatch, tmp_path)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
-    made = Cloud(environment, {paused: synthesis.templates for paused, synthesis in syntheses.items()})
+    made = Cloud(environment)
 
     def synthesize(_environment: Any, _folder: Path, *, nag: bool = False, paused: Paused = Paused.NOTHING) -> Any:  # noqa: ARG001
-        return syntheses[paused]
+        return SimpleNamespace(folder=tmp_path / f"dev.paused-{paused}", templates=made.templates[paused])
 
     for module in (deploy, pause):
         monkeypatch.setattr(module, "synthesize", synthesize)
     monkeypatch.setattr(deploy, "cdk", made.deploy)
     monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])
-    monkeypatch.setattr(deploy, "load_versions", lambda: type("Versions", (), {"unpinned": []}))
+    monkeypatch.setattr(deploy, "load_versions", lambda: SimpleNamespace(unpinned=[]))
     monkeypatch.setattr(BaseClient, "_make_api_call", lambda client, *call: made.call(client, *call))
     yield made
     assert not any(made.faults.values()), "a fault that never came"

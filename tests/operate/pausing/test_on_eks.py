@@ -1,15 +1,10 @@
 """A pause of an environment with connectors on EKS: what is the same, and what removes its nodes."""
 
-from typing import Any
-
 import pytest
 
-from operate.costs.bill import AURORA, CONNECTORS, WHAT_STOPS
-from operate.errors import OperateError
 from operate.pausing.connectors import NODES_LIMIT_S
-from operate.pausing.pause import Options, pause, resume
+from operate.pausing.pause import resume
 from plugins.workers.kubernetes_api import UnreachableError
-from stacks.paused import Paused
 from tests.operate.pausing.cloud import EPOCH, Cloud
 
 pytestmark = pytest.mark.synth
@@ -24,84 +19,26 @@ WHOLE = [
 ]
 
 
-def run(cloud: Cloud, **options: Any) -> None:
-    pause(cloud.environment, Options(**options), cloud.waiter)
-
-
-def refused(cloud: Cloud, **options: Any) -> str:
-    with pytest.raises(OperateError) as caught:
-        run(cloud, **options)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
-
-
 def test_the_add_ons_and_nodes_end_after_the_connectors_and_the_control_plane_is_said_to_go_on(on_eks: Cloud) -> None:
-    run(on_eks)
+    on_eks.pause()
     assert on_eks.log == WHOLE
     assert (on_eks.connectors, on_eks.nodes, on_eks.clusters, on_eks.database) == ({}, [], {}, "stopped")
     assert "EKS's control plane (it can't, either), NAT" in "\n".join(on_eks.said)
 
 
-def test_it_stops_what_the_costs_count_as_stopped(on_eks: Cloud) -> None:
-    def types(paused: Paused) -> set[str]:
-        templates = on_eks.templates[paused].values()
-        return {resource["Type"] for template in templates for resource in template["Resources"].values()}
-
-    run(on_eks)
-    # Not billed themselves: a job's step on EMR, and an add-on's pods on nodes.
-    unpaid = {"Custom::EmrStep", "AWS::EKS::PodIdentityAssociation", "AWS::EKS::Addon"}
-    gone = types(Paused.NOTHING) - types(Paused.ALL) - unpaid
-    assert gone | ({AURORA.type} if on_eks.database == "stopped" else set()) == {
-        each.type for each in WHAT_STOPS if each is not CONNECTORS
-    }
-
-
-def test_nothing_else_of_the_stacks_changes_but_the_watch_of_what_runs(on_eks: Cloud) -> None:
-    def changed(paused: Paused, stack: str) -> set[str]:
-        name = f"dev-cdc-lake-{stack}"
-        before, after = (on_eks.templates[which][name]["Resources"] for which in (Paused.NOTHING, paused))
-        assert after.keys() <= before.keys()
-        return {before[id_]["Type"] for id_ in after if before[id_].get("Properties") != after[id_].get("Properties")}
-
-    assert changed(Paused.SOURCES, "kubernetes") == changed(Paused.ALL, "kubernetes") == set()
-    assert changed(Paused.SOURCES, "connectors") == {"AWS::Lambda::Function"}
-    assert changed(Paused.ALL, "connectors") == {"AWS::Lambda::Function", "AWS::Events::Rule", "Custom::Topics"}
-
-
-def test_plain_cdk_can_deploy_all_of_it_as_no_stack_exports_less(on_eks: Cloud) -> None:
-    def exports(paused: Paused) -> set[str]:
-        templates = on_eks.templates[paused].values()
-        outputs = [output for template in templates for output in template.get("Outputs", {}).items()]
-        return {name for name, output in outputs if "Export" in output}
-
-    assert exports(Paused.ALL) == exports(Paused.NOTHING)
-
-
-@pytest.mark.parametrize("broken", range(1, 5))
-def test_what_was_broken_off_is_finished_by_the_same_command(
-    on_eks: Cloud, broken: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[str] = []
-
-    def deploy(command: str, *arguments: str) -> int:
-        if len(done) == broken:
-            raise KeyboardInterrupt
-        done.append(command)
-        return on_eks.deploy(command, *arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr("operate.deploy.cdk", deploy)
-        with pytest.raises(KeyboardInterrupt):
-            run(on_eks)
-    assert on_eks.log == WHOLE[:broken]
-    run(on_eks)
+def test_what_was_broken_off_is_finished_by_the_same_command(on_eks: Cloud) -> None:
+    on_eks.broken_off_after = WHOLE.index("deploy kubernetes without all")
+    with pytest.raises(KeyboardInterrupt):
+        on_eks.pause()
+    on_eks.broken_off_after = None
+    on_eks.pause()
     assert on_eks.log == WHOLE
 
 
 def test_a_paused_one_is_left_as_it_is_and_a_resume_brings_all_back(on_eks: Cloud) -> None:
-    run(on_eks)
+    on_eks.pause()
     on_eks.log.clear()
-    run(on_eks)
+    on_eks.pause()
     assert on_eks.log == []
     assert resume(on_eks.environment, on_eks.waiter) == 0
     assert on_eks.log == ["start dev-cdc-lake", "deploy all"]
@@ -114,7 +51,7 @@ def test_a_connector_that_cloudformation_let_go_of_is_named_until_its_workers_ar
 ) -> None:
     on_eks.keeps.add(kept)
     for _ in range(2):
-        said = refused(on_eks)
+        said = on_eks.refused()
         assert said.startswith(f"CloudFormation couldn't delete the connector {kept} (its events say why)")
         assert f"{kept}-0 run: `kubectl -n kafka-connect delete deployment {kept}`" in said
         assert on_eks.database == "available"
@@ -124,29 +61,29 @@ def test_a_connector_that_cloudformation_let_go_of_is_named_until_its_workers_ar
 
     with monkeypatch.context() as patch:
         patch.setattr("operate.pausing.connectors.workers", unreachable)
-        assert "whether its workers run can't be asked: x.eks.amazonaws.com can't be reached" in refused(on_eks)
+        assert "whether its workers run can't be asked: x.eks.amazonaws.com can't be reached" in on_eks.refused()
     del on_eks.connectors[kept]
-    run(on_eks)
+    on_eks.pause()
     assert on_eks.database == "stopped"
 
 
 def test_a_re_snapshot_is_let_end(on_eks: Cloud) -> None:
     on_eks.follows.add(SOURCE)
-    assert refused(on_eks, anyway=True).startswith(f"a re-snapshot with {SOURCE} is under way, was broken off, or")
+    assert on_eks.refused(anyway=True).startswith(f"a re-snapshot with {SOURCE} is under way, was broken off, or")
     assert on_eks.log == []
 
 
 def test_a_source_that_nobody_has_heard_of_is_an_objection(on_eks: Cloud) -> None:
     on_eks.silent.add(SOURCE)
-    assert refused(on_eks).startswith(f"{SOURCE} had no figures in the last 5 minutes")
+    assert on_eks.refused().startswith(f"{SOURCE} had no figures in the last 5 minutes")
     assert on_eks.log == []
-    run(on_eks, anyway=True)
+    on_eks.pause(anyway=True)
     assert on_eks.log == WHOLE
 
 
 def test_nodes_that_others_pods_keep_are_said_and_end_nothing(on_eks: Cloud) -> None:
     on_eks.keeps.add("i-2")
-    run(on_eks)
+    on_eks.pause()
     assert on_eks.log == WHOLE
     assert any("still waiting for the end of the nodes i-2, which are paid for" in line for line in on_eks.said)
     assert (on_eks.now - EPOCH).total_seconds() >= NODES_LIMIT_S

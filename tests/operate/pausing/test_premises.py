@@ -5,8 +5,9 @@ The tests use their own database; tests/operate/resnapshot/test_connectors.py co
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import boto3
 import psycopg2
@@ -14,8 +15,6 @@ import pytest
 from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 
 from local.services.postgres import Postgres
-from operate.costs.bill import NODES, WHAT_STOPS
-from operate.diff import snapshots
 from operate.pausing import objections
 from operate.pausing.waiting import LOOK_S, NEW_S, SAY_S, Waiter
 from settings.environment import Environment
@@ -34,48 +33,6 @@ def environment() -> Environment:
     return dev.model_copy(update={"pipelines": (dev.pipelines[0].model_copy(update={"database": outside}),)})
 
 
-@pytest.fixture
-def row(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The server's answer; an error is raised."""
-    answers: list[Any] = []
-
-    @contextlib.contextmanager
-    def login(*_: object) -> Iterator[dict[str, Any]]:
-        yield {"host": "db.example"}
-
-    monkeypatch.setattr(objections, "login", login)
-    monkeypatch.setattr(psycopg2, "connect", lambda **_: Connection(answers))
-    return answers
-
-
-class Connection:
-    """The used part of a connection and its cursor."""
-
-    def __init__(self, answers: list[Any]) -> None:
-        self._answers = answers
-        if isinstance(answers[0], Exception):
-            raise answers[0]
-
-    def __enter__(self) -> "Connection":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-    def cursor(self) -> "Connection":
-        return self
-
-    def execute(self, sql: str, parameters: list[str]) -> None:
-        assert "pg_replication_slots" in sql
-        assert parameters == ["cdc_orders"]
-
-    def fetchone(self) -> Any:
-        return self._answers[0]
-
-    def close(self) -> None:
-        return None
-
-
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -92,8 +49,10 @@ class Connection:
         ),
     ],
 )
-def test_what_the_slot_keeps_is_said(environment: Environment, row: list[Any], answer: Any, said: str) -> None:
-    row.append(answer)
+def test_what_the_slot_keeps_is_said(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch, answer: Any, said: str
+) -> None:
+    monkeypatch.setattr(objections, "_slot", Mock(side_effect=[answer]))
     [line] = objections.outside(boto3.Session(region_name="ap-southeast-2"), environment)
     assert line.startswith(
         "db.example, which orders captures, goes on being written, and its slot keeps all of that log"
@@ -152,20 +111,8 @@ def time() -> Time:
     return Time()
 
 
-def looks(*answers: str | Exception | None) -> Callable[[], str | None]:
-    left: Iterator[str | Exception | None] = iter(answers)
-
-    def look() -> str | None:
-        answer = next(left)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    return look
-
-
 def test_what_is_there_is_not_waited_for(time: Time) -> None:
-    assert time.waiter.wait(looks(None), limit_s=0) is None
+    assert time.waiter.wait(Mock(return_value=None), limit_s=0) is None
     assert (time.seconds, time.said) == (0, [])
 
 
@@ -196,27 +143,18 @@ def test_the_limit_ends_it_with_what_was_waited_for(time: Time) -> None:
     ],
 )
 def test_what_passes_by_itself_is_asked_for_again(time: Time, passing: Exception) -> None:
-    assert time.waiter.wait(looks(passing, passing, None), limit_s=60) is None
+    assert time.waiter.wait(Mock(side_effect=[passing, passing, None]), limit_s=60) is None
     [(_, line)] = time.said
     assert "again: " in line
 
 
 def test_what_never_answers_is_given_up(time: Time) -> None:
-    def look() -> str | None:
-        raise ReadTimeoutError(endpoint_url="https://rds")
-
+    look = Mock(side_effect=ReadTimeoutError(endpoint_url="https://rds"))
     assert time.waiter.wait(look, limit_s=60) == "AWS again: ReadTimeoutError"
 
 
 def test_what_aws_refuses_is_not_asked_for_again(time: Time) -> None:
     refusal = error("AccessDenied", "StopDBCluster", 403)
     with pytest.raises(type(refusal)):
-        time.waiter.wait(looks(refusal), limit_s=60)
+        time.waiter.wait(Mock(side_effect=refusal), limit_s=60)
     assert time.seconds == 0
-
-
-def test_what_stops_is_something_that_the_stacks_have() -> None:
-    templates = snapshots.read(load("dev")).values()
-    made = {resource["Type"] for template in templates for resource in template["Resources"].values()}
-    # tests/operate/pausing/test_on_eks.py covers connectors on EKS.
-    assert {each.type for each in WHAT_STOPS if each is not NODES} <= made

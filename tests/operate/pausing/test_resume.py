@@ -9,7 +9,7 @@ from contract.errors import CANNOT
 from operate import deploy
 from operate.errors import OperateError
 from operate.outputs import output
-from operate.pausing.pause import Options, pause, resume
+from operate.pausing.pause import resume
 from tests.operate.pausing.cloud import Cloud, error
 
 pytestmark = pytest.mark.synth
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.synth
 
 @pytest.fixture
 def paused(cloud: Cloud) -> Cloud:
-    pause(cloud.environment, Options(), cloud.waiter)
+    cloud.pause()
     cloud.log.clear()
     cloud.said.clear()
     return cloud
@@ -47,8 +47,7 @@ def test_what_runs_is_left_as_it_is(cloud: Cloud) -> None:
 
 def test_a_pause_that_was_broken_off_is_taken_back(cloud: Cloud) -> None:
     cloud.cdk_status["processing"] = 1
-    with pytest.raises(OperateError):
-        pause(cloud.environment, Options(), cloud.waiter)
+    cloud.refused()
     cloud.log.clear()
     assert run(cloud) == 0
     assert cloud.log == ["deploy all"]

@@ -9,19 +9,19 @@ from typing import Any
 
 import boto3
 import pytest
-from confluent_kafka import TopicPartition
 
 from contract.rds_ca import BUNDLE
 from local.errors import PlatformError
 from operate.errors import OperateError
 from operate.resnapshot import connectors as source_connectors
 from operate.resnapshot.connectors import BUSY_S, EksConnector, MskConnector, source_of
-from operate.resnapshot.outbox import lake_table, login, newest_position
+from operate.resnapshot.outbox import TAIL_EVENTS, lake_table, login, newest_position
 from plugins.source.source_connector import following_slot
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
 from settings.environment import Environment
 from stacks.paused import OUTPUT, Paused
 from tests.operate.conftest import MOTOS_ACCOUNT, REGION, deploy
+from tests.operate.resnapshot.test_stored_offsets import SHOP, TOPIC, Log
 from tests.stacks.environments import environment_on_eks
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.msk_connect.requests import connector_request
@@ -81,20 +81,9 @@ def test_the_lake_is_read_with_the_callers_credentials(aws: boto3.Session, envir
     assert found.storage_options["aws_secret_access_key"] == credentials.secret_key
 
 
-def test_an_environment_that_is_not_deployed_is_one_line(aws: boto3.Session, environment: Environment) -> None:
-    with pytest.raises(OperateError, match="there is no stack dev-cdc-lake-lake"):
-        lake_table(environment, aws, environment.pipelines[0], environment.pipelines[0].captured.tables[0])
-
-
-def test_the_slot_is_the_authority_for_the_time_of_the_repair_only(
+def test_the_slot_is_the_authority_until_the_repair_ends_also_after_a_run_that_was_broken_off(
     connect: KafkaConnect, connector: MskConnector
 ) -> None:
-    connector.follow_slot()
-    connector.settle()
-    assert configurations(connect) == ["trust_slot", None]
-
-
-def test_a_run_that_was_broken_off_is_gone_on_with(connect: KafkaConnect, connector: MskConnector) -> None:
     connector.follow_slot()
     connector.follow_slot()
     connector.settle()
@@ -124,48 +113,15 @@ def test_a_connector_that_runs_has_not_failed_and_one_that_failed_says_where_to_
     assert "FAILED, why is in its log" in str(connector.failure())
 
 
-class Message:
-    """A message at the topic's end."""
-
-    def __init__(self, offset: int, value: dict[str, object] | None) -> None:
-        self._offset = offset
-        self._value = value
-
-    def offset(self) -> int:
-        return self._offset
-
-    def value(self) -> bytes | None:
-        return None if self._value is None else json.dumps(self._value).encode()
-
-
-class Tail:
-    """A reader of a topic with two partitions, one of them empty."""
-
-    def __init__(self) -> None:
-        self.assigned: list[TopicPartition] = []
-        self._messages = [Message(4_998, {"__lsn": 9}), Message(4_999, {"__lsn": 5}), Message(5_000, None)]
-
-    def partitions(self) -> dict[str, list[int]]:
-        return {"msk.t": [0, 1]}
-
-    def bounds(self, _topic: str, partition: int) -> tuple[int, int]:
-        return (0, 5_001) if partition == 0 else (3, 3)
-
-    def assign(self, places: list[TopicPartition]) -> None:
-        self.assigned += places
-
-    def poll(self, _timeout_s: float) -> Message | None:
-        return self._messages.pop(0)
-
-
 def test_the_newest_position_is_looked_for_in_each_partitions_tail() -> None:
-    tail = Tail()
-    assert newest_position(tail, "msk.t") == 9  # type: ignore[arg-type]
-    assert [(place.partition, place.offset) for place in tail.assigned] == [(0, 4_001)]
-
-
-def test_a_topic_that_is_gone_tells_nothing() -> None:
-    assert newest_position(Tail(), "msk.gone") == 0  # type: ignore[arg-type]
+    log = Log(2)
+    for lsn in range(TAIL_EVENTS, 0, -1):
+        log.add(0, SHOP, {"__lsn": lsn})
+    for event in ({"__lsn": 9}, {"__lsn": 5}, None):
+        log.add(0, SHOP, event)
+    assert newest_position(log, TOPIC) == TAIL_EVENTS - 3
+    assert log.assigned == [(0, 3)]
+    assert newest_position(log, "msk.gone") == 0
 
 
 @pytest.fixture

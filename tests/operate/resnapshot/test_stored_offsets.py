@@ -6,6 +6,7 @@ from typing import Any
 from confluent_kafka import TopicPartition
 
 from local.resnapshot.run import Connector
+from operate.kafka.reader import Reader
 from operate.resnapshot.connectors import StoredOffsets
 
 TOPIC = "__cdc_lake_offsets_dev-cdc-lake-shop-source-0a1b2c3d"
@@ -31,7 +32,7 @@ class Message:
         return None if self._value is None else json.dumps(self._value).encode()
 
 
-class Log:
+class Log(Reader):
     """A reader of a topic's partitions, to which a test adds; `assigned` is where it should read."""
 
     def __init__(self, partitions: int) -> None:
@@ -52,13 +53,13 @@ class Log:
         self.assigned = [(place.partition, place.offset) for place in places]
         self._ahead = [m for place in places for m in self._messages[place.partition][place.offset :]]
 
-    def poll(self, _timeout_s: float) -> Message | None:
+    def poll(self, _timeout_s: float) -> Message | None:  # type: ignore[override]
         return self._ahead.pop(0) if self._ahead else None
 
 
 def stored(log: Log, topic: str = TOPIC) -> StoredOffsets:
     connector: Connector = None  # type: ignore[assignment]
-    return StoredOffsets(log, topic, connector)  # type: ignore[arg-type]
+    return StoredOffsets(log, topic, connector)
 
 
 def test_the_newest_offset_of_each_source_counts() -> None:

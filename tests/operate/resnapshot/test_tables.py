@@ -23,10 +23,10 @@ from local.resnapshot.run import Wanted
 from local.services.postgres import ConnectionParameters
 from operate.errors import OperateError
 from operate.kafka import reader
-from operate.kafka.cluster import of_environment
+from operate.kafka.cluster import chosen, of_environment
 from operate.resnapshot import tables as log_tables
 from operate.resnapshot.outbox import login
-from operate.resnapshot.tables import chosen, resnapshot_tables
+from operate.resnapshot.tables import resnapshot_tables
 from settings.environment import Environment
 from settings.load import load
 from tests.conftest import ask, execute

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
 REQUEST_S = 10
 OF_THE_TOPIC = 1
+COMPACTED = {"cleanup_policy": "compact"}
 _numbers = itertools.count(1)
 
 
@@ -38,12 +40,6 @@ def planned(*, partitions: int = 1, replicas: int = 1, **config: Any) -> Planned
     """A topic under a unique name; `retention_ms="5"` for `retention.ms=5`."""
     given = {key.replace("_", "."): str(value) for key, value in config.items()}
     return PlannedTopic(name=f"t{next(_numbers)}", partitions=partitions, replicas=replicas, config=given)
-
-
-def another(topic: PlannedTopic, *, partitions: int = 1, replicas: int = 1, **config: Any) -> PlannedTopic:
-    """Another plan for the same topic."""
-    given = planned(**config).config
-    return PlannedTopic(name=topic.name, partitions=partitions, replicas=replicas, config=given)
 
 
 def bring_all(kafka: Kafka, admin: AdminClient, *topics: PlannedTopic) -> list[str]:
@@ -72,7 +68,7 @@ def described(admin: AdminClient, name: str) -> Any:
 def send(kafka: Kafka, topic: str, *values: bytes) -> None:
     producer = Producer(kafka.client())
     for value in values:
-        producer.produce(topic, value=value, partition=0)
+        producer.produce(topic, key=b"k", value=value, partition=0)
     assert producer.flush(REQUEST_S) == 0
 
 
@@ -82,15 +78,11 @@ def test_what_is_absent_is_made_as_planned(kafka: Kafka, admin: AdminClient) -> 
     assert said == [f"made topic {events.name}", f"made topic {offsets.name}"]
     assert configuration(admin, events.name) == {"retention.ms": "3600000", "min.insync.replicas": "1"}
     assert configuration(admin, offsets.name) == {"cleanup.policy": "compact", "min.insync.replicas": "1"}
-    assert len(described(admin, events.name).partitions) == 2
-
-
-def test_a_second_time_nothing_is_done(kafka: Kafka, admin: AdminClient) -> None:
-    topic = planned(retention_ms="3600000")
-    bring_all(kafka, admin, topic)
-    before = described(admin, topic.name).topic_id
-    assert bring_all(kafka, admin, topic) == []
-    assert str(described(admin, topic.name).topic_id) == str(before)
+    before = described(admin, events.name)
+    assert len(before.partitions) == 2
+    # A second time nothing is done.
+    assert bring_all(kafka, admin, events, offsets) == []
+    assert str(described(admin, events.name).topic_id) == str(before.topic_id)
 
 
 def test_an_existing_topic_keeps_its_records_and_gets_the_configuration(kafka: Kafka, admin: AdminClient) -> None:
@@ -111,37 +103,31 @@ def test_an_existing_topic_keeps_its_records_and_gets_the_configuration(kafka: K
     assert event.value == b"kept"
 
 
-def test_partitions_grow(kafka: Kafka, admin: AdminClient) -> None:
-    topic = planned()
+@pytest.mark.parametrize(
+    ("before", "after", "partitions", "said"),
+    [
+        ({}, {"partitions": 3}, 3, "has 3 partitions now, instead of 1"),
+        (
+            {"partitions": 3},
+            {"partitions": 1},
+            3,
+            "keeps its 3 partitions, though 1 are planned: Kafka can't take any away",
+        ),
+        # A newer offset in another partition wouldn't replace the older one: Connect reads both, in any order.
+        (COMPACTED, {"partitions": 2}, 1, "keeps its 1 partitions, though 2 are planned: it is compacted"),
+        ({}, {"replicas": 3}, 1, "keeps its 1 replicas, though 3 are planned (decision 0042)"),
+    ],
+)
+def test_partitions_grow_where_they_can_and_it_is_said(
+    kafka: Kafka, admin: AdminClient, before: dict[str, Any], after: dict[str, Any], partitions: int, said: str
+) -> None:
+    topic = planned(**before)
     bring_all(kafka, admin, topic)
     send(kafka, topic.name, b"kept")
-    said = bring_all(kafka, admin, another(topic, partitions=3))
-    assert said == [f"topic {topic.name} has 3 partitions now, instead of 1"]
-    assert len(described(admin, topic.name).partitions) == 3
+    [line] = bring_all(kafka, admin, replace(topic, **after))
+    assert line.startswith(f"topic {topic.name} {said}")
+    assert len(described(admin, topic.name).partitions) == partitions
     assert Topic(connection=kafka.client(), name=topic.name).count() == 1
-
-
-def test_partitions_never_shrink_and_it_is_said(kafka: Kafka, admin: AdminClient) -> None:
-    topic = planned(partitions=3)
-    bring_all(kafka, admin, topic)
-    said = bring_all(kafka, admin, another(topic, partitions=1))
-    assert said == [f"topic {topic.name} keeps its 3 partitions, though 1 are planned: Kafka can't take any away"]
-    assert len(described(admin, topic.name).partitions) == 3
-
-
-def test_a_compacted_topic_keeps_its_partitions(kafka: Kafka, admin: AdminClient) -> None:
-    """A newer offset in another partition wouldn't replace the older one: Connect reads both, in any order."""
-    topic = planned(cleanup_policy="compact")
-    bring_all(kafka, admin, topic)
-    said = bring_all(kafka, admin, another(topic, partitions=2, cleanup_policy="compact"))
-    assert said == [f"topic {topic.name} keeps its 1 partitions, though 2 are planned: it is compacted"]
-
-
-def test_replicas_stay_as_they_are_and_it_is_said(kafka: Kafka, admin: AdminClient) -> None:
-    topic = planned()
-    bring_all(kafka, admin, topic)
-    said = bring_all(kafka, admin, another(topic, replicas=3))
-    assert said == [f"topic {topic.name} keeps its 1 replicas, though 3 are planned (decision 0042)"]
     assert configuration(admin, topic.name)["min.insync.replicas"] == "1"
 
 

@@ -39,42 +39,23 @@ def planned(sink: SinkSettings = SINK, *, brokers: int = 3, hours: int | None = 
     return {topic.name: topic for topic in planned_topics(SOURCE, sink, brokers=brokers, retention_hours=hours)}
 
 
-def test_every_topic_of_the_pipeline_is_planned() -> None:
-    assert set(planned()) == {EVENTS, HEARTBEAT, OFFSETS}
-    assert set(planned(WITH_DEAD_LETTERS)) == {EVENTS, HEARTBEAT, OFFSETS, "orders-dead"}
-
-
-def test_events_are_kept_for_as_long_as_it_says_and_never_compacted() -> None:
-    events = planned(hours=48)[EVENTS]
-    assert (events.config["cleanup.policy"], events.config["retention.ms"]) == ("delete", "172800000")
-    assert planned(hours=None)[EVENTS].config["retention.ms"] == "-1"
-    assert events.config["retention.bytes"] == "-1"
-    assert not events.compacted
-
-
-def test_offsets_are_compacted_so_that_they_are_never_too_old() -> None:
-    offsets = planned()[OFFSETS]
-    assert offsets.config == {"cleanup.policy": "compact"}
-    assert offsets.compacted
-
-
-def test_the_heartbeats_dont_fill_a_disk() -> None:
-    assert planned(hours=None)[HEARTBEAT].config["retention.ms"] == "86400000"
-
-
-def test_a_dead_letter_is_kept_from_when_it_was_set_aside() -> None:
-    dead = planned(WITH_DEAD_LETTERS, hours=48)["orders-dead"]
-    assert dead.config["retention.ms"] == "172800000"
-    assert dead.config["message.timestamp.type"] == "LogAppendTime"
-
-
-def test_whatever_carries_events_takes_the_largest_one() -> None:
+def test_every_topic_is_kept_as_long_as_it_is_needed_and_takes_the_largest_event() -> None:
     source = dataclasses.replace(SOURCE, largest_event_bytes=19 * MIB)
     sink = dataclasses.replace(WITH_DEAD_LETTERS, largest_event_bytes=19 * MIB)
-    topics = planned_topics(source, sink, brokers=1, retention_hours=1)
-    sizes = {topic.name: topic.config.get("max.message.bytes") for topic in topics}
-    message = SizeLimits(19 * MIB).broker["message.max.bytes"]
-    assert sizes == {EVENTS: message, "orders-dead": message, HEARTBEAT: None, OFFSETS: None}
+    deleted = {"cleanup.policy": "delete", "retention.bytes": "-1"}
+    events = deleted | {"retention.ms": "172800000"} | SizeLimits(19 * MIB).topic
+    assert {topic.name: topic.config for topic in planned_topics(source, sink, brokers=1, retention_hours=48)} == {
+        EVENTS: events,
+        # So that the heartbeats don't fill a disk.
+        HEARTBEAT: deleted | {"retention.ms": "86400000"},
+        OFFSETS: {"cleanup.policy": "compact"},
+        # It is kept from when it was set aside.
+        "orders-dead": events | {"message.timestamp.type": "LogAppendTime"},
+    }
+    for_ever = planned(hours=None)
+    assert for_ever.keys() == {EVENTS, HEARTBEAT, OFFSETS}
+    kept = (for_ever[EVENTS].config["retention.ms"], for_ever[HEARTBEAT].config["retention.ms"])
+    assert kept == ("-1", "86400000")
 
 
 @pytest.mark.parametrize(("brokers", "replicas", "in_sync"), [(1, 1, "1"), (2, 2, "1"), (3, 3, "2"), (6, 3, "2")])
@@ -82,10 +63,8 @@ def test_one_broker_may_be_away(brokers: int, replicas: int, in_sync: str) -> No
     for topic in planned(WITH_DEAD_LETTERS, brokers=brokers).values():
         assert topic.replicas == replicas
         assert topic.config_with(topic.replicas)["min.insync.replicas"] == in_sync
-
-
-def test_a_topic_with_fewer_replicas_than_planned_can_still_be_written_while_a_broker_is_away() -> None:
-    assert planned(brokers=3)[EVENTS].config_with(2)["min.insync.replicas"] == "1"
+        # Also of a topic with fewer replicas than planned.
+        assert topic.config_with(2)["min.insync.replicas"] == "1"
 
 
 def test_the_offsets_may_have_another_name() -> None:
@@ -122,41 +101,34 @@ def rights(grants: tuple[Grant, ...], kind: Kind, action: str) -> set[str]:
     return {name for grant in grants if grant.kind == kind and action in grant.actions for name in grant.names or ("",)}
 
 
-def test_the_source_writes_its_topics_and_reads_only_its_own_bookkeeping() -> None:
+OF_SOURCES_WORKER = {"__cdc_lake_offsets_orders-source-*", "__amazon_msk_connect_*_orders-source_*"}
+OF_SINKS_WORKER = {"__amazon_msk_connect_*_orders-sink_*"}
+
+
+def test_the_source_writes_its_topics_and_reads_and_makes_only_its_own_bookkeeping() -> None:
     access = source_access(SOURCE)
-    bookkeeping = {"__cdc_lake_offsets_orders-source-*", "__amazon_msk_connect_*_orders-source_*"}
-    assert rights(access, "topic", "ReadData") == bookkeeping
-    assert rights(access, "topic", "WriteData") == {SOURCE.topic, "__debezium-heartbeat.shop", *bookkeeping}
+    assert rights(access, "topic", "ReadData") == rights(access, "topic", "CreateTopic") == OF_SOURCES_WORKER
+    assert rights(access, "topic", "WriteData") == {SOURCE.topic, HEARTBEAT, *OF_SOURCES_WORKER}
     assert rights(access, "cluster", "WriteDataIdempotently") == {""}
+    assert rights(access, "cluster", "CreateTopic") == set()
 
 
-def test_the_sink_reads_its_topic_as_one_group_and_writes_no_events() -> None:
-    access = sink_access(SINK)
-    assert rights(access, "topic", "ReadData") - {"__amazon_msk_connect_*_orders-sink_*"} == {SOURCE.topic}
-    assert rights(access, "topic", "WriteData") == {"__amazon_msk_connect_*_orders-sink_*"}
-    assert rights(access, "topic", "CreateTopic") == {"__amazon_msk_connect_*_orders-sink_*"}
-    assert rights(access, "group", "AlterGroup") == {"connect-orders-sink", "__amazon_msk_connect_*"}
+def test_the_sink_reads_its_topic_as_one_group_and_writes_no_events_but_dead_letters() -> None:
+    access, with_dead_letters = sink_access(SINK), sink_access(WITH_DEAD_LETTERS)
+    for each in (access, with_dead_letters):
+        assert rights(each, "topic", "ReadData") == {SOURCE.topic, *OF_SINKS_WORKER}
+        assert rights(each, "topic", "CreateTopic") == OF_SINKS_WORKER
+        assert rights(each, "group", "AlterGroup") == {"connect-orders-sink", "__amazon_msk_connect_*"}
+        assert rights(each, "cluster", "CreateTopic") == set()
+    assert rights(access, "topic", "WriteData") == OF_SINKS_WORKER
     assert rights(access, "cluster", "WriteDataIdempotently") == set()
-
-
-def test_a_sink_with_dead_letters_may_write_that_topic_too() -> None:
-    added = set(sink_access(WITH_DEAD_LETTERS)) - set(sink_access(SINK))
-    assert rights(tuple(added), "topic", "WriteData") == {"orders-dead"}
-    assert rights(tuple(added), "topic", "ReadData") == set()
-
-
-def test_no_connector_makes_topics_but_its_workers_own() -> None:
-    source, sink = source_access(SOURCE), sink_access(WITH_DEAD_LETTERS)
-    bookkeeping = {"__cdc_lake_offsets_orders-source-*", "__amazon_msk_connect_*_orders-source_*"}
-    assert rights(source, "topic", "CreateTopic") == bookkeeping
-    assert rights(sink, "topic", "CreateTopic") == {"__amazon_msk_connect_*_orders-sink_*"}
-    assert rights((*source, *sink), "cluster", "CreateTopic") == set()
+    assert rights(with_dead_letters, "topic", "WriteData") == {"orders-dead", *OF_SINKS_WORKER}
 
 
 def test_what_makes_the_topics_touches_exactly_those() -> None:
     planned = planned_topics(SOURCE, WITH_DEAD_LETTERS, brokers=2, retention_hours=1)
     access = topics_access(planned, WITH_DEAD_LETTERS)
-    names = {SOURCE.topic, "__debezium-heartbeat.shop", "__cdc_lake_offsets_orders-source", "orders-dead"}
+    names = {EVENTS, HEARTBEAT, OFFSETS, "orders-dead"}
     for action in ("CreateTopic", "DescribeTopic", "AlterTopic", "AlterTopicDynamicConfiguration"):
         assert rights(access, "topic", action) == names
     assert rights(access, "topic", "ReadData") == {SOURCE.topic}

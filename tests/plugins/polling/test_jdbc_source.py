@@ -5,96 +5,86 @@ from dataclasses import replace
 import pytest
 
 from plugins.connector_properties import key_of
-from plugins.polling import jdbc_rules
 from plugins.polling.jdbc_rules import problems
-from plugins.polling.jdbc_settings import CONNECTOR_CLASSES
+from plugins.polling.jdbc_settings import CONNECTOR_CLASSES, JdbcSourceSettings
 from plugins.polling.jdbc_source import alike, jdbc_source, joined_rows, keyed_table, pattern_of, whole_tables
-from plugins.sink import sink_connector
+from plugins.polling.joined_query import polled
 from tests.plugins.polling.test_jdbc_settings import ADDRESS, CITY, DATABASE, PLACES, POLLING, SETTINGS
 
 STORE = replace(ADDRESS, table="store_address")
 
 
-def test_a_table_is_polled_by_its_stamp_and_key() -> None:
-    config = jdbc_source(SETTINGS)
-    assert config["mode"] == "timestamp+incrementing"
-    assert config["timestamp.column.name"] == "last_update"
-    assert config["incrementing.column.name"] == "address_id"
-    assert config["validate.non.null"] == "true"
+FOUR_TASKS = replace(SETTINGS, polling=replace(POLLING, tasks_max=4))
+OF_TYPES: dict[str, str | None] = {"key.converter.schemas.enable": "true", "value.converter.schemas.enable": "true"}
+CREATED = {"partitions": "1", "replication.factor": "3", "min.insync.replicas": "2", "cleanup.policy": "delete"}
+# Settings, and the connector properties that follow; None: nothing.
+DECIDED: list[tuple[JdbcSourceSettings, dict[str, str | None]]] = [
+    (
+        SETTINGS,
+        {
+            "mode": "timestamp+incrementing",
+            "timestamp.column.name": "last_update",
+            "incrementing.column.name": "address_id",
+            "validate.non.null": "true",
+            "connection.password": DATABASE.password,
+            # Rows wait for transactions that end late.
+            "timestamp.delay.interval.ms": "5000",
+            "numeric.mapping": "best_fit",
+            "value.converter.decimal.format": "NUMERIC",
+            "value.converter.schemas.enable": "false",
+            # Brokers make no topics.
+            **{f"topic.creation.default.{name}": value for name, value in CREATED.items()},
+            "topic.creation.default.retention.ms": str(7 * 24 * 3_600_000),
+        },
+    ),
+    (
+        replace(SETTINGS, polled=(ADDRESS, STORE)),
+        {
+            "schema.pattern": "public",
+            "table.whitelist": "address,store_address",
+            "topic.prefix": "pagila.public.",
+            "catalog.pattern": None,
+            "query": None,
+        },
+    ),
+    (replace(SETTINGS, polled=(replace(ADDRESS, schema="a_b"),)), {"schema.pattern": r"a\_b"}),
+    (
+        replace(SETTINGS, polled=PLACES),
+        {
+            "query": polled(PLACES.query),
+            "topic.prefix": "pagila.address_place",
+            "table.whitelist": None,
+            "schema.pattern": None,
+            "validate.non.null": None,
+        },
+    ),
+    # No more tasks than tables.
+    (FOUR_TASKS, {"tasks.max": "1"}),
+    (replace(FOUR_TASKS, polled=(ADDRESS, STORE)), {"tasks.max": "2"}),
+    (replace(FOUR_TASKS, polled=PLACES), {"tasks.max": "1"}),
+    # Values tell their types where a file needs them.
+    (replace(SETTINGS, with_schemas=True), OF_TYPES),
+]
 
 
-def test_tables_are_named_one_by_one_in_one_schema() -> None:
-    config = jdbc_source(replace(SETTINGS, polled=(ADDRESS, STORE)))
-    assert config["schema.pattern"] == "public"
-    assert config["table.whitelist"] == "address,store_address"
-    assert config["topic.prefix"] == "pagila.public."
-    assert "catalog.pattern" not in config
-    assert "query" not in config
-
-
-def test_a_schema_is_found_by_its_name_alone() -> None:
-    assert pattern_of("my_shop") == r"my\_shop"
-    assert pattern_of("50%") == r"50\%"
-    assert jdbc_source(replace(SETTINGS, polled=(replace(ADDRESS, schema="a_b"),)))["schema.pattern"] == r"a\_b"
-
-
-def test_a_query_has_no_tables_beside_it_and_its_topic_is_its_own() -> None:
-    config = jdbc_source(replace(SETTINGS, polled=PLACES))
-    assert config["query"].startswith("SELECT * FROM (\nSELECT a.address_id")
-    assert config["topic.prefix"] == "pagila.address_place"
-    assert not {"table.whitelist", "schema.pattern", "validate.non.null"} & config.keys()
-
-
-def test_no_more_tasks_than_tables_are_asked_for() -> None:
-    four = replace(SETTINGS, polling=replace(POLLING, tasks_max=4))
-    assert jdbc_source(four)["tasks.max"] == "1"
-    assert jdbc_source(replace(four, polled=(ADDRESS, STORE)))["tasks.max"] == "2"
-    assert jdbc_source(replace(four, polled=PLACES))["tasks.max"] == "1"
-
-
-def test_connect_makes_the_topics_because_brokers_do_not() -> None:
-    config = jdbc_source(SETTINGS)
-    assert config["topic.creation.default.partitions"] == "1"
-    assert config["topic.creation.default.replication.factor"] == "3"
-    assert config["topic.creation.default.min.insync.replicas"] == "2"
-    assert config["topic.creation.default.cleanup.policy"] == "delete"
-    assert config["topic.creation.default.retention.ms"] == str(7 * 24 * 3_600_000)
-
-
-def test_the_password_is_a_reference_and_nowhere_else() -> None:
-    config = jdbc_source(SETTINGS)
-    assert config["connection.password"] == DATABASE.password
-    assert [name for name, value in config.items() if "password" in name or "password" in value] == [
-        "connection.password"
-    ]
-
-
-def test_a_database_that_is_away_is_waited_for() -> None:
-    config = jdbc_source(SETTINGS)
+@pytest.mark.parametrize(("settings", "says"), DECIDED)
+def test_a_source_says_what_is_decided(settings: JdbcSourceSettings, says: dict[str, str | None]) -> None:
+    config = jdbc_source(settings)
+    assert {name: config.get(name) for name in says} == says
+    assert [name for name, value in config.items() if "password" in name + value] == ["connection.password"]
+    # An hour for a database that is away.
     assert int(config["connection.attempts"]) * int(config["connection.backoff.ms"]) == 3_600_000
 
 
-def test_rows_wait_for_transactions_that_end_late() -> None:
-    assert jdbc_source(SETTINGS)["timestamp.delay.interval.ms"] == "5000"
-
-
-def test_numbers_are_numbers() -> None:
-    config = jdbc_source(SETTINGS)
-    assert config["numeric.mapping"] == "best_fit"
-    assert config["value.converter.decimal.format"] == "NUMERIC"
-
-
-def test_values_tell_their_types_where_a_file_needs_them() -> None:
-    assert jdbc_source(SETTINGS)["value.converter.schemas.enable"] == "false"
-    config = jdbc_source(replace(SETTINGS, with_schemas=True))
-    assert config["value.converter.schemas.enable"] == config["key.converter.schemas.enable"] == "true"
+def test_a_schema_is_found_by_its_name_alone() -> None:
+    assert (pattern_of("my_shop"), pattern_of("50%")) == (r"my\_shop", r"50\%")
 
 
 @pytest.mark.parametrize("connector", CONNECTOR_CLASSES)
-@pytest.mark.parametrize("polled", [(ADDRESS,), PLACES])
-def test_nothing_is_said_that_loses_rows_or_that_no_connector_knows(connector: str, polled: object) -> None:
+@pytest.mark.parametrize("rows", [(ADDRESS,), PLACES])
+def test_nothing_is_said_that_loses_rows_or_that_no_connector_knows(connector: str, rows: object) -> None:
     polling = replace(POLLING, connector_class=connector)
-    settings = replace(SETTINGS, polling=polling, polled=polled, steps=key_of("address_id"))  # type: ignore[arg-type]
+    settings = replace(SETTINGS, polling=polling, polled=rows, steps=key_of("address_id"))  # type: ignore[arg-type]
     config = jdbc_source(settings)
     assert not list(problems(config))
     assert "name" not in config
@@ -113,36 +103,18 @@ def test_tables_of_one_key_share_a_connector() -> None:
 COUNTRY = replace(CITY, table="country", key="country_id")
 
 
-def test_tables_of_three_keys_have_three_sources_and_one_sink() -> None:
-    pairs = whole_tables(POLLING, [ADDRESS, CITY, COUNTRY])
-    assert list(pairs) == [
-        "pagila-public-address_id-source",
-        "pagila-public-city_id-source",
-        "pagila-public-country_id-source",
-        "pagila-tables-sink",
-    ]
+def test_each_sink_reads_its_sources_topics_by_their_names() -> None:
+    pairs = whole_tables(POLLING, [ADDRESS, CITY, COUNTRY]) | keyed_table(POLLING, ADDRESS)
+    pairs |= joined_rows(POLLING, PLACES)
     assert pairs["pagila-public-city_id-source"]["table.whitelist"] == "city"
-    assert pairs["pagila-public-city_id-source"]["incrementing.column.name"] == "city_id"
-
-
-def test_the_sink_reads_topics_by_their_names_and_no_other_sources() -> None:
-    topics = whole_tables(POLLING, [ADDRESS, CITY, COUNTRY])["pagila-tables-sink"]["topics"].split(",")
-    assert topics == ["pagila.public.address", "pagila.public.city", "pagila.public.country"]
-    others = keyed_table(POLLING, ADDRESS) | joined_rows(POLLING, PLACES)
-    read = [config["topics"] for name, config in others.items() if name.endswith("-sink")]
-    assert read == ["pagila.keyed.public.address", "pagila.query.address_place"]
-    assert all("topics.regex" not in config for config in others.values())
-
-
-def test_a_sink_reads_what_its_source_writes() -> None:
-    pairs = keyed_table(POLLING, ADDRESS)
-    source, sink = pairs["pagila-keyed-address-source"], pairs["pagila-keyed-address-sink"]
-    assert source["topic.prefix"] + source["table.whitelist"] == sink["topics"]
-    pairs = joined_rows(POLLING, PLACES)
-    source, sink = pairs["pagila-query-address_place-source"], pairs["pagila-query-address_place-sink"]
-    assert source["topic.prefix"] == sink["topics"]
-    for side in ("key", "value"):
-        assert source[f"{side}.converter.schemas.enable"] == sink[f"{side}.converter.schemas.enable"] == "true"
+    assert {name: config["topics"] for name, config in pairs.items() if name.endswith("-sink")} == {
+        "pagila-tables-sink": "pagila.public.address,pagila.public.city,pagila.public.country",
+        "pagila-keyed-address-sink": "pagila.keyed.public.address",
+        "pagila-query-address_place-sink": "pagila.query.address_place",
+    }
+    assert all("topics.regex" not in config for config in pairs.values())
+    for end in ("source", "sink"):
+        assert pairs[f"pagila-query-address_place-{end}"].items() >= OF_TYPES.items()
 
 
 def test_a_keyed_record_has_its_key_topic_and_database() -> None:
@@ -169,12 +141,3 @@ def test_what_is_shared_reaches_every_source() -> None:
         assert config["topic.creation.default.replication.factor"] == "2"
         assert config["poll.interval.ms"] == "1000"
         assert config["timestamp.delay.interval.ms"] == "60000"
-
-
-def test_no_configuration_says_what_would_be_refused() -> None:
-    pairs = whole_tables(POLLING, [ADDRESS, CITY]) | keyed_table(POLLING, ADDRESS) | joined_rows(POLLING, PLACES)
-    for name, config in pairs.items():
-        if name.endswith("-source"):
-            assert not list(jdbc_rules.problems(config)), name
-        elif "STOREAS `JSON`" in config["connect.s3.kcql"]:
-            assert not list(sink_connector.problems(config)), name

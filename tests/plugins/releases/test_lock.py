@@ -34,13 +34,18 @@ def loopback(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every release's path is requested from our server; versions.toml accepts only https."""
 
     def download(url: str, target: Path, **options: object) -> Digest:
-        return module.download(server.url + url[url.index("/", len("https://")) :], target, **options)  # type: ignore[arg-type]
+        return module.download(server.url + path_of(url), target, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(lock, "download", download)
 
 
 def path_of(url: str) -> str:
     return url[url.index("/", len("https://")) :]
+
+
+def serve_all(versions: Path, server: Server) -> None:
+    for release in load_versions(versions).releases.values():
+        server.answers[path_of(release.url)] = [body(CONTENT)]
 
 
 def run(file: Path) -> tuple[int, str]:
@@ -50,8 +55,7 @@ def run(file: Path) -> tuple[int, str]:
 
 def test_every_release_is_pinned_and_the_rest_of_the_file_stays(versions: Path, server: Server) -> None:
     before = versions.read_text()
-    for release in load_versions(versions).releases.values():
-        server.answers[path_of(release.url)] = [body(CONTENT)]
+    serve_all(versions, server)
     assert run(versions)[0] == 0
     pinned = load_versions(versions)
     assert pinned.unpinned == ()
@@ -72,8 +76,7 @@ def test_what_can_be_brought_is_written_and_the_rest_is_said(versions: Path, ser
 
 
 def test_what_nothing_deploys_may_be_missing(versions: Path, server: Server) -> None:
-    for release in load_versions(versions).releases.values():
-        server.answers[path_of(release.url)] = [body(CONTENT)]
+    serve_all(versions, server)
     del server.answers[path_of(load_versions(versions).jdbc.url)]
     code, output = run(versions)
     assert code == 0
@@ -82,8 +85,7 @@ def test_what_nothing_deploys_may_be_missing(versions: Path, server: Server) -> 
 
 
 def test_a_release_that_changed_behind_its_version_is_not_pinned_anew(versions: Path, server: Server) -> None:
-    for release in load_versions(versions).releases.values():
-        server.answers[path_of(release.url)] = [body(CONTENT)]
+    serve_all(versions, server)
     run(versions)
     pinned = versions.read_text()
     server.answers[path_of(load_versions(versions).softether.url)] = [body(b"something else")]

@@ -1,5 +1,4 @@
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -72,47 +71,33 @@ def test_an_empty_hash_means_not_pinned(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("[debezium]", "[debezum]", "debezium"),
-        (":tar.gz:plugin", "", "group:artifact"),
-        ('version = "11.7.2"', 'version = "latest"', "isn't of version latest"),
-        ("s3-11.7.2.zip", "s3-11.7.1.zip", "isn't of version 11.7.2"),
+        ("[debezium]", "[debezum]", "debezium: Field required"),
+        (":tar.gz:plugin", "", "debezium: coordinate must be group:artifact"),
+        (PINNED[: PINNED.index("[lenses")], "debezium = 1\n", "debezium: Input should be a valid dictionary"),
+        (PINNED[: PINNED.index("[lenses")], "[debezium]\nsize = 1\n", "debezium: coordinate must be group:artifact"),
+        ('version = "11.7.2"', 'version = "latest"', "lenses-s3: file 'kafka-connect-aws-s3-11.7.2.zip' isn't of ver"),
+        ("s3-11.7.2.zip", "s3-11.7.1.zip", "lenses-s3: file 'kafka-connect-aws-s3-11.7.1.zip' isn't of version 11.7.2"),
         ('sha256 = ""', 'sha256 = "abc"', "lenses-s3.sha256: String should match pattern"),
-        ("size = 10", "size = 0", "no size"),
-        ("https://example.org/soft", "http://example.org/soft", "url must be https"),
-        ('version = "4.44-9807"', "", "version"),
+        ('sha256 = ""', "sha256 = 0", "lenses-s3.sha256: Input should be a v"),
+        ("size = 0", 'size = "0"', "lenses-s3.size: Input should be a v"),
+        (
+            "size = 10",
+            "size = 0",
+            "debezium: 'debezium-connector-postgres-3.7.0.Final-plugin.tar.gz' has a sha256 but",
+        ),
+        ("https://example.org/soft", "http://example.org/soft", "softether: url must be https"),
+        ('version = "4.44-9807"', "", "softether.version: Field required"),
+        ("[debezium]", "[debezium", "not TOML"),
     ],
 )
-def test_a_wrong_entry_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_a_wrong_entry_is_named_in_one_line(tmp_path: Path, old: str, new: str, message: str) -> None:
     file = tmp_path / "versions.toml"
     assert old in PINNED
     file.write_text(PINNED.replace(old, new))
-    with pytest.raises(ValueError, match=f"^versions.toml: .*{re.escape(message)}"):
+    with pytest.raises(VersionsError) as caught:
         load_versions(file)
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        ("[debezium", "not TOML"),
-        ("debezium = 1", "debezium: Input should be a valid dictionary"),
-        (
-            "\n".join(f"[{name}]\nsize = 1" for name in ("debezium", "lenses-s3")),
-            "debezium: coordinate must be group:artifact",
-        ),
-    ],
-)
-def test_a_file_that_is_malformed_is_one_line(tmp_path: Path, content: str, reason: str) -> None:
-    (tmp_path / "versions.toml").write_text(content)
-    with pytest.raises(VersionsError, match=f"^versions.toml: .*{reason}") as caught:
-        load_versions(tmp_path / "versions.toml")
+    assert str(caught.value).startswith(f"versions.toml: {message}")
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(("old", "new"), [("size = 0", 'size = "0"'), ('sha256 = ""', "sha256 = 0")])
-def test_a_value_of_the_wrong_type_is_named(tmp_path: Path, old: str, new: str) -> None:
-    (tmp_path / "versions.toml").write_text(PINNED.replace(old, new))
-    with pytest.raises(VersionsError, match=r"^versions.toml: lenses-s3\.(size|sha256): Input should be a v"):
-        load_versions(tmp_path / "versions.toml")
 
 
 def test_a_file_that_isnt_there_is_one_line(tmp_path: Path) -> None:

@@ -50,15 +50,11 @@ def test_the_folders_field_is_no_column_of_the_file() -> None:
     assert config["transforms.toHeader.fields"] == config["transforms.toHeader.headers"] == "country"
 
 
-def test_the_field_leaves_last_so_that_it_may_be_renamed_before() -> None:
+def test_the_field_leaves_last_so_that_it_may_be_renamed_before_and_what_folders_have_lost_is_said() -> None:
     config = parquet_sink(SETTINGS, steps=rename({"country": "land"}), folder="land")
     assert config["transforms"] == "rename,toHeader"
-
-
-def test_what_folders_have_lost_is_said() -> None:
     [warning] = parquet_statement(SETTINGS, "country").warnings
     assert warning.startswith("PARTITIONBY country:")
-    assert "lost data" in warning
     assert parquet_statement(SETTINGS).warnings == ()
 
 
@@ -79,9 +75,3 @@ def test_one_topic_and_no_field_of_the_value_make_folders() -> None:
 def test_a_folder_that_kcql_cannot_name_is_refused(folder: str) -> None:
     with pytest.raises(ValueError, match=r"^partition_by must be"):
         parquet_sink(SETTINGS, folder=folder)
-
-
-def test_a_property_of_another_connector_is_refused() -> None:
-    assert [name for name, _ in problems({**sink_connector(SETTINGS), "table.name.format": "${topic}"})] == [
-        "table.name.format"
-    ]

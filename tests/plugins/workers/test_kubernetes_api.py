@@ -58,19 +58,23 @@ def test_an_object_that_no_server_takes_is_not(monkeypatch: pytest.MonkeyPatch) 
         ).apply(OBJECT)
 
 
-def test_no_connector_is_told_from_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(KubernetesError) as refused:
-        answering(monkeypatch, 404, b'{"error_code":404,"message":"Connector x not found"}').through_service(
-            "GET", "n", "x", "/connectors/x"
-        )
-    assert refused.value.reason == "Connector x not found"
-    # A worker's server's answer before its resources exist.
-    with pytest.raises(UnreachableError, match="no worker of x can be asked yet"):
-        answering(monkeypatch, 404, b"<html>Not Found</html>").through_service("GET", "n", "x", "/connectors/x")
-    with pytest.raises(UnreachableError, match="no worker of x can be asked yet"):
-        answering(monkeypatch, 404, b'{"kind":"Status","message":"endpoints \\"x\\" not found"}').through_service(
-            "GET", "n", "x", "/connectors/x"
-        )
+NO_WORKER = "no worker of x can be asked yet"
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "said"),
+    [
+        (b'{"error_code":404,"message":"Connector x not found"}', KubernetesError, "404: Connector x not found$"),
+        # A worker's server's answer before its resources exist.
+        (b"<html>Not Found</html>", UnreachableError, NO_WORKER),
+        (b'{"kind":"Status","message":"endpoints \\"x\\" not found"}', UnreachableError, NO_WORKER),
+    ],
+)
+def test_no_connector_is_told_from_no_worker(
+    monkeypatch: pytest.MonkeyPatch, answer: bytes, kind: type[Exception], said: str
+) -> None:
+    with pytest.raises(kind, match=said):
+        answering(monkeypatch, 404, answer).through_service("GET", "n", "x", "/connectors/x")
 
 
 def test_what_is_gone_is_none_and_nothing_to_delete(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,7 +152,7 @@ def test_a_new_column_has_the_type_that_the_sources_catalogue_says(
     # The next job knows how events have them, even without the database.
     stock.extra = {**stock.extra, keys.JDBC_URL: "jdbc:postgresql://127.0.0.1:1/none"}
     assert stock.run(event(1, 2, **NEW | {"Unit Cost": "1.50"})).quarantined == 0
-    rows = stock.spark.read.format("hudi").load(str(stock.table_path))
+    rows = stock.frame()
     assert {name: rows.schema[name].dataType.simpleString() for name in MADE} == MADE
     assert column(stock, "born") == dict.fromkeys((1, 2), date(2024, 2, 29))
     assert column(stock, "nr") == dict.fromkeys((1, 2), 2**53 + 1)

@@ -129,7 +129,7 @@ def test_every_value_is_the_sources_to_spark(loaded: dict[str, Loaded], table: s
         whole[type_.lake](name).alias(name) if type_.lake in whole else F.col(name)
         for name, type_ in subject.types.items()
     ]
-    rows = subject.lake.spark.read.format("hudi").load(str(subject.lake.table_path))
+    rows = subject.lake.frame()
     found = [row.asDict() for row in rows.select(*columns, SPECIALS_COLUMN).collect()]
     assert _differences({row["id"]: _texts(row, subject.types) for row in found}, subject.expected) == {}
 
@@ -142,7 +142,7 @@ def _texts(row: Mapping[str, Any], types: Mapping[str, Carried]) -> dict[str, st
 
 def test_the_lakes_columns_have_the_types_that_the_table_of_types_says(loaded: dict[str, Loaded]) -> None:
     subject = loaded["every_type"]
-    rows = subject.lake.spark.read.format("hudi").load(str(subject.lake.table_path))
+    rows = subject.lake.frame()
     kinds = dict(rows.dtypes)
     assert {name: kinds[name] for name in subject.types} == {name: type_.lake for name, type_ in subject.types.items()}
     assert kinds[LSN] == "bigint"

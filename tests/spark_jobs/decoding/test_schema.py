@@ -143,30 +143,6 @@ def test_a_column_that_the_table_has_not_yet_is_no_change() -> None:
 KNOWN = ("order_id", "note")
 
 
-@pytest.mark.parametrize(
-    ("sets", "room", "names"),
-    [
-        (
-            [("Mixed Case", "order"), ("a.b",), ("größe",)],
-            10,
-            {"Mixed Case": "mixed_case", "order": "order", "a.b": "a_b", "größe": "gro_u00df_e"},
-        ),
-        # The lake makes two names of these.
-        ([("Xx", "xX")], 10, {"Xx": "xx", "xX": "x_x"}),
-        # An event that can't have all its columns adds none.
-        ([("Note", "extra"), ("a", "b")], 10, {"a": "a", "b": "b"}),
-        ([("a", "b"), ("c",)], 1, {"c": "c"}),
-        # No more are added than there is room for.
-        ([("a",), ("a", "c"), ("b",)], 2, {"a": "a", "c": "c"}),
-        ([("a",)], 0, {}),
-    ],
-)
-def test_an_events_fields_become_columns_all_or_none(
-    sets: list[tuple[str, ...]], room: int, names: dict[str, str]
-) -> None:
-    assert new_columns(KNOWN, sets, room=room).names == names
-
-
 def test_of_names_that_differ_by_case_one_becomes_a_column_whatever_the_order() -> None:
     sets = [("Weight",), ("weight",), ("N",), ("n",), ("Note",)]
     for order in itertools.permutations(sets):
@@ -175,8 +151,29 @@ def test_of_names_that_differ_by_case_one_becomes_a_column_whatever_the_order() 
         assert found.unusable == {"N", "Weight", "Note"}
 
 
-def test_fields_that_would_be_called_alike_or_like_hudis_own_are_no_columns() -> None:
-    assert new_columns(KNOWN, [("n", "N", "x")], room=10).unusable == {"n", "N"}
-    assert new_columns(KNOWN, [("order id",), ("orderId",)], room=10).names == {}
-    assert new_columns(KNOWN, [("_hoodie_commit_time", "x")], room=10).unusable == {"_hoodie_commit_time"}
-    assert new_columns(KNOWN, [("Order ID",)], room=10).unusable == {"Order ID"}
+@pytest.mark.parametrize(
+    ("sets", "room", "names", "unusable"),
+    [
+        # A column has the lake's name.
+        ([("Mixed Case", "order")], 10, {"order": "order", "Mixed Case": "mixed_case"}, set()),
+        ([("a.b",), ("größe",)], 10, {"a.b": "a_b", "größe": "gro_u00df_e"}, set()),
+        ([("Xx", "xX")], 10, {"xX": "x_x", "Xx": "xx"}, set()),
+        # Fields that would be called alike, or like Hudi's own, are no columns.
+        ([("n", "N", "x")], 10, {}, {"n", "N"}),
+        ([("order id",), ("orderId",)], 10, {}, {"order id", "orderId"}),
+        ([("_hoodie_commit_time", "x")], 10, {}, {"_hoodie_commit_time"}),
+        ([("Order ID",)], 10, {}, {"Order ID"}),
+        # An event that can't have all its columns adds none.
+        ([("Note", "extra"), ("a", "b")], 10, {"a": "a", "b": "b"}, {"Note"}),
+        ([("a", "b"), ("c",)], 1, {"c": "c"}, set()),
+        # There is room for so many.
+        ([("a",), ("a", "c"), ("b",)], 2, {"a": "a", "c": "c"}, set()),
+        ([("a",)], 0, {}, set()),
+    ],
+)
+def test_new_fields_become_columns(
+    sets: list[tuple[str, ...]], room: int, names: dict[str, str], unusable: set[str]
+) -> None:
+    found = new_columns(KNOWN, sets, room=room)
+    assert list(found.names.items()) == list(names.items())
+    assert found.unusable == unusable

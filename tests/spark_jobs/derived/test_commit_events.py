@@ -209,11 +209,11 @@ def test_a_batch_that_was_never_committed_names_nothing() -> None:
         assert history.named_by([name], [commit]) == named
 
 
-@pytest.mark.parametrize("batches", [2, long(6)])
-def test_any_log_in_any_batches_gives_the_versions_that_it_has(kept: Kept, fails: Failing, batches: int) -> None:
+@pytest.mark.long
+def test_any_log_in_any_batches_gives_the_versions_that_it_has(kept: Kept, fails: Failing) -> None:
     chance = cases.chance()
     log: list[Version] = [(1, "one"), (2, "two")]
-    for _ in range(batches):
+    for _ in range(6):
         again = chance.randrange(4)
         begin = max(len(log) - again, 2)
         log += [(chance.randint(1, 4), chance.choice(["a", "b", None])) for _ in range(chance.randint(1, 12))]
@@ -246,13 +246,15 @@ def versions_of(log: Sequence[tuple[int, str | None]]) -> list[Version]:
     ("extra", "arguments", "line"),
     [
         ({keys.APPEND_ONLY: "true", keys.RECORD_KEY: "__event_id"}, (), "isn't supported with hoodie.streamer.append"),
-        ({keys.TRANSFORMER_SQL: "SELECT * FROM <SRC>"}, ("--transformer-class", "x"), "transformer-class"),
+        (
+            {keys.TRANSFORMER_SQL: "SELECT * FROM <SRC>"},
+            ("--transformer-class", "SqlQueryBasedTransformer"),
+            "transformer-class",
+        ),
     ],
 )
 def test_what_can_have_no_versions_in_between_is_refused(
     spark: SparkSession, tmp_path: Path, extra: dict[str, str], arguments: tuple[str, ...], line: str
 ) -> None:
-    if arguments:
-        arguments = (arguments[0], "org.apache.hudi.utilities.transform.SqlQueryBasedTransformer")
     with pytest.raises(SettingsError, match=line):
         Lake(spark, tmp_path, KEPT | extra, arguments).settings()

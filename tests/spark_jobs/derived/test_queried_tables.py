@@ -103,6 +103,7 @@ def test_the_named_queries_read_what_the_job_has_written(spark: SparkSession, tm
     assert listed["cdc_events", "updated_at"].startswith("timestamp")
 
 
+@pytest.mark.long
 @by_type
 def test_what_is_still_whole_is_answered_and_the_rest_refused(
     spark: SparkSession, tmp_path: Path, table_type: str

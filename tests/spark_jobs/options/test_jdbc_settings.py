@@ -60,10 +60,12 @@ def test_what_has_no_use_is_told() -> None:
         ({keys.JDBC_TABLE: ""}, "table.name is missing: JdbcSource needs it"),
         ({keys.JDBC_QUERY: "SELECT 1"}, "table.name and .*query: say one of them"),
         ({keys.JDBC_PASSWORD: "hush"}, "password and .*password.file: say one of them"),
-        ({keys.JDBC_DRIVER: "com.mysql.Driver"}, "driver.class=com.mysql.Driver: say org.postgresql.Driver"),
+        (
+            {f"{keys.JDBC_PREFIX}driver.class": "com.mysql.Driver"},
+            "driver.class=com.mysql.Driver: say org.postgresql.Driver",
+        ),
         ({keys.JDBC_DETECTION: "stamp"}, "detection=stamp: say auto or xmin or column or hash"),
         ({keys.JDBC_DETECTION: "column"}, "table.incr.column.name is missing"),
-        ({keys.JDBC_READERS: "0"}, "readers=0: say a whole number from 1 to 100"),
         (
             {f"{keys.JDBC_EXTRA}fetchsize": "many"},
             "extra.options.fetchsize=many: say a whole number from 1 to 1,000,000",

@@ -4,7 +4,6 @@
 """
 
 import re
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
 
@@ -39,13 +38,6 @@ def test_deltastreamers_line_is_understood() -> None:
     assert given.target_base_path == "s3://data-lake-demo-cevo/hudi/cdc-events"
 
 
-def test_what_is_not_said_has_hoodie_streamers_default_or_a_safer_one() -> None:
-    given = command_line.parse(NEEDED)
-    assert (given.operation, given.ordering_field, given.continuous) == ("upsert", "__lsn", False)
-    assert given.source_class == "org.apache.hudi.utilities.sources.JsonDFSSource"
-    assert (given.source_limit, given.checkpoint, given.hoodie_conf) == (None, None, ())
-
-
 def test_names_have_their_aliases_and_both_forms() -> None:
     given = command_line.parse([*NEEDED, "--source-ordering-fields=seq", "--enable-hive-sync", "--op", "bulk_insert"])
     assert (given.ordering_field, given.enable_sync, given.operation) == ("seq", True, "bulk_insert")
@@ -68,13 +60,10 @@ def test_names_have_their_aliases_and_both_forms() -> None:
         (["--payload-class", "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"], "--payload-class"),
         (["--sync-tool-classes", "org.apache.hudi.hive.HiveSyncTool"], "argument --sync-tool-classes: invalid"),
         (["--source-ordering-field", "a,b"], "--source-ordering-field"),
-        (["--source-limit", "0"], "--source-limit=0: say a whole number from 1 to "),
-        (["--min-sync-interval-seconds", "-1"], "--min-sync-interval-seconds=-1: say a whole number from 0 to "),
         (["--target-table", ""], "argument --target-table: '' isn't database.table or table"),
         (["--target-table", "a.b.c"], "argument --target-table: 'a.b.c' isn't database.table or table"),
         (["--target-base-path", "/"], "--target-base-path=/: say a value, or leave the option out"),
         (["--props", ""], "--props=: say a value, or leave the option out"),
-        (["--max-retry-count", "x"], "--max-retry-count=x: say a whole number from 0 to "),
     ],
 )
 def test_anything_else_is_refused_by_name(arguments: list[str], message: str) -> None:
@@ -133,27 +122,23 @@ def test_parse(text: str, pairs: list[tuple[str, str]]) -> None:
     assert properties.parse(text) == pairs
 
 
+ROOT_KEY, DELETES_KEY = "hoodie.streamer.source.dfs.root", "hoodie.streamer.deletes.max.keys"
+
+
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("pairs", "overrides", "combined"),
     [
-        ("hoodie.deltastreamer.source.dfs.root", "hoodie.streamer.source.dfs.root"),
-        ("hoodie.streamer.tombstones.max.keys", "hoodie.streamer.deletes.max.keys"),
-        ("hoodie.deltastreamer.tombstones.max.keys", "hoodie.streamer.deletes.max.keys"),
+        ([("hoodie.deltastreamer.source.dfs.root", "a")], [], {ROOT_KEY: "a"}),
+        ([("hoodie.streamer.tombstones.max.keys", "1")], [], {DELETES_KEY: "1"}),
+        ([("hoodie.deltastreamer.tombstones.max.keys", "1")], [], {DELETES_KEY: "1"}),
+        ([("hoodie.deltastreamer.source.dfs.root", "a")], [(ROOT_KEY, "b")], {ROOT_KEY: "b"}),
+        ([("x", "1"), ("x", "2")], [], {"x": "2"}),
     ],
 )
-def test_an_older_name_is_the_newer_one(old: str, new: str) -> None:
-    assert properties.combine([(old, "1")], []) == {new: "1"}
-
-
-def test_overrides_win() -> None:
-    root = "hoodie.deltastreamer.source.dfs.root"
-    assert properties.combine([(root, "a")], [("hoodie.streamer.source.dfs.root", "b")]) == {
-        "hoodie.streamer.source.dfs.root": "b"
-    }
-
-
-def test_of_two_entries_in_a_file_the_later_wins() -> None:
-    assert properties.combine([("x", "1"), ("x", "2")], []) == {"x": "2"}
+def test_an_older_name_is_the_newer_one_and_the_last_entry_wins(
+    pairs: list[tuple[str, str]], overrides: list[tuple[str, str]], combined: dict[str, str]
+) -> None:
+    assert properties.combine(pairs, overrides) == combined
 
 
 def test_one_key_under_both_names_must_agree() -> None:
@@ -195,12 +180,11 @@ def test_overrides_are_pairs(override: str) -> None:
 
 PAGE = ROOT / "docs" / "reference" / "streaming-job.md"
 _TABLE = re.compile(r"\| (?:option|property) \| default \| meaning \|\n\|---\|---\|---\|\n((?:\| .*\n)*)")
-_OF_MANY = [field.metadata["declared"] for field in fields(command_line.OfManyTables)]
 # In the page's order.
 TABLES: list[dict[str, Declared]] = [
-    {option.key: option for option in command_line.ONE_TABLE.declared.values()},
+    properties.declared_in(command_line.Options),
     settings.PROPERTIES,
-    {option.key: option for option in _OF_MANY},
+    properties.declared_in(command_line.MultiTableOptions),
     settings.OF_MANY_TABLES,
 ]
 

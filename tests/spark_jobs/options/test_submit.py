@@ -1,6 +1,5 @@
 """Starting the job: its command lines, its archive, and the boto3 in it."""
 
-import itertools
 import subprocess
 import sys
 import zipfile
@@ -9,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from local.platform.job import job_arguments
-from settings.load import load_pipeline
 from spark_jobs.options import command_line, keys, properties, settings
 from spark_jobs.options.settings import FileSettings
-from spark_jobs.options.submit import TableJob, YarnSubmission, yarn_command
+from spark_jobs.options.submit import TableJob
 from spark_jobs.options.submit import job_arguments as arguments_of
 from spark_jobs.runtime import archive
 from tests.spark_jobs.events import ROOT
@@ -26,16 +23,6 @@ JOB = TableJob(
     schema_file="s3://assets/1.avsc",
     properties_file="s3://assets/2.properties",
     configuration={keys.STOP_FILE: "s3://artefacts/stop/1", keys.METRICS_NAMESPACE: "dev"},
-)
-FLAGS = "-Dfile.encoding=UTF-8 -Djol.skipDynamicAttach=true -Djol.skipHotspotSAAttach=true"
-SUBMISSION = YarnSubmission(
-    application="s3://assets/3.py",
-    archive="s3://assets/4.zip",
-    log_settings="s3://assets/5.properties",
-    driver_memory="2g",
-    executor_memory="4g",
-    executors=3,
-    python="3.11",
 )
 
 
@@ -56,79 +43,43 @@ def test_the_job_understands_its_arguments(table_type: str) -> None:
     assert warnings == []
 
 
-def test_the_local_platform_says_the_same() -> None:
-    local = command_line.parse(job_arguments(load_pipeline("orders")))
-    lake = command_line.parse(arguments_of(JOB))
-    assert (local.operation, local.table_type, local.ordering_field) == ("upsert", lake.table_type, lake.ordering_field)
-    assert local.target_table == lake.target_table
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The archive with boto3."""
+    path = tmp_path_factory.mktemp("shipped") / "new" / "a.zip"
+    archive.build_archive(path, libraries=True)
+    return path
 
 
-def test_on_yarn_the_driver_runs_where_the_step_does() -> None:
-    command = yarn_command(SUBMISSION, ["--continuous"])
-    assert command[:5] == ["spark-submit", "--master", "yarn", "--deploy-mode", "client"]
-    assert command[-2:] == ["s3://assets/3.py", "--continuous"]
-    settings_given = {value for name, value in itertools.pairwise(command) if name == "--conf"}
-    assert settings_given >= {
-        "spark.pyspark.python=python3.11",
-        "spark.executor.instances=3",
-        "spark.authenticate=true",
-        "spark.network.crypto.enabled=true",
-        # Few failures over a job's whole life don't end it.
-        "spark.executor.failuresValidityInterval=1h",
-        "spark.yarn.am.attemptFailuresValidityInterval=1h",
-        # Containers have the size in the memory rule (settings/rules/processing.py).
-        "spark.yarn.am.memory=512m",
-        "spark.executor.memoryOverheadFactor=0.1",
-        "spark.yarn.executor.memoryOverheadFactor=0.1",
-        "spark.driver.memoryOverheadFactor=0.1",
-        # Nothing grows while the job runs.
-        "spark.eventLog.enabled=false",
-        "spark.log.level=WARN",
-        f"spark.driver.extraJavaOptions={FLAGS}",
-        f"spark.executor.extraJavaOptions={FLAGS}",
-        "spark.executorEnv.LC_ALL=C.UTF-8",
-    }
-    assert command[command.index("--files") + 1] == "s3://assets/5.properties#log4j2.properties"
-    assert "/usr/lib/hudi/hudi-spark-bundle.jar,/usr/lib/hudi/hudi-aws-bundle.jar" in command
+def test_equal_sources_make_an_equal_archive(shipped: Path) -> None:
+    content, before = shipped.read_bytes(), shipped.stat().st_mtime_ns
+    archive.build_archive(shipped, libraries=True)
+    assert (shipped.read_bytes(), shipped.stat().st_mtime_ns) == (content, before)
 
 
-def test_equal_sources_make_an_equal_archive(tmp_path: Path) -> None:
-    first, second = tmp_path / "1" / "a.zip", tmp_path / "2" / "b.zip"
-    for path in (first, second):
-        archive.build_archive(path, libraries=True)
-    assert first.read_bytes() == second.read_bytes()
-    before = first.stat().st_mtime_ns
-    archive.build_archive(first, libraries=True)
-    assert first.stat().st_mtime_ns == before
-    archive.build_archive(first)
-    assert first.read_bytes() != second.read_bytes()
-
-
-def test_the_archive_has_every_module_and_no_other_file(tmp_path: Path) -> None:
-    archive.build_archive(tmp_path / "a.zip", libraries=True)
-    with zipfile.ZipFile(tmp_path / "a.zip") as packed:
+def test_the_archive_has_every_module_and_no_other_file(shipped: Path) -> None:
+    with zipfile.ZipFile(shipped) as packed:
         names = set(packed.namelist())
     ours = [path for folder in ("contract", "spark_jobs") for path in (ROOT / folder).rglob("*.py")]
     ours += [ROOT / "spark_jobs" / "options" / name for name in ("hudi_keys.txt", "refused.tsv")]
     ours.append(ROOT / "spark_jobs" / "runtime" / "RememberingFileSystem.java")
     ours.append(ROOT / "contract" / "rds-ca.pem")
     modules = {path.relative_to(ROOT).as_posix() for path in ours}
-    shipped = {name for name in names if name.startswith(f"{archive.LIBRARIES}/")}
-    assert names - shipped == modules
-    assert {name.split("/")[1].removesuffix(".py") for name in shipped} == set(archive.PACKAGES)
+    libraries = {name for name in names if name.startswith(f"{archive.LIBRARIES}/")}
+    assert names - libraries == modules
+    assert {name.split("/")[1].removesuffix(".py") for name in libraries} == set(archive.PACKAGES)
     models = {
-        name.split("/")[3] for name in shipped if name.startswith("aws_sdk/botocore/data/") and name.count("/") > 3
+        name.split("/")[3] for name in libraries if name.startswith("aws_sdk/botocore/data/") and name.count("/") > 3
     }
     assert models == set(archive.SERVICES)
-    assert (tmp_path / "a.zip").stat().st_size < 3_000_000
+    assert shipped.stat().st_size < 3_000_000
 
 
-def test_a_python_without_boto3_takes_it_from_the_archive(tmp_path: Path) -> None:
+def test_a_python_without_boto3_takes_it_from_the_archive(shipped: Path) -> None:
     """In isolation: no site packages, as on EMR, where the archive is on the path of `--py-files`."""
-    archive.build_archive(tmp_path / "a.zip", libraries=True)
     program = f"""
 import sys
-sys.path.insert(0, {str(tmp_path / "a.zip")!r})
+sys.path.insert(0, {str(shipped)!r})
 from spark_jobs.runtime import archive
 folder = archive.use_shipped(archive.__loader__)
 import boto3

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from spark_jobs.errors import SettingsError
-from spark_jobs.options import command_line, keys, properties, submit
+from spark_jobs.options import command_line, keys, submit
 from spark_jobs.options.settings import Settings
 from spark_jobs.options.table_list import TableList
 
@@ -150,11 +150,6 @@ def test_a_mistake_in_a_tables_own_file_is_that_tables_alone(own: str | None, me
     assert found.settings(found.tables[1], print).table.name == "customers"
 
 
-def test_at_least_one_table_commits_at_a_time() -> None:
-    with pytest.raises(SettingsError, match=r"max\.parallel\.commits=0: say a whole number from 1 to 1,000"):
-        listed({"list.properties": f"{keys.TABLES}=shop.orders\n{keys.PARALLEL_COMMITS}=0\n"})
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -207,12 +202,3 @@ def test_what_a_submission_writes_is_what_the_application_reads() -> None:
     assert (decided.options.min_sync_interval_seconds, decided.options.continuous) == (7, True)
     assert decided.quarantine_path == "s3://q/a=b#c!\\d"
     assert decided.table.write_options["hoodie.metadata.enable"] == "false"
-
-
-def test_the_command_line_stays_short_however_many_tables_there_are() -> None:
-    arguments = submit.multi_table_arguments(
-        properties_file="s3://conf/list.properties", config_folder="s3://conf", base_path_prefix="s3://lake"
-    )
-    assert sum(map(len, arguments)) < 1000
-    many = {f"shop.t{number}": f"s3://conf/{number}" for number in range(100)}
-    assert len(properties.parse(submit.list_properties(many, {}))) == 101

@@ -12,7 +12,6 @@ from tests.spark_jobs.lake import Lake
 
 pytestmark = pytest.mark.integration
 
-UNAVAILABLE = "__debezium_unavailable_value"
 KEY = f"`{changes.KEY}` string"
 STORED = f"{KEY}, `{changes.STORED_AT}` long"
 EVENTS = (
@@ -24,7 +23,7 @@ def _events(spark: SparkSession, *changes: tuple[str, int, str | None]) -> DataF
     """Events of key, lsn and t; `gone` for t is a delete."""
     rows: list[Any] = []
     for number, (key, lsn, text) in enumerate(changes):
-        placeholders = ["t"] if text == UNAVAILABLE else []
+        placeholders = ["t"] if text == PLACEHOLDER else []
         rows.append((key, (lsn, None if text == "gone" else text), text == "gone", placeholders, 0, 0, number))
     return spark.createDataFrame(rows, EVENTS).coalesce(1)
 
@@ -33,18 +32,18 @@ def _events(spark: SparkSession, *changes: tuple[str, int, str | None]) -> DataF
 CASES: dict[
     str, tuple[tuple[int, str] | None, list[tuple[int, str | None]], tuple[int, str | None] | None, list[int]]
 ] = {
-    "a late event isn't asked": ((10, "new"), [(5, "old"), (20, UNAVAILABLE)], (20, "new"), []),
-    "nor is a late null": ((10, "new"), [(5, None), (20, UNAVAILABLE)], (20, "new"), []),
-    "the batch's own value": ((10, "stored"), [(15, "batch"), (20, UNAVAILABLE)], (20, "batch"), []),
-    "an equal stored row comes first": ((20, "stored"), [(15, "old"), (20, UNAVAILABLE)], (20, "stored"), []),
-    "a null says that one is missing": ((10, "stored"), [(15, None), (20, UNAVAILABLE)], (15, None), [20]),
-    "nothing is known": (None, [(20, UNAVAILABLE)], None, [20]),
-    "older than its own delete": (None, [(20, UNAVAILABLE), (30, "gone")], (30, None), []),
-    "older than a whole event": (None, [(20, UNAVAILABLE), (30, "whole")], (30, "whole"), []),
-    "older than the stored row": ((30, "stored"), [(20, UNAVAILABLE)], None, []),
-    "newer than its own delete": ((10, "stored"), [(20, "gone"), (30, UNAVAILABLE)], (20, None), [30]),
-    "one after the other": ((10, "stored"), [(20, UNAVAILABLE), (30, UNAVAILABLE)], (30, "stored"), []),
-    "out of order in the batch": (None, [(30, UNAVAILABLE), (20, "before")], (30, "before"), []),
+    "a late event isn't asked": ((10, "new"), [(5, "old"), (20, PLACEHOLDER)], (20, "new"), []),
+    "nor is a late null": ((10, "new"), [(5, None), (20, PLACEHOLDER)], (20, "new"), []),
+    "the batch's own value": ((10, "stored"), [(15, "batch"), (20, PLACEHOLDER)], (20, "batch"), []),
+    "an equal stored row comes first": ((20, "stored"), [(15, "old"), (20, PLACEHOLDER)], (20, "stored"), []),
+    "a null says that one is missing": ((10, "stored"), [(15, None), (20, PLACEHOLDER)], (15, None), [20]),
+    "nothing is known": (None, [(20, PLACEHOLDER)], None, [20]),
+    "older than its own delete": (None, [(20, PLACEHOLDER), (30, "gone")], (30, None), []),
+    "older than a whole event": (None, [(20, PLACEHOLDER), (30, "whole")], (30, "whole"), []),
+    "older than the stored row": ((30, "stored"), [(20, PLACEHOLDER)], None, []),
+    "newer than its own delete": ((10, "stored"), [(20, "gone"), (30, PLACEHOLDER)], (20, None), [30]),
+    "one after the other": ((10, "stored"), [(20, PLACEHOLDER), (30, PLACEHOLDER)], (30, "stored"), []),
+    "out of order in the batch": (None, [(30, PLACEHOLDER), (20, "before")], (30, "before"), []),
     "no placeholder at all": ((10, "stored"), [(20, "new")], (20, "new"), []),
 }
 
@@ -62,7 +61,7 @@ def test_a_placeholder_takes_the_value_before_it_in_the_order_of_changes(spark: 
 
 
 def test_without_a_table_only_the_batch_is_asked(spark: SparkSession) -> None:
-    events = _events(spark, ("a", 10, "x"), ("a", 20, UNAVAILABLE), ("b", 10, UNAVAILABLE))
+    events = _events(spark, ("a", 10, "x"), ("a", 20, PLACEHOLDER), ("b", 10, PLACEHOLDER))
     restored, lacking = changes.restore_placeholders(events, None, ["t"], ordering="lsn")
     assert {tuple(row["row"]) for row in restored.collect()} == {(10, "x"), (20, "x")}
     assert [row[changes.KEY] for row in lacking.collect()] == ["b"]
@@ -81,7 +80,7 @@ def moved(old: int, new: int, lsn: int) -> tuple[Event, Event]:
 
 
 def products(lake: Lake) -> dict[int, str]:
-    return {key: row["products"] for key, row in lake.rows().items()}
+    return lake.column("products")
 
 
 def test_the_old_keys_row_or_its_changes_in_the_same_batch_have_the_value_and_later_ones_dont_count(lake: Lake) -> None:

@@ -10,7 +10,6 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from contract import metrics as names
 from spark_jobs.runtime import metrics
 from spark_jobs.runtime.metrics import Metrics, metrics_for
 from tests.spark_jobs.test_loop import REPORT
@@ -51,11 +50,11 @@ def cloudwatch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield boto3.client("cloudwatch")
 
 
-def published(client: Any, name: str) -> dict[str, float] | None:
+def published(client: Any, name: str, namespace: str = NAMESPACE) -> dict[str, float] | None:
     """The statistics of a metric over the last hour; None when it has no data."""
     now = datetime.now(UTC)
     answer = client.get_metric_statistics(
-        Namespace=NAMESPACE,
+        Namespace=namespace,
         MetricName=name,
         Dimensions=[{"Name": "table", "Value": TABLE}],
         StartTime=now - timedelta(hours=1),
@@ -86,28 +85,15 @@ def test_failed_attempts_are_counted_and_none_is_said_too(cloudwatch: Any) -> No
     assert sums(cloudwatch, "FailedAttempts") == [2]
 
 
-def test_the_horizons_age_is_told_of_tables_that_are_queried_alone(cloudwatch: Any) -> None:
+@pytest.mark.parametrize("name", metrics.STATES)
+def test_a_state_is_told_of_tables_that_have_it_alone_and_holds(cloudwatch: Any, name: str) -> None:
     made = make(cloudwatch, Clock())
-    made.state(names.HORIZON_AGE_SECONDS, None)
+    for value, total in ((None, None), (0, 0), (1, 1), (1, 2)):
+        made.state(name, value)
+        made.publish()
+        assert sums(cloudwatch, name) == [total]
     made.publish()
-    assert sums(cloudwatch, "HorizonAgeSeconds") == [None]
-    made.state(names.HORIZON_AGE_SECONDS, 7200)
-    made.publish()
-    assert sums(cloudwatch, "HorizonAgeSeconds")[-1] == 7200
-
-
-def test_ignored_truncates_are_told_of_tables_that_ignore_them_alone(cloudwatch: Any) -> None:
-    made = make(cloudwatch, Clock())
-    made.state(names.IGNORED_TRUNCATES, None)
-    made.publish()
-    assert sums(cloudwatch, "IgnoredTruncates") == [None]
-    made.state(names.IGNORED_TRUNCATES, 0)
-    made.publish()
-    assert sums(cloudwatch, "IgnoredTruncates") == [0]
-    made.state(names.IGNORED_TRUNCATES, 1)
-    made.publish()
-    made.publish()
-    assert sums(cloudwatch, "IgnoredTruncates") == [2]
+    assert sums(cloudwatch, name) == [3]
 
 
 def test_commits_are_published_with_all_that_their_lines_say(cloudwatch: Any) -> None:
@@ -175,25 +161,7 @@ def test_a_commit_during_the_publication_waits_for_the_next(cloudwatch: Any) -> 
     assert sums(cloudwatch, "Events", "Commits") == [838, 2]
 
 
-def test_the_thread_publishes_at_once_and_at_the_end(cloudwatch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "INTERVAL_S", 3600)
-    first = threading.Event()
-
-    class Watched(Broken):
-        def put_metric_data(self, **arguments: Any) -> Any:
-            answer = super().put_metric_data(**arguments)
-            first.set()
-            return answer
-
-    made = make(Watched(cloudwatch, failures=0), Clock())
-    made.start()
-    assert first.wait(PATIENCE_S)
-    made.committed(REPORT)
-    made.finish()
-    assert sums(cloudwatch, "Events") == [833]
-
-
-def test_what_is_counted_while_a_publication_is_under_way_at_the_end_is_published(
+def test_the_thread_publishes_at_once_and_at_the_end_what_came_during_a_publication(
     cloudwatch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(metrics, "INTERVAL_S", 3600)

@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.runtime.retry import is_outage, may_be_a_value
 
-START_S = 180
 _ANONYMOUS = "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"
 
 

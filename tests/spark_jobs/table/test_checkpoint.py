@@ -99,27 +99,24 @@ def test_checkpoint_options_count_once_per_value() -> None:
     assert commits.starting_from(Checkpoint("9", ignored="a"), reset=None, ignore="a").source == "9"
 
 
-def test_the_register_keeps_the_highest_delete_of_a_key() -> None:
-    merged, dropped = memory.merge(
-        {"a": Delete("9"), "b": Delete("100")}, {"a": Delete("10"), "b": Delete("99")}, limit=10
-    )
-    assert (merged, dropped) == ({"a": Delete("10"), "b": Delete("100")}, 0)
-
-
-def test_the_register_drops_the_lowest_first() -> None:
-    merged, dropped = memory.merge({"a": Delete("9"), "b": Delete("100")}, {"c": Delete("20")}, limit=2)
-    assert (merged, dropped) == ({"b": Delete("100"), "c": Delete("20")}, 1)
-    assert memory.merge({}, {"a": Delete("1")}, limit=0) == ({}, 1)
-
-
-def test_ordering_values_compare_as_numbers_beyond_what_a_float_holds() -> None:
-    assert memory.merge({"a": Delete(str(2**60))}, {"a": Delete(str(2**60 + 1))}, limit=1)[0] == {
-        "a": Delete(str(2**60 + 1))
-    }
-    assert memory.merge({"a": Delete("10.5")}, {"a": Delete("9.75")}, limit=1)[0] == {"a": Delete("10.5")}
-    assert memory.merge({"a": Delete("1.0E10")}, {"a": Delete("9")}, limit=1)[0] == {"a": Delete("1.0E10")}
-    dates = memory.merge({"a": Delete("2026-01-01")}, {"a": Delete("2025-12-31")}, limit=1)[0]
-    assert dates == {"a": Delete("2026-01-01")}
+@pytest.mark.parametrize(
+    ("register", "deletes", "limit", "kept", "dropped"),
+    [
+        ({"a": "9", "b": "100"}, {"a": "10", "b": "99"}, 10, {"a": "10", "b": "100"}, 0),
+        ({"a": "9", "b": "100"}, {"c": "20"}, 2, {"b": "100", "c": "20"}, 1),
+        ({}, {"a": "1"}, 0, {}, 1),
+        # As numbers, beyond those that a float holds, too.
+        ({"a": str(2**60)}, {"a": str(2**60 + 1)}, 1, {"a": str(2**60 + 1)}, 0),
+        ({"a": "10.5"}, {"a": "9.75"}, 1, {"a": "10.5"}, 0),
+        ({"a": "1.0E10"}, {"a": "9"}, 1, {"a": "1.0E10"}, 0),
+        ({"a": "2026-01-01"}, {"a": "2025-12-31"}, 1, {"a": "2026-01-01"}, 0),
+    ],
+)
+def test_the_register_keeps_the_highest_delete_of_a_key_and_drops_the_lowest_first(
+    register: dict[str, str], deletes: dict[str, str], limit: int, kept: dict[str, str], dropped: int
+) -> None:
+    given, new, expected = ({key: Delete(at) for key, at in each.items()} for each in (register, deletes, kept))
+    assert memory.merge(given, new, limit=limit) == (expected, dropped)
 
 
 def test_a_full_register_stays_small() -> None:

@@ -151,7 +151,7 @@ def _copy(written: Lake, folder: Path, extra: Mapping[str, str] | None = None) -
     return Lake(written.spark, folder, extra or {}, written.arguments, next_offset=written.next_offset)
 
 
-@pytest.mark.parametrize("harm", [_without_commit, _with_an_empty_commit, _without_commits])
+@pytest.mark.parametrize("harm", [long(_without_commit), _with_an_empty_commit, _without_commits])
 def test_a_commit_that_a_power_loss_has_taken_is_made_again(
     written: Lake, tmp_path: Path, harm: Callable[[Lake], None]
 ) -> None:

@@ -2,6 +2,8 @@
 
 import copy
 from collections.abc import Callable
+from functools import partial
+from operator import methodcaller
 from typing import Any
 
 Templates = dict[str, dict[str, Any]]
@@ -42,6 +44,11 @@ class Changed:
         """Grant access with a resource's policy."""
         statement = {"Effect": "Allow", "Principal": principal, "Action": action, "Resource": "*"} | more
         self.properties(role, type_)[key]["Statement"].append(statement)
+
+    def trust(self, role: str, beginning: str, principal: object) -> None:
+        """Let a principal assume a role."""
+        document = self.properties(role, "AWS::IAM::Role", beginning)["AssumeRolePolicyDocument"]
+        document["Statement"].append({"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": principal})
 
     def open(self, role: str, beginning: str, *rules: dict[str, object]) -> None:
         group = self.properties(role, "AWS::EC2::SecurityGroup", beginning)
@@ -91,26 +98,7 @@ def deletion(role: str, type_: str, beginning: str = "") -> Mutation:
     return lambda changed: changed.find(role, type_, beginning).update(DeletionPolicy="Delete")
 
 
-def allow(role: str, beginning: str, actions: object, resource: object = "*", **more: object) -> Mutation:
-    return lambda changed: changed.allow(role, beginning, actions, resource, **more)
-
-
-def open_(role: str, beginning: str, *rules: dict[str, object]) -> Mutation:
-    return lambda changed: changed.open(role, beginning, *rules)
-
-
-def add(role: str, type_: str, **properties: object) -> Mutation:
-    return lambda changed: changed.add(role, type_, **properties)
-
-
-def let_in(role: str, type_: str, key: str, principal: object, action: str, **more: object) -> Mutation:
-    return lambda changed: changed.let_in(role, type_, key, principal, action, **more)
-
-
-def trusting(role: str, beginning: str, principal: object) -> Mutation:
-    return lambda changed: trust(changed, role, beginning, principal)
-
-
-def trust(changed: Changed, role: str, beginning: str, principal: object) -> None:
-    document = changed.properties(role, "AWS::IAM::Role", beginning)["AssumeRolePolicyDocument"]
-    document["Statement"].append({"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": principal})
+# Mutations that call the method of that name.
+allow, open_, add, let_in, trusting = (
+    partial(methodcaller, name) for name in ("allow", "open", "add", "let_in", "trust")
+)

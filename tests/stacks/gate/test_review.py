@@ -39,47 +39,41 @@ def group(**rule: object) -> dict[str, Any]:
     return {"Type": "AWS::EC2::SecurityGroup", "Properties": {"SecurityGroupIngress": [rule]}}
 
 
-@pytest.mark.parametrize("value", ["hunter2", "${file:/x:password}", "${secretsmanager:orders}"])
-def test_a_connectors_password_must_be_a_reference(value: str) -> None:
-    assert findings(custom({"connectorConfiguration": {"database.password": value}})) == ["no-secret-values"]
+def connector(**configuration: str) -> dict[str, Any]:
+    return custom({"connectorConfiguration": {name.replace("_", "."): value for name, value in configuration.items()}})
 
 
-def test_a_reference_passes() -> None:
-    request = custom({"connectorConfiguration": {"database.password": "${secretsmanager:orders:password}"}})
-    assert findings(request) == []
+def worker(setting: str) -> dict[str, Any]:
+    content = base64.b64encode(f"key.converter=Json\n{setting}\n".encode()).decode()
+    properties = {"Name": "worker", "PropertiesFileContent": content}
+    return {"Type": "AWS::KafkaConnect::WorkerConfiguration", "Properties": properties}
 
 
-def test_a_reference_with_a_name_that_is_known_only_later_passes() -> None:
-    parts = ['{"database.password":"${secretsmanager:', {"Ref": "Secret"}, ':password}"}']
-    resource = {"Type": "Custom::Connector", "Properties": {"Request": {"Fn::Join": ["", parts]}}}
-    assert findings(resource) == []
+LATER = ['{"database.password":"${secretsmanager:', {"Ref": "Secret"}, ':password}"}']
+NAMES = {
+    "secretArn": "arn:aws:secretsmanager:…",
+    "secretName": "orders",
+    "config.providers.secretsmanager.class": "x",
+}
 
 
 @pytest.mark.parametrize(
-    ("setting", "found"),
-    [("ssl.key.password=hunter2", True), ("ssl.key.password=${secretsmanager:x:password}", False), ("a=b", False)],
+    ("resource", "found"),
+    [
+        (connector(database_password="hunter2"), True),
+        (connector(database_password="${file:/x:password}"), True),
+        (connector(database_password="${secretsmanager:orders}"), True),
+        (connector(database_password="${secretsmanager:orders:password}"), False),
+        ({"Type": "Custom::Connector", "Properties": {"Request": {"Fn::Join": ["", LATER]}}}, False),
+        (worker("ssl.key.password=hunter2"), True),
+        (worker("ssl.key.password=${secretsmanager:x:password}"), False),
+        (worker("a=b"), False),
+        (custom({"x": "{{resolve:secretsmanager:orders:SecretString:password}}"}), True),
+        (custom(NAMES), False),
+    ],
 )
-def test_a_secret_in_a_workers_file_is_seen(setting: str, found: bool) -> None:
-    content = base64.b64encode(f"key.converter=Json\n{setting}\n".encode()).decode()
-    worker = {
-        "Type": "AWS::KafkaConnect::WorkerConfiguration",
-        "Properties": {"Name": "worker", "PropertiesFileContent": content},
-    }
-    assert findings(worker) == (["no-secret-values"] if found else [])
-
-
-def test_a_secret_that_cloudformation_would_resolve_is_seen() -> None:
-    resource = custom({"x": "{{resolve:secretsmanager:orders:SecretString:password}}"})
-    assert findings(resource) == ["no-secret-values"]
-
-
-def test_names_of_secrets_and_of_the_provider_pass() -> None:
-    names = {
-        "secretArn": "arn:aws:secretsmanager:…",
-        "secretName": "orders",
-        "config.providers.secretsmanager.class": "x",
-    }
-    assert findings(custom(names)) == []
+def test_a_secret_is_a_reference_to_secrets_manager(resource: dict[str, Any], found: bool) -> None:
+    assert findings(resource) == (["no-secret-values"] if found else [])
 
 
 def test_a_release_without_checksum_is_a_warning() -> None:
@@ -89,24 +83,25 @@ def test_a_release_without_checksum_is_a_warning() -> None:
     assert findings(custom({"releases": [{"file": "x.zip", "sha256": "0" * 64}]})) == []
 
 
+KAFKA = "arn:aws:kafka:r:a:"
+
+
 @pytest.mark.parametrize(
-    ("action", "resource"),
+    ("action", "resource", "wide"),
     [
-        ("kafka-cluster:*", "arn:aws:kafka:r:a:topic/c/u/orders"),
-        (["kafka-cluster:ReadData"], "*"),
-        ("kafka-cluster:ReadData", "arn:aws:kafka:r:a:topic/c/u/*"),
-        ("kafka-cluster:AlterGroup", {"Fn::Join": ["", ["arn:aws:kafka:r:a:group/", {"Ref": "C"}, "/u/*"]]}),
-        ("kafka-cluster:AlterGroup", "arn:aws:kafka:r:a:*"),
+        ("kafka-cluster:*", f"{KAFKA}topic/c/u/orders", True),
+        (["kafka-cluster:ReadData"], "*", True),
+        ("kafka-cluster:ReadData", f"{KAFKA}topic/c/u/*", True),
+        ("kafka-cluster:AlterGroup", {"Fn::Join": ["", [f"{KAFKA}group/", {"Ref": "C"}, "/u/*"]]}, True),
+        ("kafka-cluster:AlterGroup", f"{KAFKA}*", True),
+        ("kafka-cluster:ReadData", f"{KAFKA}topic/c/u/orders", False),
+        ("kafka-cluster:ReadData", f"{KAFKA}topic/c/u/__amazon_msk_connect_*", False),
+        ("s3:GetObject", "arn:aws:s3:::landing/*", False),
     ],
 )
-def test_wide_rights_on_kafka_are_seen(action: object, resource: object) -> None:
-    assert "kafka-rights-scoped" in findings(policy(action, resource))
-
-
-def test_rights_on_named_topics_pass() -> None:
-    assert findings(policy("kafka-cluster:ReadData", "arn:aws:kafka:r:a:topic/c/u/orders")) == []
-    assert findings(policy("kafka-cluster:ReadData", "arn:aws:kafka:r:a:topic/c/u/__amazon_msk_connect_*")) == []
-    assert findings(policy("s3:GetObject", "arn:aws:s3:::landing/*")) == []
+def test_rights_on_kafka_name_topics_and_groups(action: object, resource: object, wide: bool) -> None:
+    found = findings(policy(action, resource))
+    assert "kafka-rights-scoped" in found if wide else found == []
 
 
 @pytest.mark.parametrize(

@@ -13,24 +13,44 @@ from settings.rules.network import VPN_CLIENTS
 from tests.stacks.userdata.bastion import MAKEFILE, NOTE, SCRIPT, SECRETS, STUBS, VPNCMD, Machine
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
+def new_machine(root: Path) -> Machine:
     for folder in ("bin", "opt", "run", "etc/systemd/system", "usr/local/sbin", "secrets/vpn", "source/vpnserver"):
-        (tmp_path / folder).mkdir(parents=True)
+        (root / folder).mkdir(parents=True)
     for name, body in STUBS.items():
-        stub = tmp_path / "bin" / name
+        stub = root / "bin" / name
         stub.write_text(f"{NOTE}{body}\n")
         stub.chmod(0o755)
-    source = tmp_path / "source" / "vpnserver"
+    source = root / "source" / "vpnserver"
     (source / "Makefile").write_text(MAKEFILE)
     (source / "vpncmd.in").write_text(VPNCMD)
-    with tarfile.open(tmp_path / "release", "w:gz") as archive:
+    with tarfile.open(root / "release", "w:gz") as archive:
         archive.add(source, "vpnserver")
     for name, value in SECRETS.items():
-        (tmp_path / "secrets" / name).write_text(f"{value}\n")
-    (tmp_path / "secrets/users").write_text("alice,bob\n")
-    (tmp_path / "swapfile").touch()
-    return Machine(tmp_path)
+        (root / "secrets" / name).write_text(f"{value}\n")
+    (root / "secrets/users").write_text("alice,bob\n")
+    (root / "swapfile").touch()
+    return Machine(root)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return new_machine(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def first_boot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The disk of a machine that has booted once; its copy beside it stays as it is then."""
+    root = tmp_path_factory.mktemp("machine") / "disk"
+    new_machine(root).boot()
+    shutil.copytree(root, root.with_name("copy"))
+    return root
+
+
+@pytest.fixture
+def booted(first_boot: Path) -> Machine:
+    shutil.rmtree(first_boot)
+    shutil.copytree(first_boot.with_name("copy"), first_boot)
+    return Machine(first_boot)
 
 
 def test_a_boot_sets_the_server_up_and_tells_cloudformation(machine: Machine) -> None:
@@ -66,9 +86,8 @@ def test_no_secret_is_shown_or_an_argument_or_left_behind(machine: Machine) -> N
     assert not any(secret in kept for secret in SECRETS.values())
 
 
-def test_the_first_configuration_opens_one_port_and_no_hub(machine: Machine) -> None:
-    machine.boot()
-    text = (machine.root / "opt/vpnserver/vpn_server.config").read_text()
+def test_the_first_configuration_opens_one_port_and_no_hub(booted: Machine) -> None:
+    text = (booted.root / "opt/vpnserver/vpn_server.config").read_text()
     assert text.count("uint Port") == 1
     assert "uint Port 443" in text
     assert "declare DEFAULT" not in text
@@ -136,55 +155,50 @@ def test_the_script_fits_into_user_data() -> None:
     assert len(SCRIPT.read_bytes()) < 15 * 1024
 
 
-def test_run_again_it_takes_changed_secrets_over_and_downloads_nothing(machine: Machine) -> None:
-    machine.boot()
-    (machine.root / "secrets/vpn/alice").write_text("AnotherPassword\n")
-    (machine.root / "release").unlink()
-    machine.boot(sha256="1" * 64)
-    assert machine.signal.startswith("cfn-signal --exit-code 0")
-    assert "UserPasswordSet alice /PASSWORD:AnotherPassword" in machine.lines("commands")
-    assert (machine.root / "usr/local/sbin/softether-setup").read_text() == (machine.root / "user-data").read_text()
+def test_run_again_it_takes_changed_secrets_over_and_downloads_nothing(booted: Machine) -> None:
+    (booted.root / "secrets/vpn/alice").write_text("AnotherPassword\n")
+    (booted.root / "release").unlink()
+    booted.boot(sha256="1" * 64)
+    assert booted.signal.startswith("cfn-signal --exit-code 0")
+    assert "UserPasswordSet alice /PASSWORD:AnotherPassword" in booted.lines("commands")
+    assert (booted.root / "usr/local/sbin/softether-setup").read_text() == (booted.root / "user-data").read_text()
 
 
-def test_nothing_changed_asks_the_server_for_its_users_alone(machine: Machine) -> None:
-    machine.boot()
-    machine.forget()
-    assert machine.sync() == ""
-    assert machine.lines("commands") == ["UserList"]
+def test_nothing_changed_asks_the_server_for_its_users_alone(booted: Machine) -> None:
+    booted.forget()
+    assert booted.sync() == ""
+    assert booted.lines("commands") == ["UserList"]
 
 
-def test_a_new_person_is_let_in_and_a_former_one_is_put_out(machine: Machine) -> None:
-    machine.boot()
-    (machine.root / "sessions").write_text(
+def test_a_new_person_is_let_in_and_a_former_one_is_put_out(booted: Machine) -> None:
+    (booted.root / "sessions").write_text(
         "SID-SECURENAT-1,-,Local Session,SecureNAT,Virtual Host,None,0,0\n"
         "SID-BOB-[L2TP]-2,-,Local Session,Bob,203.0.113.7,1,0,0\n"
         "SID-ALICE-[L2TP]-3,-,Local Session,alice,203.0.113.8,1,0,0\n"
     )
-    (machine.root / "secrets/vpn/carol").write_text("CarolsPassword\n")
-    (machine.root / "secrets/users").write_text("alice,carol\n")
-    machine.forget()
-    shown = machine.sync()
-    assert machine.users == ["alice", "carol"]
-    commands = machine.lines("commands")
+    (booted.root / "secrets/vpn/carol").write_text("CarolsPassword\n")
+    (booted.root / "secrets/users").write_text("alice,carol\n")
+    booted.forget()
+    shown = booted.sync()
+    assert booted.users == ["alice", "carol"]
+    commands = booted.lines("commands")
     assert "UserPasswordSet carol /PASSWORD:CarolsPassword" in commands
     assert [line for line in commands if line.startswith("SessionDisconnect")] == ["SessionDisconnect SID-BOB-[L2TP]-2"]
     assert shown.splitlines() == ["softether: bob may no longer connect", "softether: carol has the password of now"]
 
 
-def test_an_empty_list_lets_nobody_in(machine: Machine) -> None:
-    machine.boot()
-    (machine.root / "secrets/users").write_text("-\n")
-    machine.sync()
-    assert machine.users == []
+def test_an_empty_list_lets_nobody_in(booted: Machine) -> None:
+    (booted.root / "secrets/users").write_text("-\n")
+    booted.sync()
+    assert booted.users == []
 
 
-def test_a_rotated_password_is_taken_over_and_ends_the_sessions_of_the_old_one(machine: Machine) -> None:
-    machine.boot()
-    (machine.root / "sessions").write_text("SID-ALICE-[L2TP]-3,-,Local Session,alice,203.0.113.8,1,0,0\n")
-    (machine.root / "secrets/vpn/alice").write_text("AlicesNextPassword\n")
-    machine.forget()
-    shown = machine.sync()
-    assert machine.lines("commands") == [
+def test_a_rotated_password_is_taken_over_and_ends_the_sessions_of_the_old_one(booted: Machine) -> None:
+    (booted.root / "sessions").write_text("SID-ALICE-[L2TP]-3,-,Local Session,alice,203.0.113.8,1,0,0\n")
+    (booted.root / "secrets/vpn/alice").write_text("AlicesNextPassword\n")
+    booted.forget()
+    shown = booted.sync()
+    assert booted.lines("commands") == [
         "UserList",
         "UserPasswordSet alice /PASSWORD:AlicesNextPassword",
         "SessionList",
@@ -193,58 +207,52 @@ def test_a_rotated_password_is_taken_over_and_ends_the_sessions_of_the_old_one(m
     assert "AlicesNextPassword" not in shown
 
 
-def test_a_rotated_pre_shared_key_is_taken_over(machine: Machine) -> None:
-    machine.boot()
-    (machine.root / "secrets/psk-arn").write_text("AnotherKey\n")
-    machine.forget()
-    machine.sync()
-    assert any("/PSK:AnotherKey " in line for line in machine.lines("commands"))
+def test_a_rotated_pre_shared_key_is_taken_over(booted: Machine) -> None:
+    (booted.root / "secrets/psk-arn").write_text("AnotherKey\n")
+    booted.forget()
+    booted.sync()
+    assert any("/PSK:AnotherKey " in line for line in booted.lines("commands"))
 
 
-def test_one_persons_secret_keeps_nobody_else_waiting(machine: Machine) -> None:
-    machine.boot()
-    (machine.root / "secrets/vpn/alice").unlink()
-    (machine.root / "secrets/vpn/bob").write_text("BobsNextPassword\n")
-    shown = machine.sync()
-    assert "UserPasswordSet bob /PASSWORD:BobsNextPassword" in machine.lines("commands")
-    assert machine.users == ["alice", "bob"]
+def test_one_persons_secret_keeps_nobody_else_waiting(booted: Machine) -> None:
+    (booted.root / "secrets/vpn/alice").unlink()
+    (booted.root / "secrets/vpn/bob").write_text("BobsNextPassword\n")
+    shown = booted.sync()
+    assert "UserPasswordSet bob /PASSWORD:BobsNextPassword" in booted.lines("commands")
+    assert booted.users == ["alice", "bob"]
     assert "softether: cannot read the VPN secret of alice" in shown
-    assert machine.status == 1
+    assert booted.status == 1
 
 
-def test_a_list_that_cant_be_read_changes_nothing_and_after_an_hour_nobody_stays_in(machine: Machine) -> None:
-    machine.boot()
-    (machine.root / "secrets/users").unlink()
-    assert machine.sync().splitlines()[-1] == "softether: cannot read who may connect"
-    assert machine.users == ["alice", "bob"]
-    read = machine.root / "run/softether-people/.read"
+def test_a_list_that_cant_be_read_changes_nothing_and_after_an_hour_nobody_stays_in(booted: Machine) -> None:
+    (booted.root / "secrets/users").unlink()
+    assert booted.sync().splitlines()[-1] == "softether: cannot read who may connect"
+    assert booted.users == ["alice", "bob"]
+    read = booted.root / "run/softether-people/.read"
     os.utime(read, (read.stat().st_atime - 3_700, read.stat().st_mtime - 3_700))
-    assert "for more than 60 minutes: the VPN server is stopped" in machine.sync()
-    assert not (machine.root / "opt/vpnserver/running").exists()
-    (machine.root / "secrets/users").write_text("bob\n")
-    machine.sync()
-    assert machine.status == 0
-    assert (machine.root / "opt/vpnserver/running").exists()
-    assert machine.users == ["bob"]
+    assert "for more than 60 minutes: the VPN server is stopped" in booted.sync()
+    assert not (booted.root / "opt/vpnserver/running").exists()
+    (booted.root / "secrets/users").write_text("bob\n")
+    booted.sync()
+    assert booted.status == 0
+    assert (booted.root / "opt/vpnserver/running").exists()
+    assert booted.users == ["bob"]
 
 
-def test_a_table_of_users_that_isnt_one_is_no_empty_list(machine: Machine) -> None:
-    machine.boot()
-    assert "softether: SoftEther shows no users" in machine.sync(refused="UserList")
-    assert machine.users == ["alice", "bob"]
+def test_a_table_of_users_that_isnt_one_is_no_empty_list(booted: Machine) -> None:
+    assert "softether: SoftEther shows no users" in booted.sync(refused="UserList")
+    assert booted.users == ["alice", "bob"]
 
 
-def test_a_reboot_puts_out_who_was_taken_from_the_list_meanwhile(machine: Machine) -> None:
-    machine.boot()
-    shutil.rmtree(machine.root / "run/softether-people")
-    (machine.root / "secrets/users").write_text("bob\n")
-    machine.sync()
-    assert machine.users == ["bob"]
+def test_a_reboot_puts_out_who_was_taken_from_the_list_meanwhile(booted: Machine) -> None:
+    shutil.rmtree(booted.root / "run/softether-people")
+    (booted.root / "secrets/users").write_text("bob\n")
+    booted.sync()
+    assert booted.users == ["bob"]
 
 
-def test_a_server_that_isnt_set_up_is_left_alone(machine: Machine) -> None:
-    machine.boot()
-    (machine.root / "opt/vpnserver/admin-password").unlink()
-    machine.forget()
-    assert machine.sync() == "softether: the VPN server is not set up: run softether-setup\n"
-    assert machine.lines("commands") == []
+def test_a_server_that_isnt_set_up_is_left_alone(booted: Machine) -> None:
+    (booted.root / "opt/vpnserver/admin-password").unlink()
+    booted.forget()
+    assert booted.sync() == "softether: the VPN server is not set up: run softether-setup\n"
+    assert booted.lines("commands") == []

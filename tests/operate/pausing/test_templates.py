@@ -1,0 +1,66 @@
+"""What a pause leaves out of real templates, on MSK Connect and EKS; tests/stacks/test_paused.py has more of dev's."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operate.costs.bill import AURORA, CONNECTORS, NODES, WHAT_STOPS, Stopping
+from settings.environment import Environment
+from settings.load import load
+from stacks.paused import Paused
+from tests.synthesis import shared_synthesis
+
+pytestmark = pytest.mark.synth
+
+Syntheses = Mapping[Paused, Mapping[str, Any]]
+# Not billed themselves: a job's step on EMR, and an add-on's pods on nodes.
+UNPAID = {"Custom::EmrStep", "AWS::EKS::PodIdentityAssociation", "AWS::EKS::Addon"}
+
+
+def syntheses(environment: Environment, folder: Path) -> Syntheses:
+    return {paused: shared_synthesis(environment, folder, paused=paused).templates for paused in Paused}
+
+
+@pytest.fixture(scope="module")
+def on_eks(dev_on_eks: Environment, tmp_path_factory: pytest.TempPathFactory) -> Syntheses:
+    return syntheses(dev_on_eks, tmp_path_factory.mktemp("paused"))
+
+
+def left_out(found: Syntheses) -> set[str]:
+    before, after = (
+        {each["Type"] for template in found[which].values() for each in template["Resources"].values()}
+        for which in (Paused.NOTHING, Paused.ALL)
+    )
+    return before - after
+
+
+def billed(*, without: Stopping) -> set[str]:
+    """What the costs count as stopped; Aurora's stop needs no deployment."""
+    return {each.type for each in WHAT_STOPS if each not in (AURORA, without)}
+
+
+def test_what_is_left_out_is_what_the_costs_count_as_stopped(on_eks: Syntheses, tmp_path: Path) -> None:
+    assert left_out(on_eks) - UNPAID == billed(without=CONNECTORS)
+    assert left_out(syntheses(load("dev"), tmp_path)) - UNPAID == billed(without=NODES)
+
+
+def test_nothing_else_of_the_stacks_on_eks_changes_but_the_watch_of_what_runs(on_eks: Syntheses) -> None:
+    def changed(paused: Paused, stack: str) -> set[str]:
+        name = f"dev-cdc-lake-{stack}"
+        before, after = (on_eks[which][name]["Resources"] for which in (Paused.NOTHING, paused))
+        assert after.keys() <= before.keys()
+        return {before[id_]["Type"] for id_ in after if before[id_].get("Properties") != after[id_].get("Properties")}
+
+    assert changed(Paused.SOURCES, "kubernetes") == changed(Paused.ALL, "kubernetes") == set()
+    assert changed(Paused.SOURCES, "connectors") == {"AWS::Lambda::Function"}
+    assert changed(Paused.ALL, "connectors") == {"AWS::Lambda::Function", "AWS::Events::Rule", "Custom::Topics"}
+
+
+def test_plain_cdk_can_deploy_all_of_it_as_no_stack_exports_less(on_eks: Syntheses) -> None:
+    def exports(paused: Paused) -> set[str]:
+        outputs = [output for template in on_eks[paused].values() for output in template.get("Outputs", {}).items()]
+        return {name for name, output in outputs if "Export" in output}
+
+    assert exports(Paused.ALL) == exports(Paused.NOTHING)
