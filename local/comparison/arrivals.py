@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Stages:
     """A captured table's way to the lake, on any platform.
 
-    `slot` returns the connector's slot and how far it is behind a position; `end` the offset that the topic's next event
-    gets, `landed` the one that the sink reads next. The sink's objects are in `bucket` under `prefix`.
+    `slot` returns the connector's slot and how far it is behind a position, `end` the offset that the topic's next
+    event gets, `landed` the one that the sink reads next. The sink's objects are in `bucket` under `prefix`.
     """
 
     slot: Callable[[str], Slot | None]
