@@ -73,7 +73,11 @@ class Reader:
         return int(first), int(end)
 
     def committed(self, topic: str) -> int:
-        """Return the offset at which the reader's group resumes in the topic's partition 0, 0 before a commit."""
+        """Return the offset at which the reader's group resumes in the topic's partition 0, 0 before a commit.
+
+        Only for a reader that nothing is assigned to: it polls, so that librdkafka can renew the login.
+        """
+        self.poll(0)
         [place] = self._consumer.committed([TopicPartition(topic, 0)], timeout=REQUEST_TIMEOUT_S)
         if place.error is not None:
             raise KafkaException(place.error)

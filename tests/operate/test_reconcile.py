@@ -18,14 +18,17 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from moto.moto_api._internal import moto_api_backend
 from moto.server import ThreadedMotoServer
+from rich.console import Console
 from typer.testing import CliRunner
 
 from cli.__main__ import app
 from contract import rds_ca
 from contract.errors import CANNOT, NO
+from db.connecting import UnreachableError
 from db.source.objects import SourceObjects, WantedTable
 from db.source.plan import prepare
 from local.look.lake import Lake
+from local.look.topic import Topic
 from local.services.kafka import ADMIN, Kafka
 from local.services.postgres import ConnectionParameters
 from operate import outputs, reconcile, sides
@@ -104,7 +107,7 @@ class Deployed:
         """Change the source; the connector sends an event for each of its rows."""
         execute(self.database, statement)
         self._events += 1
-        self._send(self._topic, "{}")
+        self._send(self._topic, '{"__op": "c"}')
 
     def land(self) -> None:
         """Have the sink write all events to an object."""
@@ -130,9 +133,14 @@ class Deployed:
         name = source_settings(self.environment, self._pipeline).name
         self._send(f"__cdc_lake_offsets_{name}-{GENERATION}", json.dumps({"lsn": BEYOND}))
 
+    def operations(self) -> list[str]:
+        """What the topic's events did."""
+        topic = Topic(connection=self._kafka.client(), name=self._topic)
+        return [event.value["__op"] for event in topic.events(0) if event.value]
+
     def _send(self, topic: str, value: str) -> None:
         producer = Producer(self._kafka.client())
-        producer.produce(topic, key=b'["x",{"server":"x"}]', value=value)
+        producer.produce(topic, key=b"{}", value=value)
         assert producer.flush(60) == 0
 
 
@@ -223,7 +231,7 @@ def _topics(kafka: Kafka) -> Iterator[None]:
     """Deploy the broker with the pipeline's topics, and remove them."""
     deploy("dev-cdc-lake-streaming", BootstrapBrokers=kafka.bootstrap_servers)
     names = ["crm.public.people", f"__cdc_lake_offsets_dev-cdc-lake-crm-source-{GENERATION}", "msk.datalake.cdc_events"]
-    admin = AdminClient(kafka.client())
+    admin = AdminClient({**kafka.client()})
     for made in admin.create_topics([NewTopic(topic, 1, 1) for topic in names]).values():
         made.result(60)
     yield
@@ -268,17 +276,19 @@ def test_differing_rows_are_asked_for_by_the_signal_table(deployed: Deployed) ->
     status, repaired = deployed.run(*command, "--repair")
     signalled.join()
     assert status == 0
-    for options, said in (("", differs), (" --repair", repaired)):
-        shown = transcript(PAGE, f"./lake aws reconcile -e dev -p crm -t public.people{options}")
-        assert first_difference(shown, re.sub(r"[\d.]+ s\b", "… s", said)) == ""
+    first = "./lake aws reconcile -e dev -p crm -t public.people"
+    said = re.sub(r"[\d.]+ s\b", "… s", f"{differs}$ {first} --repair\n{repaired}")
+    assert first_difference(transcript(PAGE, first), said) == ""
 
 
 def _repair(deployed: Deployed) -> None:
     """Play the connector that reads the asked rows, and the job that gets them and our deletes."""
     data = wait_until(lambda: ask(deployed.database, "SELECT data FROM cdc_crm.signal"))
     assert json.loads(data)["data-collections"] == ['"public"."people"']
-    deployed.commit((2, "Grace"), (3, "Edsger"), deleted=(9,))
+    deployed.commit((2, "Grace"), (3, "Edsger"))
     deployed.store_offset()
+    wait_until(lambda: "d" in deployed.operations())
+    deployed.commit(deleted=(9,))
 
 
 @pytest.mark.integration
@@ -362,11 +372,10 @@ def test_who_may_not_read_the_lake_hears_it_before_the_comparison(
 def test_a_queried_pipelines_rows_are_repaired_by_its_job(tmp_path: Path) -> None:
     environment = mixed(tmp_path)
     with pytest.raises(OperateError, match=r"pagilaquery is queried, so .* job\.read_again"):
-        reconcile.reconcile_environment(
-            environment,
-            environment.pipelines[1],
-            [],
-            None,
-            repair=True,
-            timeout_s=0,  # type: ignore[arg-type]
-        )
+        reconcile.reconcile_environment(environment, environment.pipelines[1], [], Console(), repair=True, timeout_s=0)
+
+
+def test_a_database_that_isnt_reached_takes_the_vpn(environment: Environment) -> None:
+    said = r"\Adb:5432: timeout expired; .* takes the VPN \(docs/aws/vpn\.md\)\Z"
+    with pytest.raises(OperateError, match=said), reconcile._in_one_line(environment):
+        raise UnreachableError("db:5432: timeout expired")
