@@ -85,7 +85,8 @@ def _repairs(
         return
 
     def resnapshot(where: str) -> None:
-        wanted = Wanted(where=where, timeout_s=TIMEOUT_S, largest_event_bytes=environment.streaming.largest_event_bytes)
+        largest = environment.streaming.largest_event_bytes
+        wanted = Wanted(where=where, timeout_s=TIMEOUT_S, start_s=TIMEOUT_S, largest_event_bytes=largest)
         resnapshot_environment(environment, wanted, lambda _line: None)
 
     def repair(wanted: Compared, compared: ComparedTable) -> Repair:

@@ -1,7 +1,7 @@
 """Compares one table with the lake: chunks first, then the rows of differing chunks, then those rows in Python.
 
 Only equal hashes make rows equal, and rows that the engines merely spell differently don't count as different.
-Differing rows are compared again until they are proven not to be late, at most a twentieth of the time: the pipeline
+Differing rows are compared again until they are proven not to be late, at most a fiftieth of the time: the pipeline
 that they wait for runs on the same database, and maybe on the same machine (docs/decisions/0003).
 """
 
@@ -24,7 +24,7 @@ ATTEMPTS = 3
 PAUSE_S = 0.3
 WAIT_BETWEEN_LOOKS_S = 0.5
 # Rest after a pass, and after asking how far the lake is: this many times as long as that took.
-REST = 20
+REST = 50
 SHOWN_ROWS = 5
 # Maximum repair attempts.
 REPAIRS = 3
@@ -99,7 +99,7 @@ class Limits:
 
     timeout_s: float = 60.0
     rows_per_chunk: int = 500
-    tidied_rows: int = 20_000
+    tidied_rows: int = 2_000
     looked_up_rows: int = 50_000
     pages: int = PAGES
 
