@@ -23,8 +23,9 @@ from local.look.lake import LakeError
 ATTEMPTS = 3
 PAUSE_S = 0.3
 WAIT_BETWEEN_LOOKS_S = 0.5
-# Rest after a pass, and after asking how far the lake is: this many times as long as that took.
+# Rest after a pass, and after asking how far the lake is: this many times as long as that took. A question costs little.
 REST = 50
+LONGEST_REST_S = 5.0
 SHOWN_ROWS = 5
 # Maximum repair attempts.
 REPAIRS = 3
@@ -144,7 +145,7 @@ class _Run:
         if self.arrivals is None or self.awaited is None or began < self.ask_at:
             return False
         reached = self.arrivals(self.awaited[1])
-        self.ask_at = _rested(began)
+        self.ask_at = min(_rested(began), time.monotonic() + LONGEST_REST_S)
         if reached:
             self.passed, self.awaited = self.awaited[0], None
         return reached
