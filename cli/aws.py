@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import prepare
-from cli.shared import Commands, DryRun, Environment, Json, answer, load, print_json
+from cli.shared import Commands, DryRun, Environment, Json, Patience, Pipeline, Repair, Tables, answer, load, print_json
 
 if TYPE_CHECKING:
     from operate.pausing.waiting import Waiter
@@ -220,6 +220,36 @@ def costs(
         typer.echo(overview(environments, prices))
     else:
         typer.echo(report(environments[0], prices, hours))
+
+
+@app.command()
+def reconcile(
+    *,
+    env: Environment = "dev",
+    pipeline: Pipeline = None,
+    table: Tables = None,
+    repair: Repair = False,
+    timeout_s: Patience = 600,
+    json: Json = False,
+) -> None:
+    """Compare every row and column of a pipeline's source with the lake; exit 1 when they differ. It takes the VPN.
+
+    Examples: ./lake aws reconcile -e dev; ./lake aws reconcile -e dev -p crm -t public.people --repair
+    """
+    from rich.console import Console
+
+    from local.console import console
+    from operate.kafka.cluster import find_pipeline
+    from operate.reconcile import reconcile_environment
+    from operate.resnapshot.tables import report_of
+
+    environment = load(env)
+    found = find_pipeline(environment, pipeline)
+    shown = Console(stderr=True) if json else console
+    equal = reconcile_environment(environment, found, table or (), shown, repair=repair, timeout_s=timeout_s)
+    if json:
+        typer.echo(report_of(environment, found).read_text(encoding="utf-8"), nl=False)
+    answer(yes=equal)
 
 
 @app.command()

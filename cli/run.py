@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from cli import prepare
-from cli.shared import Anywhere, Commands, Folder, Json, Pipeline, Tables, answer, load, print_json
+from cli.shared import Anywhere, Commands, Folder, Json, Patience, Pipeline, Repair, Tables, answer, load, print_json
 
 app = Commands(
     "A change-data-capture lake: on one machine, and on AWS.\n\n"
@@ -135,11 +135,9 @@ def reconcile(
     folder: Folder = None,
     pipeline: Pipeline = None,
     table: Tables = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Repair the rows that differ, and compare again.")] = False,
+    repair: Repair = False,
     deep: Annotated[bool, typer.Option("--deep", help="Compare the source's tables with the outbox first.")] = False,
-    timeout_s: Annotated[
-        float, typer.Option("--timeout", min=0, help="Seconds to wait before reporting differences.")
-    ] = 60,
+    timeout_s: Patience = 60,
     json: Json = False,
 ) -> None:
     """Compare every row and column of the source with the lake; exit 1 when they differ.

@@ -47,6 +47,8 @@ Tables = Annotated[
         show_default="all",
     ),
 ]
+Repair = Annotated[bool, typer.Option("--repair", help="Repair the rows that differ, and compare again.")]
+Patience = Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait before reporting differences.")]
 Environment = Annotated[
     str, typer.Option("--env", "-e", metavar="NAME", help="The environment, a file in environments/.")
 ]

@@ -35,7 +35,10 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "local": ({"analytics", "capture", "contract", "db", "local/sink", "plugins", "settings"} | SUBMISSION, None),
     # Replaces a connector: independent of the platform.
     "local/sink": ({"contract", "plugins"}, {"boto3", "botocore", "confluent_kafka", "tenacity", "typer"}),
-    "operate": ({"analytics", "capture", "contract", "local", "plugins", "settings", "stacks"} | SUBMISSION, None),
+    "operate": (
+        {"analytics", "capture", "contract", "db", "local", "plugins", "settings", "stacks"} | SUBMISSION,
+        None,
+    ),
     "bench": (OURS - {"operate", "tests"}, None),
     "cli": (OURS, {"typer", "rich"}),
 }

@@ -88,13 +88,17 @@ def reconcile_tables(
     report: Path,
     repairs: Repairs | None = None,
     aside: Mapping[str, str] = MappingProxyType({}),
+    derived: Sequence[str] = (),
 ) -> bool:
     """Compare tables, print each result as soon as it is known, write all to `report`; return whether all are equal.
 
-    `aside`: tables whose data doesn't flow, with the reason; they aren't compared.
+    `aside`: tables whose data doesn't flow, with the reason; they aren't compared. `derived`: the lake's
+    other tables, which can't be.
     Raises LoadError when the source can't be reached.
     """
     found, started = [], time.monotonic()
+    for name in derived:
+        put(console, f"{name} is derived from the lake's tables, not from the source's: see docs/aws/analysts.md")
     order = [table.entry.name for table in sides.tables]
     with _bars(console) as on_progress:
         flowing = replace(sides, tables=[table for table in sides.tables if table.entry.name not in aside])

@@ -1,7 +1,8 @@
 """Compares one table with the lake: chunks first, then the rows of differing chunks, then those rows in Python.
 
 Only equal hashes make rows equal, and rows that the engines merely spell differently don't count as different.
-Differing rows are compared again until they are proven not to be late (docs/decisions/0003).
+Differing rows are compared again until they are proven not to be late, at most a fiftieth of the time: the pipeline
+that they wait for runs on the same database, and maybe on the same machine (docs/decisions/0003).
 """
 
 import math
@@ -22,6 +23,9 @@ from local.look.lake import LakeError
 ATTEMPTS = 3
 PAUSE_S = 0.3
 WAIT_BETWEEN_LOOKS_S = 0.5
+# Rest after a pass, and after asking how far the lake is: this many times as long as that took.
+REST = 50
+LONGEST_REST_S = 5.0
 SHOWN_ROWS = 5
 # Maximum repair attempts.
 REPAIRS = 3
@@ -96,7 +100,7 @@ class Limits:
 
     timeout_s: float = 60.0
     rows_per_chunk: int = 500
-    tidied_rows: int = 20_000
+    tidied_rows: int = 2_000
     looked_up_rows: int = 50_000
     pages: int = PAGES
 
@@ -117,7 +121,8 @@ class _Run:
     """A running comparison.
 
     `awaited`: number and position of a pass that the lake isn't known to have reached. `passed`: the last pass that it
-    has reached; `read_after`: the pass that it had reached before it was last read.
+    has reached; `read_after`: the pass that it had reached before it was last read. `look_at`, `ask_at`: monotonic
+    times of the next pass, unless the lake reaches the awaited one before, and of the next question for that.
     """
 
     parameters: Mapping[str, Any]
@@ -131,6 +136,25 @@ class _Run:
     awaited: tuple[int, str] | None = None
     passed: int = 0
     read_after: int = 0
+    look_at: float = 0.0
+    ask_at: float = 0.0
+
+    def arrived(self) -> bool:
+        """Tell whether the lake has reached the awaited pass since the last question."""
+        began = time.monotonic()
+        if self.arrivals is None or self.awaited is None or began < self.ask_at:
+            return False
+        reached = self.arrivals(self.awaited[1])
+        self.ask_at = min(_rested(began), time.monotonic() + LONGEST_REST_S)
+        if reached:
+            self.passed, self.awaited = self.awaited[0], None
+        return reached
+
+
+def _rested(began: float) -> float:
+    """Return until when to rest after what began then and has just ended."""
+    now = time.monotonic()
+    return now + REST * (now - began)
 
 
 def comparing(
@@ -264,7 +288,7 @@ def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
             break
         few = count <= run.limits.tidied_rows
         if tidied or not (few or done):
-            yield
+            yield from _rest(run, deadline)
         tidied = few or done
         count = _look(run, run.suspects.chosen(run.limits.looked_up_rows), tidied=tidied)
     if run.arrivals is None:
@@ -272,15 +296,24 @@ def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
     return count
 
 
+def _rest(run: _Run, deadline: float) -> Iterator[None]:
+    """Wait until the lake has what is awaited; without that, until the next pass is due."""
+    yield
+    while time.monotonic() < min(run.look_at, deadline) and not run.arrived():
+        yield
+
+
 @_again
 def _look(run: _Run, chosen: RowFilter, *, tidied: bool) -> int:
-    if run.arrivals and run.awaited and run.arrivals(run.awaited[1]):
-        run.passed, run.awaited = run.awaited[0], None
+    run.arrived()
+    began = time.monotonic()
     run.looks += 1
     with look(run.parameters, run.table, pages=run.limits.pages) as source:
         passed = run.read_after if run.arrivals else None
         count = run.suspects.look(source, run.lake, chosen, tidied=tidied, passed=passed)
         run.awaited = run.awaited or (run.suspects.looks, source.position)
+    # The next pass shows which rows have stayed as they were until now: where the lake has news, it can prove at once.
+    run.look_at = began if run.passed > run.read_after else _rested(began)
     run.read_after = run.passed
     run.on_progress(run.table.title, "rows that differ", count, count)
     return count

@@ -185,11 +185,6 @@ def reconcile_platform(
     if repair:
         # Without these services nothing can be queried and nothing arrives.
         platform.require(*(("postgres", "job") if pipeline.is_queried else NEEDED))
-    for derived in () if tables else platform.services.derived:
-        put(
-            console,
-            f"{derived.lake_name} is derived from the lake's tables, not from the source's: see docs/aws/analysts.md",
-        )
     return reconcile_tables(
         console,
         platform_sides(platform, tables),
@@ -198,6 +193,7 @@ def reconcile_platform(
         report=platform.state_dir / REPORT,
         repairs=_repairs(console, platform, timeout_s) if repair else None,
         aside=platform.pipeline.tables_aside(),
+        derived=() if tables else pipeline.lake_tables[len(pipeline.tables) :],
     )
 
 

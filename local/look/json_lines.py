@@ -11,7 +11,7 @@ import pyarrow
 
 from analytics import tables as declared_tables
 from contract.lake import LANDING_PREFIX, QUARANTINE_FOLDER
-from local.platform.services import LANDING_BUCKET, LocalTable
+from local.platform.services import LANDING_BUCKET
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -41,10 +41,9 @@ def lines(client: "S3Client", bucket: str, key: str) -> list[bytes]:
     return [line for line in client.get_object(Bucket=bucket, Key=key)["Body"].iter_lines() if line.strip()]
 
 
-def lands_behind(s3: "S3Client", table: LocalTable, name: str) -> bool:
-    """Tell whether a table's landing has an object after the one of this name; all come after an empty name."""
-    prefix = table.landing_prefix
-    after = s3.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=prefix, StartAfter=prefix + name)
+def lands_behind(s3: "S3Client", bucket: str, prefix: str, name: str) -> bool:
+    """Tell whether a landing has an object after the one of this name; all come after an empty name."""
+    after = s3.list_objects_v2(Bucket=bucket, Prefix=prefix, StartAfter=prefix + name)
     # Objects that S3Proxy is still writing have another ending.
     return any(entry["Key"].endswith(".json") for entry in after.get("Contents", []))
 

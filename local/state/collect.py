@@ -182,7 +182,8 @@ class Collector:
         if landed is None or landed <= offset:
             return offset
         # Not every event becomes a line of an object: a tombstone doesn't.
-        return offset if lands_behind(self._platform.services.s3.client(), table, name) else landed
+        s3 = self._platform.services.s3.client()
+        return offset if lands_behind(s3, LANDING_BUCKET, table.landing_prefix, name) else landed
 
     def _catalogue(self) -> tuple[int, str | None]:
         """Return how many of the tables are in the catalog, and the newest commit that it was told of."""

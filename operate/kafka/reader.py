@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -72,6 +72,17 @@ class Reader:
         first, end = self._consumer.get_watermark_offsets(place, timeout=REQUEST_TIMEOUT_S)
         return int(first), int(end)
 
+    def committed(self, topic: str) -> int:
+        """Return the offset at which the reader's group resumes in the topic's partition 0, 0 before a commit.
+
+        Only for a reader that nothing is assigned to: it polls, so that librdkafka can renew the login.
+        """
+        self.poll(0)
+        [place] = self._consumer.committed([TopicPartition(topic, 0)], timeout=REQUEST_TIMEOUT_S)
+        if place.error is not None:
+            raise KafkaException(place.error)
+        return max(place.offset, 0)
+
     def assign(self, places: list[TopicPartition]) -> None:
         """Continue reading at these offsets."""
         self._consumer.assign(places)
@@ -105,10 +116,15 @@ class Reader:
         return message
 
 
+def client(cluster: Cluster) -> dict[str, Any]:
+    """Return what each of librdkafka's clients of a cluster needs: where it is, and the login."""
+    login = cluster.login if cluster.region is None else msk_login.settings(cluster.region)
+    return {"bootstrap.servers": cluster.bootstrap_servers, **login}
+
+
 def configuration(cluster: Cluster) -> dict[str, object]:
-    """Return librdkafka's settings for a cluster."""
-    common: dict[str, object] = {
-        "bootstrap.servers": cluster.bootstrap_servers,
+    """Return librdkafka's settings for a consumer."""
+    return {
         "client.id": READER_GROUP,
         "group.id": READER_GROUP,
         "enable.auto.commit": False,
@@ -118,20 +134,21 @@ def configuration(cluster: Cluster) -> dict[str, object]:
         "socket.timeout.ms": round(REQUEST_TIMEOUT_S * MS_PER_S),
         # Errors arrive in error_cb; librdkafka would also write them to standard error.
         "log_level": 0,
+        **client(cluster),
     }
-    if cluster.region is None:
-        return {**common, **cluster.login}
-    return common | msk_login.settings(cluster.region)
 
 
 @contextlib.contextmanager
-def connect(cluster: Cluster) -> Iterator[Reader]:
-    """Return a reader of the cluster. Kafka's refusals become an OperateError that says what to do."""
+def connect(cluster: Cluster, *, group: str = READER_GROUP) -> Iterator[Reader]:
+    """Return a reader of the cluster, which can also tell where a group resumes, without joining it.
+
+    Kafka's refusals become an OperateError that says what to do.
+    """
     if cluster.region is not None:
         _check_credentials(cluster.region)
     check_reachable(cluster)
     problems = Problems()
-    consumer = Consumer(configuration(cluster) | {"error_cb": problems})
+    consumer = Consumer(configuration(cluster) | {"group.id": group, "error_cb": problems})
     try:
         yield Reader(consumer, problems)
     except KafkaException as error:

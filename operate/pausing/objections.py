@@ -8,7 +8,7 @@ import psycopg2
 from botocore.exceptions import ClientError
 
 from operate.errors import OperateError
-from operate.resnapshot.outbox import login
+from operate.sides import login
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline

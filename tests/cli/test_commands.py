@@ -34,7 +34,7 @@ GROUPS = {
     "": "dashboard demo down query reconcile resnapshot status up",
     "source": "describe load migrate prepare",
     "kafka": "image tail topics ui",
-    "aws": "adopt bootstrap costs deploy destroy diff manifests pause resume review synth vpn",
+    "aws": "adopt bootstrap costs deploy destroy diff manifests pause reconcile resume review synth vpn",
     "dev": "test",
     "dev bench": "crowded freshness outbox query reconcile requests synth tables",
     "dev generate": "certificates events pictures schema typed-events types worker-classes",
@@ -79,7 +79,8 @@ def test_an_option_means_the_same_everywhere() -> None:
 
 def test_programs_get_json_where_they_want_it() -> None:
     with_json = {words for words, command in tree().items() if any("--json" in one.opts for one in command.params)}
-    assert with_json == {"status", "reconcile", "query", "kafka topics", "aws review", "aws diff", "aws costs"}
+    on_aws = {"aws review", "aws diff", "aws costs", "aws reconcile"}
+    assert with_json == {"status", "reconcile", "query", "kafka topics", *on_aws}
 
 
 def test_from_the_environment_come_the_pipeline_and_releases_alone() -> None:

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -14,13 +13,14 @@ import pyarrow
 import pytest
 from confluent_kafka import KafkaException
 
+from local.comparison.arrivals import LogArrivals, QueriedArrivals, Stages
 from local.comparison.compare import Arrivals, Limits, compare_table
-from local.comparison.platform_sides import LogArrivals, QueriedArrivals
 from local.comparison.run import Sides, compare_tables
 from local.comparison.source import SourceLook
 from local.look.json_lines import consumed
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
+from local.services.source_database import Slot
 from tests.conftest import execute
 from tests.local.comparison.sides import AT_ONCE, ArrowLake, compared, entry, login
 
@@ -113,13 +113,38 @@ def test_a_commit_is_read_once_however_often_is_looked(three: ConnectionParamete
     table = compared("t", COLUMNS)
     still = CommittedLake(now=[lake("a", "b")])
     found = compare_table(three, dataclasses.replace(table, lake=still), A_WHILE, arrivals=never)
-    assert found.looks > 4
+    assert found.looks >= 4
     # Everything for the sums, then the differing chunks, then these rows in Python.
     assert len(still.reads) == 3
     moving = CommittedLake(now=[*[lake("a", "b")] * 4, lake("a", "b", "c")], commits=map(str, itertools.count()))
-    found = compare_table(three, dataclasses.replace(table, lake=moving), A_WHILE, arrivals=never)
+    found = compare_table(three, dataclasses.replace(table, lake=moving), Limits(timeout_s=60), arrivals=never)
     assert found.equal
     assert len(moving.reads) == 5
+
+
+@pytest.mark.integration
+def test_while_a_table_waits_its_commits_are_asked_for_and_rows_seldom_read(
+    three: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pass over a large table takes seconds; here a fifth of one."""
+    original, asked, passes = SourceLook.__init__, list[float](), list[float]()
+
+    def slowly(self: SourceLook, *given: Any, **more: Any) -> None:
+        passes.append(time.monotonic())
+        time.sleep(0.2)
+        original(self, *given, **more)
+
+    def arrives(_position: str) -> bool:
+        asked.append(time.monotonic())
+        return len(asked) > 4
+
+    monkeypatch.setattr(SourceLook, "__init__", slowly)
+    table = compared("t", COLUMNS, *[lake("a", "b")] * 3, lake("a", "b", "c"))
+    found = compare_table(three, table, Limits(timeout_s=60), arrivals=arrives)
+    assert found.equal
+    # The chunks, their rows, these in Python; then nothing until the lake has them.
+    assert (len(passes), len(asked)) == (4, 5)
+    assert asked[-1] <= passes[-1] < asked[-1] + 1
 
 
 @pytest.mark.integration
@@ -184,13 +209,16 @@ def test_the_lake_has_a_position_once_each_step_of_the_way_has(
         found = [{"Key": key} for key in keys if key.startswith(Prefix) and key > StartAfter]
         return {"Contents": found} if found else {}
 
-    table: Any = SimpleNamespace(lake=FarLake(consumed=last), topic=Mock(), landing_prefix="cdc/t/")
-    table.topic.bounds.return_value = (0, end)
-    platform = Mock()
-    platform.pipeline.sink_offsets.return_value = {table.topic.name: landed}
-    platform.services.database.slot.side_effect = [SimpleNamespace(behind_bytes=behind) if behind in (0, 8) else behind]
-    platform.services.s3.client.return_value.list_objects_v2 = listed
-    assert LogArrivals(platform, table).has("0/1") is there
+    stages = Stages(
+        slot=Mock(side_effect=[Slot(active=True, behind_bytes=behind) if behind in (0, 8) else behind]),
+        end=lambda: end,
+        landed=lambda: landed,
+        s3=Mock(list_objects_v2=listed),
+        bucket="landing",
+        prefix="cdc/t/",
+        lake=FarLake(consumed=last),
+    )
+    assert LogArrivals(stages).has("0/1") is there
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from local.look.lake import LakeError
 from local.look.topic import RawEvent
 from local.state.history import Commit, instant_time
 from spark_jobs.sources.postgres.detection import Mark, Progress
-from tests.local.dashboard.hudi_files import HudiFiles
+from tests.hudi_files import HudiFiles
 
 FIRST, SECOND, THIRD = (f"2026112211000{second}000" for second in (1, 2, 3))
 CLEANING = {"name": "clean", "type": "record", "fields": [{"name": "earliestCommitToRetain", "type": "string"}]}

@@ -15,7 +15,8 @@ from local.errors import PlatformError
 from operate.errors import OperateError
 from operate.resnapshot import connectors as source_connectors
 from operate.resnapshot.connectors import BUSY_S, EksConnector, MskConnector, source_of
-from operate.resnapshot.outbox import TAIL_EVENTS, lake_table, login, newest_position
+from operate.resnapshot.outbox import TAIL_EVENTS, newest_position
+from operate.sides import compared, login
 from plugins.source.source_connector import following_slot
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
 from settings.environment import Environment
@@ -72,13 +73,19 @@ def test_the_owners_login_is_the_environments_over_tls(aws: boto3.Session, envir
 def test_the_lake_is_read_with_the_callers_credentials(aws: boto3.Session, environment: Environment) -> None:
     deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
     [orders] = environment.pipelines
-    found = lake_table(environment, aws, orders, orders.captured.tables[0])
+    [table] = compared(environment, orders, aws, orders.captured.tables)
+    found = table.lake
     assert found.base_uri == "s3://dev-lake/cdc_events"
     assert found.storage_options["aws_region"] == REGION
     credentials = aws.get_credentials()
     assert credentials is not None
     assert found.storage_options["aws_access_key_id"] == credentials.access_key
     assert found.storage_options["aws_secret_access_key"] == credentials.secret_key
+
+
+def test_an_environment_that_is_not_deployed_is_one_line(aws: boto3.Session, environment: Environment) -> None:
+    with pytest.raises(OperateError, match="there is no stack dev-cdc-lake-lake"):
+        compared(environment, environment.pipelines[0], aws, environment.pipelines[0].captured.tables)
 
 
 def test_the_slot_is_the_authority_until_the_repair_ends_also_after_a_run_that_was_broken_off(

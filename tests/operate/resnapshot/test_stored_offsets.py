@@ -49,6 +49,9 @@ class Log(Reader):
     def bounds(self, _topic: str, partition: int) -> tuple[int, int]:
         return 0, len(self._messages[partition])
 
+    def committed(self, _topic: str) -> int:
+        return 0
+
     def assign(self, places: list[TopicPartition]) -> None:
         self.assigned = [(place.partition, place.offset) for place in places]
         self._ahead = [m for place in places for m in self._messages[place.partition][place.offset :]]

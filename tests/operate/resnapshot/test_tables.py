@@ -25,8 +25,8 @@ from operate.errors import OperateError
 from operate.kafka import reader
 from operate.kafka.cluster import chosen, of_environment
 from operate.resnapshot import tables as log_tables
-from operate.resnapshot.outbox import login
 from operate.resnapshot.tables import resnapshot_tables
+from operate.sides import login
 from settings.environment import Environment
 from settings.load import load
 from tests.conftest import ask, execute
@@ -136,6 +136,8 @@ def deployed(aws: boto3.Session, database: ConnectionParameters, monkeypatch: py
     deploy("dev-cdc-lake-connectors", CrmSourceConnectorArn=f"arn:aws:kafkaconnect:{REGION}:1:connector/x/y")
     deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
     deploy("dev-cdc-lake-streaming", BootstrapBrokers="b-1.example:9098")
+    place: Any = {"LocationConstraint": REGION}
+    aws.client("s3").create_bucket(Bucket="dev-lake", CreateBucketConfiguration=place)
     name = "/dev-cdc-lake/source/crm/generation"
     aws.client("ssm").put_parameter(Name=name, Value="0a1b2c3d", Type="String")
     log = Log(1)
@@ -147,7 +149,7 @@ def deployed(aws: boto3.Session, database: ConnectionParameters, monkeypatch: py
         return {topic: [0]}
 
     monkeypatch.setattr(log, "partitions", partitions)
-    monkeypatch.setattr(reader, "connect", lambda _cluster: contextlib.nullcontext(log))
+    monkeypatch.setattr(reader, "connect", lambda _cluster, **_: contextlib.nullcontext(log))
     monkeypatch.setattr(run, "newest_position", lambda _lake: 0)
     return log
 

@@ -1,0 +1,96 @@
+"""Compares a deployed pipeline's source with its lake, and repairs differences: `./lake aws reconcile`."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import boto3
+from rich.console import Console
+
+from db.connecting import UnreachableError
+from local.comparison.command import put, reconcile_tables
+from local.comparison.compare import Limits, Repair
+from local.comparison.describe import Compared
+from local.comparison.repair import outbox_repair, repair_of
+from local.comparison.rows import ComparedTable
+from local.comparison.run import Repairs, Sides
+from local.resnapshot.pipelines import repairs
+from local.resnapshot.run import Wanted
+from operate import outputs
+from operate.errors import OperateError
+from operate.kafka import reader
+from operate.kafka.cluster import chosen, of_environment
+from operate.resnapshot.outbox import TIMEOUT_S, resnapshot_environment
+from operate.resnapshot.tables import channel, refuse_queried, report_of
+from operate.sides import login, sides
+from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
+
+
+def reconcile_environment(
+    environment: Environment,
+    pipeline: EnvironmentPipeline,
+    names: Sequence[str],
+    console: Console,
+    *,
+    repair: bool,
+    timeout_s: float,
+) -> bool:
+    """Compare a deployed pipeline's tables, or those of these names; tell whether they are equal in the end.
+
+    Raises OperateError, PlatformError, LoadError.
+    """
+    entries = chosen(pipeline, names)
+    if repair:
+        refuse_queried(environment, pipeline)
+    if pipeline.is_queried:
+        put(console, f"{pipeline.name} is queried: what its job hasn't brought by --timeout counts as different, too")
+    session = outputs.check_account(environment)
+    with (
+        _in_one_line(environment),
+        login(environment, session, pipeline, owner=repair) as source,
+        sides(environment, pipeline, session, source, entries) as both,
+        _repairs(environment, pipeline, session, both, console) if repair else contextlib.nullcontext() as repairs_of,
+    ):
+        return reconcile_tables(
+            console,
+            both,
+            Limits(timeout_s=timeout_s),
+            pipeline=pipeline.name,
+            report=report_of(environment, pipeline),
+            repairs=repairs_of,
+            derived=() if names else pipeline.captured.lake_tables[len(entries) :],
+        )
+
+
+@contextlib.contextmanager
+def _in_one_line(environment: Environment) -> Iterator[None]:
+    try:
+        with outputs.one_line(environment):
+            yield
+    except UnreachableError as error:
+        raise OperateError(f"{error}; from outside its network it takes the VPN (docs/aws/vpn.md)") from None
+
+
+@contextlib.contextmanager
+def _repairs(
+    environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session, both: Sides, console: Console
+) -> Iterator[Repairs]:
+    """Yield the tables' repair: the outbox's rows are written anew, others are asked for through the signal table."""
+    say = partial(put, console)
+    if pipeline.captured.outbox is None:
+        with reader.connect(of_environment(environment, pipeline.name)) as messages:
+            _, stored, writer = channel(environment, pipeline, session, messages)
+            yield repairs(both.parameters, pipeline.as_deployed, stored, writer, timeout_s=TIMEOUT_S, say=say)
+        return
+
+    def resnapshot(where: str) -> None:
+        largest = environment.streaming.largest_event_bytes
+        wanted = Wanted(where=where, timeout_s=TIMEOUT_S, start_s=TIMEOUT_S, largest_event_bytes=largest)
+        resnapshot_environment(environment, wanted, lambda _line: None)
+
+    def repair(wanted: Compared, compared: ComparedTable) -> Repair:
+        [key] = wanted.entry.key
+        return repair_of(both.parameters, compared, outbox_repair(key, resnapshot), say)
+
+    yield repair

@@ -1,0 +1,214 @@
+"""Both sides of a deployed pipeline: its source, its tables in the lake, and how far each table is.
+
+Everything is read with the caller's AWS credentials, from a machine that reaches the environment's VPC.
+"""
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.exceptions import ClientError
+
+from contract import rds_ca
+from local.comparison.arrivals import LogArrivals, Stages
+from local.comparison.compare import Arrivals
+from local.comparison.describe import Compared
+from local.comparison.run import ArrivalsOf, Sides
+from local.look.lake import Lake
+from local.services.source_database import PASSWORD_VARIABLES, SourceDatabase
+from operate import outputs
+from operate.errors import OperateError
+from operate.kafka import reader
+from operate.kafka.cluster import of_environment
+from plugins.connector_names import sink_group
+from plugins.source.source_connector import SALT_KEY
+from settings.connectors import sink_settings, source_settings
+from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline, OutsideDatabase
+from settings.load import PIPELINES
+from settings.pipeline import CapturedTableSettings
+from stacks.pipeline_names import construct_id
+
+CONNECT_TIMEOUT_S = 10
+PROPERTIES = ".hoodie/hoodie.properties"
+
+
+@contextlib.contextmanager
+def sides(
+    environment: Environment,
+    pipeline: EnvironmentPipeline,
+    session: boto3.Session,
+    parameters: dict[str, Any],
+    entries: Sequence[CapturedTableSettings],
+) -> Iterator[Sides]:
+    """Yield both sides of these tables; `parameters` log in to the source.
+
+    Nothing tells how far a queried table is. Raises OperateError, ClientError.
+    """
+    tables = compared(environment, pipeline, session, entries)
+    client = session.client("s3", config=outputs.QUICK)
+    for table in tables:
+        check_readable(client, table.lake)
+    with _arrivals(environment, pipeline, session, parameters) as arrivals:
+        yield Sides(
+            {**parameters, "connect_timeout": CONNECT_TIMEOUT_S},
+            tables,
+            salt=_salt(environment, pipeline, session),
+            arrivals=arrivals,
+            s3=client,
+            by_spark=False,
+            way_on="the log of its job says why (docs/aws/alarms.md)",
+        )
+
+
+@contextlib.contextmanager
+def _arrivals(
+    environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session, parameters: dict[str, Any]
+) -> Iterator[ArrivalsOf | None]:
+    if pipeline.is_queried:
+        yield None
+        return
+    sink, slot = sink_settings(environment, pipeline), source_settings(environment, pipeline).slot_name
+    s3 = session.client("s3", config=outputs.QUICK)
+    with reader.connect(of_environment(environment, pipeline.name), group=sink_group(sink.name)) as messages:
+        # Whoever may not ask hears it now: later it counts as not arrived.
+        messages.committed(sink.topics[0])
+
+        def arrivals(wanted: Compared) -> Arrivals:
+            topic = wanted.entry.captured.topic(pipeline.prefix)
+            stages = Stages(
+                slot=partial(SourceDatabase(parameters).slot, slot),
+                end=lambda: messages.bounds(topic, 0)[1],
+                landed=lambda: messages.committed(topic),
+                s3=s3,
+                bucket=sink.bucket,
+                prefix=f"{sink.prefix}/{topic}/",
+                lake=wanted.lake,
+            )
+            return LogArrivals(stages).has
+
+        yield arrivals
+
+
+def compared(
+    environment: Environment,
+    pipeline: EnvironmentPipeline,
+    session: boto3.Session,
+    entries: Sequence[CapturedTableSettings],
+) -> list[Compared]:
+    """Return where the lake has these tables, and how to read them. Raises OperateError."""
+    bucket = outputs.output(environment, "lake", "LakeBucket")
+    credentials = session.get_credentials()
+    if credentials is None:
+        raise OperateError(f"no AWS credentials for account {environment.account}: {outputs.LOG_IN}")
+    frozen = credentials.get_frozen_credentials()
+    options = {
+        "aws_region": environment.region,
+        "aws_access_key_id": frozen.access_key or "",
+        "aws_secret_access_key": frozen.secret_key or "",
+    }
+    if frozen.token:
+        options["aws_session_token"] = frozen.token
+    captured = pipeline.as_deployed
+    return [
+        Compared(
+            entry=entry,
+            schema_file=PIPELINES / captured.schema_file(entry),
+            lake=Lake(base_uri=f"s3://{bucket}/{captured.lake_table(entry)}", storage_options=options),
+        )
+        for entry in entries
+    ]
+
+
+def check_readable(client: Any, lake: Lake) -> None:
+    """Raise OperateError or ClientError where the caller may not read a table: hudi-rs would find none there."""
+    bucket, _, table = lake.base_uri.removeprefix("s3://").partition("/")
+    try:
+        client.get_object(Bucket=bucket, Key=f"{table}/{PROPERTIES}")["Body"].close()
+    except client.exceptions.NoSuchKey:
+        # The job hasn't created it yet: the comparison waits for it.
+        return
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "AccessDenied":
+            raise
+        rights = "s3:ListBucket, s3:GetObject and kms:Decrypt"
+        raise OperateError(f"you may not read {lake.base_uri}: your role needs {rights} there") from None
+
+
+@contextlib.contextmanager
+def login(
+    environment: Environment, session: boto3.Session, pipeline: EnvironmentPipeline, *, owner: bool = True
+) -> Iterator[dict[str, Any]]:
+    """Return libpq's parameters: the owner's login, where one is known, or the connector role's.
+
+    The connector role's password may come from CDC_CONNECTOR_PASSWORD or PGPASSWORD instead of its secret. Each secret
+    is read with the caller's credentials. Raises OperateError, ClientError.
+    """
+    if pipeline.database is not None:
+        with _outside(session, pipeline, pipeline.database, owner=owner) as parameters:
+            yield parameters
+        return
+    host, _, port = outputs.output(environment, "database", "Endpoint").rpartition(":")
+    secret = "MasterSecretName" if owner else construct_id(pipeline, "ConnectorSecretName")
+    yield {
+        "host": host,
+        "port": int(port),
+        "dbname": environment.database.name if pipeline.captured.outbox else pipeline.database_name,
+        **(_given(pipeline, owner=owner) or _user(session, outputs.output(environment, "database", secret))),
+        "sslmode": "verify-full",
+        "sslrootcert": str(rds_ca.BUNDLE),
+    }
+
+
+@contextlib.contextmanager
+def _outside(
+    session: boto3.Session, pipeline: EnvironmentPipeline, database: OutsideDatabase, *, owner: bool
+) -> Iterator[dict[str, Any]]:
+    secret = (database.owner_secret if owner else None) or database.secret
+    parameters = {
+        "host": database.host,
+        "port": database.port,
+        "dbname": pipeline.database_name,
+        **(_given(pipeline, owner=owner) or _user(session, secret)),
+        "sslmode": database.sslmode,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        if authority := database.authority:
+            # libpq reads certificates only from files.
+            root = Path(folder, "root.pem")
+            root.write_text(authority, encoding="ascii")
+            parameters["sslrootcert"] = str(root)
+        yield parameters
+
+
+def _given(pipeline: EnvironmentPipeline, *, owner: bool) -> dict[str, str] | None:
+    """Return the connector role's login, if the caller gives its password."""
+    password = next(filter(None, map(os.environ.get, PASSWORD_VARIABLES)), None)
+    return None if owner or password is None else {"user": pipeline.connector_role, "password": password}
+
+
+def _user(session: boto3.Session, secret: str) -> dict[str, str]:
+    client = session.client("secretsmanager", config=outputs.QUICK)
+    try:
+        values = json.loads(client.get_secret_value(SecretId=secret)["SecretString"])
+        return {"user": values["username"], "password": values["password"]}
+    except client.exceptions.ResourceNotFoundException:
+        raise OperateError(f"there is no secret {secret}, the database's login: deploy, or create it") from None
+    except (ValueError, LookupError, TypeError):
+        # Never the secret itself.
+        raise OperateError(f"the secret {secret} has to be JSON with `username` and `password`") from None
+
+
+def _salt(environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session) -> str:
+    """Return the salt of hashed values; empty if nothing is hashed."""
+    if not pipeline.hashes:
+        return ""
+    name = outputs.output(environment, "database", construct_id(pipeline, "HashSaltName"))
+    text = session.client("secretsmanager", config=outputs.QUICK).get_secret_value(SecretId=name)["SecretString"]
+    return str(json.loads(text)[SALT_KEY])
