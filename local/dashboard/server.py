@@ -94,6 +94,7 @@ def make_app(watching: Watching, port: int) -> ASGIApp:
         favicon="🌊",
         dark=None,
         language="en-US",
+        binding_refresh_interval=None,
         tailwind=False,
         show_welcome_message=False,
     )

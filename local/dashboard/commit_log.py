@@ -1,0 +1,109 @@
+"""The job's commits over time, from its log: it outlives the page and the job. Only new lines are read."""
+
+import os
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from local.state.history import instant_time
+
+# Commits kept, and bytes read of a log at first.
+KEPT = 5_000
+FIRST_BYTES = 16 * 1024 * 1024
+# Points of a chart.
+POINTS = 240
+_BEGINNING = "commit="
+
+
+@dataclass(frozen=True, kw_only=True)
+class Logged:
+    """A commit: when it ended, in seconds since 1970, its rows, and the age of its newest change by then."""
+
+    at: float
+    rows: int
+    lag_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """The commits that ended from `at` to `at` + `seconds`: their rows, and the greatest age."""
+
+    at: float
+    seconds: float
+    rows: int
+    lag_s: float | None
+
+
+class CommitLog:
+    """Follows a log and the former one, `<name>.1`, which a new start leaves behind."""
+
+    def __init__(self, log: Path) -> None:
+        self._logs = log.with_name(f"{log.name}.1"), log
+        self._positions: dict[int, int] = {}
+        self._commits: deque[Logged] = deque(maxlen=KEPT)
+        self.commits: tuple[Logged, ...] = ()
+
+    def read(self) -> bool:
+        """Read the new whole lines; tell whether there are new commits."""
+        positions, found = self._positions, list[Logged]()
+        self._positions = {}
+        for path in self._logs:
+            try:
+                with path.open("rb") as log:
+                    found += self._read(log.fileno(), positions)
+            except OSError:
+                continue
+        if positions and not positions.keys() & self._positions.keys():
+            self._commits.clear()  # the folder holds another platform
+        if found:
+            self._commits.extend(found)
+            self.commits = tuple(self._commits)
+        return bool(found)
+
+    def _read(self, log: int, positions: dict[int, int]) -> list[Logged]:
+        file = os.fstat(log)
+        position = positions.get(file.st_ino, max(0, file.st_size - FIRST_BYTES))
+        position = position if position <= file.st_size else 0
+        new = os.pread(log, file.st_size - position, position)
+        whole = new[: new.rfind(b"\n") + 1]
+        self._positions[file.st_ino] = position + len(whole)
+        return [one for line in whole.decode(errors="replace").splitlines() if (one := parse(line)) is not None]
+
+
+def parse(line: str) -> Logged | None:
+    """Return the commit of a line (spark_jobs/runtime/metrics.py); None for any other line."""
+    if not line.startswith(_BEGINNING):
+        return None
+    found = dict(entry.partition("=")[::2] for entry in line.split())
+    try:
+        return Logged(
+            at=instant_time(found["commit"]) + float(found["seconds"]),
+            rows=int(found["upserts"]) + int(found["deletes"]),
+            lag_s=None if found["lag_seconds"] == "-" else float(found["lag_seconds"]),
+        )
+    except (LookupError, ValueError):
+        return None
+
+
+def spans(commits: Sequence[Logged], longest_s: float) -> list[Span]:
+    """Divide the time up to the newest commit, `longest_s` at most, into POINTS spans at most of whole seconds."""
+    if not commits:
+        return []
+    end = max(one.at for one in commits)
+    shown = [one for one in commits if one.at >= end - longest_s]
+    begin = int(min(one.at for one in shown))
+    seconds = -(-(int(end) - begin + 1) // POINTS)
+    by_span: dict[int, list[Logged]] = {}
+    for one in shown:
+        by_span.setdefault((int(one.at) - begin) // seconds, []).append(one)
+    return [
+        Span(
+            at=begin + number * seconds,
+            seconds=seconds,
+            rows=sum(one.rows for one in found),
+            lag_s=max((one.lag_s for one in found if one.lag_s is not None), default=None),
+        )
+        for number in range((int(end) - begin) // seconds + 1)
+        for found in [by_span.get(number, [])]
+    ]
