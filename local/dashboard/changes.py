@@ -134,7 +134,8 @@ def differing(
 
 def _parts(before: str, after: str) -> tuple[str, str]:
     """Return of two values the parts that differ, with a little of what is before, as far as they are long."""
-    same = next((at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), 0)
+    pairs = enumerate(zip(before, after, strict=False))
+    same = next((at for at, (one, other) in pairs if one != other), min(len(before), len(after)))
     begin = max(same - CONTEXT_CHARACTERS, 0) if max(len(before), len(after)) > VALUE_CHARACTERS else 0
     first, second = ((f"…{text[begin:]}" if begin and text else text) for text in (before, after))
     return cut(first, VALUE_CHARACTERS), cut(second, VALUE_CHARACTERS)

@@ -14,6 +14,7 @@ FIRST_BYTES = 16 * 1024 * 1024
 # Points of a chart.
 POINTS = 240
 _BEGINNING = "commit="
+Point = tuple[int, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,16 +22,6 @@ class Logged:
     """A commit: when it ended, in seconds since 1970, its rows, and the age of its newest change by then."""
 
     at: float
-    rows: int
-    lag_s: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Span:
-    """The commits that ended from `at` to `at` + `seconds`: their rows, and the greatest age."""
-
-    at: float
-    seconds: float
     rows: int
     lag_s: float | None
 
@@ -86,24 +77,21 @@ def parse(line: str) -> Logged | None:
         return None
 
 
-def spans(commits: Sequence[Logged], longest_s: float) -> list[Span]:
-    """Divide the time up to the newest commit, `longest_s` at most, into POINTS spans at most of whole seconds."""
-    if not commits:
-        return []
-    end = max(one.at for one in commits)
+def over_time(commits: Sequence[Logged], longest_s: float) -> tuple[list[Point], list[Point]]:
+    """Return, up to the newest commit, the greatest age and the rows per second of POINTS equal spans at most.
+
+    A point's time is its span's beginning in milliseconds since 1970; spans without an age have no such point.
+    """
+    end = max((one.at for one in commits), default=0.0)
     shown = [one for one in commits if one.at >= end - longest_s]
-    begin = int(min(one.at for one in shown))
-    seconds = -(-(int(end) - begin + 1) // POINTS)
-    by_span: dict[int, list[Logged]] = {}
+    begin = int(min((one.at for one in shown), default=end + 1))
+    seconds = -(-(int(end) - begin + 1) // POINTS) or 1
+    ages: dict[int, float] = {}
+    counts = dict.fromkeys(range(begin, int(end) + 1, seconds), 0)
     for one in shown:
-        by_span.setdefault((int(one.at) - begin) // seconds, []).append(one)
-    return [
-        Span(
-            at=begin + number * seconds,
-            seconds=seconds,
-            rows=sum(one.rows for one in found),
-            lag_s=max((one.lag_s for one in found if one.lag_s is not None), default=None),
-        )
-        for number in range((int(end) - begin) // seconds + 1)
-        for found in [by_span.get(number, [])]
-    ]
+        at = begin + (int(one.at) - begin) // seconds * seconds
+        counts[at] += one.rows
+        if one.lag_s is not None:
+            ages[at] = max(one.lag_s, ages.get(at, 0.0))
+    rates = ((at, round(rows / seconds, 3)) for at, rows in counts.items())
+    return [(at * 1000, age) for at, age in sorted(ages.items())], [(at * 1000, rate) for at, rate in rates]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from nicegui import ui
 
+from contract.states import Word
 from local.dashboard import texts
 from local.dashboard.files import last_lines
 from local.dashboard.parts import Grid, Redrawn, Text, say, section
@@ -58,7 +59,7 @@ class Overview:
         )
         self._changes.show(texts.change_rows(reversed(changes[-CHANGES_SHOWN:])))
         self._errors.show(texts.error_rows(picture.failures))
-        self._reconciled.show(texts.reconciled_text(picture))
+        self._reconciled.show(picture.reconciled)
 
 
 def _draw_problems(problems: Sequence[Problem]) -> None:
@@ -139,7 +140,7 @@ class _Services:
             expansion, _ = self._parts[name]
             expansion.text = ", ".join([f"{name}: {word}", *said])
             expansion.props["toggle-aria-label"] = expansion.text
-            expansion.classes(replace="failing" if name in picture.state.parts else "")
+            expansion.classes(replace=Word.FAILING if name in picture.state.parts else "")
             if (name in picture.state.parts) != (name in self._failed):
                 expansion.value = name in picture.state.parts
         self._failed = frozenset(picture.state.parts)

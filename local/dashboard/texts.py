@@ -6,7 +6,7 @@ from typing import Any
 
 from contract.states import CATALOGUE, JOB, LAKE, LANDING, SLOT, SOURCE, TOPIC, Word
 from local.dashboard.changes import Change
-from local.dashboard.commit_log import Logged, spans
+from local.dashboard.commit_log import Logged, Point, over_time
 from local.dashboard.watcher import Picture
 from local.state import rows
 from local.state.history import Commit, Failure
@@ -39,7 +39,7 @@ _STAGES = {
     **dict.fromkeys(("postgres", "the database", "the source", "outbox"), SOURCE),
     **dict.fromkeys(("connect", "connector", "replication"), SLOT),
     **dict.fromkeys(("kafka", "Kafka"), TOPIC),
-    **dict.fromkeys(("job", "table"), JOB),
+    **dict.fromkeys((JOB, "table"), JOB),
     "sink": LANDING,
     "s3": LAKE,
     "moto": CATALOGUE,
@@ -166,29 +166,16 @@ def quarantine_rows(lines: Iterable[QuarantinedLine]) -> Rows:
     return [(one.at[:19].replace("T", " "), one.reason, one.origin, one.text) for one in lines]
 
 
-def reconciled_text(picture: Picture) -> list[str]:
-    """Format when source and lake were last compared, and the result."""
-    found = picture.reconciled
-    if found is None:
-        return ["not yet: `./lake reconcile` compares source and lake"]
-    result = "equal" if found.equal else "not equal"
-    return [f"{found.at.replace('T', ' ').replace('+00:00', ' UTC')}: {result}", *found.tables]
-
-
 def time_charts(commits: Sequence[Logged], longest_s: float) -> Mapping[str, dict[str, Any]]:
     """Return ECharts' options by title: age of the newest change at each commit, and rows per second."""
-    found = spans(commits, longest_s)
-    ages = [[one.at * 1000, one.lag_s] for one in found if one.lag_s is not None]
-    rates = [[one.at * 1000, round(one.rows / one.seconds, 3)] for one in found]
+    ages, rates = over_time(commits, longest_s)
     return {
         "Age of the newest change at each commit": _time_chart("s", "#2a78c2", ages, showSymbol=len(ages) < FEW),
-        "Rows per second": _time_chart(
-            "rows/s", "#1a7f37", rates, step="end", areaStyle={"opacity": 0.2}, showSymbol=False
-        ),
+        "Rows per second": _time_chart("rows/s", "#1a7f37", rates, step="end", areaStyle={"opacity": 0.2}),
     }
 
 
-def _time_chart(unit: str, colour: str, points: list[list[float | None]], **series: Any) -> dict[str, Any]:
+def _time_chart(unit: str, colour: str, points: Sequence[Point], **series: Any) -> dict[str, Any]:
     return {
         "animation": False,
         "useUTC": True,
@@ -202,5 +189,5 @@ def _time_chart(unit: str, colour: str, points: list[list[float | None]], **seri
             "axisLabel": {"color": INK, "formatter": "{HH}:{mm}\n{d} {MMM}", "hideOverlap": True, "lineHeight": 15},
         },
         "yAxis": {**AXIS, "type": "value", "name": unit, "min": 0},
-        "series": [{"type": "line", "name": unit, "data": points, "symbolSize": 5, **series}],
+        "series": [{"type": "line", "name": unit, "data": points, "showSymbol": False, **series}],
     }

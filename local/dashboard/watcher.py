@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from contract.states import Word
+from contract.states import JOB, Word
 from contract.table_names import lake_name
 from local.comparison.command import REPORT
 from local.dashboard.changes import Change, Changes, date_columns
 from local.dashboard.commit_log import CommitLog, Logged
-from local.dashboard.files import Reconciled, read_reconciled, running_command
+from local.dashboard.files import read_reconciled, running_command
 from local.dashboard.queried_changes import QueriedChanges
 from local.look.lake import LakeError
 from local.platform.platform import Platform
@@ -48,7 +48,7 @@ class Picture:
     logged: tuple[Logged, ...] = ()
     failures: tuple[Failure, ...] = ()
     changes: Mapping[str, Sequence[Change]] = field(default_factory=dict)
-    reconciled: Reconciled | None = None
+    reconciled: tuple[str, ...] = ()
     logs: Path = Path()
     unseen: tuple[str, ...] = ()
 
@@ -64,7 +64,7 @@ class Watcher:
         self._platform = platform
         self._stop = threading.Event()
         self._failures = Failures()
-        self._log = CommitLog(platform.processes.log_file("job"))
+        self._log = CommitLog(platform.processes.log_file(JOB))
         self._status = Poller("status", self._look, _moved)
         self._newest = Poller("last changes", self._read_changes)
         self._pollers: tuple[Poller[Any], ...] = (self._status, self._newest)

@@ -6,7 +6,6 @@ from typing import Any
 from contract.states import Word
 from local.dashboard.changes import Change
 from local.dashboard.commit_log import Logged
-from local.dashboard.files import Reconciled
 from local.dashboard.watcher import Picture
 from local.platform.job import TableState
 from local.platform.services import HISTORY
@@ -17,6 +16,7 @@ from local.state.services import ServiceStatus
 from local.state.stages import Stage
 from local.state.tables import DataStatus, TableStatus
 from local.state.word import State
+from spark_jobs.runtime.metrics import CommitReport
 
 AT = 1_795_346_725.0  # 11:25:25 UTC
 SCRIPT = "<script>alert(1)</script>"
@@ -72,7 +72,7 @@ def picture(**changed: Any) -> Picture:
                 )
             ]
         },
-        "reconciled": Reconciled(at="2026-11-22T11:30:00+00:00", equal=True, tables=("cdc_events: equal, 829 rows",)),
+        "reconciled": ("2026-11-22 11:30:00 UTC: equal", "cdc_events: equal, 829 rows"),
     }
     found |= {name: changed.pop(name) for name in [*changed] if name in found}
     state = PipelineState(data=DataStatus(tables=found.pop("tables")), **found)
@@ -90,3 +90,9 @@ def commit(instant: str, *, inserted: int = 0, updated: int = 0, deleted: int = 
         deleted=deleted,
         progress="",
     )
+
+
+def line(instant: str, *, upserts: int = 3, lag: str = "1.5", table: str = "") -> str:
+    """A commit's line in the job's log."""
+    report = CommitReport(commit=instant, files=1, events=9, upserts=upserts, deletes=0, seconds=2, lag_seconds=None)
+    return report.line().replace("lag_seconds=-", f"lag_seconds={lag}") + (f" table={table}" if table else "") + "\n"

@@ -175,9 +175,17 @@ def test_days_are_dates_and_what_is_missing_is_null() -> None:
     assert found[1] == (("day", "NULL", "2026-11-22"),)
 
 
-def test_long_values_are_cut() -> None:
-    ((_, _, after),) = differing({"text": ""}, {"text": "x" * 200})
-    assert len(after) == 80
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ("", "x" * 200, ("", "x" * 79 + "…")),
+        ("x" * 200 + "old", "x" * 200 + "new", ("…" + "x" * 20 + "old", "…" + "x" * 20 + "new")),
+        ("x" * 200, "x" * 200 + "new", ("…" + "x" * 20, "…" + "x" * 20 + "new")),
+    ],
+)
+def test_of_long_values_the_part_that_differs_is_shown(before: str, after: str, shown: tuple[str, str]) -> None:
+    ((_, *found),) = differing({"text": before}, {"text": after})
+    assert tuple(found) == shown
 
 
 def test_the_dates_are_the_schemas(tmp_path: Path) -> None:
