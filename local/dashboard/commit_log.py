@@ -77,18 +77,16 @@ def parse(line: str) -> Logged | None:
         return None
 
 
-def over_time(commits: Sequence[Logged], longest_s: float) -> tuple[list[Point], list[Point]]:
-    """Return, up to the newest commit, the greatest age and the rows per second of POINTS equal spans at most.
+def over_time(commits: Sequence[Logged]) -> tuple[list[Point], list[Point]]:
+    """Return the greatest age and the rows per second of POINTS equal spans at most, up to the newest commit.
 
     A point's time is its span's beginning in milliseconds since 1970; spans without an age have no such point.
     """
-    end = max((one.at for one in commits), default=0.0)
-    shown = [one for one in commits if one.at >= end - longest_s]
-    begin = int(min((one.at for one in shown), default=end + 1))
-    seconds = -(-(int(end) - begin + 1) // POINTS) or 1
+    begin, end = (int(choose((one.at for one in commits), default=0)) for choose in (min, max))
+    seconds = (end - begin) // POINTS + 1
     ages: dict[int, float] = {}
-    counts = dict.fromkeys(range(begin, int(end) + 1, seconds), 0)
-    for one in shown:
+    counts = dict.fromkeys(range(begin, end + 1, seconds), 0) if commits else {}
+    for one in commits:
         at = begin + (int(one.at) - begin) // seconds * seconds
         counts[at] += one.rows
         if one.lag_s is not None:

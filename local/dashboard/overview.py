@@ -1,6 +1,7 @@
 """The page's first page: the pipeline's stages and problems, its tables, its speed, its services."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from nicegui import ui
 
@@ -89,31 +90,23 @@ class _Speed:
     """The charts over time."""
 
     def __init__(self) -> None:
-        with section(SPEED):
-            self._range = ui.toggle(texts.RANGES, value=24 * texts.HOUR_S, on_change=self._draw).classes("light")
-            self._range.props.update({"role": "group", "aria-label": "time shown", "dense": True, "no-caps": True})
-            self._charts = []
-            with ui.element("div").classes("beside"):
-                for title, options in texts.time_charts((), 0).items():
-                    with ui.element("div"):
-                        Text("h3", title)
-                        chart = ui.echart(options).classes("chart")
-                        chart.props.update(
-                            {"role": "img", "aria-label": f"{title}; each table's page lists its commits"}
-                        )
-                        self._charts.append(chart)
-        self._shown: Picture | None = None
+        self._shown: object = None
+        with section(SPEED), ui.element("div").classes("beside"):
+            self._charts = [self._chart(title, options) for title, options in texts.time_charts(()).items()]
 
     def show(self, picture: Picture) -> None:
-        before, self._shown = self._shown, picture
-        if before is None or before.logged is not picture.logged:
-            self._draw()
+        if self._shown is not picture.logged:
+            self._shown = picture.logged
+            for chart, options in zip(self._charts, texts.time_charts(picture.logged).values(), strict=True):
+                chart.options.update(options)
+                chart.update()
 
-    def _draw(self) -> None:
-        found = texts.time_charts(self._shown.logged if self._shown else (), self._range.value)
-        for chart, options in zip(self._charts, found.values(), strict=True):
-            chart.options.update(options)
-            chart.update()
+    def _chart(self, title: str, options: dict[str, Any]) -> ui.echart:
+        with ui.element("div"):
+            Text("h3", title)
+            chart = ui.echart(options).classes("chart")
+            chart.props.update({"role": "img", "aria-label": f"{title}; each table's page lists its commits"})
+        return chart
 
 
 class _Services:

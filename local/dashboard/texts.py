@@ -24,8 +24,6 @@ UNKNOWN = "unknown"
 # Readable on light and dark.
 INK, GRID = "#808890", "#80808040"
 AXIS = {"axisLabel": {"color": INK}, "nameTextStyle": {"color": INK}, "splitLine": {"lineStyle": {"color": GRID}}}
-HOUR_S = 3_600.0
-RANGES = {HOUR_S: "hour", 24 * HOUR_S: "day", 365 * 24 * HOUR_S: "all"}
 
 TABLES = ("table", "kind", "state", "rows", "events behind", "last commit", "quarantine")
 COLUMNS = ("column", "type")
@@ -166,9 +164,9 @@ def quarantine_rows(lines: Iterable[QuarantinedLine]) -> Rows:
     return [(one.at[:19].replace("T", " "), one.reason, one.origin, one.text) for one in lines]
 
 
-def time_charts(commits: Sequence[Logged], longest_s: float) -> Mapping[str, dict[str, Any]]:
+def time_charts(commits: Sequence[Logged]) -> Mapping[str, dict[str, Any]]:
     """Return ECharts' options by title: age of the newest change at each commit, and rows per second."""
-    ages, rates = over_time(commits, longest_s)
+    ages, rates = over_time(commits)
     return {
         "Age of the newest change at each commit": _time_chart("s", "#2a78c2", ages, showSymbol=len(ages) < FEW),
         "Rows per second": _time_chart("rows/s", "#1a7f37", rates, step="end", areaStyle={"opacity": 0.2}),

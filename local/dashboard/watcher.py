@@ -28,6 +28,8 @@ from settings.load import PIPELINES
 PICTURE_S = 0.5
 # The columns' description in a commit's metadata.
 SCHEMA = "schema"
+# A table's commits are read again after this time even if the job's log has no new one.
+AGAIN_S = 30.0
 # Time for running looks to end.
 END_S = 10.0
 
@@ -139,6 +141,7 @@ class Watcher:
     def _forget(self) -> None:
         """Start over: after a stop, the folder may hold another platform."""
         self._commits: dict[str, Commits] = {}
+        self._read: dict[str, tuple[object, float]] = {}
         self._changes: dict[str, Changes] = {}
         self._queried: dict[str, QueriedChanges] = {}
         self._collector = Collector(self._platform, self._newest_of)
@@ -159,7 +162,11 @@ class Watcher:
     def _newest_of(self, table: LocalTable | LocalDerived) -> tuple[str, Mapping[str, str]]:
         """Return what Lake.newest_of_job does, from all commits, which the page shows."""
         known = self._commits.setdefault(table.name, Commits(table.name))
-        known.read(table.lake)
+        # Without a new line of the job's, there is hardly a new commit.
+        before, read_at = self._read.get(table.name, (None, 0.0))
+        if before is not (logged := self._log.commits) or time.monotonic() > read_at + AGAIN_S:
+            known.read(table.lake)
+            self._read[table.name] = logged, time.monotonic()
         return known.newest
 
     def _read_changes(self) -> dict[str, list[Change]]:

@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
 PAUSE_S = 1.0
-# While answers stay the same, the pause is this many times the CPU seconds of the last poll.
-QUIET = 60
+# While answers stay the same, the pause is this many times the CPU seconds of the last poll, up to a limit.
+QUIET, LONGEST_S = 60, 15.0
 
 
 class Poller(Generic[Value]):
@@ -60,7 +60,8 @@ class Poller(Generic[Value]):
         except Exception as error:  # noqa: BLE001  (any error may be gone at the next poll)
             self.error = (str(error) or type(error).__name__).splitlines()[0]
         is_quiet = self.error is None and self._last == last
-        self._pause_s = max(PAUSE_S, QUIET * (time.process_time() - used)) if is_quiet else PAUSE_S
+        quiet_s = min(QUIET * (time.process_time() - used), LONGEST_S)
+        self._pause_s = max(PAUSE_S, quiet_s) if is_quiet else PAUSE_S
         self._ended = time.monotonic()
         self._took_s = self._ended - began
 

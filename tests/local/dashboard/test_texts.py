@@ -16,24 +16,11 @@ from tests.local.dashboard.pictures import AT, SCRIPT, TABLE, picture
 ALL = tuple(Stage(name=name) for name in STAGES)
 
 
-@pytest.mark.parametrize(
-    ("part", "stage"),
-    [
-        ("postgres", SOURCE),
-        ("the source", SOURCE),
-        ("replication slot s", SLOT),
-        ("connector kitchen-sink-source", SLOT),
-        ("connector orders-sink", LANDING),
-        ("kafka", TOPIC),
-        ("sink", LANDING),
-        ("table public.sink", JOB),
-        ("s3", LAKE),
-        ("moto", CATALOGUE),
-        ("disk", None),
-    ],
-)
-def test_a_problem_marks_the_stage_of_its_part(part: str, stage: str | None) -> None:
-    assert texts.stage_of(Problem(part=part, what="fails"), ALL) == stage
+def test_a_problem_marks_the_stage_of_its_part() -> None:
+    parts = ["postgres", "the source", "replication slot s", "connector a-sink-source", "connector a-sink", "kafka"]
+    parts += ["sink", "table public.sink", "s3", "moto", "disk"]
+    stages = [SOURCE, SOURCE, SLOT, SLOT, LANDING, TOPIC, LANDING, JOB, LAKE, CATALOGUE, None]
+    assert [texts.stage_of(Problem(part=part, what="fails"), ALL) for part in parts] == stages
 
 
 def test_a_stage_that_the_pipeline_lacks_is_its_first() -> None:
