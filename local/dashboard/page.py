@@ -1,10 +1,12 @@
 """Draws the picture in a browser: a header, and below it the overview or a table's page."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import unquote
 
-from nicegui import ui
+from nicegui import PageArguments, ui
 
 from local.dashboard.overview import Overview
 from local.dashboard.parts import Text
@@ -22,36 +24,48 @@ LIGHTS = {None: "as the system", False: "light", True: "dark"}
 def draw(picture: Callable[[], Picture]) -> None:
     """Draw the page for one viewer, and redraw what changes."""
     ui.add_css(STYLE.read_text(encoding="utf-8"))
-    header, pages = Header(picture().pipeline), list[Overview | TablePage]()
-    shown: list[Picture] = []
+    _follow(Header(picture().pipeline), picture)
 
-    def overview() -> None:
-        open_page(Overview())
-
-    def table(name: str) -> None:
-        name, names = unquote(name), [table.name for table in picture().found.data.tables]
-        if names and name not in names:
-            pages.clear()
-            ui.context.client.status_code = 404
-            Text("p", f"the pipeline has no table {name}")
+    def overview(where: PageArguments) -> None:
+        if where.remaining_path:
+            _refuse("no such page")
         else:
-            open_page(TablePage(name))
+            _follow(Overview(), picture)
 
-    def open_page(page: Overview | TablePage) -> None:
-        pages[:] = [page]
-        page.show(picture())
+    def table(where: PageArguments, name: str) -> None:
+        name, names = unquote(name), [table.name for table in picture().found.data.tables]
+        if where.remaining_path or (names and name not in names):
+            _refuse(f"the pipeline has no table {name}")
+        else:
+            _follow(TablePage(name), picture)
+
+    ui.sub_pages({"/": overview, "/table/{name}": table}, show_404=False)
+
+
+class Shows(Protocol):
+    """Elements that show a picture."""
+
+    def show(self, picture: Picture) -> None:
+        """Show another picture; what hasn't changed isn't sent again."""
+
+
+def _follow(elements: Shows, picture: Callable[[], Picture]) -> None:
+    """Show the picture, and each new one for as long as the elements exist."""
+    shown = picture()
+    elements.show(shown)
 
     def refresh() -> None:
-        now = picture()
-        if not shown or shown[0] is not now:
-            shown[:] = [now]
-            header.show(now)
-            for page in pages:
-                page.show(now)
+        nonlocal shown
+        if (now := picture()) is not shown:
+            shown = now
+            elements.show(now)
 
-    ui.sub_pages({"/": overview, "/table/{name}": table})
-    refresh()
     ui.timer(REFRESH_S, refresh)
+
+
+def _refuse(reason: str) -> None:
+    ui.context.client.status_code = HTTPStatus.NOT_FOUND
+    Text("p", reason)
 
 
 class Header:

@@ -229,6 +229,15 @@ def names_by_role(page: Page) -> dict[str, list[str]]:
     return found
 
 
+def test_what_isnt_there_says_so_and_stays_so(browser: Browser, still: Still) -> None:
+    with viewing(browser, f"{still.url}none") as viewer:
+        expect(viewer.page.get_by_text("no such page")).to_be_visible()
+        still.show(picture())
+        expect(viewer.page.get_by_role("status")).to_contain_text(Word.MOVING)
+        viewer.page.get_by_role("link", name="Pipeline orders").click()
+        expect(viewer.page.get_by_role("heading", name=overview.STAGES)).to_be_visible()
+
+
 def test_a_page_by_another_name_of_this_machine_is_refused(browser: Browser, still: Still) -> None:
     page = browser.new_page()
     answer = page.goto(f"http://{FOREIGN}:{still.port}/")

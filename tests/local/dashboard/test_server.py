@@ -55,7 +55,7 @@ def test_the_page_is_served_to_this_machine(app: ASGIApp) -> None:
     assert "orders: pipeline" in answer.text
     assert get(app, host=f"localhost:{PORT}").status_code == 200
     assert get(app, f"/table/{TABLE}").status_code == 200
-    assert [get(app, path).status_code for path in ("/table/none", "/table", "/none")] == [404] * 3
+    assert [get(app, path).status_code for path in ("/table/none", f"/table/{TABLE}/x", "/table", "/x")] == [404] * 4
 
 
 @pytest.mark.parametrize("host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1.evil.example", ""])
