@@ -17,6 +17,8 @@ SHOWN = 20
 FIRST_EVENTS, ROWS = 1_000, 5_000
 # Values and keys are cut after this many characters, and a change after this many columns: a table may have 1,600.
 VALUE_CHARACTERS = 80
+# Shown of what two long values have in common, before the part that differs.
+CONTEXT_CHARACTERS = 20
 KEY_CHARACTERS = 200
 COLUMNS = 40
 # Debezium's type for days since 1970 (`connect.name`).
@@ -124,10 +126,19 @@ def differing(
     """Return the columns whose values differ, with both values as text; empty text where a side has no row."""
     names = [name for name in (after or before or {}) if not name.startswith(PREFIX)]
     return tuple(
-        (name, _text(before, name, name in dates), _text(after, name, name in dates))
+        (name, *_parts(_text(before, name, name in dates), _text(after, name, name in dates)))
         for name in names
         if before is None or after is None or before.get(name) != after.get(name)
     )
+
+
+def _parts(before: str, after: str) -> tuple[str, str]:
+    """Return of two values the parts that differ, with a little of what is before, as far as they are long."""
+    pairs = enumerate(zip(before, after, strict=False))
+    same = next((at for at, (one, other) in pairs if one != other), min(len(before), len(after)))
+    begin = max(same - CONTEXT_CHARACTERS, 0) if max(len(before), len(after)) > VALUE_CHARACTERS else 0
+    first, second = ((f"…{text[begin:]}" if begin and text else text) for text in (before, after))
+    return cut(first, VALUE_CHARACTERS), cut(second, VALUE_CHARACTERS)
 
 
 def _text(row: Mapping[str, Any] | None, name: str, is_date: bool) -> str:
@@ -136,5 +147,4 @@ def _text(row: Mapping[str, Any] | None, name: str, is_date: bool) -> str:
     value = row.get(name)
     if is_date and isinstance(value, int) and abs(value) < MOST_DAYS:
         return (EPOCH_DAY + timedelta(days=value)).isoformat()
-    text = "NULL" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return cut(text, VALUE_CHARACTERS)
+    return "NULL" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,7 +1,6 @@
 """Reads the platform's own files: the last comparison, the last lines of a log, and which command holds the lock."""
 
 import json
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,24 +15,14 @@ _LINE_CHARACTERS = 400
 PROGRAM = "cli"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reconciled:
-    """The last comparison: when (ISO 8601), whether everything was equal, and a line per table."""
-
-    at: str
-    equal: bool
-    tables: tuple[str, ...]
-
-
-def read_reconciled(path: Path) -> Reconciled | None:
-    """Return the report written by local/comparison/command.py; None without a readable one."""
+def read_reconciled(path: Path) -> tuple[str, ...]:
+    """Return when source and lake were last compared, and the result, from local/comparison/command.py's report."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        return Reconciled(
-            at=str(found["at"]), equal=bool(found["equal"]), tables=tuple(_table(one) for one in found["tables"])
-        )
+        at = str(found["at"]).replace("T", " ").replace("+00:00", " UTC")
+        return f"{at}: {'equal' if found['equal'] else 'not equal'}", *(_table(one) for one in found["tables"])
     except (OSError, ValueError, LookupError, TypeError):
-        return None
+        return ("not yet: `./lake reconcile` compares source and lake",)
 
 
 def _table(found: dict[str, object]) -> str:

@@ -5,7 +5,6 @@ A query finds a row's current state, not when it changed, nor its states in betw
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any
 
@@ -25,9 +24,11 @@ BATCH_ROWS = 8_192
 _HUDIS = "_hoodie_"
 
 Row = Mapping[str, str | None]
+# A row's values as text before and after a commit; None where it doesn't exist.
+Version = tuple[Row | None, Row | None]
 # The newest commits of a table are read: the cleaner keeps this many.
 COMMITS = 10
-# After this many bytes, a poll starts no further commit of a table; a commit with larger files isn't read at all.
+# A commit with larger files isn't read.
 MOST_BYTES = 32_000_000
 
 
@@ -35,41 +36,24 @@ class UnreadError(UserError):
     """A commit's rows aren't read; one line says why."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Version:
-    """A row written by a commit: its values as text before and after; None where it doesn't exist."""
+def read_versions(lake: Lake, *, since: str, instant: str) -> list[Version]:
+    """Read SHOWN rows at most that the commit of an instant has written; `since` is the previous commit.
 
-    before: Row | None
-    after: Row | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Written:
-    """Result of reading a commit: its rows, and the bytes of its files."""
-
-    versions: tuple[Version, ...]
-    read_bytes: int
-
-
-def read_versions(lake: Lake, *, since: str, instant: str, most_rows: int, most_bytes: int) -> Written:
-    """Read at most `most_rows` rows that the commit of an instant has written; `since` is the previous commit.
-
-    Raises UnreadError for files of more than `most_bytes` or when previous files are cleaned, and LakeError.
+    Raises UnreadError for files of more than MOST_BYTES or when previous files are cleaned, and LakeError.
     """
     try:
         after_files, before_files = lake.changed_files(since, instant)
         size = sum(file.total_size_bytes() for file in (*after_files, *before_files))
-        if size > most_bytes:
+        if size > MOST_BYTES:
             raise UnreadError(f"its files have {megabytes(size, digits=0)}")
-        after, keys = _written(lake.file_batches(after_files, instant, BATCH_ROWS), instant, most_rows)
-        before = _former(lake.file_batches(before_files, since, BATCH_ROWS), [*after], keys, most_rows)
+        after, keys = _written(lake.file_batches(after_files, instant, BATCH_ROWS), instant)
+        before = _former(lake.file_batches(before_files, since, BATCH_ROWS), [*after], keys)
     except LakeError:
         _refuse_cleaned(lake, since)
         raise
     # After the reads: the cleaner may run in between.
     _refuse_cleaned(lake, since)
-    versions = [Version(before=before.get(key), after=after.get(key)) for key in dict.fromkeys([*after, *before])]
-    return Written(versions=tuple(versions[:most_rows]), read_bytes=size)
+    return [(before.get(key), after.get(key)) for key in dict.fromkeys([*after, *before])][:SHOWN]
 
 
 def _refuse_cleaned(lake: Lake, since: str) -> None:
@@ -77,22 +61,18 @@ def _refuse_cleaned(lake: Lake, since: str) -> None:
         raise UnreadError("the files before it are cleaned")
 
 
-def _written(
-    batches: Iterable[pyarrow.RecordBatch], instant: str, most_rows: int
-) -> tuple[dict[str, Row], pyarrow.Array]:
+def _written(batches: Iterable[pyarrow.RecordBatch], instant: str) -> tuple[dict[str, Row], pyarrow.Array]:
     """Return the rows that the commit wrote, by key, and the keys of all rows in its files."""
     rows: dict[str, Row] = {}
     keys = [pyarrow.array([], pyarrow.string())]
     for batch in batches:
         keys.append(batch.column(KEY).cast(pyarrow.string()))
-        if len(rows) < most_rows:
-            rows |= _texts(batch.filter(pc.equal(batch.column(COMMIT), instant)).slice(0, most_rows))
+        if len(rows) < SHOWN:
+            rows |= _texts(batch.filter(pc.equal(batch.column(COMMIT), instant)).slice(0, SHOWN))
     return rows, pyarrow.concat_arrays(keys)
 
 
-def _former(
-    batches: Iterable[pyarrow.RecordBatch], written: list[str], keys: pyarrow.Array, most_rows: int
-) -> dict[str, Row]:
+def _former(batches: Iterable[pyarrow.RecordBatch], written: list[str], keys: pyarrow.Array) -> dict[str, Row]:
     """Return the previous versions of the written rows, and rows whose keys no longer exist."""
     rows: dict[str, Row] = {}
     wanted = pyarrow.array(written, pyarrow.string())
@@ -100,8 +80,8 @@ def _former(
     for batch in batches:
         of_batch = batch.column(KEY).cast(pyarrow.string())
         rows |= _texts(batch.filter(pc.is_in(of_batch, wanted)))
-        if gone < most_rows:
-            missing = _texts(batch.filter(pc.invert(pc.is_in(of_batch, keys))).slice(0, most_rows))
+        if gone < SHOWN:
+            missing = _texts(batch.filter(pc.invert(pc.is_in(of_batch, keys))).slice(0, SHOWN))
             gone += len(missing)
             rows |= missing
     return rows
@@ -147,12 +127,9 @@ class QueriedChanges:
         newest = list(islice(shown, COMMITS))
         instants = {commit.instant for _, commit in newest}
         self._read = {instant: found for instant, found in self._read.items() if instant in instants}
-        left = MOST_BYTES
         for former, commit in newest:
-            if len(self.newest) >= SHOWN or left <= 0:
-                break
-            if commit.instant not in self._read:
-                left -= self._take(former, commit)
+            if len(self.newest) < SHOWN and commit.instant not in self._read:
+                self._take(former, commit)
         return self.newest
 
     @property
@@ -161,26 +138,23 @@ class QueriedChanges:
         commits = sorted(self._read, reverse=True)
         return [change for instant in commits for change in self._read[instant]][:SHOWN]
 
-    def _take(self, former: Commit, commit: Commit) -> int:
-        """Read a commit's changes; return the bytes read."""
-        since, instant = former.instant, commit.instant
+    def _take(self, former: Commit, commit: Commit) -> None:
         try:
-            found = read_versions(self._lake, since=since, instant=instant, most_rows=SHOWN, most_bytes=MOST_BYTES)
+            found = read_versions(self._lake, since=former.instant, instant=commit.instant)
         except UnreadError as error:
-            self._read[instant] = [self._unread(commit, str(error))]
-            return 0
-        self._read[instant] = [self._change(commit, *one) for one in enumerate(found.versions)]
-        return found.read_bytes
+            self._read[commit.instant] = [self._unread(commit, str(error))]
+        else:
+            self._read[commit.instant] = [self._change(commit, number, *one) for number, one in enumerate(found)]
 
     def _unread(self, commit: Commit, why: str) -> Change:
         unread = (("", "", f"not read: {why}"),)
         return self._made(commit, 0, "written", f"rows: {_rows(commit):,}", unread)
 
-    def _change(self, commit: Commit, number: int, version: Version) -> Change:
-        row = version.after or version.before or {}
-        operation = DELETE if version.after is None else CREATE if version.before is None else UPDATE
+    def _change(self, commit: Commit, number: int, before: Row | None, after: Row | None) -> Change:
+        row = after or before or {}
+        operation = DELETE if after is None else CREATE if before is None else UPDATE
         key = key_text({name: row.get(name) for name in self._key})
-        return self._made(commit, number, WORDS[operation], key, differing(version.before, version.after))
+        return self._made(commit, number, WORDS[operation], key, differing(before, after))
 
     def _made(
         self, commit: Commit, number: int, what: str, key: str, columns: tuple[tuple[str, str, str], ...]

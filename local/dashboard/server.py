@@ -94,13 +94,15 @@ def make_app(watching: Watching, port: int) -> ASGIApp:
         favicon="🌊",
         dark=None,
         language="en-US",
+        binding_refresh_interval=None,
         tailwind=False,
         show_welcome_message=False,
     )
     # Only the socket, without the polling fallback: its requests write.
     core.app.config.socket_io_js_transports = ["websocket"]
     origins = {f"http://{host}:{port}" for host in HOSTS}
-    return TrustedHostMiddleware(OwnOriginOnly(app, origins), allowed_hosts=list(HOSTS))
+    # Outside: a response from inside to a socket's request would be an error in uvicorn's log.
+    return OwnOriginOnly(TrustedHostMiddleware(app, allowed_hosts=list(HOSTS)), origins)
 
 
 def serve(watching: Watching, port: int) -> None:

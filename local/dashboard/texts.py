@@ -1,60 +1,155 @@
-"""The page's texts: rows of a picture's tables, and the numbers of its chart."""
+"""The page's texts: rows of a picture's tables, states of its stages, and the options of its charts."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from local.dashboard.charts import AXIS, INK, Chart
+from contract.states import CATALOGUE, JOB, LAKE, LANDING, SLOT, SOURCE, TOPIC, Word
+from local.dashboard.changes import Change
+from local.dashboard.commit_log import Logged, Point, over_time
 from local.dashboard.watcher import Picture
-from local.state.history import Commit, Failure, rows
-from local.state.rows import Rows, clock
+from local.state import rows
+from local.state.history import Commit, Failure
+from local.state.problems import Problem
+from local.state.quarantine import QuarantinedLine
+from local.state.rows import NOTHING, Rows, clock, moment
+from local.state.stages import Stage
+from local.state.tables import TableStatus
+from local.state.word import LATE_S
 
 TIMELINE_LINES = 30
-# Bars of the chart.
-CHARTED_COMMITS = 40
-# On a logarithmic scale: gives a bar of one row a height.
-LOWEST = {"min": 0.5, "startValue": 0.5}
+# Points of a line that are marked.
+FEW = 60
+UNKNOWN = "unknown"
+# Readable on light and dark.
+INK, GRID = "#808890", "#80808040"
+AXIS = {"axisLabel": {"color": INK}, "nameTextStyle": {"color": INK}, "splitLine": {"lineStyle": {"color": GRID}}}
 
-TOTALS = ("table", "inserted", "updated", "deleted", "commits", "since")
-TIMELINE = ("time", "what", "table", "details")
+TABLES = ("table", "kind", "state", "rows", "events behind", "last commit", "quarantine")
+COLUMNS = ("column", "type")
+COMMITS = ("time", "inserted", "updated", "deleted")
+ERRORS = ("time", "until", "error")
 CHANGES = ("time", "table", "what", "row", "column", "before", "after")
-QUARANTINE = ("time", "table", "reason", "from", "line as it was")
+CHANGES_OF_TABLE = tuple(column for column in CHANGES if column != "table")
+QUARANTINE = ("time", "reason", "from", "line as it was")
+# The stage that a part of a problem belongs to: by the part's whole name, or its first word.
+_STAGES = {
+    **dict.fromkeys(("postgres", "the database", "the source", "outbox"), SOURCE),
+    **dict.fromkeys(("connect", "connector", "replication"), SLOT),
+    **dict.fromkeys(("kafka", "Kafka"), TOPIC),
+    **dict.fromkeys((JOB, "table"), JOB),
+    "sink": LANDING,
+    "s3": LAKE,
+    "moto": CATALOGUE,
+}
+_SINK = "-sink"
 
 
-def total_rows(picture: Picture) -> Rows:
-    """Return a row per lake table: totals of its commits."""
+def stage_of(problem: Problem, stages: Sequence[Stage]) -> str | None:
+    """Return the stage that a problem belongs to; the first where the pipeline has no such stage, None for none."""
+    found = _STAGES.get(problem.part) or _STAGES.get(problem.part.split()[0])
+    if found == SLOT and problem.part.endswith(_SINK):
+        found = LANDING
+    names = [stage.name for stage in stages]
+    return found if found in names or found is None else next(iter(names), None)
+
+
+def stage_texts(picture: Picture) -> list[tuple[str, str, str, tuple[str, ...]]]:
+    """Return each stage's name, state, lag, and further lines: its problem, or where it is."""
+    stages = picture.found.stages
+    wrong: dict[str | None, Problem] = {}
+    for problem in picture.found.problems:
+        wrong.setdefault(stage_of(problem, stages), problem)
     return [
-        (
-            one.table,
-            *(f"{number:,}" for number in (one.inserted, one.updated, one.deleted, one.commits)),
-            clock(one.since),
-        )
-        for one in rows(picture.commits)
+        _stage_text(stage, texts, wrong.get(stage.name))
+        for stage, texts in zip(stages, rows.stage_rows(stages), strict=True)
     ]
 
 
-def timeline_rows(picture: Picture) -> Rows:
-    """Return commits and errors, newest first; ongoing errors come first."""
-    lasting = [_failure(one) for one in picture.failures if one.ended is None]
-    past = [(one.at, _failure(one)) for one in picture.failures if one.ended is not None]
-    past += [(one.at, _commit(one)) for one in picture.commits[-TIMELINE_LINES:]]
-    past.sort(key=lambda one: one[0], reverse=True)
-    return [*lasting, *(row for _, row in past)][:TIMELINE_LINES]
+def _stage_text(stage: Stage, texts: Sequence[str], problem: Problem | None) -> tuple[str, str, str, tuple[str, ...]]:
+    _, position, lag, events, rate, _, held = texts
+    behind = [] if stage.lag_s is None else [f"{lag} behind"]
+    behind += [f"{events} events"] if stage.lag_events else []
+    if problem is not None:
+        details = tuple(filter(None, (f"{problem.part} {problem.what}", problem.reason, problem.remedy)))
+    else:
+        found = (position, rate if stage.rate else NOTHING, f"{held} of WAL held")
+        details = tuple(text for text in found if not text.startswith(NOTHING))
+    return stage.name, stage_word(stage, failing=problem is not None), ", ".join(behind), details
 
 
-def _failure(one: Failure) -> tuple[str, ...]:
-    what = "error, lasts" if one.ended is None else f"error, until {clock(one.ended)}"
-    return clock(one.at), what, "", one.text
+def stage_word(stage: Stage, *, failing: bool) -> str:
+    if failing:
+        return Word.FAILING
+    if stage.position is None:
+        return UNKNOWN
+    if (stage.lag_s or 0) > LATE_S:
+        return Word.LATE
+    return Word.MOVING if stage.lag_events or stage.lag_s else Word.UP_TO_DATE
 
 
-def _commit(one: Commit) -> tuple[str, ...]:
-    details = f"{one.inserted:,} inserted, {one.updated:,} updated, {one.deleted:,} deleted"
-    return clock(one.at), "commit", one.table, details
+def facts(table: TableStatus) -> list[tuple[str, str]]:
+    """Return what is known of a table: titles and values."""
+    known = [(title, value) for title, value in table_row(table).items() if value not in (None, NOTHING)]
+    return [(title, f"{value:,}" if isinstance(value, int) else str(value)) for title, value in known[1:]]
 
 
-def change_rows(picture: Picture) -> Rows:
-    """Return the last changes, a row per changed column; each row begins with the time as its head."""
+def table_row(table: TableStatus) -> dict[str, object]:
+    """Return a table's cells by column; numbers stay numbers, by which a viewer sorts."""
+    [(name, kind, state, *_, last, _, quarantine)] = rows.table_rows([table], 0)
+    behind = None if table.topic_end is None or table.read_to is None else max(table.topic_end - table.read_to, 0)
+    return dict(zip(TABLES, (name, kind, state, table.lake_rows, behind, last, quarantine), strict=True))
+
+
+def columns_of(schema: str | None) -> Rows:
+    """Return names and types of an Avro schema's columns; without those that the platform adds."""
+    try:
+        fields = json.loads(schema or "")["fields"]
+        return [(field["name"], _type(field["type"])) for field in fields if not field["name"].startswith("_")]
+    except (ValueError, LookupError, TypeError):
+        return []
+
+
+def _type(found: Any) -> str:
+    if isinstance(found, list):
+        return " or ".join(_type(one) for one in found if one != "null")
+    if not isinstance(found, dict):
+        return str(found)
+    if found.get("logicalType") == "decimal":
+        return f"decimal({found['precision']}, {found.get('scale', 0)})"
+    inner = found.get("items") or found.get("values")
+    return str(found.get("logicalType") or found["type"]) + (f" of {_type(inner)}" if inner else "")
+
+
+def commit_rows(commits: Sequence[Commit]) -> Rows:
+    """Return a table's last commits, the newest first."""
+    return [
+        (moment(one.at), *(f"{count:,}" for count in (one.inserted, one.updated, one.deleted)))
+        for one in reversed(commits[-TIMELINE_LINES:])
+    ]
+
+
+def totals(commits: Sequence[Commit]) -> str:
+    """Say how many rows a table's commits have written."""
+    if not commits:
+        return "no commit in the lake yet"
+    counts = (f"{sum(getattr(one, what) for one in commits):,} {what}" for what in ("inserted", "updated", "deleted"))
+    return f"{', '.join(counts)} in {len(commits):,} commits since {moment(commits[0].at)}"
+
+
+def error_rows(failures: Iterable[Failure]) -> Rows:
+    """Return what was wrong, the newest first; what lasts comes first."""
+    found = sorted(failures, key=lambda one: (one.ended is None, one.at), reverse=True)
+    return [
+        (moment(one.at), "lasts" if one.ended is None else moment(one.ended), one.text)
+        for one in found[:TIMELINE_LINES]
+    ]
+
+
+def change_rows(changes: Iterable[Change]) -> Rows:
+    """Return the changes, a row per changed column; each row begins with the time as its head."""
     found: Rows = []
-    for change in picture.changes:
+    for change in changes:
         first = (clock(change.at), change.table, change.what, change.key)
         columns = change.columns if change.seen else (("", "not seen", ""), *change.columns)
         columns = (*columns, (f"and {change.more:,} more", "", "")) if change.more else columns
@@ -65,41 +160,32 @@ def change_rows(picture: Picture) -> Rows:
     return found
 
 
-def quarantine_rows(picture: Picture) -> Rows:
-    return [(one.at[11:19], one.table, one.reason, one.origin, one.text) for one in picture.quarantined]
+def quarantine_rows(lines: Iterable[QuarantinedLine]) -> Rows:
+    return [(one.at[:19].replace("T", " "), one.reason, one.origin, one.text) for one in lines]
 
 
-def reconciled_text(picture: Picture) -> list[str]:
-    """Format when source and lake were last compared, and the result."""
-    found = picture.reconciled
-    if found is None:
-        return ["not yet: `./lake reconcile` compares source and lake"]
-    result = "equal" if found.equal else "not equal"
-    return [f"{found.at.replace('T', ' ').replace('+00:00', ' UTC')}: {result}", *found.tables]
-
-
-def commits_chart(found: Sequence[Commit]) -> dict[str, Any]:
-    """Return ECharts' options: rows of the last commits, on a scale that shows one row next to a first load."""
-    commits = found[-CHARTED_COMMITS:]
+def time_charts(commits: Sequence[Logged]) -> Mapping[str, dict[str, Any]]:
+    """Return ECharts' options by title: age of the newest change at each commit, and rows per second."""
+    ages, rates = over_time(commits)
     return {
-        "animation": False,
-        "color": ["#2a78c2", "#b8860b", "#b3392f"],
-        "tooltip": {"trigger": "axis"},
-        "legend": {"top": 0, "textStyle": {"color": INK}},
-        "grid": {"left": 50, "right": 12, "top": 32, "bottom": 28},
-        "xAxis": {**AXIS, "type": "category", "data": [clock(one.at) for one in commits]},
-        "yAxis": {**AXIS, "type": "log", **LOWEST, "axisLabel": {"color": INK, "showMinLabel": False}},
-        "series": [
-            {"name": name, "type": "bar", "barMaxWidth": 24, "data": _numbers(commits, name)}
-            for name in ("inserted", "updated", "deleted")
-        ],
+        "Age of the newest change at each commit": _time_chart("s", "#2a78c2", ages, showSymbol=len(ages) < FEW),
+        "Rows per second": _time_chart("rows/s", "#1a7f37", rates, step="end", areaStyle={"opacity": 0.2}),
     }
 
 
-def chart_rows(chart: Chart) -> Rows:
-    return [(str(name), *(f"{number:,.2f}".removesuffix(".00") for number in numbers)) for name, *numbers in chart.rows]
-
-
-def _numbers(commits: Sequence[Commit], name: str) -> list[int | None]:
-    """Return the bars' heights; no bar for zero, which has no logarithm."""
-    return [int(getattr(one, name)) or None for one in commits]
+def _time_chart(unit: str, colour: str, points: Sequence[Point], **series: Any) -> dict[str, Any]:
+    return {
+        "animation": False,
+        "useUTC": True,
+        "color": [colour],
+        "tooltip": {"trigger": "axis"},
+        "grid": {"left": 52, "right": 16, "top": 26, "bottom": 40},
+        "xAxis": {
+            **AXIS,
+            "type": "time",
+            "splitLine": {"show": False},
+            "axisLabel": {"color": INK, "formatter": "{HH}:{mm}\n{d} {MMM}", "hideOverlap": True, "lineHeight": 15},
+        },
+        "yAxis": {**AXIS, "type": "value", "name": unit, "min": 0},
+        "series": [{"type": "line", "name": unit, "data": points, "showSymbol": False, **series}],
+    }

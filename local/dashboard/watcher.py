@@ -2,17 +2,17 @@
 
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from contract.states import Word
+from contract.states import JOB, Word
 from contract.table_names import lake_name
 from local.comparison.command import REPORT
-from local.dashboard.changes import SHOWN, Change, Changes, date_columns
-from local.dashboard.charts import READ, Orders, read_orders
-from local.dashboard.files import Reconciled, last_lines, read_reconciled, running_command
+from local.dashboard.changes import Change, Changes, date_columns
+from local.dashboard.commit_log import CommitLog, Logged
+from local.dashboard.files import read_reconciled, running_command
 from local.dashboard.queried_changes import QueriedChanges
 from local.look.lake import LakeError
 from local.platform.platform import Platform
@@ -22,29 +22,36 @@ from local.state.collect import Collector, PipelineState
 from local.state.history import Commit, Commits, Failure, Failures, restarted
 from local.state.poller import Poller
 from local.state.problems import Problem
-from local.state.quarantine import QuarantinedLine, newest
 from local.state.word import Alive, State, judge
 from settings.load import PIPELINES
 
-PICTURE_S = 0.25
+PICTURE_S = 0.5
+# The columns' description in a commit's metadata.
+SCHEMA = "schema"
+# A table's commits are read again after this time even if the job's log has no new one.
+AGAIN_S = 30.0
 # Time for running looks to end.
 END_S = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """Everything that the page shows, at `at` in seconds since 1970; `logs`: last lines of failed services."""
+    """Everything that the page shows; `at`: when the platform was last looked at, in seconds since 1970.
+
+    `commits`, `schemas` (Avro) and `changes` are by table; `logged`: the job's commits by its log; `logs`: the folder
+    of the services' logs.
+    """
 
     at: float
     pipeline: str
     found: PipelineState
-    commits: tuple[Commit, ...] = ()
+    commits: Mapping[str, Sequence[Commit]] = field(default_factory=dict)
+    schemas: Mapping[str, str] = field(default_factory=dict)
+    logged: tuple[Logged, ...] = ()
     failures: tuple[Failure, ...] = ()
-    changes: tuple[Change, ...] = ()
-    quarantined: tuple[QuarantinedLine, ...] = ()
-    reconciled: Reconciled | None = None
-    logs: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    orders: Orders | None = None
+    changes: Mapping[str, Sequence[Change]] = field(default_factory=dict)
+    reconciled: tuple[str, ...] = ()
+    logs: Path = Path()
     unseen: tuple[str, ...] = ()
 
     @property
@@ -59,10 +66,11 @@ class Watcher:
         self._platform = platform
         self._stop = threading.Event()
         self._failures = Failures()
-        self._status = Poller("status", self._look)
+        self._log = CommitLog(platform.processes.log_file(JOB))
+        self._status = Poller("status", self._look, _moved)
         self._newest = Poller("last changes", self._read_changes)
-        self._orders = Poller("orders", self._read_orders)
-        self._pollers: tuple[Poller[Any], ...] = (self._status, self._newest, self._orders)
+        self._pollers: tuple[Poller[Any], ...] = (self._status, self._newest)
+        self._alive: Alive | None = None
         self._threads: list[threading.Thread] = []
         self._forget()
         state = judge(None, None, (), unanswered_s=0)
@@ -76,6 +84,7 @@ class Watcher:
     def close(self) -> None:
         """Stop looking. A look that hangs is abandoned: it ends with the program."""
         self._stop.set()
+        self._wake()
         deadline = time.monotonic() + END_S
         for thread in self._threads:
             # A look still inside third-party C++ code when Python exits would abort the process with SIGABRT.
@@ -84,6 +93,8 @@ class Watcher:
     def _run(self) -> None:
         while not self._stop.wait(PICTURE_S):
             try:
+                if self._log.read():
+                    self._wake()
                 self.picture = self.look()
             except Exception as error:  # noqa: BLE001  (a frozen page would keep saying that all is well)
                 reason = f"the page can't look: {(str(error) or type(error).__name__).splitlines()[0]}"
@@ -95,6 +106,9 @@ class Watcher:
         now, alive = time.time(), Alive.of(self._platform)
         if alive.is_down:
             self._forget()
+        if alive != self._alive:
+            self._alive = alive
+            self._wake()
         found = self._status.value
         problems = None if found is None else (*found.problems, *self._failed_look())
         asked = (self._status,) if alive.is_down else self._pollers
@@ -107,33 +121,32 @@ class Watcher:
         )
         self._note(state, problems or (), now)
         return Picture(
-            at=now,
+            at=now - self._status.unanswered_s,
             pipeline=self._platform.options.pipeline,
             found=replace(found or PipelineState(state=state), state=state),
-            commits=tuple(sorted((one for known in [*self._commits.values()] for one in known.all), key=_instant)),
+            commits={name: known.all for name, known in [*self._commits.items()]},
+            schemas={name: known.newest[1].get(SCHEMA, "") for name, known in [*self._commits.items()]},
+            logged=self._log.commits,
             failures=(*self._failures.all(), *restarted(read_restarts(self._platform.restarts_file))),
-            changes=tuple(self._newest.value or ()),
-            quarantined=newest(
-                line
-                for table in (found.data.tables if found else ())
-                if table.quarantined
-                for line in table.quarantined.newest
-            ),
+            changes=self._newest.value or {},
             reconciled=read_reconciled(self._platform.state_dir / REPORT),
-            logs=tuple((name, tuple(last_lines(self._log(name)))) for name in state.parts),
-            orders=self._orders.value,
+            logs=self._platform.processes.logs,
             unseen=tuple(f"{one.name}: {one.error}" for one in asked if one.error),
         )
+
+    def _wake(self) -> None:
+        for asked in self._pollers:
+            asked.woken.set()
 
     def _forget(self) -> None:
         """Start over: after a stop, the folder may hold another platform."""
         self._commits: dict[str, Commits] = {}
+        self._read: dict[str, tuple[object, float]] = {}
         self._changes: dict[str, Changes] = {}
         self._queried: dict[str, QueriedChanges] = {}
         self._collector = Collector(self._platform, self._newest_of)
         for asked in self._pollers:
             asked.value = None
-        self._orders_of = ""
 
     def _note(self, state: State, problems: tuple[Problem, ...], now: float) -> None:
         if not problems and state.word in (Word.FAILING, Word.NO_ANSWER):
@@ -143,24 +156,24 @@ class Watcher:
     def _failed_look(self) -> list[Problem]:
         return [Problem(part="a look", what="failed", reason=self._status.error)] if self._status.error else []
 
-    def _log(self, name: str) -> Path:
-        return self._platform.processes.log_file(name)
-
     def _look(self) -> PipelineState:
         return self._collector.look()
 
     def _newest_of(self, table: LocalTable | LocalDerived) -> tuple[str, Mapping[str, str]]:
         """Return what Lake.newest_of_job does, from all commits, which the page shows."""
         known = self._commits.setdefault(table.name, Commits(table.name))
-        known.read(table.lake)
+        # Without a new line of the job's, there is hardly a new commit.
+        before, read_at = self._read.get(table.name, (None, 0.0))
+        if before is not (logged := self._log.commits) or time.monotonic() > read_at + AGAIN_S:
+            known.read(table.lake)
+            self._read[table.name] = logged, time.monotonic()
         return known.newest
 
-    def _read_changes(self) -> list[Change]:
-        services = self._platform.services
-        found: list[Change] = []
-        for table in services.tables:
-            found += self._queried_changes(table) if table.entry.is_queried else self._logged_changes(table)
-        return sorted(found, key=lambda change: (change.at or 0, change.offset), reverse=True)[:SHOWN]
+    def _read_changes(self) -> dict[str, list[Change]]:
+        return {
+            table.name: self._queried_changes(table) if table.entry.is_queried else self._logged_changes(table)
+            for table in self._platform.services.tables
+        }
 
     def _logged_changes(self, table: LocalTable) -> list[Change]:
         if table.name not in self._changes:
@@ -178,16 +191,7 @@ class Watcher:
         except LakeError:
             return known.newest
 
-    def _read_orders(self) -> Orders | None:
-        """Read the order items again after a new commit; there are none without an outbox."""
-        services = self._platform.services
-        newest = max((known.newest[0] for known in [*self._commits.values()]), default="")
-        if services.pipeline.outbox is not None and newest != self._orders_of:
-            orders = read_orders(services.lake.rows(list(READ)))
-            self._orders_of = newest
-            return orders
-        return self._orders.value
 
-
-def _instant(commit: Commit) -> str:
-    return commit.instant
+def _moved(found: PipelineState) -> object:
+    """Return what stays the same while nothing happens."""
+    return found.state.word, found.data.tables, len(found.problems)

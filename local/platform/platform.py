@@ -160,6 +160,10 @@ class Platform:
             return set()
         return {name for name in self.processes.find() if self.processes.main(name) is not None}
 
+    def known_to_run(self, names: Iterable[str]) -> bool:
+        """Tell whether these run, from processes found earlier; False where only `running` can tell."""
+        return all(map(self.processes.is_known_to_run, names))
+
     def require(self, *names: str) -> None:
         """Raise PlatformError when one of these services doesn't run."""
         running = self.running()

@@ -169,6 +169,11 @@ class Processes:
             self._handles[name] = leader
         return leader
 
+    def is_known_to_run(self, name: str) -> bool:
+        """Tell whether a service's process, found earlier, still runs; doesn't search for another one."""
+        handle = self._handles.get(name)
+        return handle is not None and _runs(handle)
+
     def find(self) -> dict[str, list[psutil.Process]]:
         """Return all running processes of this platform by service, including descendants."""
         _reap()

@@ -39,18 +39,6 @@ class Failure:
     ended: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rows:
-    """Totals for a table since its first commit: commits, and rows inserted, updated and deleted."""
-
-    table: str
-    commits: int
-    inserted: int
-    updated: int
-    deleted: int
-    since: float
-
-
 def instant_time(instant: str) -> float:
     """Return when a commit began, in seconds since 1970, from its instant `yyyyMMddHHmmssSSS` in UTC."""
     return datetime.strptime(f"{instant[:17]}000+0000", "%Y%m%d%H%M%S%f%z").timestamp()
@@ -117,11 +105,7 @@ class Failures:
             self._open[key] = Failure(text=text, at=before.at if before else now)
 
     def all(self) -> list[Failure]:
-        """Return all, newest first, ongoing ones before ended ones."""
-        return [
-            *sorted(self._open.values(), key=lambda one: one.at, reverse=True),
-            *sorted(self._ended, key=lambda one: one.at, reverse=True),
-        ]
+        return [*self._open.values(), *self._ended]
 
 
 def restarted(restarts: Mapping[str, Restarts]) -> list[Failure]:
@@ -131,21 +115,4 @@ def restarted(restarts: Mapping[str, Restarts]) -> list[Failure]:
             text=f"{name} was restarted ({entry.total} times): {entry.reason}", at=entry.last_at, ended=entry.last_at
         )
         for name, entry in restarts.items()
-    ]
-
-
-def rows(commits: Iterable[Commit]) -> list[Rows]:
-    by_table: dict[str, list[Commit]] = {}
-    for commit in commits:
-        by_table.setdefault(commit.table, []).append(commit)
-    return [
-        Rows(
-            table=table,
-            commits=len(found),
-            inserted=sum(commit.inserted for commit in found),
-            updated=sum(commit.updated for commit in found),
-            deleted=sum(commit.deleted for commit in found),
-            since=min(commit.at for commit in found),
-        )
-        for table, found in sorted(by_table.items())
     ]

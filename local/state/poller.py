@@ -10,17 +10,27 @@ from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
 PAUSE_S = 1.0
+# While answers stay the same, the pause is this many times the CPU seconds of the last poll, up to a limit.
+QUIET, LONGEST_S = 60, 15.0
 
 
 class Poller(Generic[Value]):
-    """Repeats one query. `value`: the last answer. `error`: why the last attempt failed, in one line."""
+    """Repeats one query. `value`: the last answer. `error`: why the last attempt failed, in one line.
 
-    def __init__(self, name: str, ask: Callable[[], Value], pause_s: float = PAUSE_S) -> None:
+    `woken` ends the pause; it is long while answers stay the same by `key`.
+    """
+
+    def __init__(
+        self, name: str, ask: Callable[[], Value], key: Callable[[Value], object] = lambda value: value
+    ) -> None:
         self.name = name
         self.value: Value | None = None
         self.error: str | None = None
+        self.woken = threading.Event()
         self._ask = ask
-        self._pause_s = pause_s
+        self._key = key
+        self._last: object = None
+        self._pause_s = PAUSE_S
         self._ended = time.monotonic()
         self._took_s = 0.0
 
@@ -42,16 +52,21 @@ class Poller(Generic[Value]):
         return unanswered_s if unanswered_s > 2 * self._took_s else 0.0
 
     def ask(self) -> None:
-        began = time.monotonic()
+        began, used = time.monotonic(), time.process_time()
+        last, self._last = self._last, None
         try:
             self.value = self._ask()
-            self.error = None
+            self.error, self._last = None, self._key(self.value)
         except Exception as error:  # noqa: BLE001  (any error may be gone at the next poll)
             self.error = (str(error) or type(error).__name__).splitlines()[0]
+        is_quiet = self.error is None and self._last == last
+        quiet_s = min(QUIET * (time.process_time() - used), LONGEST_S)
+        self._pause_s = max(PAUSE_S, quiet_s) if is_quiet else PAUSE_S
         self._ended = time.monotonic()
         self._took_s = self._ended - began
 
     def _run(self, stop: threading.Event) -> None:
         while not stop.is_set():
             self.ask()
-            stop.wait(self._pause_s)
+            self.woken.wait(self._pause_s)
+            self.woken.clear()

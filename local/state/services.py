@@ -56,7 +56,8 @@ class ServiceStatus:
 
 def read_services(platform: Platform, restarts: Mapping[str, Restarts]) -> tuple[ServiceStatus, ...]:
     """Read the services that were started, in the order of a start; takes ANSWER_S when one hangs."""
-    found, running, expected = platform.processes.find(), platform.running(), platform.expected()
+    found, expected = platform.processes.find(), platform.expected()
+    running = {name for name in found if platform.processes.main(name) is not None}
     ports, hanging = platform.services.ports, silent_services(platform, running & expected)
     return tuple(
         ServiceStatus(

@@ -36,9 +36,11 @@ class Alive:
 
     @classmethod
     def of(cls, platform: Platform) -> Self:
-        running = platform.running()
+        expected = platform.expected()
+        # To look at a known process costs little, to search for others a lot.
+        running = expected if expected and platform.known_to_run(expected) else frozenset(platform.running())
         stopped = frozenset(name for name in running if is_stopped(platform.pid(name)))
-        return cls(expected=platform.expected(), running=frozenset(running), stopped=stopped)
+        return cls(expected=expected, running=running, stopped=stopped)
 
     @property
     def is_down(self) -> bool:

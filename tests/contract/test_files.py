@@ -56,6 +56,5 @@ def test_every_word_means_something_and_the_worst_comes_first() -> None:
 
 def test_the_live_pages_colours_are_of_the_words() -> None:
     css = (ROOT / "local" / "dashboard" / "page.css").read_text(encoding="utf-8")
-    classes = set(re.findall(r"\.word\.([a-z-]+)", css))
-    # STARTING has the words' default color.
-    assert classes == {word.replace(" ", "-") for word in states.Word} - {states.Word.STARTING}
+    classes = set(re.findall(r"\.([a-z-]+)", " ".join(re.findall(r"(.*) \{ --colour", css))))
+    assert {word.replace(" ", "-") for word in states.Word} <= classes

@@ -20,6 +20,7 @@ from local.comparison.compare import Limits
 from local.comparison.platform_sides import platform_sides
 from local.comparison.reconcile import reconcile_platform
 from local.comparison.run import compare_tables
+from local.dashboard.changes import Change
 from local.dashboard.watcher import Watcher
 from local.demo.changes import PLACE_CHANGES
 from local.errors import PlatformError
@@ -230,14 +231,18 @@ def test_the_live_page_shows_all_tables_and_their_changes(places: Platform, watc
         " UPDATE city SET city = 'Elsewhere' WHERE city_id = (SELECT city_id FROM address WHERE address_id = 5)",
     )
     expected = {("public.country", "country_id = 3"), ("query.address_place", "address_id = 5")}
-    wait_until(lambda: expected <= {(one.table, one.key) for one in watcher.picture.changes if one.what == "updated"})
-    [renamed] = [one for one in watcher.picture.changes if one.key == "country_id = 3"]
+
+    def changes() -> list[Change]:
+        return [one for of_table in watcher.picture.changes.values() for one in of_table]
+
+    wait_until(lambda: expected <= {(one.table, one.key) for one in changes() if one.what == "updated"})
+    [renamed] = [one for one in changes() if one.key == "country_id = 3"]
     [(before, after)] = [values for name, *values in renamed.columns if name == "country"]
     assert after == "Renamed"
     assert before not in ("", after)
     kinds = {table.name: table.kind for table in watcher.picture.found.data.tables}
     assert [*kinds.values()] == ["queried"] * 4 + ["derived", "history"]
-    wait_until(lambda: kinds.keys() == {commit.table for commit in watcher.picture.commits})
+    wait_until(lambda: kinds.keys() == watcher.picture.commits.keys())
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ import pytest
 
 from local.dashboard import queried_changes
 from local.dashboard.changes import COLUMNS, FIRST_EVENTS, SHOWN, Change, Changes, date_columns, differing
-from local.dashboard.queried_changes import COMMITS, QueriedChanges, UnreadError, Version, read_versions
+from local.dashboard.queried_changes import COMMITS, QueriedChanges, UnreadError, read_versions
 from local.look.lake import LakeError
 from local.look.topic import RawEvent
 from local.state.history import Commit, instant_time
@@ -21,7 +21,6 @@ from tests.hudi_files import HudiFiles
 
 FIRST, SECOND, THIRD = (f"2026112211000{second}000" for second in (1, 2, 3))
 CLEANING = {"name": "clean", "type": "record", "fields": [{"name": "earliestCommitToRetain", "type": "string"}]}
-MOST_VERSION_BYTES = 1_000_000
 
 
 @pytest.fixture
@@ -31,12 +30,10 @@ def table(tmp_path: Path) -> HudiFiles:
     return table
 
 
-def versions(
-    table: HudiFiles, since: str, instant: str, *, most_rows: int = 20, most_bytes: int = MOST_VERSION_BYTES
-) -> set[tuple[object, object]]:
+def versions(table: HudiFiles, since: str, instant: str) -> set[tuple[object, object]]:
     """Names before and after."""
-    found = read_versions(table.lake, since=since, instant=instant, most_rows=most_rows, most_bytes=most_bytes)
-    return {(one.before and one.before["name"], one.after and one.after["name"]) for one in found.versions}
+    found = read_versions(table.lake, since=since, instant=instant)
+    return {(before and before["name"], after and after["name"]) for before, after in found}
 
 
 def clean(table: HudiFiles, removed: str, kept: str) -> None:
@@ -51,21 +48,6 @@ def test_what_a_commit_wrote_is_told_before_and_after_and_nothing_else(table: Hu
     table.commit(THIRD, {"id": 3, "name": "C"})
     assert versions(table, FIRST, SECOND) == {("a", "A"), (None, "d"), ("b", None)}
     assert versions(table, SECOND, THIRD) == {("c", "C")}
-
-
-def test_of_a_large_commit_some_rows_are_read(table: HudiFiles) -> None:
-    table.commit(SECOND, *({"id": number, "name": "new"} for number in range(100, 200)), deleted=(1, 2, 3))
-    assert (
-        len(read_versions(table.lake, since=FIRST, instant=SECOND, most_rows=5, most_bytes=MOST_VERSION_BYTES).versions)
-        == 5
-    )
-
-
-def test_files_that_are_too_large_arent_read(table: HudiFiles) -> None:
-    table.commit(SECOND, {"id": 1, "name": "A"})
-    table.path(FIRST).chmod(0)
-    with pytest.raises(UnreadError, match=r"its files have 0 MB"):
-        versions(table, FIRST, SECOND, most_bytes=100)
 
 
 def test_a_row_whose_former_file_is_cleaned_is_no_new_one(table: HudiFiles) -> None:
@@ -99,10 +81,9 @@ def test_values_of_all_kinds_become_text(tmp_path: Path) -> None:
     table = HudiFiles(tmp_path / "kinds", schema)
     table.commit(FIRST, {"id": 1})
     table.commit(SECOND, {"id": 2, **{name: value for name, (_, value, _) in kinds.items()}})
-    [found] = read_versions(
-        table.lake, since=FIRST, instant=SECOND, most_rows=20, most_bytes=MOST_VERSION_BYTES
-    ).versions
-    assert found == Version(before=None, after={"id": "2", **{name: text for name, (_, _, text) in kinds.items()}})
+    assert read_versions(table.lake, since=FIRST, instant=SECOND) == [
+        (None, {"id": "2", **{name: text for name, (_, _, text) in kinds.items()}})
+    ]
 
 
 def event(offset: int, operation: str, **row: Any) -> RawEvent:
@@ -175,9 +156,17 @@ def test_days_are_dates_and_what_is_missing_is_null() -> None:
     assert found[1] == (("day", "NULL", "2026-11-22"),)
 
 
-def test_long_values_are_cut() -> None:
-    ((_, _, after),) = differing({"text": ""}, {"text": "x" * 200})
-    assert len(after) == 80
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ("", "x" * 200, ("", "x" * 79 + "…")),
+        ("x" * 200 + "old", "x" * 200 + "new", ("…" + "x" * 20 + "old", "…" + "x" * 20 + "new")),
+        ("x" * 200, "x" * 200 + "new", ("…" + "x" * 20, "…" + "x" * 20 + "new")),
+    ],
+)
+def test_of_long_values_the_part_that_differs_is_shown(before: str, after: str, shown: tuple[str, str]) -> None:
+    ((_, *found),) = differing({"text": before}, {"text": after})
+    assert tuple(found) == shown
 
 
 def test_the_dates_are_the_schemas(tmp_path: Path) -> None:
@@ -315,19 +304,6 @@ def test_only_the_newest_commits_are_read_and_none_more_than_is_shown(queried: T
     queried.look(*((number, "new") for number in range(100, 100 + 2 * SHOWN)))
     assert len(queried.changes.read(queried.commits)) == SHOWN
     assert read == [queried.commits[-1].instant]
-
-
-def test_a_look_reads_so_many_bytes_and_the_next_one_goes_on(
-    queried: Table, read: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    queried.look((1, "A"))
-    queried.look((1, "more than before"))
-    size = sum(queried.path(commit.instant).stat().st_size for commit in queried.commits[1:])
-    monkeypatch.setattr(queried_changes, "MOST_BYTES", size)
-    changes = queried.changes
-    assert len(changes.read(queried.commits)) == 1
-    assert len(changes.read(queried.commits)) == 2
-    assert read == [queried.commits[2].instant, queried.commits[1].instant]
 
 
 def test_a_commit_of_large_files_is_told_and_not_read(queried: Table, monkeypatch: pytest.MonkeyPatch) -> None:

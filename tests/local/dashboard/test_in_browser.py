@@ -2,26 +2,33 @@
 
 import contextlib
 import http.server
+import os
+import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from contract.states import Word
-from local.dashboard.charts import Chart, Orders
-from local.dashboard.page import CHARTED, ITEMS_TITLE, LIGHTS, LOGS_TITLE, SECTIONS
+from local.dashboard import overview, table_page
+from local.dashboard.page import LIGHTS
 from local.dashboard.watcher import Picture
 from local.setup.ports import HOST
 from local.state.collect import PipelineState
+from local.state.problems import Problem
+from local.state.quarantine import Quarantined
+from local.state.services import ServiceStatus
+from local.state.tables import TableStatus
 from local.state.word import State
 from tests import cases
 from tests.browser.chromium import FOREIGN
 from tests.browser.serving import Still, serving_still
 from tests.browser.viewer import LAPTOP, PHONE, SCREENS, Screen, viewing
-from tests.local.dashboard.pictures import SCRIPT, picture
+from tests.local.dashboard.pictures import QUARANTINED, SCRIPT, TABLE, picture
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -32,33 +39,39 @@ OPEN = """(url) => new Promise((resolve) => {
   socket.onerror = () => resolve("refused");
 })"""
 MOVES_MS = 10_000
-REVENUE, QUANTITY = "Revenue by customer", "Average quantity and revenue"
+FOLDER = Path(tempfile.gettempdir()) / f"logs-of-the-page-{os.getpid()}"
+WRONG = Problem(part="sink", what="is dead", reason=f"killed: {'logs/' * 30}", remedy="`./lake up` starts it again")
+LOG = "the end of the log"
+PARTS = {
+    "": (
+        *(overview.PROBLEMS, overview.STAGES, overview.TABLES, overview.SPEED, overview.SERVICES),
+        *(overview.CHANGES, overview.ERRORS, overview.COMPARISON),
+    ),
+    f"table/{TABLE}": (table_page.CHANGES, table_page.COMMITS, table_page.QUARANTINE, table_page.COLUMNS),
+}
 
 
 def everything(**changed: Any) -> Picture:
     """A picture in which no part is empty, with unbreakable words and more rows than a table shows."""
-    charts = (
-        Chart(kind="pie", title=REVENUE, alt="a pie", columns=("customer", "sum"), rows=(("QUICK", 1234.5),)),
-        Chart(
-            kind="scatter", title=QUANTITY, alt="points", columns=("c", "x", "y", "n"), rows=(("QUICK", 1.0, 2.0, 3),)
-        ),
-    )
-    columns = ("customer_id", "order_id", "product_id", "unit_price", "quantity", "discount")
-    items = tuple(("QUICK", f"{11_000 + number}", "1", "18.0000", "4", "0.25") for number in range(20))
-    given = picture()
-    return picture(
-        **{
-            "state": State(word=Word.FAILING, reason=f"job is dead: see {'logs/' * 30}job.log", parts=("job",)),
-            "logs": (("job", ("x" * 400, *("a line",) * 40)),),
-            "quarantined": (*given.quarantined, *(replace(given.quarantined[0], text="half a pair: \ud800"),) * 10),
-            "orders": Orders(charts=charts, columns=columns, items=items),
-            **changed,
-        }
-    )
+    (table, history) = picture().found.data.tables
+    odd = replace(QUARANTINED, text=f"half a pair: \ud800{'x' * 400}")
+    lines = replace(table.quarantined or Quarantined(), newest=(QUARANTINED, *(odd,) * 10))
+    many = (TableStatus(name=f"public.table_{number:02}", lake_rows=number) for number in range(60))
+    given = {
+        "state": State(word=Word.FAILING, reason=str(WRONG), parts=("sink",)),
+        "problems": (WRONG,),
+        "services": tuple(ServiceStatus(name=name, running=name != "sink") for name in ("job", "sink")),
+        "tables": (replace(table, quarantined=lines), history, *many),
+        "logs": FOLDER,
+    }
+    return picture(**{**given, **changed})
 
 
 @pytest.fixture(scope="module")
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Still]:
+    FOLDER.mkdir()
+    for name in ("job", "sink"):
+        (FOLDER / f"{name}.log").write_text(f"{'x' * 400}\n{name}: {LOG}\n")
     with serving_still(everything(), tmp_path_factory.mktemp("still")) as still:
         yield still
 
@@ -72,12 +85,55 @@ def shown(still: Still) -> None:
 @pytest.mark.parametrize("screen", SCREENS, ids=str)
 def test_all_of_it_can_be_read(browser: Browser, still: Still, screen: Screen) -> None:
     with viewing(browser, still.url, screen) as viewer:
-        for title in (*(section.title for section in SECTIONS), REVENUE, QUANTITY, ITEMS_TITLE):
-            expect(viewer.page.get_by_role("heading", name=title, exact=True)).to_be_visible()
-        expect(viewer.page.locator("canvas")).to_have_count(3)
-        expect(viewer.page.get_by_text(SCRIPT)).to_have_count(1)
-        expect(viewer.page.get_by_text("half a pair: ?")).to_have_count(10)
-        assert viewer.cut() == []
+        for path, titles in PARTS.items():
+            viewer.page.goto(still.url + path)
+            for title in titles:
+                expect(viewer.page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+            expect(viewer.page.locator("canvas")).to_have_count(0 if path else 2)
+            expect(viewer.page.get_by_text(SCRIPT)).to_have_count(1 if path else 0)
+            expect(viewer.page.get_by_text("half a pair: ?")).to_have_count(10 if path else 0)
+            assert viewer.cut() == []
+            assert viewer.violations() == []
+        viewer.check()
+
+
+@pytest.mark.parametrize("screen", [LAPTOP, PHONE], ids=str)
+def test_sixty_tables_are_sorted_by_number_filtered_and_each_has_a_page(
+    browser: Browser, still: Still, screen: Screen
+) -> None:
+    with viewing(browser, still.url, screen) as viewer:
+        tables = viewer.page.get_by_role("region", name=overview.TABLES)
+        links = tables.get_by_role("link")
+        expect(links.first).to_have_text(TABLE)
+        if screen == LAPTOP:
+            head = tables.get_by_role("columnheader", name="rows")
+            for order in ("ascending", "descending"):
+                head.get_by_role("button").press("Enter")
+                expect(head).to_have_attribute("aria-sort", order)
+            expect(links.nth(1)).to_have_text("public.table_59")
+        tables.get_by_role("textbox").fill("table_42")
+        expect(links).to_have_count(1)
+        links.click()
+        expect(viewer.page.get_by_role("heading", name="public.table_42")).to_be_visible()
+        viewer.page.get_by_role("link", name="all tables").click()
+        expect(tables).to_be_visible()
+        viewer.check()
+
+
+def test_the_broken_stage_stands_out_and_each_service_opens_to_its_log(browser: Browser, still: Still) -> None:
+    with viewing(browser, still.url) as viewer:
+        page = viewer.page
+        broken = page.get_by_role("region", name=overview.STAGES).locator("li.failing")
+        expect(broken).to_have_count(1)
+        expect(broken).to_contain_text("landing")
+        expect(broken.locator("code")).to_have_text("./lake up")
+        expect(page.get_by_text(f"sink: {LOG}")).to_be_visible()
+        expect(page.get_by_text(f"job: {LOG}")).to_be_hidden()
+        page.get_by_role("button", name="job: running").press("Enter")
+        expect(page.get_by_text(f"job: {LOG}")).to_be_visible()
+        still.show(everything(state=picture().state, problems=()))
+        expect(page.get_by_text(f"sink: {LOG}")).to_be_hidden(timeout=MOVES_MS)
+        expect(page.get_by_role("region", name=overview.PROBLEMS)).to_be_hidden()
         assert viewer.violations() == []
         viewer.check()
 
@@ -86,7 +142,7 @@ def test_all_of_it_can_be_read(browser: Browser, still: Still, screen: Screen) -
 def test_every_state_can_be_read(browser: Browser, still: Still, scheme: Any) -> None:
     with viewing(browser, still.url, Screen(width=1280, height=800, scheme=scheme)) as viewer:
         for word in Word:
-            still.show(everything(state=State(word=word, reason=f"it is {word}"), logs=()))
+            still.show(everything(state=State(word=word, reason=f"it is {word}")))
             expect(viewer.page.get_by_role("status")).to_have_text(f"{word}it is {word}")
             assert viewer.violations() == []
         viewer.check()
@@ -108,30 +164,20 @@ def test_the_system_or_the_switch_says_how_bright_it_is(browser: Browser, still:
 
 def test_what_changes_is_shown_without_a_reload(browser: Browser, still: Still) -> None:
     with viewing(browser, still.url) as viewer:
-        expect(viewer.page.get_by_role("status")).to_contain_text("job is dead")
+        expect(viewer.page.get_by_role("status")).to_contain_text("sink is dead")
         still.show(picture())
         expect(viewer.page.get_by_role("status")).to_have_text("moving2 events on their way", timeout=MOVES_MS)
-        expect(viewer.page.locator("pre")).to_be_hidden()
         viewer.check()
 
 
-def test_what_is_gone_is_drawn_no_more_and_what_comes_is_drawn_once(browser: Browser, still: Still) -> None:
-    still.show(picture())
+def test_what_is_gone_is_drawn_no_more(browser: Browser, still: Still) -> None:
     with viewing(browser, still.url) as viewer:
-        cells, charts = viewer.page.locator("td"), viewer.page.get_by_role("heading", name=REVENUE)
+        cells = viewer.page.get_by_role("rowheader")
         expect(cells).not_to_have_count(0)
-        expect(charts).to_have_count(0)
         down = State(word=Word.DOWN, reason="the platform is down")
         still.show(Picture(at=0, pipeline="orders", found=PipelineState(state=down)))
         expect(cells).to_have_count(0, timeout=MOVES_MS)
-        expect(viewer.page.get_by_text("no commit in the lake yet")).to_be_visible()
-        orders = everything().orders
-        assert orders is not None
-        for item in ("10248", "10249"):
-            still.show(everything(orders=replace(orders, items=(("QUICK", item, *orders.items[0][2:]),))))
-            expect(viewer.page.get_by_text(item)).to_be_visible(timeout=MOVES_MS)
-            expect(viewer.page.get_by_text("1,234.50")).to_be_visible()
-            expect(charts).to_have_count(1)
+        expect(viewer.page.get_by_text("no change since the first load")).to_be_visible()
         viewer.check()
 
 
@@ -140,49 +186,37 @@ FOCUSED = """() => {
   const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
   const seen = outlined || style.boxShadow.includes("4px");
   const name = element.getAttribute("aria-label") || (element === document.body ? "" : element.innerText);
-  return [name, seen && place.top < innerHeight && place.bottom > 0, place.top + scrollY];
+  return [name, seen && place.top < innerHeight && place.bottom > 0, Math.round(place.top + scrollY)];
 }"""
 
 
-@pytest.mark.parametrize("screen", [LAPTOP, PHONE], ids=str)
-def test_the_tab_key_goes_through_it_from_top_to_bottom_and_shows_where_it_is(
-    browser: Browser, still: Still, screen: Screen
-) -> None:
-    titles = [section.title for section in SECTIONS]
-    wanted = [*LIGHTS.values(), LOGS_TITLE, *titles, REVENUE, QUANTITY, ITEMS_TITLE]
-    with viewing(browser, still.url, screen) as viewer:
-        expect(viewer.page.get_by_role("heading", name=ITEMS_TITLE)).to_be_visible()
+def test_the_tab_key_goes_through_it_from_top_to_bottom_and_shows_where_it_is(browser: Browser, still: Still) -> None:
+    heads = ["table", "kind", "state", "rows", "events behind", "last commit", "quarantine", TABLE]
+    with viewing(browser, still.url) as viewer:
+        expect(viewer.page.get_by_role("link", name=TABLE)).to_be_visible()
         found = []
-        for _ in wanted:
+        for _ in range(len(LIGHTS) + 2 + len(heads)):
             viewer.page.keyboard.press("Tab")
             found.append(viewer.page.evaluate(FOCUSED))
+        wanted = ["Pipeline orders", *LIGHTS.values(), f"filter {overview.TABLES.lower()}", *heads]
         assert [(name, seen) for name, seen, _ in found] == [(name, True) for name in wanted]
         tops = [top for _, _, top in found]
         assert tops == sorted(tops)
-        viewer.page.keyboard.press("Tab")
-        assert viewer.page.evaluate("document.activeElement === document.body")
 
 
-@pytest.mark.parametrize("screen", [LAPTOP, PHONE], ids=str)
-def test_a_screen_reader_finds_parts_and_tables_by_name(browser: Browser, still: Still, screen: Screen) -> None:
-    with viewing(browser, still.url, screen) as viewer:
+def test_a_screen_reader_finds_parts_and_tables_by_name(browser: Browser, still: Still) -> None:
+    with viewing(browser, still.url) as viewer:
         page = viewer.page
         expect(page.get_by_role("main")).to_have_count(1)
         expect(page.get_by_role("heading", level=1)).to_have_text("Pipeline orders")
         expect(page.get_by_role("status")).to_have_attribute("aria-live", "polite")
         expect(page.get_by_role("group", name="light or dark").get_by_role("button")).to_have_count(len(LIGHTS))
+        expect(page.get_by_role("rowheader", name=TABLE)).to_be_visible()
         heard = names_by_role(page)
-        charts = [REVENUE, QUANTITY]
-        tables = [*(section.title for section in SECTIONS), *charts, ITEMS_TITLE]
-        assert sorted(heard["table"]) == sorted(tables)
-        assert set(tables) <= set(heard["region"])
-        columns = {column for section in SECTIONS for column in section.columns}
-        assert columns <= set(heard["columnheader"])
-        assert "datalake.cdc_events" in heard["rowheader"]
-        # A card on a phone has no header above it: the cell names its column.
-        assert {"829", "inserted: 829"} & {*heard["gridcell"], *heard["cell"]}
-        assert [name for name in heard["image"] if "table has" not in name] == []
-        assert len(heard["image"]) == len([CHARTED, *charts])
+        assert set(PARTS[""]) <= set(heard["region"])
+        assert {overview.TABLES, overview.CHANGES, overview.ERRORS} <= set(heard["group"])
+        assert {"events behind", "before", "until"} <= set(heard["columnheader"])
+        assert len([name for name in heard["image"] if "table's page lists" in name]) == 2
 
 
 def names_by_role(page: Page) -> dict[str, list[str]]:
@@ -193,6 +227,15 @@ def names_by_role(page: Page) -> dict[str, list[str]]:
         if not node["ignored"]:
             found.setdefault(node["role"]["value"], []).append(node.get("name", {}).get("value", ""))
     return found
+
+
+def test_what_isnt_there_says_so_and_stays_so(browser: Browser, still: Still) -> None:
+    with viewing(browser, f"{still.url}none") as viewer:
+        expect(viewer.page.get_by_text("no such page")).to_be_visible()
+        still.show(picture())
+        expect(viewer.page.get_by_role("status")).to_contain_text(Word.MOVING)
+        viewer.page.get_by_role("link", name="Pipeline orders").click()
+        expect(viewer.page.get_by_role("heading", name=overview.STAGES)).to_be_visible()
 
 
 def test_a_page_by_another_name_of_this_machine_is_refused(browser: Browser, still: Still) -> None:
@@ -208,8 +251,9 @@ def test_another_pages_script_gets_no_socket_and_no_page(browser: Browser, still
     with another_page() as elsewhere:
         page = browser.new_page()
         page.goto(elsewhere)
-        with page.expect_console_message(lambda said: "Unexpected response code: 403" in said.text):
-            assert page.evaluate(OPEN, f"ws://{HOST}:{still.port}{SOCKET}") == "refused"
+        for host in (HOST, FOREIGN):
+            with page.expect_console_message(lambda said: "Unexpected response code: 403" in said.text):
+                assert page.evaluate(OPEN, f"ws://{host}:{still.port}{SOCKET}") == "refused"
         read = "(url) => fetch(url).then((answer) => answer.text(), () => 'refused')"
         assert page.evaluate(read, still.url) == "refused"
         page.close()

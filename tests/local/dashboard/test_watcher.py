@@ -24,11 +24,10 @@ from local.dashboard.watcher import Picture, Watcher
 from local.errors import PlatformError
 from local.state.collect import Collector, PipelineState
 from local.state.history import Commits
-from local.state.poller import Poller
 from local.state.stages import Stages
 from local.state.tables import DataStatus, TableStatus
 from local.state.word import State
-from tests.local.dashboard.pictures import commit
+from tests.local.dashboard.pictures import commit, line
 from tests.waiting import wait_until
 
 ALL = frozenset({"job", "s3"})
@@ -51,6 +50,10 @@ class Stub:
         return SimpleNamespace(path=self.state_dir / "lock")
 
     @property
+    def processes(self) -> Any:
+        return SimpleNamespace(log_file=lambda name: self.state_dir / f"{name}.log", logs=self.state_dir)
+
+    @property
     def restarts_file(self) -> Path:
         return self.state_dir / "restarts.json"
 
@@ -65,6 +68,9 @@ class Stub:
         if self.wrong:
             raise PlatformError(self.wrong)
         return set(self.services_there)
+
+    def known_to_run(self, _: object) -> bool:
+        return False
 
     def pid(self, _: str) -> None:
         return None
@@ -113,7 +119,7 @@ def test_what_was_found_before_a_stop_isnt_shown_of_what_is_started_next(platfor
     assert watcher.look().commits
     platform.services_there = frozenset()
     picture = watcher.look()
-    assert (picture.state.word, picture.commits, picture.found.stages) == (Word.DOWN, (), ())
+    assert (picture.state.word, picture.commits, picture.found.stages) == (Word.DOWN, {}, ())
     platform.services_there = ALL
     assert watcher.look().state.word == Word.STARTING
     found(watcher, topic_end=1)
@@ -140,76 +146,19 @@ def test_last_changes_are_asked_of_commits_where_there_is_no_topic(
     table = SimpleNamespace(name="t", entry=entry, lake=None, topic=None)
     schema_file = lambda _entry: "none.avsc"  # noqa: E731
     platform.more = {"tables": [table], "pipeline": SimpleNamespace(schema_file=schema_file)}
-    assert [one.key for one in watcher._read_changes()] == ["1 commit" if queried else "topic"]
+    assert [one.key for one in watcher._read_changes()["t"]] == ["1 commit" if queried else "topic"]
 
 
 def change(key: str) -> Change:
     return Change(table="t", offset=0, what="updated", key=key, at=None, columns=(), seen=True)
 
 
-def test_an_answer_stays_while_the_next_look_fails() -> None:
-    answers = iter([7])
-    asked = Poller("x", lambda: next(answers))
-    asked.ask()
-    asked.ask()
-    assert asked.value == 7
-    assert asked.error == "StopIteration"
-
-
-def test_an_error_goes_away_with_the_next_answer() -> None:
-    answers = [RuntimeError("away\nand more")]
-
-    def ask() -> int:
-        if answers:
-            raise answers.pop()
-        return 1
-
-    asked = Poller("x", ask)
-    errors = []
-    for _ in range(2):
-        asked.ask()
-        errors.append(asked.error)
-    assert errors == ["away", None]
-    assert asked.value == 1
-
-
-@pytest.mark.parametrize("ask", [lambda: 1, lambda: [][0]])
-def test_an_answer_and_an_error_are_both_an_end(ask: Callable[[], int], monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [100.0]
-    monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    asked = Poller("x", ask)
-    clock[0] = 107.0
-    assert asked.unanswered_s == 7.0
-    asked.ask()
-    assert asked.unanswered_s == 0.0
-
-
-def test_what_hangs_is_unanswered_and_doesnt_hold_up_who_asks() -> None:
-    hanging, stop = threading.Event(), threading.Event()
-    asked = Poller("x", hanging.wait)
-    before = time.monotonic()
-    asked.start(stop)
-    time.sleep(0.05)
-    assert asked.unanswered_s >= 0.05
-    assert time.monotonic() - before < 5
-    stop.set()
-    hanging.set()
-
-
-def test_what_takes_its_time_as_a_rule_isnt_silent_until_it_takes_twice_as_long() -> None:
-    long_s, now = 60.0, [0.0]
-
-    def ask() -> None:
-        now[0] += long_s
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(time, "monotonic", lambda: now[0])
-        asked = Poller("x", ask, pause_s=1)
-        asked.ask()
-        now[0] += 2 * long_s
-        assert (asked.unanswered_s, asked.silent_s) == (2 * long_s, 0.0)
-        now[0] += 2
-        assert asked.silent_s == 2 * long_s + 1
+def test_a_new_commit_in_the_log_ends_the_pause(platform: Stub, watcher: Watcher) -> None:
+    assert not watcher._log.read()
+    (platform.state_dir / "job.log").write_text(line(INSTANT))
+    threading.Thread(target=watcher._run, daemon=True).start()
+    wait_until(watcher._status.woken.is_set)
+    assert wait(watcher, lambda picture: bool(picture.logged)).logged[0].rows == 3
 
 
 # A process with such a command's arguments: prints a line once it has them, and runs until its input ends.
@@ -247,27 +196,20 @@ def test_no_lock_and_a_lock_of_nobodys_are_none(tmp_path: Path) -> None:
     assert running_command(tmp_path / "lock") is None
 
 
-def test_the_report_of_a_comparison_is_read(tmp_path: Path) -> None:
+def test_the_report_of_a_comparison_is_read_and_half_a_report_is_none(tmp_path: Path) -> None:
     report = tmp_path / "reconcile.json"
-    differs = TableComparison(table="b", source_rows=2, missing=1, late=3)
-    write(report, "orders", [TableComparison(table="a", source_rows=2, lake_rows=2), differs])
-    found = read_reconciled(report)
-    assert found is not None
-    assert found.equal is False
-    assert found.tables == ("a: equal, 2 rows", "b: differs, 1 missing, 3 late")
-
-
-def test_no_report_and_half_a_report_are_none(tmp_path: Path) -> None:
-    assert read_reconciled(tmp_path / "none.json") is None
-    (tmp_path / "half.json").write_text('{"at": "2026')
-    assert read_reconciled(tmp_path / "half.json") is None
-
-
-def test_a_table_that_couldnt_be_compared_says_why(tmp_path: Path) -> None:
-    write(tmp_path / "r.json", "orders", [TableComparison(table="a", problem="no table")])
-    found = read_reconciled(tmp_path / "r.json")
-    assert found is not None
-    assert found.tables == ("a: not compared: no table",)
+    (none,) = read_reconciled(report)
+    tables = [
+        TableComparison(table="a", source_rows=2, lake_rows=2),
+        TableComparison(table="b", source_rows=2, missing=1, late=3),
+        TableComparison(table="c", problem="no table"),
+    ]
+    write(report, "orders", tables)
+    first, *others = read_reconciled(report)
+    assert first.endswith(" UTC: not equal")
+    assert others == ["a: equal, 2 rows", "b: differs, 1 missing, 3 late", "c: not compared: no table"]
+    report.write_text('{"at": "2026')
+    assert read_reconciled(report) == (none,)
 
 
 def test_a_logs_last_lines_are_read_however_long_it_is(tmp_path: Path) -> None:

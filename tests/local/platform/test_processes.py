@@ -45,9 +45,12 @@ def gone(process: psutil.Process) -> bool:
 def test_another_object_finds_the_process_and_stops_it(processes: Processes) -> None:
     started = start(processes, SLEEP)
     later = Processes(processes.folder, processes.logs)
+    assert not later.is_known_to_run("kafka")
     assert later.main("kafka") == started
+    assert later.is_known_to_run("kafka")
     later.stop("kafka", grace_s=5)
     assert gone(started)
+    assert not later.is_known_to_run("kafka")
     assert later.main("kafka") is None
     later.stop("kafka", grace_s=5)  # nothing to do
 

@@ -8,7 +8,7 @@ import pyarrow
 
 from local.look.lake import Lake
 from local.platform.supervisor import Restarts
-from local.state.history import Commits, Failures, instant_time, read_commit, restarted, rows
+from local.state.history import Commits, Failures, instant_time, read_commit, restarted
 from local.state.problems import Problem
 from local.state.tables import RowCounts
 from spark_jobs.options.keys import PROGRESS
@@ -60,15 +60,6 @@ def test_a_commits_metadata_is_read_once_and_kept_when_the_timeline_forgets_it()
     assert lake.asked == ["20261122112531744", "20261122112945201"]
 
 
-def test_rows_are_added_up_by_table() -> None:
-    commits = Commits("t")
-    found = commits.read(Timeline(found={INSTANT: metadata((829, 0, 0)), "20261122112945201": metadata((0, 1, 2))}))
-    (of_table,) = rows(found)
-    assert (of_table.table, of_table.commits) == ("t", 2)
-    assert (of_table.inserted, of_table.updated, of_table.deleted) == (829, 1, 2)
-    assert of_table.since == instant_time(INSTANT)
-
-
 def problem(part: str, what: str = "is dead", reason: str = "") -> Problem:
     return Problem(part=part, what=what, reason=reason)
 
@@ -89,14 +80,6 @@ def test_each_part_has_errors_of_its_own() -> None:
     failures = Failures()
     failures.note([problem("table x.a: 1"), problem("table x.a: 2"), problem("table x.a: 2", "fails")], 10)
     assert len(failures.all()) == 3
-
-
-def test_what_lasts_comes_first_and_the_newest_of_it_before_the_others() -> None:
-    failures = Failures()
-    failures.note([problem("s3")], 10)
-    failures.note([problem("kafka")], 12)
-    failures.note([problem("kafka"), problem("job")], 14)
-    assert [failure.text for failure in failures.all()] == ["job is dead", "kafka is dead", "s3 is dead"]
 
 
 def test_a_restart_is_an_error_that_has_ended() -> None:
