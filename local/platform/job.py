@@ -1,7 +1,4 @@
-"""The streaming job on this machine: one Spark application, for the pipeline's one table or for all of them.
-
-A job of many tables reports their states.
-"""
+"""The streaming job on this machine: one Spark application, for the pipeline's one table or for all of them."""
 
 import contextlib
 import json
@@ -148,7 +145,7 @@ def _memory(tables: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TableState:
-    """A table's last state. `reason`: why its last attempt ended, while it fails; the job keeps retrying."""
+    """A table's last state. `reason`: why its last attempt failed, while it fails; the job keeps retrying."""
 
     state: str
     reason: str | None = None
@@ -187,15 +184,6 @@ class TableStates:
                 if not line.endswith(b"\n"):
                     break  # an incomplete line: the next call reads it
                 self._position += len(line)
-                if line.startswith(_BEGINNING):
-                    self._note(line.decode(errors="replace").rstrip())
-
-    def _note(self, line: str) -> None:
-        if (found := parse(line)) is None:
-            return
-        table, state, reason = found
-        before = self._states.get(table)
-        if state == FAILING and reason is None and before is not None:
-            # The next attempt: until it ends, the previous one's reason stays.
-            reason = before.reason
-        self._states[table] = TableState(state=state, reason=reason)
+                if line.startswith(_BEGINNING) and (found := parse(line.decode(errors="replace").rstrip())):
+                    table, state, reason = found
+                    self._states[table] = TableState(state=state, reason=reason)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from contract.lake import LANDING_PREFIX
-from contract.table_states import RUNNING
+from contract.table_states import STARTING
 from local.errors import PlatformError
 from local.look.json_lines import consumed, lands_behind, offset_behind
 from local.platform.platform import Platform
@@ -195,12 +195,10 @@ class Collector:
 
 
 def _unproven(restarts: Mapping[str, Restarts], data: DataStatus, now: float) -> set[str]:
-    """Name what was restarted and hasn't proven itself: the job does so with a table that works."""
-    found = {name for name, entry in restarts.items() if entry.unproven(now)}
-    states = [table.state.state for table in data.tables if table.state is not None]
-    if states and "job" in restarts:
-        return found - {"job"} if RUNNING in states else found | {"job"}
-    return found
+    """Name what was restarted and hasn't proven itself: the job does so by a table that works, or says why not."""
+    found = {name for name, entry in restarts.items() if entry.unproven(now)} - {"job"}
+    silent = {table.state.state for table in data.tables if table.state is not None} <= {STARTING}
+    return found | {"job"} if "job" in restarts and silent else found
 
 
 def _value(read: Callable[[], Value]) -> Value | None:

@@ -39,6 +39,7 @@ class Script(KeptTable):
         self.stop = stop
         self.outcomes = list(outcomes)
         self.loads = 0
+        self.failures: list[Exception] = []
 
     def load(self) -> None:
         self.loads += 1
@@ -72,7 +73,7 @@ def run() -> Run:
             stop=stop,
             committed=committed.append,
             idle=lambda: None,
-            failed=lambda: None,
+            failed=script.failures.append,
             log=log.append,
             max_retries=retries,
             retry_seconds=0.01,
@@ -98,6 +99,7 @@ def test_continuous_goes_on_until_stopped(run: Run) -> None:
 def test_failures_are_tried_again_from_the_tables_own_progress(run: Run) -> None:
     script, committed, log = run(OSError("refused"), OSError("refused"), REPORT, None)
     assert script.loads == 3
+    assert [str(error) for error in script.failures] == ["refused"] * 2
     assert committed == [REPORT]
     assert log[0] == "attempt 1 failed, again in 0 s: OSError: refused"
     assert log[-1].startswith("works again, after 2 failed attempts in ")
@@ -175,7 +177,7 @@ def test_the_interval_is_from_the_begin_of_one_round_to_the_next_with_and_withou
         stop=stop,
         committed=lambda _: None,
         idle=lambda: None,
-        failed=lambda: None,
+        failed=lambda _: None,
         log=lambda _: None,
         max_retries=0,
         retry_seconds=1,
