@@ -6,10 +6,11 @@ Lists topics, and follows one.
 import contextlib
 import difflib
 import json
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, TypeVar
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -31,9 +32,23 @@ NOT_ALLOWED = (
 )
 # Internal topics of Kafka, MSK and the connectors.
 INTERNAL = "__"
+# Brokers that are restarted or moved come back within this time, and librdkafka reconnects to them by itself.
+OUTAGE_S = 60.0
+# While they are away, and right after: partitions have no leader yet.
+PASSING = (
+    *UNREACHABLE,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.REQUEST_TIMED_OUT,
+    KafkaError.BROKER_NOT_AVAILABLE,
+    KafkaError.REPLICA_NOT_AVAILABLE,
+    KafkaError.NETWORK_EXCEPTION,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+)
 Start = Literal["beginning", "end"]
 # Short, so that Ctrl-C counts at once.
 POLL_S = 0.5
+Value = TypeVar("Value")
 
 
 class Problems:
@@ -56,20 +71,24 @@ class Problems:
 
 
 class Reader:
-    """A connection to a cluster; its methods raise KafkaException."""
+    """A connection to a cluster; its methods raise KafkaException.
+
+    Once brokers have answered, it waits OUTAGE_S for brokers that go away.
+    """
 
     def __init__(self, consumer: Consumer, problems: Problems) -> None:
         self._consumer = consumer
         self._problems = problems
+        self._answered = False
 
     def partitions(self) -> dict[str, list[int]]:
-        topics = self._consumer.list_topics(timeout=REQUEST_TIMEOUT_S).topics
+        topics = self._answer(lambda: self._consumer.list_topics(timeout=REQUEST_TIMEOUT_S)).topics
         return {name: sorted(metadata.partitions) for name, metadata in topics.items()}
 
     def bounds(self, topic: str, partition: int) -> tuple[int, int]:
         """Return a partition's first offset and the next message's."""
         place = TopicPartition(topic, partition)
-        first, end = self._consumer.get_watermark_offsets(place, timeout=REQUEST_TIMEOUT_S)
+        first, end = self._answer(lambda: self._consumer.get_watermark_offsets(place, timeout=REQUEST_TIMEOUT_S))
         return int(first), int(end)
 
     def assign(self, places: list[TopicPartition]) -> None:
@@ -77,16 +96,32 @@ class Reader:
         self._consumer.assign(places)
 
     def poll(self, timeout_s: float) -> Message | None:
-        """Return the next message, None if none arrives in time. Raises if the brokers are gone or refuse."""
-        message = self._consumer.poll(timeout_s)
-        if message is None:
+        """Return the next message, None if none arrives in time. Raises if the brokers stay away or refuse."""
+        deadline = time.monotonic() + OUTAGE_S
+        while True:
+            message = self._consumer.poll(timeout_s)
             # librdkafka would silently retry for ever.
-            if problem := self._problems.refusal or self._problems.gone:
+            problem = self._problems.refusal or self._problems.gone if message is None else message.error()
+            if problem is None:
+                return message
+            if problem.code() not in PASSING or time.monotonic() > deadline:
                 raise KafkaException(problem)
-            return None
-        if error := message.error():
-            raise KafkaException(error)
-        return message
+            with contextlib.suppress(KafkaException):
+                self._consumer.list_topics(timeout=POLL_S)
+                self._problems.gone = None
+
+    def _answer(self, ask: Callable[[], Value]) -> Value:
+        deadline = time.monotonic() + (OUTAGE_S if self._answered else 0)
+        while True:
+            try:
+                answer = ask()
+            except KafkaException as error:
+                if error.args[0].code() not in PASSING or time.monotonic() > deadline:
+                    raise
+                time.sleep(POLL_S)
+            else:
+                self._answered = True
+                return answer
 
 
 def configuration(cluster: Cluster) -> dict[str, object]:
