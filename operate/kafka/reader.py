@@ -16,6 +16,7 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, Kafka
 
 from contract.events import DELETED, IS_DELETED
 from contract.sizes import SizeLimits
+from local.look.topic import OUTAGE_S, PASSING, POLL_S, UNREACHABLE
 from operate.errors import OperateError
 from operate.kafka.cluster import Cluster, check_reachable
 from operate.outputs import LOG_IN
@@ -24,7 +25,6 @@ from plugins.kafka.msk_login import MS_PER_S
 from plugins.kafka.topics import READER_GROUP
 
 REQUEST_TIMEOUT_S = 10.0
-UNREACHABLE = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE)
 NOT_ALLOWED = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.GROUP_AUTHORIZATION_FAILED,
@@ -32,22 +32,7 @@ NOT_ALLOWED = (
 )
 # Internal topics of Kafka, MSK and the connectors.
 INTERNAL = "__"
-# Brokers that are restarted or moved come back within this time, and librdkafka reconnects to them by itself.
-OUTAGE_S = 60.0
-# While they are away, and right after: partitions have no leader yet.
-PASSING = (
-    *UNREACHABLE,
-    KafkaError.LEADER_NOT_AVAILABLE,
-    KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.REQUEST_TIMED_OUT,
-    KafkaError.BROKER_NOT_AVAILABLE,
-    KafkaError.REPLICA_NOT_AVAILABLE,
-    KafkaError.NETWORK_EXCEPTION,
-    KafkaError.COORDINATOR_NOT_AVAILABLE,
-)
 Start = Literal["beginning", "end"]
-# Short, so that Ctrl-C counts at once.
-POLL_S = 0.5
 Value = TypeVar("Value")
 
 
