@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from contract.table_states import FAILING, parse
+from local.files import write_private
 from local.platform.services import PLACES, Services
 from local.services.aws import ENVIRONMENT
 from local.services.processes import Command, Processes
@@ -82,10 +83,10 @@ def multi_table_arguments(pipeline: Pipeline, folder: Path, where: JobPlaces = P
     files: dict[str, str] = {}
     for job in table_jobs(pipeline, where, folder.parent):
         path = folder / f"{job.table}.properties"
-        path.write_text(submit.table_properties(job), encoding="utf-8")
+        write_private(path, submit.table_properties(job))
         files[job.name] = str(path)
     listed = folder / "tables.list"
-    listed.write_text(submit.list_properties(files, {}), encoding="utf-8")
+    write_private(listed, submit.list_properties(files, {}))
     return submit.multi_table_arguments(
         properties_file=str(listed),
         config_folder=str(folder),
@@ -120,7 +121,7 @@ def start_job(services: Services, processes: Processes, folder: Path, *, once: S
         driver_memory=_memory(tables),
         program=JOB if one else MULTI_TABLE_JOB,
     )
-    started.write_text(described, encoding="utf-8")
+    write_private(started, described)
     processes.start("job", Command(argv=argv, folder=folder, environment=_kept(environment) | ENVIRONMENT))
 
 

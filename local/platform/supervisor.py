@@ -1,10 +1,12 @@
 """Restarts dead services: `./lake up` leaves one running, `./lake down` stops it first.
 
 It acts under the platform's lock, so never while another command does: at once, then after growing pauses. It gives up
-a service that keeps dying, but not a connector, which mostly fails because of something else. `status` shows both.
+a service that keeps dying, unless the disk is full, and no connector, which mostly fails because of something else.
+`status` shows both.
 """
 
 import argparse
+import contextlib
 import signal
 import threading
 import time
@@ -14,12 +16,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
-from contract.errors import one_line_errors
+from contract.errors import error_text, one_line_errors
 from local.errors import CancelledError, LockedError, PlatformError
-from local.files import write_private
+from local.files import LEAST_FREE_BYTES, free_bytes, write_private
 from local.platform.platform import Platform
 from local.platform.startup import STOP_ORDER, SUPERVISOR
 from local.services.connect_api import ConnectApi
@@ -31,6 +34,8 @@ LIMIT = 8
 LOOK_S = 1.0
 # A worker that hangs must not block the other services.
 ANSWER_S = 5.0
+# Seconds since 1970 that a date can express.
+LATEST = 2.0**37
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,16 +45,16 @@ class Restarts:
     `total` since the supervisor began, `tries` since it was last healthy, `last_at` in seconds since 1970.
     """
 
-    total: int
-    tries: int
-    last_at: float
+    total: Annotated[int, Field(ge=0)]
+    tries: Annotated[int, Field(ge=0)]
+    last_at: Annotated[float, Field(ge=0, lt=LATEST)]
     reason: str
     given_up: bool = False
 
     @property
     def pause_s(self) -> float:
         """Minimum seconds between the last try and the next."""
-        return min(FIRST_PAUSE_S * 2.0 ** (self.tries - 1), LONGEST_PAUSE_S)
+        return min(FIRST_PAUSE_S * 2.0 ** min(self.tries - 1, 10), LONGEST_PAUSE_S)
 
     def recent(self, now: float) -> int:
         """Count the tries since it last ran well."""
@@ -80,7 +85,7 @@ class Ledger:
         self._path = path
         self._clock = clock
         self._entries: dict[str, Restarts] = {}
-        self._write()
+        self._changed()
 
     def due(self, name: str) -> bool:
         """Tell whether a dead service may be restarted now."""
@@ -99,22 +104,31 @@ class Ledger:
             self._entries[name] = replace(before, given_up=True)
         else:
             self._entries[name] = Restarts(total=before.total + 1, tries=tries + 1, last_at=now, reason=reason)
-        self._write()
+        self._changed()
         return not self._entries[name].given_up
 
     def forget(self, name: str) -> None:
         """Forget the failures of a service whose cause is gone."""
         self._entries.pop(name, None)
-        self._write()
+        self._changed()
 
-    def _write(self) -> None:
-        write_private(self._path, _ENTRIES.dump_json(self._entries, indent=1).decode() + "\n")
+    def save(self) -> None:
+        """Write changes that couldn't be written before. Raises OSError."""
+        if not self._saved:
+            write_private(self._path, _ENTRIES.dump_json(self._entries, indent=1).decode() + "\n")
+            self._saved = True
+
+    def _changed(self) -> None:
+        self._saved = False
+        # A full disk must not prevent restarts.
+        with contextlib.suppress(OSError):
+            self.save()
 
 
 def read_restarts(path: Path) -> dict[str, Restarts]:
     """Return the supervisor's records; nothing when the file is missing or can't be read."""
     try:
-        return _ENTRIES.validate_json(path.read_bytes())
+        return _ENTRIES.validate_json(path.read_bytes(), strict=True)
     except (OSError, ValidationError):
         return {}
 
@@ -128,15 +142,25 @@ class Supervisor:
         self._stop = stop
         self._log = log
         self._forgotten = False
+        self._full_at: float | None = None
+        self._said = ""
 
     def run(self) -> None:
+        """Look until the stop, whatever goes wrong; a reason is logged once while it lasts."""
         while not self._stop.wait(LOOK_S):
+            said = ""
             try:
                 self.look()
+                self._ledger.save()
             except CancelledError:
                 return
             except LockedError:
                 continue  # another command is at work: it starts dead services, or has stopped them
+            except Exception as error:  # noqa: BLE001  (the platform still needs us)
+                said = error_text(error).splitlines()[0]
+                if said != self._said:
+                    self._log(f"tries again: {said}")
+            self._said = said
 
     def look(self) -> None:
         """Restart what is dead or failed and has waited long enough. Raises LockedError, CancelledError."""
@@ -173,11 +197,17 @@ class Supervisor:
     def _counted(self, name: str) -> bool:
         """Count a service's restart; False when it is given up."""
         last_line = self._platform.processes.tail(name).splitlines()[-1].strip()
-        goes_on = self._ledger.begin(name, last_line, limit=LIMIT)
+        goes_on = self._ledger.begin(name, last_line, limit=None if self._lately_full() else LIMIT)
         self._log(
             f"{name} has ended: {'starting it again' if goes_on else 'given up'}; the end of its log: {last_line}"
         )
         return goes_on
+
+    def _lately_full(self) -> bool:
+        """Tell whether the disk is full, or was while a service may have died of it."""
+        if free_bytes(self._platform.state_dir) < LEAST_FREE_BYTES:
+            self._full_at = time.monotonic()
+        return self._full_at is not None and time.monotonic() - self._full_at < STABLE_S
 
     def _restart_connectors(self, failed: dict[str, str]) -> None:
         """Restart connectors by name; their failures' reasons are kept for `status`.
@@ -206,7 +236,7 @@ class Supervisor:
         except CancelledError:
             raise
         except Exception as error:  # noqa: BLE001  (the other services still need us)
-            self._log(f"{name}: {error}")
+            self._log(f"{name}: {error_text(error)}")
 
 
 def supervise(folder: Path, *, lenses: Path | None, job: bool) -> None:
@@ -225,7 +255,9 @@ def supervise(folder: Path, *, lenses: Path | None, job: bool) -> None:
 
 
 def _log(line: str) -> None:
-    print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} {line}", flush=True)
+    # The log may be on the full disk that the line is about.
+    with contextlib.suppress(OSError):
+        print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} {line}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """Collects the state of a pipeline: its services, stages, tables and problems. `status`, the page and tests show it."""
 
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +9,7 @@ from typing import TypeVar
 from contract.lake import LANDING_PREFIX
 from contract.table_states import STARTING
 from local.errors import PlatformError
+from local.files import free_bytes
 from local.look.json_lines import consumed, lands_behind, offset_behind
 from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, LocalDerived, LocalTable
@@ -77,7 +77,7 @@ class Collector:
         data, now = self._data(answering, chosen), time.time()
         unproven = _unproven(restarts, data, now)
         found = (
-            *problems.of_disk(platform.state_dir, shutil.disk_usage(platform.state_dir).free),
+            *problems.of_disk(platform.state_dir, free_bytes(platform.state_dir)),
             *([Problem(part="the database", what="refuses the role", reason=refused)] if refused else []),
             *problems.of_services(services, restarts, unproven, platform.processes.logs, now),
             *self._of_pipeline(answering, restarts, unproven),
