@@ -1,8 +1,8 @@
 """Restarts dead services: `./lake up` leaves one running, `./lake down` stops it first.
 
 It acts under the platform's lock, so never while another command does: at once, then after growing pauses. It gives up
-a service that keeps dying, unless the disk is full, and no connector, which mostly fails because of something else.
-`status` shows both.
+a service that keeps dying, until a full disk has room, but not a connector, which mostly fails because of something
+else. `status` shows both.
 """
 
 import argparse
@@ -112,6 +112,11 @@ class Ledger:
         self._entries.pop(name, None)
         self._changed()
 
+    def try_again(self) -> None:
+        """Forget what was tried in vain, as its cause is gone."""
+        self._entries = {name: replace(entry, tries=0, given_up=False) for name, entry in self._entries.items()}
+        self._changed()
+
     def save(self) -> None:
         """Write changes that couldn't be written before. Raises OSError."""
         if not self._saved:
@@ -142,7 +147,7 @@ class Supervisor:
         self._stop = stop
         self._log = log
         self._forgotten = False
-        self._full_at: float | None = None
+        self._full = False
         self._said = ""
 
     def run(self) -> None:
@@ -168,6 +173,10 @@ class Supervisor:
             self._forgotten = self._platform.forgotten
             if self._forgotten:
                 self._log("the record is unreadable, so nothing is restarted: see `./lake status`")
+        was_full, self._full = self._full, free_bytes(self._platform.state_dir) < LEAST_FREE_BYTES
+        if was_full and not self._full:
+            self._log("the disk has room again: all that has failed is tried again")
+            self._ledger.try_again()
         if any(map(self._ledger.due, self._dead())):
             with self._platform.lock.held():
                 self._revive(self._dead())
@@ -197,17 +206,11 @@ class Supervisor:
     def _counted(self, name: str) -> bool:
         """Count a service's restart; False when it is given up."""
         last_line = self._platform.processes.tail(name).splitlines()[-1].strip()
-        goes_on = self._ledger.begin(name, last_line, limit=None if self._lately_full() else LIMIT)
+        goes_on = self._ledger.begin(name, last_line, limit=LIMIT)
         self._log(
             f"{name} has ended: {'starting it again' if goes_on else 'given up'}; the end of its log: {last_line}"
         )
         return goes_on
-
-    def _lately_full(self) -> bool:
-        """Tell whether the disk is full, or was while a service may have died of it."""
-        if free_bytes(self._platform.state_dir) < LEAST_FREE_BYTES:
-            self._full_at = time.monotonic()
-        return self._full_at is not None and time.monotonic() - self._full_at < STABLE_S
 
     def _restart_connectors(self, failed: dict[str, str]) -> None:
         """Restart connectors by name; their failures' reasons are kept for `status`.
