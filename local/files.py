@@ -32,7 +32,10 @@ def free_bytes(folder: Path) -> int:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace a file atomically; only the owner may read it."""
+    """Replace a file atomically, unless it has this text already; only the owner may read it."""
+    with contextlib.suppress(OSError, ValueError):
+        if path.read_text(encoding="utf-8") == text and not path.stat().st_mode & 0o077:
+            return
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")  # mkstemp's mode is 0600
     try:

@@ -13,7 +13,9 @@ def test_a_full_disk_is_named_with_the_file_whose_earlier_content_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "state.json"
+    path.write_text("before")
     write_private(path, "before")
+    assert path.stat().st_mode & 0o777 == 0o600
 
     def full(_descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -22,6 +24,7 @@ def test_a_full_disk_is_named_with_the_file_whose_earlier_content_stays(
     with pytest.raises(OSError, match="No space left") as refused:
         write_private(path, "after")
     assert refused.value.filename == str(path)
+    write_private(path, "before")
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("state.json", "before")]
 
 
