@@ -85,6 +85,7 @@ class Ledger:
         self._path = path
         self._clock = clock
         self._entries: dict[str, Restarts] = {}
+        self._saved = False
         self._changed()
 
     def due(self, name: str) -> bool:

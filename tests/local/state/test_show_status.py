@@ -8,6 +8,7 @@ from rich.console import Console
 
 from contract.states import Word
 from contract.table_states import FAILING, RUNNING, STARTING
+from local.files import LEAST_FREE_BYTES
 from local.platform.job import TableState
 from local.platform.services import HISTORY
 from local.platform.startup import SUPERVISOR
@@ -130,7 +131,7 @@ def test_a_restarted_job_has_proven_itself_once_a_table_works_or_says_why_not(
 
 
 def test_a_full_disk_is_named_with_its_folder() -> None:
-    assert [*problems.of_disk(Path("/lake"), problems.LEAST_FREE_BYTES)] == []
+    assert [*problems.of_disk(Path("/lake"), LEAST_FREE_BYTES)] == []
     [problem] = problems.of_disk(Path("/lake"), 1_200_000)
     assert str(problem).startswith("disk is full: 1.2 MB are free in /lake; make room, and everything goes on")
 
