@@ -1,8 +1,11 @@
 """Errors that a user can cause or fix: their base class, and the one place that shows them."""
 
 import contextlib
+import errno
+import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 # The exit statuses of all commands; 0 is done, or equal.
 NO = 1  # the answer is no: something differs, is dead, or is forbidden
@@ -42,5 +45,26 @@ def one_line_errors(prefix: str, *others: type[Exception], interrupted: str = "i
 
 def show(prefix: str, error: BaseException) -> None:
     """Print an error's text to standard error, with its notes in the first line; if it has no text, its name."""
-    first, *more = (str(error).strip() or type(error).__name__).splitlines()
+    first, *more = error_text(error).splitlines()
     print("\n".join(["; ".join([f"{prefix}: {first}", *getattr(error, "__notes__", ())]), *more]), file=sys.stderr)
+
+
+def error_text(error: BaseException) -> str:
+    """Return an error's text, or its name without one; for a full disk also where that is and what to do."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if not isinstance(error.filename, str | bytes):
+            return "a disk is full, `df` shows which: make room, then try again"
+        path = Path(os.fsdecode(error.filename)).absolute()
+        disk = next(folder for folder in path.parents if folder.is_mount())
+        return f"the disk at {disk} is full, so {path} can't be written: make room, then try again"
+    return str(error).strip() or type(error).__name__
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Add the file's path to the system's errors about writing to it, which lack it when a disk is full."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise

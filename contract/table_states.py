@@ -1,6 +1,6 @@
-"""The state lines of an application that keeps many tables: on standard output, one per change.
+"""The state lines of the job: on standard output, one per change.
 
-`table=<database.table> state=<state>`, and after `failing` ` reason=<one line>` once an attempt has ended. The job
+`table=<database.table> state=<state>`, and after `failing` ` reason=<one line>`. The job
 writes it (spark_jobs/loop.py); `./lake up` and `./lake status` read it (local/platform/job.py).
 """
 

@@ -2,15 +2,22 @@
 
 import contextlib
 import os
+import re
 import secrets
+import shutil
 import tempfile
 from pathlib import Path
 
+from contract.errors import naming
 from settings.environment_pipeline import FIRST
 
 BUILD = Path(__file__).resolve().parents[1] / "build"
 # For the outbox's pipeline; other pipelines append their name after a hyphen.
 DEFAULT_FOLDER = BUILD / "platform"
+# Below this, a start, a commit or a record of a restart may fail.
+LEAST_FREE_BYTES = 64 * 1024 * 1024
+# ECMA-48: control sequences, strings for the terminal such as its title, and two-byte codes.
+_CODES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-~])")
 
 
 def platform_folder(folder: Path | None, pipeline: str | None = None) -> Path:
@@ -20,12 +27,19 @@ def platform_folder(folder: Path | None, pipeline: str | None = None) -> Path:
     return DEFAULT_FOLDER if pipeline in (None, FIRST) else BUILD / f"platform-{pipeline}"
 
 
+def free_bytes(folder: Path) -> int:
+    return shutil.disk_usage(folder).free
+
+
 def write_private(path: Path, text: str) -> None:
-    """Replace a file atomically; only the owner may read it."""
+    """Replace a file atomically, unless it has this text already; only the owner may read it."""
+    with contextlib.suppress(OSError, ValueError):
+        if path.read_text(encoding="utf-8") == text and not path.stat().st_mode & 0o077:
+            return
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")  # mkstemp's mode is 0600
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with naming(path), os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -36,11 +50,14 @@ def write_private(path: Path, text: str) -> None:
 
 
 def tail(path: Path, size: int, *, start: int = 0) -> str:
-    """Return the end of a log: its last `size` bytes, none of them before `start`; an empty text without a file."""
+    """Return the end of a log: its last `size` bytes, none of them before `start`; an empty text without a file.
+
+    Without the codes that colour it in a terminal.
+    """
     try:
         with path.open("rb") as log:
             log.seek(max(start, log.seek(0, os.SEEK_END) - size))
-            return log.read().decode(errors="replace")
+            return _CODES.sub("", log.read().decode(errors="replace"))
     except FileNotFoundError:
         return ""
 

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JNetworkError
 from contract import metrics as names
 from contract import table_states
 from contract.table_states import ENDED, FAILING, RUNNING, STARTING, STOPPED
-from spark_jobs.errors import JobError, Log, first_line
+from spark_jobs.errors import JobError, Log, first_line, user_message
 from spark_jobs.runtime.metrics import CommitReport, Metrics
 from spark_jobs.runtime.retry import Backoff, is_outage
 from spark_jobs.table.glue import GlueSync
@@ -70,9 +70,9 @@ class TableStatus:
         if self._say(RUNNING):
             self._worked()
 
-    def fails(self, reason: str | None = None) -> None:
-        """Record a failed attempt; without a `reason` the log has it."""
-        self._say(FAILING, reason)
+    def fails(self, error: BaseException) -> None:
+        """Record a failed attempt."""
+        self._say(FAILING, user_message(error))
 
     def ends(self, *, stopped: bool) -> None:
         self._say(STOPPED if stopped else ENDED)
@@ -93,12 +93,12 @@ class Listeners:
     kept: KeptTable
     glue_sync: GlueSync | None
     metrics: Metrics | None
-    status: TableStatus | None = None
+    status: TableStatus
     looked_file: SweepTimeFile | None = None
 
     def committed(self, report: CommitReport) -> None:
         """Write a commit's line to standard output, then pass the commit on."""
-        write_line(report.line() + (f" table={self.status.table}" if self.status else ""))
+        write_line(f"{report.line()} table={self.status.table}")
         self._works()
         if self.metrics:
             self.metrics.committed(report)
@@ -112,15 +112,13 @@ class Listeners:
         if self.glue_sync:
             self.glue_sync.run_if_due()
 
-    def failed(self) -> None:
-        if self.status:
-            self.status.fails()
+    def failed(self, error: Exception) -> None:
+        self.status.fails(error)
         if self.metrics:
             self.metrics.failed()
 
     def _works(self) -> None:
-        if self.status:
-            self.status.works()
+        self.status.works()
         if self.looked_file:
             self.looked_file.write(self.kept.looked_ms)
         if self.metrics:
@@ -201,5 +199,5 @@ class Loop:
         self._counted += 0 if waited_for else 1
         if self._counted > self.max_retries:
             raise JobError(f"given up after {self._counted} attempts: {first_line(error)}") from error
-        self.listeners.failed()
+        self.listeners.failed(error)
         self._backoff.wait(error)

@@ -97,7 +97,7 @@ class ManyTables:
         except Exception as error:  # noqa: BLE001  (whatever ends one table's job, the others go on)
             if self._stop.is_set():
                 return None
-            status.fails(user_message(error))
+            status.fails(error)
             if metrics:
                 metrics.failed()
             return JobError(user_message(error))
@@ -107,9 +107,9 @@ class ManyTables:
         decided = self._listed.settings(table, log)
         self._take_base_path(table, decided)
         columns = table_job.columns_of(decided, self._spark)
-        shared = replace(self._shared, log=log, metrics=metrics, status=status)
+        shared = replace(self._shared, log=log, metrics=metrics)
         # A session's settings apply to all of its queries, and each table's batches need their own.
-        table_job.run(self._spark.newSession(), decided, columns, shared)
+        table_job.run(self._spark.newSession(), decided, columns, shared, status)
 
     def _take_base_path(self, table: ListedTable, decided: Settings) -> None:
         path = decided.table.base_path

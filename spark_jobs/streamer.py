@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs import table_job
 from spark_jobs.decoding.schema import Column
-from spark_jobs.errors import UndescribedError, log, user_message
+from spark_jobs.errors import JobError, UndescribedError, log, user_message
+from spark_jobs.loop import TableStatus
 from spark_jobs.options import command_line, properties, settings
 from spark_jobs.options.command_line import Options
 from spark_jobs.options.settings import Settings
@@ -83,23 +84,27 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop:
 
     While the table waits for a new column's type, its schema file is read repeatedly.
     """
-    metrics = metrics_for(decided.metrics_namespace, f"{decided.table.database}.{decided.table.name}", log)
+    name = f"{decided.table.database}.{decided.table.name}"
+    metrics = metrics_for(decided.metrics_namespace, name, log)
     with publishing(metrics), watched(spark, stop=stop, log=log, stop_file=decided.stop_file):
         shared = table_job.SharedParts(stop=stop, log=log, metrics=metrics)
         pause = partial(Backoff, stop=stop, longest_seconds=decided.options.retry_interval_seconds, log=log)
         backoff, described = pause(), partial(table_job.columns_of, decided, spark)
+        status = TableStatus(name, worked=backoff.over)
         known: Sequence[Column] | None = columns
         while known is not None:
             try:
-                table_job.run(spark, decided, known, shared)
+                table_job.run(spark, decided, known, shared, status)
                 known = None
-            except UndescribedError as error:
-                if not decided.options.continuous:
+            except JobError as error:
+                status.fails(error)
+                if not (decided.options.continuous and isinstance(error, UndescribedError)):
                     raise
                 if metrics:
                     metrics.failed()
                 backoff.wait(error)
                 known = retry_outages(described, pause())
+        status.ends(stopped=stop.is_set())
 
 
 if __name__ == "__main__":

@@ -45,7 +45,6 @@ class SharedParts:
     turns: Turns = field(default_factory=lambda: Turns(1))
     listing: SharedListing = field(default_factory=lambda: SharedListing(max_age_seconds=0))
     databases: Databases | None = None
-    status: TableStatus | None = None
 
 
 def build_ingest(
@@ -86,7 +85,9 @@ def columns_of(decided: Settings, spark: SparkSession) -> Sequence[Column]:
     return schema.parse(read_text(decided.schema_file, spark), decided.schema_file)
 
 
-def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], shared: SharedParts) -> None:
+def run(
+    spark: SparkSession, decided: Settings, columns: Sequence[Column], shared: SharedParts, status: TableStatus
+) -> None:
     """Bring the source's events into the table and the catalog, until all is read or a stop is requested.
 
     Raises JobError when the job can't continue.
@@ -103,7 +104,7 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], share
         kept=kept,
         glue_sync=_glue_sync(spark, decided, log),
         metrics=shared.metrics,
-        status=shared.status,
+        status=status,
         looked_file=SweepTimeFile(Path(looked_file), log) if looked_file else None,
     )
     loop = Loop(

@@ -16,6 +16,7 @@ from rich.progress import Progress as Bars
 
 from local.comparison.compare import Difference, Limits, OnProgress, TableComparison
 from local.comparison.run import Repairs, Sides, compare_tables
+from local.files import write_private
 
 IN_THE_LAKE = "in the lake"
 REPORT = "reconcile.json"
@@ -73,10 +74,7 @@ def write(path: Path, pipeline: str, found: Sequence[TableComparison]) -> None:
         "equal": all(one.equal for one in found),
         "tables": tables,
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".new")
-    unfinished.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    unfinished.rename(path)
+    write_private(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
 def reconcile_tables(

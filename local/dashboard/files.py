@@ -6,6 +6,7 @@ from pathlib import Path
 
 import psutil
 
+from local.files import tail
 from local.state.word import DOWN, UP
 
 LOG_LINES = 15
@@ -37,9 +38,7 @@ def _table(found: dict[str, object]) -> str:
 def last_lines(path: Path, count: int = LOG_LINES) -> list[str]:
     """Return the last lines of a log, long ones cut; none where it can't be read."""
     try:
-        with path.open("rb") as log:
-            log.seek(max(0, path.stat().st_size - _LOG_BYTES))
-            lines = log.read().decode(errors="replace").splitlines()
+        lines = tail(path, _LOG_BYTES).splitlines()
     except OSError:
         return []
     return [line[:_LINE_CHARACTERS] for line in lines[-count:]]

@@ -1,16 +1,33 @@
 """Reads change events straight from a Kafka topic, without a consumer group and without leaving a trace."""
 
 import json
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, TopicPartition
 
 from contract.sizes import SizeLimits
 
 TIMEOUT_S = 10.0
+# Brokers that are restarted or moved come back within this time, and librdkafka reconnects to them by itself.
+OUTAGE_S = 60.0
+# Short, so that Ctrl-C counts at once.
+POLL_S = 0.5
+UNREACHABLE = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE)
+# While brokers are away, and right after: partitions have no leader yet.
+PASSING = (
+    *UNREACHABLE,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.REQUEST_TIMED_OUT,
+    KafkaError.BROKER_NOT_AVAILABLE,
+    KafkaError.REPLICA_NOT_AVAILABLE,
+    KafkaError.NETWORK_EXCEPTION,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,27 +70,37 @@ class Topic:
         return end - first
 
     def events(self, start: int) -> list[Event]:
-        """Read the events from the offset `start` to the present end."""
+        """Read the events from the offset `start` to the present end; raises as `raw_events` does."""
         return [
             Event(offset=raw.offset, key=json.loads(raw.key), value=json.loads(raw.value) if raw.value else None)
             for raw in self.raw_events(start)
         ]
 
     def raw_events(self, start: int) -> list[RawEvent]:
-        """Read the events from the offset `start` to the present end as raw bytes."""
+        """Read the events from the offset `start` to the present end as raw bytes.
+
+        Raises KafkaException, and TimeoutError when a broker that goes away meanwhile stays away.
+        """
         with self._consumer() as consumer:
             _, end = self._bounds(consumer)
             consumer.assign([TopicPartition(self.name, 0, start)])
             return list(self._until(consumer, end)) if start < end else []
 
     def _until(self, consumer: Consumer, end: int) -> Iterator[RawEvent]:
-        offset = -1
+        offset, deadline = -1, time.monotonic() + OUTAGE_S
         while offset + 1 < end:
-            message = consumer.poll(TIMEOUT_S)
-            if message is None:
-                raise TimeoutError(f"{self.name}: no event within {TIMEOUT_S:.0f} s, though the topic goes on to {end}")
-            if message.error():
-                raise KafkaException(message.error())
+            message = consumer.poll(POLL_S)
+            # Compare with None: a tombstone is false.
+            error = None if message is None else message.error()
+            if message is None or (error and error.code() in PASSING):
+                if time.monotonic() > deadline:
+                    raise TimeoutError(
+                        f"{self.name}: no event within {OUTAGE_S:.0f} s, though the topic goes on to {end}"
+                    )
+                continue
+            if error:
+                raise KafkaException(error)
+            deadline = time.monotonic() + OUTAGE_S
             offset, key, value = message.offset() or 0, message.key(), message.value()
             yield RawEvent(offset=offset, key=bytes(key or b"{}"), value=bytes(value) if value else None)
 

@@ -1,7 +1,4 @@
-"""The streaming job on this machine: one Spark application, for the pipeline's one table or for all of them.
-
-A job of many tables reports their states.
-"""
+"""The streaming job on this machine: one Spark application, for the pipeline's one table or for all of them."""
 
 import contextlib
 import json
@@ -11,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from contract.table_states import FAILING, parse
+from local.files import write_private
 from local.platform.services import PLACES, Services
 from local.services.aws import ENVIRONMENT
 from local.services.processes import Command, Processes
@@ -85,10 +83,10 @@ def multi_table_arguments(pipeline: Pipeline, folder: Path, where: JobPlaces = P
     files: dict[str, str] = {}
     for job in table_jobs(pipeline, where, folder.parent):
         path = folder / f"{job.table}.properties"
-        path.write_text(submit.table_properties(job), encoding="utf-8")
+        write_private(path, submit.table_properties(job))
         files[job.name] = str(path)
     listed = folder / "tables.list"
-    listed.write_text(submit.list_properties(files, {}), encoding="utf-8")
+    write_private(listed, submit.list_properties(files, {}))
     return submit.multi_table_arguments(
         properties_file=str(listed),
         config_folder=str(folder),
@@ -123,7 +121,7 @@ def start_job(services: Services, processes: Processes, folder: Path, *, once: S
         driver_memory=_memory(tables),
         program=JOB if one else MULTI_TABLE_JOB,
     )
-    started.write_text(described, encoding="utf-8")
+    write_private(started, described)
     processes.start("job", Command(argv=argv, folder=folder, environment=_kept(environment) | ENVIRONMENT))
 
 
@@ -148,7 +146,7 @@ def _memory(tables: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TableState:
-    """A table's last state. `reason`: why its last attempt ended, while it fails; the job keeps retrying."""
+    """A table's last state. `reason`: why its last attempt failed, while it fails; the job keeps retrying."""
 
     state: str
     reason: str | None = None
@@ -187,15 +185,6 @@ class TableStates:
                 if not line.endswith(b"\n"):
                     break  # an incomplete line: the next call reads it
                 self._position += len(line)
-                if line.startswith(_BEGINNING):
-                    self._note(line.decode(errors="replace").rstrip())
-
-    def _note(self, line: str) -> None:
-        if (found := parse(line)) is None:
-            return
-        table, state, reason = found
-        before = self._states.get(table)
-        if state == FAILING and reason is None and before is not None:
-            # The next attempt: until it ends, the previous one's reason stays.
-            reason = before.reason
-        self._states[table] = TableState(state=state, reason=reason)
+                if line.startswith(_BEGINNING) and (found := parse(line.decode(errors="replace").rstrip())):
+                    table, state, reason = found
+                    self._states[table] = TableState(state=state, reason=reason)

@@ -186,7 +186,7 @@ class LocalPipeline:
         return [table for table in self.tables if ends[table.topic.name] and table.topic.name not in held]
 
     def table_states(self) -> dict[str, TableState]:
-        """Return the states that the job of many tables reports, by job_name."""
+        """Return the states that the job reports, by job_name."""
         return self._states.read()
 
     def topic_ends(self) -> dict[str, int]:

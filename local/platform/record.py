@@ -63,20 +63,19 @@ class Lock:
     @contextlib.contextmanager
     def _taken(self) -> Iterator[None]:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a+") as file:
+        with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666), "r+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                file.seek(0)
                 holder = file.read().strip()
                 raise LockedError(
                     f"another command (pid {holder or 'unknown'}) is at work on {self.path.parent}:"
                     " wait for it or stop it",
                     int(holder) if holder.isdecimal() else None,
                 ) from None
-            file.truncate(0)
-            file.write(f"{os.getpid()}\n")
-            file.flush()
+            # In place: a full disk may have no room for another block.
+            with contextlib.suppress(OSError):
+                os.pwrite(file.fileno(), f"{os.getpid():<10}\n".encode(), 0)
             yield
 
 

@@ -1,10 +1,12 @@
 """Restarts dead services: `./lake up` leaves one running, `./lake down` stops it first.
 
 It acts under the platform's lock, so never while another command does: at once, then after growing pauses. It gives up
-a service that keeps dying, but not a connector, which mostly fails because of something else. `status` shows both.
+a service that keeps dying, until a full disk has room, but not a connector, which mostly fails because of something
+else. `status` shows both.
 """
 
 import argparse
+import contextlib
 import signal
 import threading
 import time
@@ -14,12 +16,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
-from contract.errors import one_line_errors
+from contract.errors import error_text, one_line_errors
 from local.errors import CancelledError, LockedError, PlatformError
-from local.files import write_private
+from local.files import LEAST_FREE_BYTES, free_bytes, write_private
 from local.platform.platform import Platform
 from local.platform.startup import STOP_ORDER, SUPERVISOR
 from local.services.connect_api import ConnectApi
@@ -31,6 +34,8 @@ LIMIT = 8
 LOOK_S = 1.0
 # A worker that hangs must not block the other services.
 ANSWER_S = 5.0
+# Seconds since 1970 that a date can express.
+LATEST = 2.0**37
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,16 +45,16 @@ class Restarts:
     `total` since the supervisor began, `tries` since it was last healthy, `last_at` in seconds since 1970.
     """
 
-    total: int
-    tries: int
-    last_at: float
+    total: Annotated[int, Field(ge=0)]
+    tries: Annotated[int, Field(ge=0)]
+    last_at: Annotated[float, Field(ge=0, lt=LATEST)]
     reason: str
     given_up: bool = False
 
     @property
     def pause_s(self) -> float:
         """Minimum seconds between the last try and the next."""
-        return min(FIRST_PAUSE_S * 2.0 ** (self.tries - 1), LONGEST_PAUSE_S)
+        return min(FIRST_PAUSE_S * 2.0 ** min(self.tries - 1, 10), LONGEST_PAUSE_S)
 
     def recent(self, now: float) -> int:
         """Count the tries since it last ran well."""
@@ -80,7 +85,8 @@ class Ledger:
         self._path = path
         self._clock = clock
         self._entries: dict[str, Restarts] = {}
-        self._write()
+        self._saved = False
+        self._changed()
 
     def due(self, name: str) -> bool:
         """Tell whether a dead service may be restarted now."""
@@ -99,22 +105,36 @@ class Ledger:
             self._entries[name] = replace(before, given_up=True)
         else:
             self._entries[name] = Restarts(total=before.total + 1, tries=tries + 1, last_at=now, reason=reason)
-        self._write()
+        self._changed()
         return not self._entries[name].given_up
 
     def forget(self, name: str) -> None:
         """Forget the failures of a service whose cause is gone."""
         self._entries.pop(name, None)
-        self._write()
+        self._changed()
 
-    def _write(self) -> None:
-        write_private(self._path, _ENTRIES.dump_json(self._entries, indent=1).decode() + "\n")
+    def try_again(self) -> None:
+        """Forget what was tried in vain, as its cause is gone."""
+        self._entries = {name: replace(entry, tries=0, given_up=False) for name, entry in self._entries.items()}
+        self._changed()
+
+    def save(self) -> None:
+        """Write changes that couldn't be written before. Raises OSError."""
+        if not self._saved:
+            write_private(self._path, _ENTRIES.dump_json(self._entries, indent=1).decode() + "\n")
+            self._saved = True
+
+    def _changed(self) -> None:
+        self._saved = False
+        # A full disk must not prevent restarts.
+        with contextlib.suppress(OSError):
+            self.save()
 
 
 def read_restarts(path: Path) -> dict[str, Restarts]:
     """Return the supervisor's records; nothing when the file is missing or can't be read."""
     try:
-        return _ENTRIES.validate_json(path.read_bytes())
+        return _ENTRIES.validate_json(path.read_bytes(), strict=True)
     except (OSError, ValidationError):
         return {}
 
@@ -128,15 +148,25 @@ class Supervisor:
         self._stop = stop
         self._log = log
         self._forgotten = False
+        self._full = False
+        self._said = ""
 
     def run(self) -> None:
+        """Look until the stop, whatever goes wrong; a reason is logged once while it lasts."""
         while not self._stop.wait(LOOK_S):
+            said = ""
             try:
                 self.look()
+                self._ledger.save()
             except CancelledError:
                 return
             except LockedError:
                 continue  # another command is at work: it starts dead services, or has stopped them
+            except Exception as error:  # noqa: BLE001  (the platform still needs us)
+                said = error_text(error).splitlines()[0]
+                if said != self._said:
+                    self._log(f"tries again: {said}")
+            self._said = said
 
     def look(self) -> None:
         """Restart what is dead or failed and has waited long enough. Raises LockedError, CancelledError."""
@@ -144,6 +174,10 @@ class Supervisor:
             self._forgotten = self._platform.forgotten
             if self._forgotten:
                 self._log("the record is unreadable, so nothing is restarted: see `./lake status`")
+        was_full, self._full = self._full, free_bytes(self._platform.state_dir) < LEAST_FREE_BYTES
+        if was_full and not self._full:
+            self._log("the disk has room again: all that has failed is tried again")
+            self._ledger.try_again()
         if any(map(self._ledger.due, self._dead())):
             with self._platform.lock.held():
                 self._revive(self._dead())
@@ -206,7 +240,7 @@ class Supervisor:
         except CancelledError:
             raise
         except Exception as error:  # noqa: BLE001  (the other services still need us)
-            self._log(f"{name}: {error}")
+            self._log(f"{name}: {error_text(error)}")
 
 
 def supervise(folder: Path, *, lenses: Path | None, job: bool) -> None:
@@ -225,7 +259,9 @@ def supervise(folder: Path, *, lenses: Path | None, job: bool) -> None:
 
 
 def _log(line: str) -> None:
-    print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} {line}", flush=True)
+    # The log may be on the full disk that the line is about.
+    with contextlib.suppress(OSError):
+        print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} {line}", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from local.platform.job import TableState
 from local.platform.services import LocalTable
 
 # Some failures end without help, such as the claim of a killed job.
-PATIENCE_S = 10.0
+PATIENCE_S = 20.0
 
 
 class AwaitedTables:
@@ -55,7 +55,6 @@ class AwaitedTables:
         return ", ".join(table.name for table in self._left)
 
     def _reasons(self) -> dict[str, str]:
-        """Return the failing tables' reasons; a running attempt has none."""
         states = self._states()
         found = ((table.name, states.get(table.job_name)) for table in self._left)
-        return {name: state.reason for name, state in found if state and state.fails and state.reason}
+        return {name: state.reason or "" for name, state in found if state and state.fails}

@@ -14,6 +14,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from local.files import write_private
 from local.services.jvm import java_command, write_properties
 from local.services.processes import Command
 from local.setup.ports import HOST, accepts_connections
@@ -74,7 +75,7 @@ class S3(Loopback):
         configuration = self._folder / "s3proxy.properties"
         write_properties(configuration, self.properties(objects))
         logback = self._folder / "logback.xml"
-        logback.write_text(LOGBACK)
+        write_private(logback, LOGBACK)
         argv = java_command(
             jars="s3proxy",
             main="org.gaul.s3proxy.Main",

@@ -17,7 +17,7 @@ from contract.sizes import LOCAL_HEAP_BYTES, MIB
 from local.errors import PlatformError
 from local.services.aws import ENVIRONMENT
 from local.services.connect_api import ConnectApi
-from local.services.jvm import java_command, log4j_options, write_properties, write_secret_properties
+from local.services.jvm import java_command, log4j_options, write_properties
 from local.services.processes import Command
 from local.setup.jars import jar_folder, unpack
 from local.setup.ports import HOST
@@ -183,7 +183,7 @@ class Connect:
             )
         self._secrets.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._secrets / f"{name}.properties"
-        write_secret_properties(path, {key: secret})
+        write_properties(path, {key: secret})
         return f"${{file:{path}:{key}}}"
 
     def install_plugins(self) -> None:

@@ -27,11 +27,6 @@ def properties_text(properties: Mapping[str, str]) -> str:
 
 
 def write_properties(path: Path, properties: Mapping[str, str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(properties_text(properties), encoding="ascii")
-
-
-def write_secret_properties(path: Path, properties: Mapping[str, str]) -> None:
     """Write a properties file that only its owner may read."""
     write_private(path, properties_text(properties))
 

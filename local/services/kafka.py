@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from local.errors import PlatformError
 from local.files import password, write_private
-from local.services.jvm import java_command, log4j_options, properties_text, write_properties, write_secret_properties
+from local.services.jvm import java_command, log4j_options, properties_text, write_properties
 from local.services.kafka_rights import Acl, sync_acls
 from local.services.processes import Command
 from local.setup.ports import HOST, accepts_connections
@@ -148,7 +148,7 @@ class Kafka:
 
     def prepare(self) -> Command:
         """Write the configuration, create the data folder the first time, and return how to start the broker."""
-        write_secret_properties(self._configuration, self.properties())
+        write_properties(self._configuration, self.properties())
         options = log4j_options(self._folder)
         if not self._data.exists():
             self._make_data_folder()

@@ -19,6 +19,7 @@ from typing import TypedDict
 import psutil
 import psycopg2
 
+from contract.errors import naming
 from local.errors import PlatformError
 from local.files import write_private
 from local.services.processes import Command, Identity, Processes, StopRules
@@ -107,7 +108,8 @@ class PostgresCluster:
         if path.exists() and path.read_text(encoding="utf-8") == rules:
             return False
         unfinished = path.with_suffix(".new")
-        unfinished.write_text(rules, encoding="utf-8")
+        with naming(path):
+            unfinished.write_text(rules, encoding="utf-8")
         unfinished.chmod(0o600)
         self._give(unfinished)
         unfinished.rename(path)

@@ -19,6 +19,7 @@ from typing import BinaryIO, Protocol, TypedDict
 
 import psutil
 
+from contract.errors import error_text
 from contract.text import UTF_8_LOCALE
 from local.errors import CancelledError, PlatformError
 from local.files import tail
@@ -128,7 +129,7 @@ class Processes:
                     **command.identity,
                 )
         except OSError as error:
-            raise PlatformError(f"{name} can't be started: {error}") from error
+            raise PlatformError(f"{name} can't be started: {error_text(error)}") from error
         _children[child.pid] = child
         self._handles[name] = psutil.Process(child.pid)
         _wait_for_marks(self._handles[name])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from contract.text import UTF_8_LOCALE
+from local.files import write_private
 from local.services.aws import ENVIRONMENT as AWS_ENVIRONMENT
 from local.services.aws import REGION
 from local.services.jvm import write_properties
@@ -62,7 +63,7 @@ def spark_submit(
         settings |= s3a_settings(s3_endpoint)
     lines = [f"{key} {value}\n" for key, value in sorted(settings.items())]
     properties = configuration.absolute() / "spark.properties"
-    properties.write_text("".join(lines), encoding="utf-8")
+    write_private(properties, "".join(lines))
     home = spark_home()
     # Not SPARK_CONF_DIR, which would be on the class path: a class archive allows no folders there.
     command = [str(home / "bin" / "spark-submit"), "--properties-file", str(properties), "--py-files", str(ARCHIVE)]

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from contract.errors import UserError
+from contract.errors import UserError, naming
 from plugins.connector_names import sink_group
 from plugins.sink.kcql import Kcql, parse_all
 from plugins.sink.sink_connector import (
@@ -75,7 +75,8 @@ def read_held(path: Path) -> list[Held]:
 def write_held(path: Path, records: Iterable[Held]) -> None:
     """Replace the file atomically."""
     new = path.with_suffix(".new")
-    new.write_text(json.dumps([asdict(record) for record in records], indent=1) + "\n", encoding="utf-8")
+    with naming(path):
+        new.write_text(json.dumps([asdict(record) for record in records], indent=1) + "\n", encoding="utf-8")
     new.replace(path)
 
 

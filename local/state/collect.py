@@ -1,6 +1,5 @@
 """Collects the state of a pipeline: its services, stages, tables and problems. `status`, the page and tests show it."""
 
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from contract.lake import LANDING_PREFIX
-from contract.table_states import RUNNING
+from contract.table_states import STARTING
 from local.errors import PlatformError
+from local.files import free_bytes
 from local.look.json_lines import consumed, lands_behind, offset_behind
 from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, LocalDerived, LocalTable
@@ -77,7 +77,7 @@ class Collector:
         data, now = self._data(answering, chosen), time.time()
         unproven = _unproven(restarts, data, now)
         found = (
-            *problems.of_disk(platform.state_dir, shutil.disk_usage(platform.state_dir).free),
+            *problems.of_disk(platform.state_dir, free_bytes(platform.state_dir)),
             *([Problem(part="the database", what="refuses the role", reason=refused)] if refused else []),
             *problems.of_services(services, restarts, unproven, platform.processes.logs, now),
             *self._of_pipeline(answering, restarts, unproven),
@@ -196,12 +196,10 @@ class Collector:
 
 
 def _unproven(restarts: Mapping[str, Restarts], data: DataStatus, now: float) -> set[str]:
-    """Name what was restarted and hasn't proven itself: the job does so with a table that works."""
-    found = {name for name, entry in restarts.items() if entry.unproven(now)}
-    states = [table.state.state for table in data.tables if table.state is not None]
-    if states and "job" in restarts:
-        return found - {"job"} if RUNNING in states else found | {"job"}
-    return found
+    """Name what was restarted and hasn't proven itself: the job does so by a table that works, or says why not."""
+    found = {name for name, entry in restarts.items() if entry.unproven(now)} - {"job"}
+    silent = {table.state.state for table in data.tables if table.state is not None} <= {STARTING}
+    return found | {"job"} if "job" in restarts and silent else found
 
 
 def _value(read: Callable[[], Value]) -> Value | None:

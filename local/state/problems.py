@@ -11,6 +11,7 @@ from contract.source import SCHEMA
 from contract.states import QUARANTINED_MINUTES
 from contract.table_names import table_option
 from local.console import megabytes
+from local.files import LEAST_FREE_BYTES
 from local.platform.startup import SUPERVISOR
 from local.platform.supervisor import Restarts
 from local.services.source_database import OutboxQueue
@@ -18,8 +19,6 @@ from local.state.services import ServiceStatus
 from local.state.tables import TableStatus
 
 ALARMS = "docs/aws/alarms.md"
-# Below this, a start, a commit or a record of a restart may fail.
-LEAST_FREE_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +46,7 @@ def of_disk(folder: Path, free_bytes: int) -> Iterator[Problem]:
             part="disk",
             what="is full",
             reason=f"{megabytes(free_bytes)} are free in {folder}",
-            remedy="make room, and everything goes on; a service that was given up starts with `./lake up`",
+            remedy="make room, and everything goes on",
         )
 
 

@@ -6,15 +6,17 @@ Lists topics, and follows one.
 import contextlib
 import difflib
 import json
+import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from contract.events import DELETED, IS_DELETED
 from contract.sizes import SizeLimits
+from local.look.topic import OUTAGE_S, PASSING, POLL_S, UNREACHABLE
 from operate.errors import OperateError
 from operate.kafka.cluster import Cluster, check_reachable
 from operate.outputs import LOG_IN
@@ -23,7 +25,6 @@ from plugins.kafka.msk_login import MS_PER_S
 from plugins.kafka.topics import READER_GROUP
 
 REQUEST_TIMEOUT_S = 10.0
-UNREACHABLE = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE)
 NOT_ALLOWED = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.GROUP_AUTHORIZATION_FAILED,
@@ -32,8 +33,7 @@ NOT_ALLOWED = (
 # Internal topics of Kafka, MSK and the connectors.
 INTERNAL = "__"
 Start = Literal["beginning", "end"]
-# Short, so that Ctrl-C counts at once.
-POLL_S = 0.5
+Value = TypeVar("Value")
 
 
 class Problems:
@@ -56,20 +56,24 @@ class Problems:
 
 
 class Reader:
-    """A connection to a cluster; its methods raise KafkaException."""
+    """A connection to a cluster; its methods raise KafkaException.
+
+    Once brokers have answered, it waits OUTAGE_S for brokers that go away.
+    """
 
     def __init__(self, consumer: Consumer, problems: Problems) -> None:
         self._consumer = consumer
         self._problems = problems
+        self._answered = False
 
     def partitions(self) -> dict[str, list[int]]:
-        topics = self._consumer.list_topics(timeout=REQUEST_TIMEOUT_S).topics
+        topics = self._answer(lambda: self._consumer.list_topics(timeout=REQUEST_TIMEOUT_S)).topics
         return {name: sorted(metadata.partitions) for name, metadata in topics.items()}
 
     def bounds(self, topic: str, partition: int) -> tuple[int, int]:
         """Return a partition's first offset and the next message's."""
         place = TopicPartition(topic, partition)
-        first, end = self._consumer.get_watermark_offsets(place, timeout=REQUEST_TIMEOUT_S)
+        first, end = self._answer(lambda: self._consumer.get_watermark_offsets(place, timeout=REQUEST_TIMEOUT_S))
         return int(first), int(end)
 
     def committed(self, topic: str) -> int:
@@ -104,16 +108,32 @@ class Reader:
                 ends.pop(partition, None)
 
     def poll(self, timeout_s: float) -> Message | None:
-        """Return the next message, None if none arrives in time. Raises if the brokers are gone or refuse."""
-        message = self._consumer.poll(timeout_s)
-        if message is None:
+        """Return the next message, None if none arrives in time. Raises if the brokers stay away or refuse."""
+        deadline = time.monotonic() + OUTAGE_S
+        while True:
+            message = self._consumer.poll(timeout_s)
             # librdkafka would silently retry for ever.
-            if problem := self._problems.refusal or self._problems.gone:
+            problem = self._problems.refusal or self._problems.gone if message is None else message.error()
+            if problem is None:
+                return message
+            if problem.code() not in PASSING or time.monotonic() > deadline:
                 raise KafkaException(problem)
-            return None
-        if error := message.error():
-            raise KafkaException(error)
-        return message
+            with contextlib.suppress(KafkaException):
+                self._consumer.list_topics(timeout=POLL_S)
+                self._problems.gone = None
+
+    def _answer(self, ask: Callable[[], Value]) -> Value:
+        deadline = time.monotonic() + (OUTAGE_S if self._answered else 0)
+        while True:
+            try:
+                answer = ask()
+            except KafkaException as error:
+                if error.args[0].code() not in PASSING or time.monotonic() > deadline:
+                    raise
+                time.sleep(POLL_S)
+            else:
+                self._answered = True
+                return answer
 
 
 def client(cluster: Cluster) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from cli import prepare, shared
-from cli.__main__ import app
+from cli.__main__ import app, main
 from contract.errors import CANNOT, INTERRUPTED, NO, USAGE
 from contract.states import Word
 from local.errors import PlatformError
@@ -203,9 +203,18 @@ def test_what_a_user_can_cause_is_one_line_and_exit_3(
     assert capsys.readouterr().err == "up: kafka isn't ready\n"
 
 
-def test_a_mistake_of_ours_keeps_its_traceback() -> None:
-    with pytest.raises(ZeroDivisionError), shared.one_line_errors("up"):
-        _ = 1 // 0
+def test_a_mistake_of_ours_keeps_its_traceback_and_is_no_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(**_: str) -> None:
+        with shared.one_line_errors("up"):
+            raise ZeroDivisionError
+
+    monkeypatch.setattr("cli.__main__.app", fail)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == CANNOT
+    assert "Traceback" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -1,9 +1,11 @@
+import contextlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from contract.errors import CANNOT, INTERRUPTED, UserError, one_line_errors
+from contract.errors import CANNOT, INTERRUPTED, UserError, naming, one_line_errors
 
 
 def test_a_users_error_is_one_line_and_status_3(capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,6 +26,17 @@ def test_what_the_system_refuses_is_shown(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit), one_line_errors("up"):
         open("/nowhere/at/all")  # noqa: PTH123, SIM115
     assert capsys.readouterr().err == "up: [Errno 2] No such file or directory: '/nowhere/at/all'\n"
+
+
+def test_a_full_disk_is_named_with_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path("/dev/full")
+    for around, line in (
+        (naming(path), "the disk at /dev is full, so /dev/full can't be written: make room, then try again"),
+        (contextlib.nullcontext(), "a disk is full, `df` shows which: make room, then try again"),
+    ):
+        with pytest.raises(SystemExit), one_line_errors("up"), around:
+            path.write_text("x")
+        assert capsys.readouterr().err == f"up: {line}\n"
 
 
 def test_ctrl_c_is_130(capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,15 +109,6 @@ def test_a_line_that_is_not_whole_yet_is_read_once_it_is(processes: Processes) -
     }
 
 
-def test_the_reason_stays_while_the_next_attempt_fails_and_goes_when_it_works(processes: Processes) -> None:
-    start(processes)
-    states = TableStates(processes)
-    say(processes, "table=l.a state=failing reason=no such file\ntable=l.a state=failing\n")
-    assert states.read()["l.a"].reason == "no such file"
-    say(processes, "table=l.a state=running\ntable=l.a state=failing\n")
-    assert states.read() == {"l.a": TableState(state=FAILING)}
-
-
 def test_what_an_earlier_run_said_counts_no_more(processes: Processes) -> None:
     start(processes)
     states = TableStates(processes)

@@ -9,7 +9,7 @@ import pytest
 from py4j.protocol import Py4JNetworkError
 
 from spark_jobs.errors import JobError, first_line
-from spark_jobs.loop import Listeners, Loop
+from spark_jobs.loop import Listeners, Loop, TableStatus
 from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
 from spark_jobs.runtime.session import PACE_SECONDS, Turns, large_turns
@@ -39,6 +39,7 @@ class Script(KeptTable):
         self.stop = stop
         self.outcomes = list(outcomes)
         self.loads = 0
+        self.failures: list[Exception] = []
 
     def load(self) -> None:
         self.loads += 1
@@ -57,18 +58,23 @@ class Script(KeptTable):
 
 @dataclass(frozen=True, kw_only=True)
 class Told(Listeners):
-    """Remembers the commits."""
+    """Remembers the commits and failures."""
 
+    status: TableStatus = field(default_factory=lambda: TableStatus("lake.t"))
     commits: list[CommitReport] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
 
     def committed(self, report: CommitReport) -> None:
         self.commits.append(report)
+
+    def failed(self, error: Exception) -> None:
+        self.failures.append(error)
 
 
 def run(*outcomes: Outcome, continuous: bool = True, retries: int = 3) -> tuple[Script, list[CommitReport], list[str]]:
     stop, log = threading.Event(), list[str]()
     script = Script(stop, *outcomes)
-    told = Told(kept=script, glue_sync=None, metrics=None)
+    told = Told(kept=script, glue_sync=None, metrics=None, failures=script.failures)
     loop = Loop(script, told, stop=stop, log=log.append, max_retries=retries, retry_seconds=0.01)
     loop.run(continuous=continuous, poll_seconds=0.01)
     return script, told.commits, log
@@ -83,6 +89,7 @@ def test_without_continuous_it_ends_when_nothing_is_left() -> None:
 def test_failures_are_tried_again_from_the_tables_own_progress() -> None:
     script, committed, log = run(OSError("refused"), OSError("refused"), REPORT, None)
     assert script.loads == 3
+    assert [str(error) for error in script.failures] == ["refused"] * 2
     assert committed == [REPORT]
     assert log[0] == "attempt 1 failed, again in 0 s: OSError: refused"
     assert log[-1].startswith("works again, after 2 failed attempts in ")

@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import itertools
 import json
 import os
 import signal
@@ -29,7 +30,7 @@ from tests.spark_jobs.events import SCHEMA, TOPIC, Event, as_lines, event, glue_
 from tests.spark_jobs.model import PLACEHOLDER
 from tests.spark_jobs.options.test_options import DELTASTREAMER_LINE
 from tests.spark_jobs.options.test_settings import DELTASTREAMER_PROPERTIES, decide
-from tests.spark_jobs.programs import Job, JobRun
+from tests.spark_jobs.programs import TABLE, Job, JobRun
 from tests.spark_jobs.runtime.test_metrics import published
 from tests.waiting import PATIENCE_S
 
@@ -201,12 +202,12 @@ def test_what_a_job_reads_at_its_start_is_waited_for_only_in_continuous_mode(
 
 
 def test_a_table_that_waits_for_a_columns_type_goes_on_once_its_schema_file_has_it(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     once, _ = decide()
     seen: list[str] = []
 
-    def run(_spark: object, _decided: object, columns: list[str], _around: object) -> None:
+    def run(_spark: object, _decided: object, columns: list[str], *_around: object) -> None:
         seen.extend(columns)
         if columns != ["with it"]:
             raise UndescribedError("its type isn't known")
@@ -220,6 +221,8 @@ def test_a_table_that_waits_for_a_columns_type_goes_on_once_its_schema_file_has_
     without: Any = ["without it"]
     streamer.run(spark, replace(once, options=replace(once.options, continuous=True)), without, threading.Event())
     assert seen == ["without it", "without it", "with it"]
+    states = ["starting", "failing reason=its type isn't known", "ended"]
+    assert capsys.readouterr().out.splitlines() == [f"table=datalake.t state={state}" for state in states]
     with pytest.raises(UndescribedError):
         streamer.run(spark, once, without, threading.Event())
 
@@ -304,4 +307,6 @@ def test_a_job_waits_for_s3_at_its_start_and_at_work(job_run: JobRun, storage: S
     assert job.terminate(signal.SIGTERM) == 0
     assert [commit["events"] for commit in job.commits()] == ["1", "1"]
     assert job.text().count("works again, after ") == 2
+    states = [state for state, _ in itertools.groupby(job.states(TABLE))]
+    assert states == ["starting", "running", "failing", "running", "stopped"]
     assert "Traceback" not in job.text()

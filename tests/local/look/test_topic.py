@@ -4,7 +4,7 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from local.look import topic
 from local.look.topic import RawEvent, Topic
@@ -15,6 +15,7 @@ class Log:
 
     def __init__(self, *values: bytes | None) -> None:
         self._values = values
+        self.away: list[Any] = []
         self._next: int | None = None
 
     def __call__(self, _settings: dict[str, Any]) -> "Log":
@@ -31,6 +32,8 @@ class Log:
 
     def poll(self, _seconds: float) -> Any:
         assert self._next is not None
+        if self.away:
+            return self.away.pop()
         offset, self._next = self._next, self._next + 1
         message = MagicMock()
         message.error.return_value, message.offset.return_value = None, offset
@@ -50,3 +53,23 @@ def test_events_are_read_from_an_offset_to_the_end(monkeypatch: pytest.MonkeyPat
     ]
     assert [event.value for event in items.events(0)] == [{}, {"id": 1}, None]
     assert (items.raw_events(3), items.count()) == ([], 3)
+
+
+def test_a_broker_that_comes_back_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, items = Log(b"{}"), Topic(connection={}, name="shop.items")
+    monkeypatch.setattr(topic, "Consumer", log)
+    log.away = [None, failing(KafkaError.LEADER_NOT_AVAILABLE), failing(KafkaError._TRANSPORT), None]
+    assert len(items.raw_events(0)) == 1
+    log.away = [failing(KafkaError.UNKNOWN_TOPIC_OR_PART)]
+    with pytest.raises(KafkaException):
+        items.raw_events(0)
+    monkeypatch.setattr(topic, "OUTAGE_S", 0)
+    log.away = [None]
+    with pytest.raises(TimeoutError, match=r"^shop\.items: no event within 0 s, though the topic goes on to 1$"):
+        items.raw_events(0)
+
+
+def failing(code: int) -> Any:
+    message = MagicMock()
+    message.error.return_value = KafkaError(code)
+    return message

@@ -1,6 +1,8 @@
 """The supervisor on a platform that only records calls; test_platform.py has a real one."""
 
 import contextlib
+import errno
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +25,7 @@ class FakePlatform:
         self.broken: dict[str, Exception] = {}
         self.revived: list[str] = []
         self.locked = False
+        self.state_dir = Path("/")
         self.forgotten = False
         # The parts that the supervisor uses.
         self.lock = self.processes = self
@@ -115,9 +118,19 @@ def test_it_says_when_the_next_try_comes_and_a_clock_set_back_makes_no_pause_of_
     assert scene.ledger.due("job")
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"job": 1}', '{"job": {"total": 1}}'])
+ENTRY = '{"job": {"total": 1, "tries": %s, "last_at": %s, "reason": %s}}'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", "{", "[]", "\xff", '{"job": 1}', '{"job": {"total": 1}}'),
+        *(ENTRY % odd for odd in (("-1", "9", '""'), ('"1"', "9", '""'), ("1", "NaN", '""'), ("1", "9", "null"))),
+        *(ENTRY % ("1", at, '""') for at in ("-1", "1e300", "Infinity")),
+    ],
+)
 def test_what_cant_be_read_says_nothing(tmp_path: Path, content: str) -> None:
-    (tmp_path / "restarts.json").write_text(content)
+    (tmp_path / "restarts.json").write_text(content, encoding="latin-1")
     assert read_restarts(tmp_path / "restarts.json") == read_restarts(tmp_path / "nothing.json") == {}
 
 
@@ -153,6 +166,48 @@ def test_a_service_that_dies_at_every_start_is_given_up_and_keeps_nobody_else(sc
     scene.platform.dead = {"sink", "job"}
     scene.supervisor.look()
     assert scene.platform.revived == ["sink"] * LIMIT + ["job"]
+
+
+def test_who_was_given_up_while_the_disk_was_full_is_started_again_once_there_is_room(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/data/kafka/server.properties")
+
+    def refuse(_path: Path, _text: str) -> None:
+        raise full
+
+    scene.platform.broken["sink"] = full
+    scene.platform.dead = {"sink"}
+    with monkeypatch.context() as patch:
+        patch.setattr("local.platform.supervisor.free_bytes", lambda _folder: 0)
+        patch.setattr("local.platform.supervisor.write_private", refuse)
+        for _ in range(3 * LIMIT):
+            scene.supervisor.look()
+            scene.now += LONGEST_PAUSE_S
+        with pytest.raises(OSError, match="No space left"):
+            scene.ledger.save()
+    assert scene.platform.revived == ["sink"] * LIMIT
+    assert "is full, so /data/kafka/server.properties can't be written: make room" in scene.lines[-2]
+    assert scene.lines[-1].startswith("sink has ended: given up; ")
+    assert read_restarts(scene.path) == {}
+    scene.platform.broken.clear()
+    scene.supervisor.look()
+    scene.ledger.save()
+    assert scene.platform.dead == set()
+    assert read_restarts(scene.path)["sink"].total == LIMIT + 1
+
+
+def test_it_survives_any_error_and_logs_it_once(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = [OSError("a"), OSError("a"), ValueError("b\nc"), None, OSError("a"), CancelledError("given up")]
+
+    def look(_self: Supervisor) -> None:
+        if error := errors.pop(0):
+            raise error
+
+    monkeypatch.setattr(Supervisor, "look", look)
+    monkeypatch.setattr("local.platform.supervisor.LOOK_S", 0)
+    scene.supervisor.run()
+    assert scene.lines == [f"tries again: {said}" for said in ("a", "b", "a")]
 
 
 def test_an_unforeseen_error_of_one_service_is_logged_and_the_others_are_started(scene: Scene) -> None:

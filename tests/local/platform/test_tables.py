@@ -98,14 +98,6 @@ def test_a_table_that_the_next_attempt_mends_is_waited_for(world: World) -> None
     assert awaited.arrived()
 
 
-def test_an_attempt_that_is_not_over_is_waited_for(world: World) -> None:
-    first, second = world.tables
-    world.there, world.states = {second.name}, {first.job_name: TableState(state=FAILING)}
-    awaited = world.awaited
-    for world.now in (0, 2 * PATIENCE_S):
-        assert not awaited.arrived()
-
-
 TABLES = ("address", "city", "country", "customer", "rental")
 
 

@@ -36,12 +36,15 @@ WIDE = "wide"
 START_S = 180
 STOP_S = 10
 MESSAGES = 40
+# Longer than a broker's restart takes.
+OUTAGE_S = 20
 # The command, except for the platform's location.
 TAIL = """
 import os
 from cli.__main__ import app
-from operate.kafka import cluster
+from operate.kafka import cluster, reader
 from operate.kafka.cluster import Cluster
+reader.OUTAGE_S = float(os.environ["OUTAGE_S"])
 login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "PLAIN", "sasl.username": "reader"}
 login["sasl.password"] = os.environ["READER_PASSWORD"]
 servers, topic = os.environ["SERVERS"], "demo.datalake.cdc_events"
@@ -118,6 +121,7 @@ def running(broker: Broker, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         env=os.environ
         | {
             "PYTHONUNBUFFERED": "1",
+            "OUTAGE_S": str(OUTAGE_S),
             "SERVERS": broker.kafka.bootstrap_servers,
             "READER_PASSWORD": broker.kafka.users.passwords[READER],
         },
@@ -221,11 +225,19 @@ def test_tail_ends_quietly_with_whoever_reads_it(broker: Broker) -> None:
         assert process.stderr.read() == ""
 
 
-def test_tail_ends_with_one_line_when_the_broker_goes_away(broker: Broker) -> None:
+def test_tail_goes_on_when_the_broker_comes_back_and_ends_with_one_line_when_it_stays_away(broker: Broker) -> None:
     with running(broker, "kafka", "tail", EVENTS, "--from", "beginning") as process:
         assert process.stdout
         assert process.stderr
-        process.stdout.readline()
+        lines = iter(process.stdout.readline, "")
+        next(lines)
+        for number in (1_001, 1_002):
+            broker.processes.stop("kafka", grace_s=STOP_S)
+            time.sleep(OUTAGE_S / 3)
+            broker.processes.start("kafka", broker.kafka.prepare())
+            broker.processes.wait_until("kafka", broker.kafka.ready, timeout_s=START_S)
+            broker.send(EVENTS, ({"order_id": number}, {"order_id": number}))
+            assert next(line for line in lines if f'{{"order_id":{number}}}' in line)
         broker.processes.stop("kafka", grace_s=STOP_S)
         assert process.wait(PATIENCE_S) == CANNOT
         [line] = process.stderr.read().splitlines()

@@ -5,6 +5,7 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 from urllib.parse import parse_qs, urlparse
 
@@ -145,18 +146,62 @@ def test_what_msk_denies_is_the_callers_role_and_not_a_user_of_ours() -> None:
 
 
 class Idle:
-    """A consumer that receives nothing."""
+    """A consumer that receives nothing, from brokers that are away for so many questions."""
+
+    away = 0
 
     def poll(self, _timeout_s: float) -> None:
         return None
 
+    def list_topics(self, timeout: float) -> SimpleNamespace:
+        assert timeout
+        self.away -= 1
+        if self.away >= 0:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        return SimpleNamespace(topics={})
 
-@pytest.mark.parametrize("code", [KafkaError._AUTHENTICATION, KafkaError._ALL_BROKERS_DOWN])
-def test_a_reader_that_waits_hears_of_brokers_that_are_gone_or_refuse(code: int) -> None:
-    problems = Problems()
-    reader = Reader(cast("Consumer", Idle()), problems)
-    problems(KafkaError(KafkaError._TRANSPORT))
-    assert reader.poll(0) is None  # librdkafka reconnects automatically
-    problems(KafkaError(code))
+
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> tuple[Idle, Problems, Reader]:
+    monkeypatch.setattr(reader, "POLL_S", 0.001)
+    consumer, problems = Idle(), Problems()
+    return consumer, problems, Reader(cast("Consumer", consumer), problems)
+
+
+def test_a_reader_goes_on_when_brokers_come_back(idle: tuple[Idle, Problems, Reader]) -> None:
+    consumer, problems, waiting = idle
+    assert waiting.partitions() == {}
+    for _ in range(2):
+        problems(KafkaError(KafkaError._ALL_BROKERS_DOWN))
+        consumer.away = 3
+        assert waiting.poll(0) is None
+        assert consumer.away < 0
+        consumer.away = 3
+        assert waiting.partitions() == {}
+
+
+def test_a_reader_is_refused_at_once(idle: tuple[Idle, Problems, Reader]) -> None:
+    _, problems, waiting = idle
+    problems(KafkaError(KafkaError._AUTHENTICATION))
     with pytest.raises(KafkaException):
-        reader.poll(0)
+        waiting.poll(0)
+
+
+def test_brokers_that_stay_away_are_given_up(
+    idle: tuple[Idle, Problems, Reader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    consumer, problems, waiting = idle
+    consumer.away = 1
+    with pytest.raises(KafkaException):
+        waiting.partitions()  # they never answered
+    assert waiting.partitions() == {}
+    monkeypatch.setattr(reader, "OUTAGE_S", 0.01)
+    consumer.away = 10**9
+    problems(KafkaError(KafkaError._ALL_BROKERS_DOWN))
+    for ask in (lambda: waiting.poll(0), waiting.partitions):
+        with pytest.raises(KafkaException):
+            ask()
+
+
+def test_the_reader_has_a_name_of_its_own() -> None:
+    assert configuration(MSK)["group.id"] == READER_GROUP == "cdc-lake-operate"
