@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from local.errors import CancelledError, LockedError, PlatformError
-from local.files import write_private
+from local.files import create_password, kept_password, write_private
 from local.look.lake import Lake
 from local.look.topic import Topic
 from local.platform.pipeline import LocalPipeline, QueriedPipeline
-from local.platform.record import LOGS, PORTS, Lock, PlatformOptions, RecordFile, passwords
+from local.platform.record import LOGS, PORTS, Lock, PlatformOptions, RecordFile, password_files, passwords
 from local.platform.services import Services
 from local.platform.startup import (
     GRACE_S,
@@ -60,11 +60,14 @@ class Platform:
 
     @property
     def source(self) -> dict[str, Any]:
-        """How to connect to the source database, with a password. Raises PlatformError as `services` does."""
+        """How to connect to the source database. Raises PlatformError as `services` does, and for a lost password."""
+        self._require_passwords()
         return self.services.database.parameters()
 
     @property
     def topic(self) -> Topic:
+        """The first table's topic. Raises PlatformError as `source` does."""
+        self._require_passwords()
         return self.services.topic
 
     @property
@@ -86,8 +89,10 @@ class Platform:
         with self._at_work():
             self.processes.cancelled.clear()
             before = self._settle()
+            for path in self._password_files:
+                create_password(path)
             services, pipeline = self._built(self._choose_ports(before))
-            self._stop_former_kafka(services, before)
+            self._stop_outdated(services, pipeline, before)
             if "postgres" in before:
                 services.postgres.renew_rules()
             if "connect" not in before and not services.pipeline.is_queried:
@@ -114,6 +119,7 @@ class Platform:
 
         The caller holds the lock. Raises PlatformError when the service isn't ready in time.
         """
+        self._require_passwords()
         services, pipeline = self.services, self.pipeline
         if name == "sink":
             pipeline.connectors.run_sink()
@@ -161,7 +167,7 @@ class Platform:
         return {name for name in self.processes.find() if self.processes.main(name) is not None}
 
     def require(self, *names: str) -> None:
-        """Raise PlatformError when one of these services doesn't run."""
+        """Raise PlatformError when one of these services doesn't run, or a password is lost."""
         running = self.running()
         without = [name for name in names if name in CONNECTORS]
         if running and without and self.services.pipeline.is_queried:
@@ -172,6 +178,20 @@ class Platform:
         if missing:
             logs = ", ".join(str(self.processes.log_file(name)) for name in missing)
             raise PlatformError(f"{', '.join(missing)} must run for that: `./lake up` starts what is dead (see {logs})")
+        if running and names != ("s3",):
+            self._require_passwords()
+
+    @property
+    def _password_files(self) -> list[Path]:
+        return password_files(self.state_dir / "secrets", self.options.outside)
+
+    def lost_passwords(self) -> list[Path]:
+        """Return the files of the passwords that are lost; `up` creates and sets them anew."""
+        return [path for path in self._password_files if not kept_password(path)]
+
+    def _require_passwords(self) -> None:
+        if lost := self.lost_passwords():
+            raise PlatformError(f"the password in {lost[0]} is lost: `./lake up` sets a new one")
 
     def pid(self, name: str) -> int | None:
         process = self.processes.main(name)
@@ -268,11 +288,14 @@ class Platform:
         self.record.write(self.options, chosen, self._wanted_services())
         return chosen
 
-    def _stop_former_kafka(self, services: Services, running: set[str]) -> None:
-        """Stop a platform whose broker has other users or none, as an earlier release's has: no client could log in."""
+    def _stop_outdated(self, services: Services, pipeline: LocalPipeline, running: set[str]) -> None:
+        """Stop what has other logins than the present ones: a broker with all its clients, or a worker."""
         if "kafka" in running and not services.kafka.is_current():
             self._stop(STOP_ORDER, silent)
             running.clear()
+        if not services.pipeline.is_queried and pipeline.connectors.write_logins() and "connect" in running:
+            self._stop(["connect"], silent)
+            running.discard("connect")
 
     def _wanted_services(self) -> frozenset[str]:
         queried = load_pipeline(self.options.pipeline).is_queried

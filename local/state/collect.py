@@ -70,15 +70,16 @@ class Collector:
             raise PlatformError(f"the platform in {platform.state_dir} is down: `./lake up` starts it")
         restarts = read_restarts(platform.restarts_file) if SUPERVISOR in alive.expected else {}
         services = read_services(platform, restarts)
-        answering = {service.name for service in services if service.running and not service.silent}
+        answering = {service.name for service in services if service.usable}
         refused = None
-        if platform.options.outside is not None and not (refused := refusal(platform.source)):
+        if platform.options.outside is not None and not (refused := refusal(platform.services.database.parameters())):
             answering.add("postgres")
         data, now = self._data(answering, chosen), time.time()
         unproven = _unproven(restarts, data, now)
         found = (
             *problems.of_disk(platform.state_dir, shutil.disk_usage(platform.state_dir).free),
             *([Problem(part="the database", what="refuses the role", reason=refused)] if refused else []),
+            *problems.of_secrets(platform.lost_passwords(), platform.pipeline.connectors.lost_salt),
             *problems.of_services(services, restarts, unproven, platform.processes.logs, now),
             *self._of_pipeline(answering, restarts, unproven),
             *self._of_source(answering, chosen),

@@ -18,7 +18,7 @@ from local.platform.connectors import Connectors, published
 from local.platform.job import looked_file, multi_table_arguments, places, table_jobs
 from local.platform.pipeline import LocalPipeline
 from local.platform.platform import CONNECTORS, Platform
-from local.platform.record import PlatformOptions, passwords
+from local.platform.record import PlatformOptions
 from local.platform.services import DERIVED, HISTORY, Services
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
@@ -144,7 +144,7 @@ NAME = "pagilaquery"
 
 @pytest.fixture
 def queried_services(tmp_path: Path) -> Services:
-    return built.services(tmp_path, NAME, passwords=passwords(tmp_path / "secrets"))
+    return built.services(tmp_path, NAME)
 
 
 @pytest.fixture
