@@ -14,7 +14,6 @@ from urllib.parse import quote
 
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
-from db.connecting import WRONG_PASSWORD
 from local.errors import PlatformError
 from local.files import tail
 from plugins.source import failures
@@ -107,7 +106,7 @@ class ConnectApi:
     def failed(self, name: str) -> Failure | None:
         """Return why it has failed and, where known, at which table; None when it hasn't.
 
-        A connector that keeps retrying, at one table or with a wrong password, counts as failed.
+        A connector that keeps retrying at one table counts as failed.
         """
         status = self._found(f"/connectors/{quote(name)}/status")
         if status is None:
@@ -117,7 +116,7 @@ class ConnectApi:
                 return self._meaning(name, str(part.get("trace") or "no reason given"))
         trace = self._tried_again()
         found = self._meaning(name, trace) if trace else None
-        return found if found and (found.table or WRONG_PASSWORD in trace) else None
+        return found if found and found.table else None
 
     def failures(self) -> dict[str, str]:
         """Return the connectors that have failed, or have a failed task, each with the first line of the reason."""

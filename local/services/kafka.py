@@ -153,6 +153,13 @@ class Kafka:
         except FileNotFoundError:
             return False
 
+    def knows_users(self) -> bool:
+        """Tell whether the broker was started with the users' present passwords."""
+        with contextlib.suppress(FileNotFoundError):
+            known = self._configuration.read_text(encoding="utf-8").splitlines()
+            return set(properties_text(self.users.broker_properties).splitlines()) <= set(known)
+        return False
+
     def prepare(self) -> Command:
         """Write the configuration, create the data folder the first time, and return how to start the broker."""
         write_secret_properties(self._configuration, self.properties())

@@ -107,12 +107,15 @@ def find_password(database: OutsideDatabase, role: str, kept: Path) -> str:
     raise PlatformError(f"{refusals[-1]}: give the role's password in {PASSWORD_VARIABLES[0]}")
 
 
-def refusal(parameters: Mapping[str, Any]) -> str | None:
-    """Return in one line why the database refuses the role, and what to do; None where it doesn't."""
+GIVE_PASSWORD = f"`./lake up` takes the role's password from {PASSWORD_VARIABLES[0]}"
+
+
+def refusal(parameters: Mapping[str, Any], remedy: str = GIVE_PASSWORD) -> str | None:
+    """Return in one line why the database refuses the role, with the remedy for its password; None where it doesn't."""
     try:
         connect({**parameters, "connect_timeout": ANSWER_S}).close()
     except (LoginError, NoPasswordError) as error:
-        return f"{error}: `./lake up` takes the role's password from {PASSWORD_VARIABLES[0]}"
+        return f"{error}: {remedy}"
     except LoadError as error:
         return str(error)
     return None

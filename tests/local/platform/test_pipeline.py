@@ -1,7 +1,9 @@
 """Pipelines on the local platform, captured and queried: services, topics, rights, job; nothing is started."""
 
+import re
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -126,6 +128,35 @@ class FakeWorker:
     def restart_failed(self, name: str) -> None:
         assert self.configured[-1] == name
         self.failed.discard(name)
+
+
+@pytest.mark.parametrize(
+    ("known", "in_lake", "kept"),
+    [
+        ({}, False, r"[\w-]{32}"),
+        ({"column.mask.hash.v2.SHA-256.with.salt.of-old": "mail"}, True, "of-old"),
+        # Nothing was hashed so far.
+        ({"topic.prefix": "pagila"}, True, r"[\w-]{32}"),
+        ({}, True, None),
+    ],
+)
+def test_a_lost_salt_is_the_connectors_and_never_another_one(
+    tmp_path: Path, known: dict[str, str], kept: str | None, *, in_lake: bool
+) -> None:
+    found = services(tmp_path, "pagila")
+    first = found.tables[0]
+    found.tables = (replace(first, entry=first.entry.model_copy(update={"hash": ("address",)})),)
+    found.connect.api = cast(Any, SimpleNamespace(configuration=lambda _name: known))
+    if in_lake:
+        (tmp_path / "s3" / "objects" / "lake" / first.lake_name).mkdir(parents=True)
+    connectors = moving(found).connectors
+    assert connectors.lost_salt == connectors.salt_file
+    connectors.provide_salt()
+    if kept is None:
+        with pytest.raises(PlatformError, match=r"/salt, the salt of hashed columns, is lost, and another one would"):
+            _ = connectors.salt
+    else:
+        assert re.fullmatch(kept, connectors.salt)
 
 
 @pytest.mark.parametrize("failed", [True, False])

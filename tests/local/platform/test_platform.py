@@ -548,6 +548,9 @@ def test_lost_and_wrong_passwords_are_named_and_the_next_up_sets_them_anew(platf
     platform.pipeline.connectors.run_sink()
     wait_until(lambda: platform.pid("sink") is None)
     assert "Kafka refuses the login" in platform.processes.tail("sink")
+    (kept / "connector").write_text("wrong")
+    for beginning in ("password connector is refused: cannot connect to", "kafka knows other passwords than its"):
+        assert line_about(platform, beginning)
     (kept / "superuser").unlink()
     (kept / "connector").write_text("")
     (kept / "kafka" / "admin").write_text("wrong")

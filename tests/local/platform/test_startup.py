@@ -199,7 +199,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     names: set[str] = set()
     monkeypatch.setattr(Platform, "running", lambda _self: set(names))
     monkeypatch.setattr(Platform, "pid", lambda _self, name: 1 if name in names else None)
-    monkeypatch.setattr(services_module, "silent_services", lambda _platform, _names: set())
+    monkeypatch.setattr(services_module, "unusable_services", lambda _platform, _names: (set(), {}))
     return names
 
 

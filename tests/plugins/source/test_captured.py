@@ -9,7 +9,7 @@ from contract import events
 from plugins.connector_names import OUTBOX
 from plugins.connector_settings import SourceSettings
 from plugins.source.captured import CapturedTable, java_regex, shown
-from plugins.source.source_connector import source_connector, transformations, with_salt
+from plugins.source.source_connector import salt_of, source_connector, transformations, with_salt
 from plugins.workers.connect_workers import IS_TRUNCATE
 
 CUSTOMER = CapturedTable(schema="public", table="customer", leave_out=("photo",), hashed=("email",))
@@ -39,6 +39,7 @@ def test_topics_have_an_underscore_for_what_kafka_cant_have_in_a_name() -> None:
 
 def test_columns_are_left_out_and_hashed_by_their_exact_names() -> None:
     config = with_salt(source_connector(SOURCE), "0123456789abcdef")
+    assert salt_of(config) == "0123456789abcdef"
     assert config["column.exclude.list"] == java_regex("public", "customer", "photo")
     assert config["column.mask.hash.v2.SHA-256.with.salt.0123456789abcdef"] == java_regex("public", "customer", "email")
 
