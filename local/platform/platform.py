@@ -95,10 +95,11 @@ class Platform:
             self._stop_outdated(services, pipeline, before)
             if "postgres" in before:
                 services.postgres.renew_rules()
-            if "connect" not in before and not services.pipeline.is_queried:
-                services.connect.install_plugins()
             self._write_password_file(services.postgres.connection_parameters())
-            services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
+            if not services.pipeline.is_queried:
+                if "connect" not in before:
+                    services.connect.install_plugins()
+                services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
             try:
                 with self._denials_named(), Startup(self.processes.cancelled, progress).finished() as startup:
                     run_steps(startup, services, pipeline, self.processes)
@@ -183,7 +184,8 @@ class Platform:
 
     @property
     def _password_files(self) -> list[Path]:
-        return password_files(self.state_dir / "secrets", self.options.outside)
+        captured = not load_pipeline(self.options.pipeline).is_queried
+        return password_files(self.state_dir / "secrets", embedded=self.options.outside is None, captured=captured)
 
     def lost_passwords(self) -> list[Path]:
         """Return the files of the passwords that are lost; `up` creates and sets them anew."""

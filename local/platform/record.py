@@ -46,10 +46,10 @@ def connector_file(folder: Path) -> Path:
     return folder / "connector"
 
 
-def password_files(folder: Path, outside: OutsideDatabase | None) -> list[Path]:
-    """Return the files of the passwords that are ours: the connector's isn't in an outside database."""
-    database = [folder / "superuser"] if outside else [folder / "superuser", connector_file(folder)]
-    return [*database, *(folder / "kafka" / user for user in (BROKER, ADMIN, *ROLES))]
+def password_files(folder: Path, *, embedded: bool = True, captured: bool = True) -> list[Path]:
+    """Return the files of the passwords that are ours: of the embedded database, and of the log's way through Kafka."""
+    database = [folder / "superuser", connector_file(folder)] if embedded else []
+    return database + [folder / "kafka" / user for user in (BROKER, ADMIN, *ROLES) if captured]
 
 
 class Lock:

@@ -13,7 +13,7 @@ from local.services.processes import Processes
 def services(folder: Path, pipeline: str = "orders", **options: Any) -> Services:
     ports = {name: 20_000 + number for number, name in enumerate(PORTS)}
     chosen = PlatformOptions(pipeline=pipeline, **options)
-    for path in password_files(folder / "secrets", None):
+    for path in password_files(folder / "secrets"):
         create_password(path)
     return Services(folder, ports=ports, passwords=passwords(folder / "secrets"), options=chosen)
 

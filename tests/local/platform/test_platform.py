@@ -567,7 +567,7 @@ def test_lost_and_wrong_passwords_are_named_and_the_next_up_sets_them_anew(platf
     ):
         assert [line for line in found if line.startswith(beginning)], found
     assert {path: path.stat().st_mtime_ns for path in kept.rglob("*")} == before
-    with pytest.raises(PlatformError, match="is lost: `./lake up` sets a new one"):
+    with pytest.raises(PlatformError, match=r"is lost: `\./lake up` sets a new one"):
         _ = platform.source
     platform.up()
     assert problems(platform) == []
