@@ -87,8 +87,9 @@ def require_answers(platform: Platform, *names: str) -> None:
     if silent:
         logs = ", ".join(str(platform.processes.log_file(name)) for name in sorted(silent))
         raise PlatformError(f"{', '.join(sorted(silent))} doesn't respond (stopped or hung): see {logs}")
-    for name, reason in refusals.items():
-        raise PlatformError(f"{name} refuses the login: {reason}: {SETS_PASSWORD}")
+    if refusals:
+        lines = (f"{name} refuses the login: {reason}" for name, reason in refusals.items())
+        raise PlatformError(f"{'; '.join(lines)}: {SETS_PASSWORD}")
 
 
 def unusable_services(platform: Platform, running: set[str]) -> tuple[set[str], dict[str, str]]:

@@ -541,6 +541,10 @@ def port_of_kafka_taken(platform: Platform) -> Iterator[None]:
     assert {name for name in before if before[name] != now[name]} == {"kafka"}
 
 
+def written(*folders: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for folder in folders for path in folder.rglob("*")}
+
+
 def test_lost_and_wrong_passwords_are_named_and_the_next_up_sets_them_anew(platform: Platform) -> None:
     kept = platform.state_dir / "secrets"
     (kept / "kafka" / SINK).write_text("wrong")
@@ -554,7 +558,7 @@ def test_lost_and_wrong_passwords_are_named_and_the_next_up_sets_them_anew(platf
     (kept / "superuser").unlink()
     (kept / "connector").write_text("")
     (kept / "kafka" / "admin").write_text("wrong")
-    before = {path: path.stat().st_mtime_ns for path in kept.rglob("*")}
+    before = written(kept, platform.state_dir / "connect")
     began = time.monotonic()
     found = problems(platform)
     assert time.monotonic() - began < PATIENCE_S / 2
@@ -566,7 +570,7 @@ def test_lost_and_wrong_passwords_are_named_and_the_next_up_sets_them_anew(platf
         "sink is dead",
     ):
         assert [line for line in found if line.startswith(beginning)], found
-    assert {path: path.stat().st_mtime_ns for path in kept.rglob("*")} == before
+    assert written(kept, platform.state_dir / "connect") == before
     with pytest.raises(PlatformError, match=r"is lost: `\./lake up` sets a new one"):
         _ = platform.source
     platform.up()

@@ -30,8 +30,8 @@ DIED = Restarts(total=3, tries=2, last_at=1_000.0, reason="out of memory")
 NEW = QuarantinedLine(table="public.b", reason="not JSON", origin="a.json, line 3", at="2026-11-22T11:26:00", text="{")
 
 
-def service(name: str, *, running: bool = True, silent: bool = False) -> ServiceStatus:
-    return ServiceStatus(name=name, running=running, silent=silent, pid=7)
+def service(name: str, *, running: bool = True, silent: bool = False, refusal: str = "") -> ServiceStatus:
+    return ServiceStatus(name=name, running=running, silent=silent, refusal=refusal, pid=7)
 
 
 def of_services(*services: ServiceStatus, unproven: str = "", **restarts: Restarts) -> list[str]:
@@ -64,10 +64,22 @@ AGAIN = "restarted 2 times, last at 00:16:40 UTC, the next try in 3 s"
         ),
         (of_services(ALIVE, SUPERVISED, job=DIED), None),
         (of_services(ALIVE, SUPERVISED), None),
+        (
+            of_services(service("kafka", refusal="no")),
+            "kafka refuses the login: no; `./lake up` sets the password anew",
+        ),
     ],
 )
 def test_a_service_is_named_with_the_reason_and_what_is_done(found: list[str], line: str | None) -> None:
     assert [one[: len(line or "")] for one in found] == ([] if line is None else [line])
+
+
+def test_a_lost_secret_is_named_with_its_file_and_the_remedy() -> None:
+    assert [str(one) for one in problems.of_secrets([Path("s/connector")], Path("s/salt"))] == [
+        "password connector is lost: nothing is in s/connector; `./lake up` sets the password anew",
+        "the salt of hashed columns is lost: nothing is in s/salt; `./lake up` takes it from the connector, or says what"
+        " to do",
+    ]
 
 
 def of_connectors(failed: dict[str, str] | None, **restarts: Restarts) -> list[str]:
