@@ -135,6 +135,11 @@ def test_private_files_are_the_owners_alone_and_leave_nothing_behind(tmp_path: P
     assert list(path.parent.iterdir()) == [path]
 
 
+def created(path: Path) -> str:
+    create_password(path)
+    return path.read_text().strip()
+
+
 def test_passwords_are_made_once_and_reading_makes_none(tmp_path: Path) -> None:
     folder = tmp_path / "secrets"
     assert (passwords(folder).superuser, passwords(folder).connector) == ("", "")
@@ -143,11 +148,10 @@ def test_passwords_are_made_once_and_reading_makes_none(tmp_path: Path) -> None:
     (folder / "superuser").touch()
     files = password_files(folder)
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(create_password, [path for path in files for _ in range(8)]))
+        seen = set(pool.map(created, [path for path in files for _ in range(8)]))
     made = passwords(folder)
-    words = [made.superuser, made.connector, *made.kafka.passwords.values()]
-    assert len(set(words)) == len(files)
-    assert {len(path.read_text()) for path in files} == {33}, "each has one password"
+    assert sorted(seen) == sorted([made.superuser, made.connector, *made.kafka.passwords.values()])
+    assert {len(word) for word in seen} == {32}
     assert stat.S_IMODE((folder / "kafka").stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in files[1:]} == {0o600}
     for path in files:

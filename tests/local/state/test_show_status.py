@@ -18,7 +18,7 @@ from local.state.collect import PipelineState, _unproven
 from local.state.history import instant_time
 from local.state.problems import Problem
 from local.state.quarantine import Quarantined, QuarantinedLine
-from local.state.services import ServiceStatus
+from local.state.services import SETS_PASSWORD, ServiceStatus
 from local.state.show_status import print_status
 from local.state.stages import Stage, Stages
 from local.state.tables import QUERIED, DataStatus, TableStatus
@@ -76,9 +76,9 @@ def test_a_service_is_named_with_the_reason_and_what_is_done(found: list[str], l
 
 def test_a_lost_secret_is_named_with_its_file_and_the_remedy() -> None:
     assert [str(one) for one in problems.of_secrets([Path("s/connector")], Path("s/salt"))] == [
-        "password connector is lost: nothing is in s/connector; `./lake up` sets the password anew",
-        "the salt of hashed columns is lost: nothing is in s/salt; `./lake up` takes it from the connector, or says what"
-        " to do",
+        f"password connector is lost: nothing is in s/connector; {SETS_PASSWORD}",
+        "the salt of hashed columns is lost: nothing is in s/salt; `./lake up` takes it from the connector, or says"
+        " what to do",
     ]
 
 
