@@ -67,7 +67,7 @@ class Platform:
     @property
     def topic(self) -> Topic:
         """The first table's topic. Raises PlatformError as `source` does."""
-        self._require_passwords()
+        self._require_passwords("kafka")
         return self.services.topic
 
     @property
@@ -120,7 +120,8 @@ class Platform:
 
         The caller holds the lock. Raises PlatformError when the service isn't ready in time.
         """
-        self._require_passwords()
+        if name in CONNECTORS:
+            self._require_passwords("kafka")
         services, pipeline = self.services, self.pipeline
         if name == "sink":
             pipeline.connectors.run_sink()
@@ -191,8 +192,8 @@ class Platform:
         """Return the files of the passwords that are lost; `up` creates and sets them anew."""
         return [path for path in self._password_files if not kept_password(path)]
 
-    def _require_passwords(self) -> None:
-        if lost := self.lost_passwords():
+    def _require_passwords(self, *folders: str) -> None:
+        if lost := [path for path in self.lost_passwords() if not folders or path.parent.name in folders]:
             raise PlatformError(f"the password in {lost[0]} is lost: `./lake up` sets a new one")
 
     def pid(self, name: str) -> int | None:

@@ -170,7 +170,7 @@ def test_a_lost_password_is_one_line_and_looking_writes_nothing(tmp_path: Path) 
     with pytest.raises(PlatformError, match=r"the password in .*/superuser is lost: `\./lake up` sets a new one"):
         _ = platform.source
     with pytest.raises(PlatformError, match="is lost"):
-        platform.revive("job")
+        platform.revive("sink")
     found = [str(problem) for problem in Collector(platform).look().problems]
     assert f"password connector is lost: nothing is in {tmp_path}/secrets/connector; {SETS_PASSWORD}" in found
     assert sorted(tmp_path.rglob("*")) == before

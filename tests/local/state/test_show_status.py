@@ -157,7 +157,7 @@ def test_the_outbox_says_what_it_cant_take() -> None:
 def printed(data: DataStatus, *services: ServiceStatus, wrong: tuple[Problem, ...] = ()) -> list[str]:
     console = Console(record=True, width=160)
     state = (
-        State(word=Word.FAILING, reason=str(wrong[0])) if wrong else State(word=Word.UP_TO_DATE, reason="all is there")
+        State(word=Word.FAILING, reason=str(wrong[-1])) if wrong else State(word=Word.UP_TO_DATE, reason="all is there")
     )
     stages = tuple(Stages().read(0, data))
     print_status(console, PipelineState(state=state, services=services, stages=stages, data=data, problems=wrong))
@@ -170,11 +170,12 @@ def test_the_status_begins_with_the_word_and_leaves_out_what_is_unknown() -> Non
     data = DataStatus(
         tables=(table,), outbox_rows=829, wal="0/10", slot=Slot(active=True, behind_bytes=7), outbox_queue=QUEUE
     )
-    wrong = Problem(part="job", what="is dead", log=LOGS / "job.log"), Problem(part="outbox", what="fails")
+    wrong = Problem(part="outbox", what="fails"), Problem(part="job", what="is dead", log=LOGS / "job.log")
     lines = printed(data, kafka, DEAD, wrong=wrong)
     cells = [line.split() for line in lines]
     assert lines[0] == "failing: job is dead (see logs/job.log)"
     assert cells[-1] == ["outbox", "fails"]
+    assert sum("is dead" in line for line in lines) == 1
     assert ["service", "state", "pid", "port", "memory", "restarts"] in cells
     assert ["kafka", "running", "77", "20001", "260", "MB", "2"] in cells
     assert ["job", "dead", "7", "-", "-", "-"] in cells
