@@ -19,6 +19,7 @@ from local.services.source_database import OutsideDatabase, find_password
 from local.state.collect import Collector
 from plugins.source.source_connector import source_connector
 from spark_jobs.options import keys
+from tests.capture.conftest import no_role  # noqa: F401  a fixture
 from tests.conftest import execute
 from tests.local.platform.built import services
 
@@ -155,6 +156,7 @@ def test_status_says_why_the_database_lets_nobody_in(postgres: Postgres, tmp_pat
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("no_role")
 def test_a_database_that_doesnt_do_is_refused_and_nothing_of_it_is_kept(
     postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,10 +168,7 @@ def test_a_database_that_doesnt_do_is_refused_and_nothing_of_it_is_kept(
     kept.write_text("of yesterday")
     before = {path: path.read_text() for path in (kept, tmp_path / "state.json")}
     execute(postgres.connection_parameters(), "CREATE ROLE cdc_connector LOGIN PASSWORD 'Secret/1'")
-    try:
-        for pipeline, reason in (("pagilaquery", "address_place: PostgreSQL refused"), ("pagila", "is pipeline pag")):
-            with pytest.raises(UserError, match=reason):
-                at_pipeline(PlatformOptions(), tmp_path, pipeline, f"postgresql://127.0.0.1:{postgres.port}/postgres")
-    finally:
-        execute(postgres.connection_parameters(), "DROP ROLE cdc_connector")
+    for pipeline, reason in (("pagilaquery", "address_place: PostgreSQL refused"), ("pagila", "is pipeline pag")):
+        with pytest.raises(UserError, match=reason):
+            at_pipeline(PlatformOptions(), tmp_path, pipeline, f"postgresql://127.0.0.1:{postgres.port}/postgres")
     assert {path: path.read_text() for path in before} == before
