@@ -143,8 +143,11 @@ def _say_plan(pipeline: Pipeline, plan: Plan) -> None:
         typer.echo(f"\n{plan.script}" if plan.script else "", nl=False)
 
 
-def prepare(name: str, dsn_text: str, *, dry: bool) -> None:
-    """Set up the database as the pipeline's file requires, or print the SQL. Raises LoadError, SettingsFileError."""
+def prepare(name: str, dsn_text: str, *, dry: bool, change_password: bool) -> None:
+    """Set up the database as the pipeline's file requires, or print the SQL. Raises LoadError, SettingsFileError.
+
+    Pipelines share the role, so an existing one keeps its password unless `change_password`.
+    """
     pipeline = load_pipeline(pipeline_file.check_name(name), PIPELINES)
     if pipeline.is_queried:
         _check_only(pipeline, dsn_text)
@@ -156,7 +159,7 @@ def prepare(name: str, dsn_text: str, *, dry: bool) -> None:
     if dry:
         _print_only(plan)
         return
-    password = None if plan.problems or plan.missing_rights else _password(plan, wanted)
+    password = None if plan.problems or plan.missing_rights else _password(plan, wanted, change=change_password)
     done, left = source_preparing.prepare(parameters, wanted, password=password)
     _say(_done_lines(done))
     _say(report.plan_lines(left))
@@ -190,9 +193,11 @@ def _print_only(plan: Plan) -> None:
     typer.echo(plan.script if plan.steps else "-- Nothing is to be done.\n", nl=False)
 
 
-def _password(plan: Plan, wanted: SourceObjects) -> str | None:
-    """Return the connector's password: from the environment, else asked for if the role is new, else left unchanged."""
-    if not plan.makes_role and not os.environ.get(PASSWORD):
+def _password(plan: Plan, wanted: SourceObjects, *, change: bool) -> str | None:
+    """Return the connector's password, from the environment or asked for; None leaves it as it is."""
+    if not plan.makes_role and not change:
+        if os.environ.get(PASSWORD):
+            typer.echo(f"The role {wanted.role} exists and keeps its password, whatever {PASSWORD} says.")
         return None
     return log_in.ask_password(PASSWORD, f"Password for the role {wanted.role}", confirm=True)
 

@@ -77,6 +77,8 @@ def select(
         if not patterns.match(table.name):
             continue
         reason = _of_relation(table, queried=topic_prefix is None)
+        if topic_prefix is not None and table.name not in first:
+            reason = reason or table.refuses_later
         if topic_prefix is not None and not reason:
             reason = _topic_clash(table, topic_prefix, topics)
         if reason:

@@ -94,7 +94,15 @@ def describe(
 
 
 @app.command()
-def prepare(name: Name, *, dsn: Dsn = "", dry_run: DryRun = False) -> None:
+def prepare(
+    name: Name,
+    *,
+    dsn: Dsn = "",
+    dry_run: DryRun = False,
+    change_password: Annotated[
+        bool, typer.Option("--change-password", help="Give an existing role a new password; its other pipelines too.")
+    ] = False,
+) -> None:
     """Create the pipeline's publication, role, rights, replica identities and our two tables.
 
     Example: ./lake source prepare mine --dsn postgresql://dba@db.example:5432/shop --dry-run
@@ -102,7 +110,7 @@ def prepare(name: Name, *, dsn: Dsn = "", dry_run: DryRun = False) -> None:
     from capture import commands
 
     with _each_line():
-        commands.prepare(name, dsn, dry=dry_run)
+        commands.prepare(name, dsn, dry=dry_run, change_password=change_password)
 
 
 @contextlib.contextmanager

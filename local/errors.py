@@ -10,6 +10,10 @@ class PlatformError(UserError):
     """
 
 
+class RefusedError(PlatformError):
+    """A service answers, but refuses our login."""
+
+
 class CancelledError(PlatformError):
     """Work was given up because something else failed or the user interrupted."""
 

@@ -1,6 +1,7 @@
 """Folders of platforms, their logs, files that only their owner may read, and the passwords that are kept in them."""
 
 import contextlib
+import fcntl
 import os
 import re
 import secrets
@@ -62,11 +63,21 @@ def tail(path: Path, size: int, *, start: int = 0) -> str:
         return ""
 
 
-def password(path: Path) -> str:
-    """Return the password kept in a file, created the first time."""
-    with contextlib.suppress(FileNotFoundError):
-        if kept := path.read_text().strip():
-            return kept
-    made = secrets.token_urlsafe(24)
-    write_private(path, made + "\n")
-    return made
+def kept_password(path: Path) -> str:
+    """Return the password kept in a file; empty when it is lost."""
+    try:
+        return path.read_text(encoding="utf-8").rstrip("\n")
+    except FileNotFoundError:
+        return ""
+
+
+def create_password(path: Path) -> None:
+    """Keep a random password in a file, unless that has one; of two callers at once, one creates it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if not file.read().rstrip("\n"):
+            file.seek(0)
+            file.write(secrets.token_urlsafe(24) + "\n")
+            file.flush()
+            os.fsync(file.fileno())

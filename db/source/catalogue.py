@@ -208,6 +208,16 @@ class Table(Leaf):
             )
         return None
 
+    @property
+    def refuses_later(self) -> str | None:
+        """Why PostgreSQL would refuse updates and deletes in a partition that is added once it is published."""
+        if self.kind != "partitioned table" or self.primary_key:
+            return None
+        return (
+            "without a primary key, a partition that is added later has no replica identity, and PostgreSQL would"
+            " refuse updates and deletes in it: add a primary key, which new partitions get, too"
+        )
+
     def column(self, name: str) -> Column:
         """Return a column. Raises KeyError."""
         return {column.name: column for column in self.columns}[name]

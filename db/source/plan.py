@@ -26,7 +26,6 @@ from db.source.publication import (
     publication_steps,
     sends,
     sent_anyway,
-    unidentified,
 )
 from db.source.rights import Step, again, lost_race, owners_agree, reading_steps, role_steps, secret_columns
 
@@ -86,7 +85,10 @@ def _problems(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
     if state.publication_for_all:
         yield f"the publication {wanted.publication} is FOR ALL TABLES: drop it, or name another one in the pipeline"
     for table in wanted.tables:
-        yield from table_problems(table, state.tables.get((table.schema, table.name)))
+        found = state.tables.get((table.schema, table.name))
+        yield from table_problems(table, found)
+        if found is not None and found.refuses_later and found.oid not in (state.published or {}):
+            yield f"{table}: {found.refuses_later}; or take it out of the pipeline"
 
 
 def table_problems(table: WantedTable, found: Table | None) -> Iterator[str]:
@@ -146,11 +148,8 @@ def _remarks(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
         there = state.tables.get((table.schema, table.name))
         if there is None:
             continue
-        if there.kind == "partitioned table" and unidentified(table.key, there.leaves):
-            yield (
-                f"{table}: a partition that is added later has no replica identity of its own, and"
-                " PostgreSQL refuses updates and deletes in it: run this again after each, or add a primary key"
-            )
+        if there.refuses_later:
+            yield f"{table}: {there.refuses_later}, or run this again after each"
         if reason := sent_anyway(table, there, state.version):
             columns = ", ".join(sorted(secret_columns(table, there)))
             yield f"{table}: PostgreSQL sends {columns}, and only the connector leaves it out: {reason}"

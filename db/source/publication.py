@@ -29,11 +29,6 @@ def identity_columns(key: tuple[str, ...], leaf: Leaf) -> frozenset[str] | None:
     return None if columns is None else frozenset(columns)
 
 
-def unidentified(key: tuple[str, ...], leaves: Sequence[Leaf]) -> bool:
-    """Tell whether a partition created later would lack what these have: a primary key that covers the key."""
-    return not all(key and set(key) <= set(leaf.primary_key) for leaf in leaves)
-
-
 def _is_enough(key: tuple[str, ...], leaf: Leaf) -> bool:
     if leaf.identity == "nothing":
         return False
@@ -98,7 +93,9 @@ def sent_anyway(table: WantedTable, there: Table, version: int) -> str | None:
     if version < COLUMN_LISTS:
         return "PostgreSQL can leave columns out from version 15 on"
     columns = _publishable(table, there)
-    identities = [identity_columns(table.key, leaf) for leaf in there.leaves]
+    # A partition that is added later has the root's primary key as its identity.
+    later = [frozenset(there.primary_key)] if there.kind == "partitioned table" else []
+    identities = [*later, *(identity_columns(table.key, leaf) for leaf in there.leaves)]
     if None in identities:
         return "its replica identity is the whole row (FULL)"
     if any(identity - columns.keys() for identity in identities if identity is not None):

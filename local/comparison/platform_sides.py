@@ -7,8 +7,6 @@ from local.comparison.arrivals import LogArrivals, QueriedArrivals, Stages
 from local.comparison.compare import Arrivals
 from local.comparison.describe import Compared
 from local.comparison.run import Sides
-from local.files import password
-from local.platform.connectors import SALT_FILE
 from local.platform.job import looked_file
 from local.platform.platform import Platform
 from local.platform.services import LANDING_BUCKET, LocalTable
@@ -34,7 +32,7 @@ def platform_sides(platform: Platform, names: Sequence[str] = ()) -> Sides:
             Compared(entry=table.entry, schema_file=PIPELINES / pipeline.schema_file(table.entry), lake=table.lake)
             for table in tables
         ],
-        salt=password(platform.state_dir / "secrets" / SALT_FILE) if hashes else "",
+        salt=platform.pipeline.connectors.salt if hashes else "",
         arrivals=arrivals,
         s3=services.s3.client(),
     )

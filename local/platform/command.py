@@ -9,10 +9,11 @@ import psycopg2
 
 from local.console import megabytes
 from local.errors import PlatformError
-from local.files import platform_folder
+from local.files import platform_folder, write_private
 from local.platform.platform import Platform
-from local.platform.record import ORDERS, PlatformOptions, connector_file
+from local.platform.record import ORDERS, PlatformOptions, RecordFile, connector_file
 from local.platform.services import LAKE_BUCKET, LANDING_BUCKET
+from local.platform.source import check_outside
 from local.services.kafka_rights import READER
 from local.services.source_database import OutsideDatabase, find_password
 from settings.load import SettingsFileError, load_pipeline
@@ -21,7 +22,8 @@ from settings.load import SettingsFileError, load_pipeline
 def at_pipeline(options: PlatformOptions, folder: Path, pipeline: str | None, dsn: str | None) -> PlatformOptions:
     """Return the options with their pipeline and its database; find or ask for its password, and keep that.
 
-    Without a DSN, the earlier start's database stays. Raises PlatformError and SettingsFileError.
+    Without a DSN, the earlier start's database stays; another one is checked before anything of it is kept. Raises
+    PlatformError, LoadError and SettingsFileError.
     """
     recorded = Platform(folder).options
     name = pipeline or (recorded.pipeline if folder.exists() else ORDERS)
@@ -37,8 +39,13 @@ def at_pipeline(options: PlatformOptions, folder: Path, pipeline: str | None, ds
         return options
     if options.scale is not None or options.dump is not None:
         raise PlatformError("--scale and --from are for the embedded database: leave them or the DSN out")
-    find_password(outside, settings.source.role, connector_file(folder / "secrets"))
-    return replace(options, outside=outside)
+    options = RecordFile(folder).options(replace(options, outside=outside))
+    role, kept = settings.source.role, connector_file(folder / "secrets")
+    password = find_password(outside, role, kept)
+    if outside != recorded.outside:
+        check_outside(settings, outside, {**outside.parameters(role), "password": password})
+    write_private(kept, password + "\n")
+    return options
 
 
 def find_platform(folder: Path | None, pipeline: str | None) -> Platform:

@@ -19,8 +19,8 @@ from contract.source import HEARTBEAT, SIGNAL, heartbeat_statement, own_schema
 from db.connecting import LoadError, connect
 from db.source.replication import OUTBOX, Expected
 from local.errors import PlatformError
-from local.files import password, write_private
-from local.platform.services import LANDING_BUCKET, Services
+from local.files import create_password, kept_password, write_private
+from local.platform.services import LAKE_BUCKET, LANDING_BUCKET, LocalTable, Services
 from local.resnapshot.changed_tables import ChangedTables, LocalConnector
 from local.services.aws import ENVIRONMENT, REGION
 from local.services.connect import OFFSET_TOPIC
@@ -31,13 +31,12 @@ from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka.topics import planned_topics
 from plugins.sink.sink_connector import sink_connector
 from plugins.source.captured import CapturedTable
-from plugins.source.source_connector import source_connector, with_salt
+from plugins.source.source_connector import salt_of, source_connector, with_salt
 from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
 
 # How long a restarted connector may still report its earlier failure.
 RESTART_S = 10
-# Holds the salt of hashed columns, created once: another one would change every hash.
 SALT_FILE = "salt"
 # Names the tables that were added and aren't read yet.
 TO_READ = "to-read.json"
@@ -102,7 +101,7 @@ def source_settings(services: Services) -> SourceSettings:
         database_port=int(connector["port"]),
         database_name=str(connector["dbname"]),
         database_user=pipeline.source.role,
-        database_password=services.connect.password_reference(services.passwords.connector),
+        database_password=services.connect.database_password,
         database_sslmode=str(connector.get("sslmode", "disable")),
         database_root_certificate=connector.get("sslrootcert"),
         topic_prefix=pipeline.source.topic_prefix,
@@ -150,9 +149,56 @@ class Connectors:
     def source_configuration(self) -> dict[str, str]:
         """The source connector's configuration, without the tables that are set aside."""
         configuration = source_connector(self._captured)
-        if any(table.hash for table in self._services.pipeline.tables):
-            configuration = with_salt(configuration, password(self._folder / "secrets" / SALT_FILE))
+        if self.hashed:
+            configuration = with_salt(configuration, self.salt)
         return self._acting_as(SOURCE, configuration)
+
+    @property
+    def hashed(self) -> list[LocalTable]:
+        """The tables with hashed columns."""
+        return [table for table in self._services.tables if table.entry.hash]
+
+    @property
+    def salt_file(self) -> Path:
+        return self._folder / "secrets" / SALT_FILE
+
+    @property
+    def lost_salt(self) -> Path | None:
+        """The salt's file, if it should have one and hasn't."""
+        return self.salt_file if self.hashed and not kept_password(self.salt_file) else None
+
+    @property
+    def salt(self) -> str:
+        """The salt of hashed columns. Raises PlatformError when it is lost: another one would change every hash."""
+        if salt := kept_password(self.salt_file):
+            return salt
+        raise PlatformError(
+            f"{self.salt_file}, the salt of hashed columns, is lost, and another one would change every hash: put its"
+            " copy there, or `./lake down` and remove the platform's folder, and `./lake up` reads everything again"
+        )
+
+    def provide_salt(self) -> None:
+        """Create the salt before anything is hashed; take a lost one from the connector's configuration."""
+        if self.lost_salt is None:
+            return
+        known = self._services.connect.api.configuration(self.source.name)
+        if salt := salt_of(known):
+            write_private(self.salt_file, salt + "\n")
+            return
+        # Without a table set aside, a connector without a salt has hashed nothing yet.
+        new = known and not self.aside.read()
+        if new or not any(self._services.s3.holds(LAKE_BUCKET, table.lake_name) for table in self.hashed):
+            create_password(self.salt_file)
+
+    def write_logins(self) -> bool:
+        """Write the logins that the worker reads; return whether one has changed, for which it must restart."""
+        connect = self._services.connect
+        before = connect.stored()
+        connect.password_reference(self._services.passwords.connector)
+        connect.properties()
+        for user in (SOURCE, SINK):
+            self._acting_as(user, {})
+        return connect.stored() != before
 
     def grant_rights(self) -> str | None:
         """Give the users the rights on Kafka that the roles have on AWS."""
@@ -247,16 +293,20 @@ class Connectors:
         """Start the stand-in of the S3 sink, unless it runs with this configuration."""
         path = self._folder / "sink" / "sink.json"
         configuration = json.dumps({"name": self.sink.name, "config": sink_connector(self.sink)}, indent=1) + "\n"
+        kafka = self._services.kafka
+        login = kafka.users.client_path(SINK)
+        before = login.read_text(encoding="utf-8") if login.exists() else ""
+        kafka.users.client_file(SINK, kafka.bootstrap_servers)
         if self._processes.main("sink") is not None:
-            if path.exists() and path.read_text(encoding="utf-8") == configuration:
+            known = path.exists() and path.read_text(encoding="utf-8") == configuration
+            if known and login.read_text(encoding="utf-8") == before:
                 return
             self._processes.stop("sink", grace_s=SINK_GRACE_S)
             # It may have asked for the topic of a table that is no longer captured.
             self._services.kafka.rights_mark.touch()
         write_private(path, configuration)
         argv = [sys.executable, "-m", "local.sink", "--config", str(path)]
-        kafka = self._services.kafka
-        argv += ["--kafka", str(kafka.users.client_file(SINK, kafka.bootstrap_servers))]
+        argv += ["--kafka", str(login)]
         self._processes.start("sink", Command(argv=argv, folder=ROOT, environment=ENVIRONMENT))
 
     @property

@@ -108,6 +108,7 @@ class LocalPipeline:
         """Configure the source connector and wait until everything committed so far is in the topics."""
         # Otherwise the connector's failure to pick up new tables would hide the cause.
         self._check_nothing_is_lost()
+        self.connectors.provide_salt()
         changed = self.connectors.start_source()
         self._wait("snapshot", self._delivery(), connector=self.connectors.source.name)
         events = f"{sum(self.topic_ends().values()):,} events"

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from local.errors import CancelledError, LockedError, PlatformError
-from local.files import write_private
+from local.files import create_password, kept_password, write_private
 from local.look.lake import Lake
 from local.look.topic import Topic
 from local.platform.pipeline import LocalPipeline, QueriedPipeline
-from local.platform.record import LOGS, PORTS, Lock, PlatformOptions, RecordFile, passwords
+from local.platform.record import LOGS, PORTS, Lock, PlatformOptions, RecordFile, password_files, passwords
 from local.platform.services import Services
 from local.platform.startup import (
     GRACE_S,
@@ -60,11 +60,14 @@ class Platform:
 
     @property
     def source(self) -> dict[str, Any]:
-        """How to connect to the source database, with a password. Raises PlatformError as `services` does."""
+        """How to connect to the source database. Raises PlatformError as `services` does, and for a lost password."""
+        self._require_passwords()
         return self.services.database.parameters()
 
     @property
     def topic(self) -> Topic:
+        """The first table's topic. Raises PlatformError as `source` does."""
+        self._require_passwords("kafka")
         return self.services.topic
 
     @property
@@ -86,14 +89,17 @@ class Platform:
         with self._at_work():
             self.processes.cancelled.clear()
             before = self._settle()
+            for path in self._password_files:
+                create_password(path)
             services, pipeline = self._built(self._choose_ports(before))
-            self._stop_former_kafka(services, before)
+            self._stop_outdated(services, pipeline, before)
             if "postgres" in before:
                 services.postgres.renew_rules()
-            if "connect" not in before and not services.pipeline.is_queried:
-                services.connect.install_plugins()
             self._write_password_file(services.postgres.connection_parameters())
-            services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
+            if not services.pipeline.is_queried:
+                if "connect" not in before:
+                    services.connect.install_plugins()
+                services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
             try:
                 with self._denials_named(), Startup(self.processes.cancelled, progress).finished() as startup:
                     run_steps(startup, services, pipeline, self.processes)
@@ -114,6 +120,8 @@ class Platform:
 
         The caller holds the lock. Raises PlatformError when the service isn't ready in time.
         """
+        if name in CONNECTORS:
+            self._require_passwords("kafka")
         services, pipeline = self.services, self.pipeline
         if name == "sink":
             pipeline.connectors.run_sink()
@@ -165,7 +173,7 @@ class Platform:
         return all(map(self.processes.is_known_to_run, names))
 
     def require(self, *names: str) -> None:
-        """Raise PlatformError when one of these services doesn't run."""
+        """Raise PlatformError when one of these services doesn't run, or a password is lost."""
         running = self.running()
         without = [name for name in names if name in CONNECTORS]
         if running and without and self.services.pipeline.is_queried:
@@ -176,6 +184,21 @@ class Platform:
         if missing:
             logs = ", ".join(str(self.processes.log_file(name)) for name in missing)
             raise PlatformError(f"{', '.join(missing)} must run for that: `./lake up` starts what is dead (see {logs})")
+        if running and names != ("s3",):
+            self._require_passwords()
+
+    @property
+    def _password_files(self) -> list[Path]:
+        captured = not load_pipeline(self.options.pipeline).is_queried
+        return password_files(self.state_dir / "secrets", embedded=self.options.outside is None, captured=captured)
+
+    def lost_passwords(self) -> list[Path]:
+        """Return the files of the passwords that are lost; `up` creates and sets them anew."""
+        return [path for path in self._password_files if not kept_password(path)]
+
+    def _require_passwords(self, *folders: str) -> None:
+        if lost := [path for path in self.lost_passwords() if not folders or path.parent.name in folders]:
+            raise PlatformError(f"the password in {lost[0]} is lost: `./lake up` sets a new one")
 
     def pid(self, name: str) -> int | None:
         process = self.processes.main(name)
@@ -272,11 +295,14 @@ class Platform:
         self.record.write(self.options, chosen, self._wanted_services())
         return chosen
 
-    def _stop_former_kafka(self, services: Services, running: set[str]) -> None:
-        """Stop a platform whose broker has other users or none, as an earlier release's has: no client could log in."""
+    def _stop_outdated(self, services: Services, pipeline: LocalPipeline, running: set[str]) -> None:
+        """Stop what has other logins than the present ones: a broker with all its clients, or a worker."""
         if "kafka" in running and not services.kafka.is_current():
             self._stop(STOP_ORDER, silent)
             running.clear()
+        if not services.pipeline.is_queried and pipeline.connectors.write_logins() and "connect" in running:
+            self._stop(["connect"], silent)
+            running.discard("connect")
 
     def _wanted_services(self) -> frozenset[str]:
         queried = load_pipeline(self.options.pipeline).is_queried

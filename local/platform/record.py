@@ -11,7 +11,9 @@ from typing import Annotated
 from pydantic import BaseModel, Field, ValidationError
 
 from local.errors import LockedError, PlatformError
-from local.files import password, write_private
+from local.files import kept_password, write_private
+from local.services.kafka import ADMIN, BROKER, KafkaUsers
+from local.services.kafka_rights import ROLES
 from local.services.source_database import OutsideDatabase
 from settings.environment_pipeline import FIRST
 
@@ -23,21 +25,31 @@ ORDERS = FIRST
 
 @dataclass(frozen=True, kw_only=True)
 class Passwords:
-    """The database's passwords: random, created once per platform."""
+    """A platform's passwords: the database's, and of Kafka's users; an empty one is lost."""
 
     superuser: str
     connector: str
+    kafka: KafkaUsers
 
 
 def passwords(folder: Path) -> Passwords:
-    """Return the passwords kept in `folder` (mode 0700), created the first time."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return Passwords(superuser=password(folder / "superuser"), connector=password(connector_file(folder)))
+    """Return the passwords kept in `folder`; only `up` creates them."""
+    return Passwords(
+        superuser=kept_password(folder / "superuser"),
+        connector=kept_password(connector_file(folder)),
+        kafka=KafkaUsers.kept(folder / "kafka", ROLES),
+    )
 
 
 def connector_file(folder: Path) -> Path:
     """Return the password file of the connector, or of the job of queried tables."""
     return folder / "connector"
+
+
+def password_files(folder: Path, *, embedded: bool = True, captured: bool = True) -> list[Path]:
+    """Return the files of the passwords that are ours: of the embedded database, and of the log's way through Kafka."""
+    database = [folder / "superuser", connector_file(folder)] if embedded else []
+    return database + [folder / "kafka" / user for user in (BROKER, ADMIN, *ROLES) if captured]
 
 
 class Lock:

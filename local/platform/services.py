@@ -15,8 +15,8 @@ from local.look.topic import Topic
 from local.platform.record import LOGS, Passwords, PlatformOptions, connector_file
 from local.services.aws import S3, Aws
 from local.services.connect import Connect
-from local.services.kafka import Kafka, KafkaUsers
-from local.services.kafka_rights import ROLES, WORKER
+from local.services.kafka import Kafka
+from local.services.kafka_rights import WORKER
 from local.services.postgres import Postgres
 from local.services.processes import Service
 from local.services.source_database import SourceDatabase
@@ -120,7 +120,7 @@ class Services:
         self.connector: Mapping[str, Any] = {**place, "password": passwords.connector}
         own = self.connector if outside else self.postgres.connection_parameters(database)
         self.database = SourceDatabase(own)
-        users = KafkaUsers.of(folder / "secrets" / "kafka", ROLES)
+        users = passwords.kafka
         self.kafka = Kafka(
             folder / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"], users=users
         )

@@ -27,13 +27,14 @@ def make_ready(services: Services) -> str:
     """
     pipeline, parameters = services.pipeline, services.database.parameters()
     if services.options.outside is not None:
-        check = _check_queried if pipeline.is_queried else _check_captured
-        return check(pipeline, services.options.outside, parameters)
+        return check_outside(pipeline, services.options.outside, parameters)
     services.database.create_if_missing()
     note = _load_pagila(services) if pipeline.source.example == "pagila" else _load_northwind(services)
-    if pipeline.is_queried:
+    if pipeline.outbox is not None:
+        _set_password(parameters, pipeline.source.role, services.passwords.connector)
+    elif pipeline.is_queried:
         _let_read(parameters, pipeline.source.role, services.passwords.connector)
-    elif pipeline.outbox is None:
+    else:
         try:
             prepare(parameters, source_objects(pipeline), password=services.passwords.connector)
         except UnpreparableError as error:
@@ -76,6 +77,12 @@ def _refuse_other_data(services: Services) -> None:
         )
 
 
+def _set_password(parameters: Mapping[str, Any], role: str, password: str) -> None:
+    """Give the connector's role the kept password: the last one may have been lost or changed."""
+    with transaction(parameters) as cursor:
+        cursor.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(role), sql.Literal(password)))
+
+
 def _let_read(parameters: Mapping[str, Any], name: str, password: str) -> None:
     """Create a role with the right to read the database, and no other."""
     role = sql.Identifier(name)
@@ -91,6 +98,12 @@ def _let_read(parameters: Mapping[str, Any], name: str, password: str) -> None:
                 cursor.execute(sql.SQL(f"GRANT {right} {{}} TO {{}}").format(sql.Identifier(schema), role))
         # Lets polling by a column see which transactions still write.
         cursor.execute(sql.SQL("GRANT pg_read_all_stats TO {}").format(role))
+
+
+def check_outside(pipeline: Pipeline, where: OutsideDatabase, parameters: Mapping[str, Any]) -> str:
+    """Check that a pipeline's database has what it needs; return a note. Raises PlatformError, LoadError."""
+    check = _check_queried if pipeline.is_queried else _check_captured
+    return check(pipeline, where, parameters)
 
 
 def _check_queried(pipeline: Pipeline, where: OutsideDatabase, parameters: Mapping[str, Any]) -> str:

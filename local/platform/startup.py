@@ -11,12 +11,13 @@ from enum import StrEnum
 from functools import partial
 from typing import Self
 
-from local.errors import CancelledError
+from local.errors import CancelledError, RefusedError
 from local.platform.connectors import SINK_GRACE_S
 from local.platform.job import GRACE_S as JOB_GRACE_S
 from local.platform.pipeline import LocalPipeline
 from local.platform.services import Services
 from local.platform.source import make_ready
+from local.services.postgres import Postgres
 from local.services.processes import Processes, Service
 
 WAIT_S = 0.2
@@ -142,6 +143,18 @@ class Startup:
             self._progress(step)
 
 
+def _run_postgres(postgres: Postgres, processes: Processes) -> str | None:
+    """Start the server; set the superuser's password where that was lost or is another one."""
+    try:
+        processes.run(postgres)
+    except RefusedError:
+        processes.stop(postgres.name, grace_s=GRACE_S[postgres.name])
+        postgres.set_password()
+        processes.run(postgres)
+        return "the superuser's password is set anew"
+    return None
+
+
 def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, processes: Processes) -> None:
     """Start everything, in parallel where one step doesn't need another.
 
@@ -151,7 +164,9 @@ def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, pro
     def run(service: Service, *, after: Iterable[Future[None]] = ()) -> Future[None]:
         return startup.run(service.name, partial(processes.run, service), after=after)
 
-    needed = [run(services.postgres)] if services.options.outside is None else []
+    postgres = services.postgres
+    embedded = services.options.outside is None
+    needed = [startup.run(postgres.name, partial(_run_postgres, postgres, processes))] if embedded else []
     name = "load" if needed else "database"
     database = startup.run(name, partial(make_ready, services), after=needed, alone=True)
     storage = startup.run("buckets", pipeline.create_buckets, after=[run(services.s3)])

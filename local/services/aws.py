@@ -85,6 +85,10 @@ class S3(Loopback):
         )
         return Command(argv=argv, folder=self._folder)
 
+    def holds(self, bucket: str, folder: str) -> bool:
+        """Tell whether the bucket has something in a folder, whether or not the service runs."""
+        return (self._folder / "objects" / bucket / folder).exists()
+
     def properties(self, objects: Path) -> dict[str, str]:
         return {
             "s3proxy.endpoint": self.endpoint,

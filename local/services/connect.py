@@ -161,9 +161,18 @@ class Connect:
     def _secrets(self) -> Path:
         return self._folder / "secrets"
 
+    @property
+    def database_password(self) -> str:
+        """The reference to the password that `password_reference` stores."""
+        return self._reference("connector", "password")
+
     def password_reference(self, password: str) -> str:
         """Store a password where only the worker reads it; return the reference for connector configurations."""
-        return self._reference("connector", "password", password)
+        return self._store("connector", "password", password)
+
+    def stored(self) -> dict[str, str]:
+        """Return the content of the worker's secret files by name."""
+        return {path.name: path.read_text(encoding="utf-8") for path in self._secrets.glob("*")}
 
     def acting_as(self, user: str, login: Mapping[str, str]) -> dict[str, str]:
         """Return the login settings of a connector's clients for a Kafka user, whose password only the worker reads."""
@@ -172,19 +181,19 @@ class Connect:
 
     def _kept(self, user: str, login: Mapping[str, str]) -> dict[str, str]:
         """Return a login with a reference in place of its secret part."""
-        return {
-            name: self._reference(user, name, value) if name == SECRET_PART else value for name, value in login.items()
-        }
+        return {name: self._store(user, name, value) if name == SECRET_PART else value for name, value in login.items()}
 
-    def _reference(self, name: str, key: str, secret: str) -> str:
+    def _reference(self, name: str, key: str) -> str:
         if set(",:${}") & set(str(self._secrets)):
             raise PlatformError(
                 f"Connect can't have , : $ {{ or }} in a path: move the platform away from {self._folder}"
             )
+        return f"${{file:{self._secrets / name}.properties:{key}}}"
+
+    def _store(self, name: str, key: str, secret: str) -> str:
         self._secrets.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self._secrets / f"{name}.properties"
-        write_properties(path, {key: secret})
-        return f"${{file:{path}:{key}}}"
+        write_properties(self._secrets / f"{name}.properties", {key: secret})
+        return self._reference(name, key)
 
     def install_plugins(self) -> None:
         """Unpack the plugins. Raises PlatformError when one is invalid."""

@@ -5,20 +5,21 @@ ACLs allow. The broker knows exactly the users of its configuration, so a new ro
 release, needs only a restart (docs/decisions/0035).
 """
 
+import contextlib
 import secrets
 import shutil
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
-from local.errors import PlatformError
-from local.files import password, write_private
+from local.errors import PlatformError, RefusedError
+from local.files import create_password, kept_password, write_private
 from local.services.jvm import java_command, log4j_options, properties_text, write_properties
 from local.services.kafka_rights import Acl, sync_acls
 from local.services.processes import Command
@@ -48,8 +49,14 @@ class KafkaUsers:
     @classmethod
     def of(cls, folder: Path, roles: Iterable[str] = ()) -> Self:
         """Return the users whose passwords are kept in `folder` (mode 0700), created the first time."""
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return cls(folder=folder, passwords={name: password(folder / name) for name in (BROKER, ADMIN, *roles)})
+        for name in (BROKER, ADMIN, *roles):
+            create_password(folder / name)
+        return cls.kept(folder, roles)
+
+    @classmethod
+    def kept(cls, folder: Path, roles: Iterable[str]) -> Self:
+        """Return the users with the passwords in `folder`; an empty one is lost."""
+        return cls(folder=folder, passwords={name: kept_password(folder / name) for name in (BROKER, ADMIN, *roles)})
 
     def login(self, user: str) -> dict[str, str]:
         """Return how librdkafka's clients log in as a user."""
@@ -146,6 +153,13 @@ class Kafka:
         except FileNotFoundError:
             return False
 
+    def knows_users(self) -> bool:
+        """Tell whether the broker was started with the users' present passwords."""
+        with contextlib.suppress(FileNotFoundError):
+            known = self._configuration.read_text(encoding="utf-8").splitlines()
+            return set(properties_text(self.users.broker_properties).splitlines()) <= set(known)
+        return False
+
     def prepare(self) -> Command:
         """Write the configuration, create the data folder the first time, and return how to start the broker."""
         write_properties(self._configuration, self.properties())
@@ -157,12 +171,20 @@ class Kafka:
         return Command(argv=argv, folder=self._folder)
 
     def ready(self) -> bool:
+        """Tell whether it answers. Raises RefusedError when it refuses the administrator's password."""
         if not accepts_connections(self._port):
             return False
+        errors: list[KafkaError] = []
         try:
-            return bool(self._admin().list_topics(timeout=1).brokers)
-        except KafkaException:
-            return False
+            admin = self._admin(error_cb=errors.append)
+            with contextlib.suppress(KafkaException):
+                return bool(admin.list_topics(timeout=1).brokers)
+            admin.poll(0)  # calls back
+        except KafkaException as error:
+            raise RefusedError(f"no password of {ADMIN}") from error
+        if any(error.code() == KafkaError._AUTHENTICATION for error in errors):
+            raise RefusedError(f"wrong password of {ADMIN}")
+        return False
 
     def properties(self) -> dict[str, str]:
         return {
@@ -262,9 +284,11 @@ class Kafka:
                 raise KafkaException(answer.error)
         return {answer.topic: answer.offset if answer.offset >= 0 else None for answer in answers}
 
-    def _admin(self, user: str = ADMIN) -> AdminClient:
+    def _admin(self, user: str = ADMIN, *, error_cb: Callable[[KafkaError], None] = lambda _error: None) -> AdminClient:
         # log_level 0: while the broker starts, librdkafka would write each refused connection to standard error.
-        return AdminClient({**self.client(user), "socket.timeout.ms": 5000, "log_level": 0, "client.id": "local"})
+        settings: dict[str, Any] = {**self.client(user), "socket.timeout.ms": 5000, "log_level": 0}
+        settings |= {"client.id": "local", "error_cb": error_cb}
+        return AdminClient(settings)
 
     def _make_data_folder(self) -> None:
         """Create a data folder as `kafka-storage format` does; only a complete one gets the final name.

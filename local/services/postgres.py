@@ -20,7 +20,8 @@ import psutil
 import psycopg2
 
 from contract.errors import naming
-from local.errors import PlatformError
+from db.connecting import NO_PASSWORD, WRONG_PASSWORD
+from local.errors import PlatformError, RefusedError
 from local.files import write_private
 from local.services.processes import Command, Identity, Processes, StopRules
 from local.setup.ports import HOST, choose
@@ -181,13 +182,17 @@ class PostgresCluster:
             f"--pwfile={password_file}",
             *("--encoding=UTF8", "--locale=C", "--auth=scram-sha-256", f"--username={SUPERUSER}"),
         ]
+        self.run(command)
+
+    def run(self, command: Sequence[str | Path], given: str = "") -> None:
+        """Run a program of the server as its account, with `given` as its input. Raises PlatformError."""
         # No PG* variable and no locale of the caller affects the server.
         environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, cwd="/", env=environment, **self.identity
+            command, input=given, capture_output=True, text=True, check=False, cwd="/", env=environment, **self.identity
         )
         if done.returncode != 0:
-            raise PlatformError(f"initdb failed in {folder}: {done.stderr.strip()}")
+            raise PlatformError(f"{Path(command[0]).name} failed in {self.data_dir}: {done.stderr.strip()}")
 
     def _lock_file_lines(self) -> list[str]:
         """Return the lines of postmaster.pid: the first is the pid, the eighth the state. Empty without a server."""
@@ -261,21 +266,32 @@ class Postgres:
         """Create a new data folder, write the access rules, and return how to start the server."""
         self.cluster.create(self._password)
         self.cluster.write_rules(self._rules)
-        argv = [str(self.cluster.program("postgres")), "-D", str(self.cluster.data_dir), "-p", str(self.port)]
-        argv += [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
+        argv = self._arguments("-p", str(self.port))
         # A folder that the server's account may enter, and a locale independent of the caller.
         return Command(argv=argv, folder=Path("/"), environment={"LC_ALL": "C"}, identity=self.cluster.identity)
 
+    def _arguments(self, *first: str) -> list[str]:
+        settings = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
+        program, data = str(self.cluster.program("postgres")), str(self.cluster.data_dir)
+        return [program, *first, "-D", data, *settings]
+
+    def set_password(self) -> None:
+        """Set the superuser's password, which need not be known, while the server is stopped. Raises PlatformError."""
+        word = self._password.replace("'", "''")
+        # PostgreSQL's log would have the whole statement if that failed.
+        argv = [*self._arguments("--single"), "-c", "log_min_error_statement=panic", SUPERUSER]
+        self.cluster.run(argv, f"ALTER ROLE {SUPERUSER} PASSWORD '{word}'\n")
+
     def ready(self) -> bool:
-        """Tell whether a query gets an answer. Raises PlatformError when the password isn't this data folder's."""
+        """Tell whether a query gets an answer. Raises RefusedError when the password isn't this data folder's."""
         # Another server may have the port, so only our server's state counts.
         if self.cluster.state != READY:
             return False
         try:
             connection = psycopg2.connect(**self.connection_parameters(), connect_timeout=CONNECT_TIMEOUT_S)
         except psycopg2.OperationalError as error:
-            if "password authentication failed" in str(error):
-                raise PlatformError(f"{self.cluster.data_dir} was set up with another superuser password") from error
+            if WRONG_PASSWORD in str(error) or NO_PASSWORD in str(error):
+                raise RefusedError(f"{self.cluster.data_dir} has another superuser password") from error
             return False
         with contextlib.closing(connection), connection.cursor() as cursor:
             cursor.execute("SELECT 1")

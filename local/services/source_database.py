@@ -27,7 +27,7 @@ from db.source.objects import SourceObjects
 from db.source.plan import source_problems
 from db.source.replication import Expected, Replication, read_state, table_at
 from local.errors import PlatformError
-from local.files import write_private
+from local.files import kept_password
 from settings.pipeline import CapturedTableSettings
 
 PASSWORD_VARIABLES = ("CDC_CONNECTOR_PASSWORD", "PGPASSWORD")
@@ -91,7 +91,7 @@ class OutsideDatabase:
 
 
 def find_password(database: OutsideDatabase, role: str, kept: Path) -> str:
-    """Return the password that logs the role in, and keep it for later starts.
+    """Return the password that logs the role in; `kept`: the file with the one of an earlier start.
 
     Raises PlatformError without one, and LoadError where no other password would help.
     """
@@ -103,17 +103,19 @@ def find_password(database: OutsideDatabase, role: str, kept: Path) -> str:
         except (LoginError, NoPasswordError) as error:
             refusals.append(f"{error} ({where})")
             continue
-        write_private(kept, password + "\n")
         return password
     raise PlatformError(f"{refusals[-1]}: give the role's password in {PASSWORD_VARIABLES[0]}")
 
 
-def refusal(parameters: Mapping[str, Any]) -> str | None:
-    """Return in one line why the database refuses the role, and what to do; None where it doesn't."""
+GIVE_PASSWORD = f"`./lake up` takes the role's password from {PASSWORD_VARIABLES[0]}"
+
+
+def refusal(parameters: Mapping[str, Any], remedy: str = GIVE_PASSWORD) -> str | None:
+    """Return in one line why the database refuses the role, with the remedy for its password; None where it doesn't."""
     try:
         connect({**parameters, "connect_timeout": ANSWER_S}).close()
-    except LoginError as error:
-        return f"{error}: `./lake up` takes the role's password from {PASSWORD_VARIABLES[0]}"
+    except (LoginError, NoPasswordError) as error:
+        return f"{error}: {remedy}"
     except LoadError as error:
         return str(error)
     return None
@@ -124,8 +126,8 @@ def _candidates(kept: Path, question: str) -> Iterator[tuple[str, dict[str, str]
     for name in PASSWORD_VARIABLES:
         if os.environ.get(name):
             yield f"by {name}", {"password": os.environ[name]}
-    if kept.exists():
-        yield f"by {kept}", {"password": kept.read_text(encoding="utf-8").rstrip("\n")}
+    if password := kept_password(kept):
+        yield f"by {kept}", {"password": password}
     yield "by libpq's password file", {}
     if sys.stdin.isatty():
         yield "as typed", {"password": typer.prompt(question, hide_input=True)}

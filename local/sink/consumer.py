@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -70,9 +71,10 @@ class GroupConsumer:
 
     def __init__(self, kafka: Mapping[str, str], settings: TaskSettings) -> None:
         # librdkafka would write a line for each refused connection, 20 a second; `_warn` writes fewer.
-        connection: dict[str, str | int | float | bool] = {**kafka, "log_level": 0}
+        connection: dict[str, Any] = {**kafka, "log_level": 0, "error_cb": self._warn}
         self._group = settings.group
         self._warned_at = -WARNING_INTERVAL_S
+        self._refusal: KafkaError | None = None
         self._admin = AdminClient(connection)
         self._consumer = Consumer(
             {
@@ -89,7 +91,6 @@ class GroupConsumer:
                 "fetch.queue.backoff.ms": 50,
                 "socket.timeout.ms": int(REQUEST_TIMEOUT_S * 1000),
                 "allow.auto.create.topics": False,
-                "error_cb": self._warn,
             }
         )
 
@@ -110,7 +111,10 @@ class GroupConsumer:
 
     def poll(self, seconds: float) -> Message | None:
         """Wait for a record or an error event."""
-        return self._consumer.poll(seconds)
+        message = self._consumer.poll(seconds)
+        if self._refusal is not None:
+            raise self._translated(self._refusal)
+        return message
 
     def read_from(self, positions: Mapping[Partition, int]) -> None:
         """Read exactly these partitions from these offsets."""
@@ -146,7 +150,9 @@ class GroupConsumer:
         self._consumer.close()
 
     def _warn(self, error: KafkaError) -> None:
-        """Report a connection error, but less often than librdkafka does."""
+        """Report a connection error, but less often than librdkafka does; remember that the login was refused."""
+        if error.code() == KafkaError._AUTHENTICATION:
+            self._refusal = error
         now = time.monotonic()
         if now - self._warned_at >= WARNING_INTERVAL_S:
             self._warned_at = now
@@ -160,6 +166,9 @@ class GroupConsumer:
             raise self._translated(error.args[0]) from error
 
     def _translated(self, error: KafkaError) -> Exception:
+        self._admin.poll(0)  # calls back
+        if self._refusal is not None:
+            return SinkError(f"Kafka refuses the login: {self._refusal.str()}")
         if error.code() in SHARED:
             return UnavailableError(f"another consumer is in the group {self._group}, which one sink alone may use")
         if error.code() in PASSING or error.retriable():

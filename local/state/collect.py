@@ -19,7 +19,7 @@ from local.services.source_database import refusal
 from local.state import problems
 from local.state.problems import Problem
 from local.state.quarantine import Quarantine
-from local.state.services import UNAVAILABLE, ServiceStatus, read_services
+from local.state.services import SETS_PASSWORD, UNAVAILABLE, ServiceStatus, read_services
 from local.state.source_changes import source_changes
 from local.state.stages import Stage, Stages, on_wall_clock
 from local.state.tables import CAPTURED, QUERIED, DataStatus, RowCounts, TableStatus
@@ -57,6 +57,7 @@ class Collector:
         self._counts = RowCounts()
         self._quarantines: dict[str, Quarantine] = {}
         self._stages = Stages()
+        self._accepted: str | None = None
 
     def look(self, names: Sequence[str] = ()) -> PipelineState:
         """Read the services, and the data of these tables or of all; takes ANSWER_S when a service hangs.
@@ -70,15 +71,16 @@ class Collector:
             raise PlatformError(f"the platform in {platform.state_dir} is down: `./lake up` starts it")
         restarts = read_restarts(platform.restarts_file) if SUPERVISOR in alive.expected else {}
         services = read_services(platform, restarts)
-        answering = {service.name for service in services if service.running and not service.silent}
+        answering = {service.name for service in services if service.usable}
         refused = None
-        if platform.options.outside is not None and not (refused := refusal(platform.source)):
+        if platform.options.outside is not None and not (refused := refusal(platform.services.database.parameters())):
             answering.add("postgres")
         data, now = self._data(answering, chosen), time.time()
         unproven = _unproven(restarts, data, now)
         found = (
             *problems.of_disk(platform.state_dir, free_bytes(platform.state_dir)),
             *([Problem(part="the database", what="refuses the role", reason=refused)] if refused else []),
+            *self._of_passwords(answering),
             *problems.of_services(services, restarts, unproven, platform.processes.logs, now),
             *self._of_pipeline(answering, restarts, unproven),
             *self._of_source(answering, chosen),
@@ -109,6 +111,25 @@ class Collector:
         if "postgres" in answering and _value(pipeline.source_is_read) is False:
             yield Problem(
                 part=f"replication slot {pipeline.connectors.source.slot_name}", what="isn't read by anything"
+            )
+
+    def _of_passwords(self, answering: set[str]) -> Iterator[Problem]:
+        """Describe what is lost, and what our own services don't take; a password is tried until it was taken once."""
+        platform, services = self._platform, self._platform.services
+        lost, login = platform.lost_passwords(), services.connector
+        yield from problems.of_secrets(lost, platform.pipeline.connectors.lost_salt)
+        tried = lost or platform.options.outside is not None or login["password"] == self._accepted
+        if "postgres" in answering and not tried:
+            if refused := refusal(login, SETS_PASSWORD):
+                yield Problem(part="password connector", what="is refused", reason=refused)
+            else:
+                self._accepted = login["password"]
+        if "kafka" in answering and not lost and not services.kafka.knows_users():
+            yield Problem(
+                part="kafka",
+                what="knows other passwords than its clients",
+                reason=f"those in {services.kafka.users.folder} have changed since its start",
+                remedy="`./lake up` restarts it with these",
             )
 
     def _of_source(self, answering: set[str], chosen: Sequence[LocalTable]) -> list[Problem]:

@@ -3,7 +3,7 @@
 Each function describes one kind of part from what was read of it; local/state/collect.py reads.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from local.files import LEAST_FREE_BYTES
 from local.platform.startup import SUPERVISOR
 from local.platform.supervisor import Restarts
 from local.services.source_database import OutboxQueue
-from local.state.services import ServiceStatus
+from local.state.services import SETS_PASSWORD, ServiceStatus
 from local.state.tables import TableStatus
 
 ALARMS = "docs/aws/alarms.md"
@@ -50,6 +50,21 @@ def of_disk(folder: Path, free_bytes: int) -> Iterator[Problem]:
         )
 
 
+def of_secrets(lost: Iterable[Path], salt: Path | None) -> Iterator[Problem]:
+    """`lost`: the files of lost passwords; `salt`: that of hashed columns, if it is lost."""
+    for path in lost:
+        yield Problem(
+            part=f"password {path.name}", what="is lost", reason=f"nothing is in {path}", remedy=SETS_PASSWORD
+        )
+    if salt is not None:
+        yield Problem(
+            part="the salt of hashed columns",
+            what="is lost",
+            reason=f"nothing is in {salt}",
+            remedy="`./lake up` takes it from the connector, or says what to do",
+        )
+
+
 def of_services(
     services: Sequence[ServiceStatus],
     restarts: Mapping[str, Restarts],
@@ -77,6 +92,8 @@ def of_services(
         elif service.silent:
             remedy = f"wait, or end process {service.pid}"
             yield Problem(part=service.name, what="runs but doesn't answer", remedy=remedy, log=log)
+        elif service.refusal:
+            yield Problem(part=service.name, what="refuses the login", reason=service.refusal, remedy=SETS_PASSWORD)
         elif entry is not None and service.name in unproven:
             yield Problem(part=service.name, what="has died", reason=entry.reason, remedy=entry.describe(now), log=log)
 

@@ -13,7 +13,7 @@ from confluent_kafka import KafkaException
 
 from contract.table_states import RUNNING
 from db.connecting import LoadError
-from local.errors import PlatformError
+from local.errors import PlatformError, RefusedError
 from local.look.lake import LakeError
 from local.platform.platform import Platform
 from local.platform.startup import STOP_ORDER
@@ -32,22 +32,28 @@ UNAVAILABLE = (
 )
 ANSWER_S = 5.0
 PAUSE_S = 0.1
+SETS_PASSWORD = "`./lake up` sets the password anew"  # noqa: S105  (a remedy)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceStatus:
     """One service: its first process, its port, the memory of all its processes in bytes, its restarts since `up`.
 
-    `silent`: it runs, but is stopped by a signal or doesn't answer.
+    `silent`: it runs, but is stopped by a signal or doesn't answer. `refusal`: why it refuses our login.
     """
 
     name: str
     running: bool
     silent: bool = False
+    refusal: str = ""
     pid: int | None = None
     port: int | None = None
     rss_bytes: int | None = None
     restarts: int = 0
+
+    @property
+    def usable(self) -> bool:
+        return self.running and not self.silent and not self.refusal
 
     @property
     def word(self) -> str:
@@ -58,12 +64,13 @@ def read_services(platform: Platform, restarts: Mapping[str, Restarts]) -> tuple
     """Read the services that were started, in the order of a start; takes ANSWER_S when one hangs."""
     found, expected = platform.processes.find(), platform.expected()
     running = {name for name in found if platform.processes.main(name) is not None}
-    ports, hanging = platform.services.ports, silent_services(platform, running & expected)
+    ports, (hanging, refusals) = platform.services.ports, unusable_services(platform, running & expected)
     return tuple(
         ServiceStatus(
             name=name,
             running=name in running,
             silent=name in hanging,
+            refusal=refusals.get(name, ""),
             pid=platform.pid(name),
             port=ports.get(name),
             rss_bytes=_rss(found.get(name, [])),
@@ -75,25 +82,36 @@ def read_services(platform: Platform, restarts: Mapping[str, Restarts]) -> tuple
 
 
 def require_answers(platform: Platform, *names: str) -> None:
-    """Raise PlatformError when one of these services doesn't run, or hangs."""
+    """Raise PlatformError when one of these services doesn't run, hangs or refuses our login."""
     platform.require(*names)
-    if silent := sorted(silent_services(platform, set(names))):
-        logs = ", ".join(str(platform.processes.log_file(name)) for name in silent)
-        raise PlatformError(f"{', '.join(silent)} doesn't respond (stopped or hung): see {logs}")
+    silent, refusals = unusable_services(platform, set(names))
+    if silent:
+        logs = ", ".join(str(platform.processes.log_file(name)) for name in sorted(silent))
+        raise PlatformError(f"{', '.join(sorted(silent))} doesn't respond (stopped or hung): see {logs}")
+    if refusals:
+        lines = (f"{name} refuses the login: {reason}" for name, reason in refusals.items())
+        raise PlatformError(f"{'; '.join(lines)}: {SETS_PASSWORD}")
 
 
-def silent_services(platform: Platform, running: set[str]) -> set[str]:
-    """Name the services that hang: stopped by a signal, or without an answer within ANSWER_S."""
+def unusable_services(platform: Platform, running: set[str]) -> tuple[set[str], dict[str, str]]:
+    """Name the services that hang, and those that refuse our login, with the reason.
+
+    They hang when stopped by a signal, or without an answer within ANSWER_S.
+    """
     stopped = {name for name in running if is_stopped(platform.pid(name))}
     questions = {name: service.ready for name, service in platform.services.listening.items()}
     asked = questions.keys() & running - stopped
     answered: set[str] = set()
+    refusals: dict[str, str] = {}
     deadline = time.monotonic() + ANSWER_S
 
     def ask(name: str) -> None:
         with contextlib.suppress(*UNAVAILABLE):
-            while not questions[name]():
-                time.sleep(PAUSE_S)
+            try:
+                while not questions[name]():
+                    time.sleep(PAUSE_S)
+            except RefusedError as error:
+                refusals[name] = str(error)
             answered.add(name)
 
     # Daemons: a query that never ends must not keep the command from exiting.
@@ -102,7 +120,7 @@ def silent_services(platform: Platform, running: set[str]) -> set[str]:
         thread.start()
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
-    return stopped | asked - answered
+    return stopped | asked - answered, refusals
 
 
 def is_stopped(pid: int | None) -> bool:

@@ -24,8 +24,9 @@ def print_status(console: Console, found: PipelineState) -> None:
     _print(console, rows.SERVICES, rows.service_rows(found.services, state.parts))
     _print(console, rows.STAGES, rows.stage_rows(found.stages))
     _print(console, rows.TABLES, rows.table_rows(found.data.tables, time.time()))
-    for problem in found.problems[1:]:
-        console.print(str(problem), style="red", highlight=False, markup=False, soft_wrap=True)
+    for line in map(str, found.problems):
+        if line not in state.reason:
+            console.print(line, style="red", highlight=False, markup=False, soft_wrap=True)
 
 
 def _print(console: Console, columns: Sequence[str], found: rows.Rows) -> None:

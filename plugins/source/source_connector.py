@@ -21,6 +21,7 @@ OFFSET_MISMATCH = "offset.mismatch.strategy"
 _CONVERTER = "every"
 # As in SaltedTask.java; Debezium masks properties with this suffix in its log.
 SALT_PROPERTY = "hash.salt.secret"
+_HASHED = f"column.mask.hash.v2.SHA-256.with.salt.{SALT}"
 # The salt's key in its secret's JSON.
 SALT_KEY = "salt"
 # Number of the largest events Debezium keeps in memory: four fit into the local worker's 512 MB with their copies.
@@ -59,7 +60,7 @@ def _tables(settings: SourceSettings) -> dict[str, str]:
         return {INCLUDED_TABLES: EVENTS_TABLE}
     optional = {
         "column.exclude.list": captured.columns(settings.tables, "leave_out"),
-        f"column.mask.hash.v2.SHA-256.with.salt.{SALT}": captured.columns(settings.tables, "hashed"),
+        _HASHED: captured.columns(settings.tables, "hashed"),
         "message.key.columns": captured.keys(settings.tables),
     }
     return {
@@ -74,6 +75,12 @@ def _tables(settings: SourceSettings) -> dict[str, str]:
 def with_salt(configuration: Mapping[str, str], salt: str) -> dict[str, str]:
     """Return a source connector's configuration with the salt in its place."""
     return {name.replace(SALT, salt): value for name, value in configuration.items()}
+
+
+def salt_of(configuration: Mapping[str, str]) -> str | None:
+    """Return the salt in a connector's configuration; None without one."""
+    before = _HASHED.removesuffix(SALT)
+    return next((name.removeprefix(before) for name in configuration if name.startswith(before)), None)
 
 
 def salted(configuration: Mapping[str, str], reference: str) -> dict[str, str]:

@@ -3,18 +3,19 @@
 from pathlib import Path
 from typing import Any
 
+from local.files import create_password
 from local.platform.pipeline import LocalPipeline
-from local.platform.record import PORTS, Passwords, PlatformOptions
+from local.platform.record import PORTS, PlatformOptions, password_files, passwords
 from local.platform.services import Services
 from local.services.processes import Processes
 
-PASSWORDS = Passwords(superuser="s", connector="c")
 
-
-def services(folder: Path, pipeline: str = "orders", *, passwords: Passwords = PASSWORDS, **options: Any) -> Services:
+def services(folder: Path, pipeline: str = "orders", **options: Any) -> Services:
     ports = {name: 20_000 + number for number, name in enumerate(PORTS)}
     chosen = PlatformOptions(pipeline=pipeline, **options)
-    return Services(folder, ports=ports, passwords=passwords, options=chosen)
+    for path in password_files(folder / "secrets"):
+        create_password(path)
+    return Services(folder, ports=ports, passwords=passwords(folder / "secrets"), options=chosen)
 
 
 def moving(found: Services) -> LocalPipeline:

@@ -8,6 +8,7 @@ import pytest
 from contract import rds_ca
 from contract.errors import UserError
 from db.connecting import LoadError, LoginError
+from local.platform.command import at_pipeline
 from local.platform.connectors import source_settings
 from local.platform.job import places
 from local.platform.platform import Platform
@@ -18,6 +19,8 @@ from local.services.source_database import OutsideDatabase, find_password
 from local.state.collect import Collector
 from plugins.source.source_connector import source_connector
 from spark_jobs.options import keys
+from tests.capture.conftest import no_role  # noqa: F401  a fixture
+from tests.conftest import execute
 from tests.local.platform.built import services
 
 SHOP = OutsideDatabase(host="db.example.org", port=5433, dbname="shop", sslmode="require")
@@ -150,3 +153,22 @@ def test_status_says_why_the_database_lets_nobody_in(postgres: Postgres, tmp_pat
     assert refused.endswith(": `./lake up` takes the role's password from CDC_CONNECTOR_PASSWORD")
     assert "of yesterday" not in refused
     assert "doesn't run" in dead
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("no_role")
+def test_a_database_that_doesnt_do_is_refused_and_nothing_of_it_is_kept(
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CDC_CONNECTOR_PASSWORD", "Secret/1")
+    options = PlatformOptions(pipeline="pagilaquery", outside=SHOP)
+    RecordFile(tmp_path).write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
+    kept = tmp_path / "secrets" / "connector"
+    kept.parent.mkdir()
+    kept.write_text("of yesterday")
+    before = {path: path.read_text() for path in (kept, tmp_path / "state.json")}
+    execute(postgres.connection_parameters(), "CREATE ROLE cdc_connector LOGIN PASSWORD 'Secret/1'")
+    for pipeline, reason in (("pagilaquery", "address_place: PostgreSQL refused"), ("pagila", "is pipeline pag")):
+        with pytest.raises(UserError, match=reason):
+            at_pipeline(PlatformOptions(), tmp_path, pipeline, f"postgresql://127.0.0.1:{postgres.port}/postgres")
+    assert {path: path.read_text() for path in before} == before

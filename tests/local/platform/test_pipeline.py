@@ -1,7 +1,9 @@
 """Pipelines on the local platform, captured and queried: services, topics, rights, job; nothing is started."""
 
+import re
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,7 +20,7 @@ from local.platform.connectors import Connectors, published
 from local.platform.job import looked_file, multi_table_arguments, places, table_jobs
 from local.platform.pipeline import LocalPipeline
 from local.platform.platform import CONNECTORS, Platform
-from local.platform.record import PlatformOptions, passwords
+from local.platform.record import PlatformOptions
 from local.platform.services import DERIVED, HISTORY, Services
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
@@ -128,6 +130,35 @@ class FakeWorker:
         self.failed.discard(name)
 
 
+@pytest.mark.parametrize(
+    ("known", "in_lake", "kept"),
+    [
+        ({}, False, r"[\w-]{32}"),
+        ({"column.mask.hash.v2.SHA-256.with.salt.of-old": "mail"}, True, "of-old"),
+        # Nothing was hashed so far.
+        ({"topic.prefix": "pagila"}, True, r"[\w-]{32}"),
+        ({}, True, None),
+    ],
+)
+def test_a_lost_salt_is_the_connectors_and_never_another_one(
+    tmp_path: Path, known: dict[str, str], kept: str | None, *, in_lake: bool
+) -> None:
+    found = services(tmp_path, "pagila")
+    first = found.tables[0]
+    found.tables = (replace(first, entry=first.entry.model_copy(update={"hash": ("address",)})),)
+    found.connect.api = cast(Any, SimpleNamespace(configuration=lambda _name: known))
+    if in_lake:
+        (tmp_path / "s3" / "objects" / "lake" / first.lake_name).mkdir(parents=True)
+    connectors = moving(found).connectors
+    assert connectors.lost_salt == connectors.salt_file
+    connectors.provide_salt()
+    if kept is None:
+        with pytest.raises(PlatformError, match=r"/salt, the salt of hashed columns, is lost, and another one would"):
+            _ = connectors.salt
+    else:
+        assert re.fullmatch(kept, connectors.salt)
+
+
 @pytest.mark.parametrize("failed", [True, False])
 def test_up_starts_the_real_sink_again_when_it_had_failed(tmp_path: Path, *, failed: bool) -> None:
     """An unchanged configuration restarts no failed task."""
@@ -144,7 +175,7 @@ NAME = "pagilaquery"
 
 @pytest.fixture
 def queried_services(tmp_path: Path) -> Services:
-    return built.services(tmp_path, NAME, passwords=passwords(tmp_path / "secrets"))
+    return built.services(tmp_path, NAME)
 
 
 @pytest.fixture

@@ -58,6 +58,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 ROOT = Path(__file__).resolve().parents[3]
 EVENTS = ROOT / "tests" / "events"
 ORDERS = 829
+STOP_S = 10
 SERVICES = {"postgres", "kafka", "connect", "s3", "moto", "sink"}
 OPTIONS = PlatformOptions(job=False)
 SUPERVISED = PlatformOptions(job=False, supervised=True)
@@ -538,6 +539,45 @@ def port_of_kafka_taken(platform: Platform) -> Iterator[None]:
         yield
     now = platform.services.ports
     assert {name for name in before if before[name] != now[name]} == {"kafka"}
+
+
+def written(*folders: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for folder in folders for path in folder.rglob("*")}
+
+
+def test_lost_and_wrong_passwords_are_named_and_the_next_up_sets_them_anew(platform: Platform) -> None:
+    kept = platform.state_dir / "secrets"
+    (kept / "kafka" / SINK).write_text("wrong")
+    platform.processes.stop("sink", grace_s=STOP_S)
+    platform.pipeline.connectors.run_sink()
+    wait_until(lambda: platform.pid("sink") is None)
+    assert "Kafka refuses the login" in platform.processes.tail("sink")
+    (kept / "connector").write_text("wrong")
+    for beginning in ("password connector is refused: cannot connect to", "kafka knows other passwords than its"):
+        assert line_about(platform, beginning)
+    (kept / "superuser").unlink()
+    (kept / "connector").write_text("")
+    (kept / "kafka" / "admin").write_text("wrong")
+    before = written(kept, platform.state_dir / "connect")
+    began = time.monotonic()
+    found = problems(platform)
+    assert time.monotonic() - began < PATIENCE_S / 2
+    for beginning in (
+        f"password superuser is lost: nothing is in {kept}/superuser; `./lake up` sets",
+        "password connector is lost",
+        "postgres refuses the login",
+        "kafka refuses the login: wrong password of admin; `./lake up` sets",
+        "sink is dead",
+    ):
+        assert [line for line in found if line.startswith(beginning)], found
+    assert written(kept, platform.state_dir / "connect") == before
+    with pytest.raises(PlatformError, match=r"is lost: `\./lake up` sets a new one"):
+        _ = platform.source
+    platform.up()
+    assert problems(platform) == []
+    psycopg2.connect(**platform.services.connector).close()
+    ship(platform, 10_260)
+    wait_until_landed(platform, 10_260)
 
 
 @pytest.mark.long

@@ -6,6 +6,7 @@ import signal
 import stat
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,25 @@ from contract.errors import CANNOT
 from contract.states import Word
 from local.comparison import reconcile as command
 from local.errors import CancelledError, LockedError, PlatformError
-from local.files import write_private
+from local.files import create_password, write_private
 from local.look.lake import LakeError
 from local.platform.command import left_behind
 from local.platform.platform import Platform
-from local.platform.record import PORTS, Lock, PlatformOptions, Record, RecordFile, passwords
+from local.platform.record import (
+    PORTS,
+    Lock,
+    PlatformOptions,
+    Record,
+    RecordFile,
+    password_files,
+    passwords,
+)
 from local.platform.startup import SUPERVISOR, Startup, Step, StepState, silent, uninterrupted
+from local.services.source_database import OutsideDatabase
 from local.state import services as services_module
 from local.state.collect import Collector, PipelineState
 from local.state.problems import Problem
+from local.state.services import SETS_PASSWORD
 from local.state.word import State
 from tests.waiting import PATIENCE_S
 
@@ -124,16 +135,45 @@ def test_private_files_are_the_owners_alone_and_leave_nothing_behind(tmp_path: P
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_passwords_are_made_once_and_kept(tmp_path: Path) -> None:
+def created(path: Path) -> str:
+    create_password(path)
+    return path.read_text().strip()
+
+
+def test_passwords_are_made_once_and_reading_makes_none(tmp_path: Path) -> None:
     folder = tmp_path / "secrets"
+    assert (passwords(folder).superuser, passwords(folder).connector) == ("", "")
+    assert not folder.exists()
+    folder.mkdir(mode=0o700)
+    (folder / "superuser").touch()
+    files = password_files(folder)
+    with ThreadPoolExecutor(8) as pool:
+        seen = set(pool.map(created, [path for path in files for _ in range(8)]))
     made = passwords(folder)
+    assert sorted(seen) == sorted([made.superuser, made.connector, *made.kafka.passwords.values()])
+    assert {len(word) for word in seen} == {32}
+    assert stat.S_IMODE((folder / "kafka").stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files[1:]} == {0o600}
+    for path in files:
+        create_password(path)
     assert passwords(folder) == made
-    assert made.superuser != made.connector
-    assert min(len(made.superuser), len(made.connector)) >= 24
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert passwords(tmp_path / "other") != made
-    (tmp_path / "superuser").touch()
-    assert passwords(tmp_path).superuser, "an empty file is filled"
+
+
+def test_a_lost_password_is_one_line_and_looking_writes_nothing(tmp_path: Path) -> None:
+    outside = OutsideDatabase(host="127.0.0.1", port=1, dbname="shop", sslmode="prefer")
+    assert (
+        Platform(tmp_path / "theirs", PlatformOptions(pipeline="pagilaquery", outside=outside)).lost_passwords() == []
+    )
+    platform = Platform(tmp_path, PlatformOptions())
+    platform.record.write(platform.options, RECORD["ports"], frozenset({"job"}))
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(PlatformError, match=r"the password in .*/superuser is lost: `\./lake up` sets a new one"):
+        _ = platform.source
+    with pytest.raises(PlatformError, match="is lost"):
+        platform.revive("sink")
+    found = [str(problem) for problem in Collector(platform).look().problems]
+    assert f"password connector is lost: nothing is in {tmp_path}/secrets/connector; {SETS_PASSWORD}" in found
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_another_command_is_refused_until_the_lock_is_free(tmp_path: Path) -> None:
@@ -145,13 +185,14 @@ def test_another_command_is_refused_until_the_lock_is_free(tmp_path: Path) -> No
         pass
 
 
-RECORD = {"ports": {name: 20_000 + number for number, name in enumerate(PORTS)}, "services": []}
+RECORD: dict[str, Any] = {"ports": {name: 20_000 + number for number, name in enumerate(PORTS)}, "services": []}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The folder of a platform that was up and is down."""
-    (tmp_path / "secrets").mkdir()
+    for path in password_files(tmp_path / "secrets"):
+        create_password(path)
     (tmp_path / "secrets" / "pgpass").write_text("127.0.0.1:20000:*:postgres:x\n")
     (tmp_path / "state.json").write_text(json.dumps(RECORD))
     return tmp_path
@@ -163,7 +204,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     names: set[str] = set()
     monkeypatch.setattr(Platform, "running", lambda _self: set(names))
     monkeypatch.setattr(Platform, "pid", lambda _self, name: 1 if name in names else None)
-    monkeypatch.setattr(services_module, "silent_services", lambda _platform, _names: set())
+    monkeypatch.setattr(services_module, "unusable_services", lambda _platform, _names: (set(), {}))
     return names
 
 
@@ -206,13 +247,15 @@ DOWN = "the platform in {folder} is down: `./lake up` starts it"
         ({SUPERVISOR}, set(), DOWN),
         ({"kafka", "postgres", SUPERVISOR}, set(), "s3 must run for that: `./lake up` starts what is dead (see {log})"),
         ({"postgres", "s3"}, {"s3"}, "s3 doesn't respond (stopped or hung): see {log}"),
+        ({"postgres", "s3"}, set(), f"postgres refuses the login: no: {SETS_PASSWORD}"),
     ],
 )
 def test_reconcile_names_in_one_line_what_it_misses(
     folder: Path, running: set[str], monkeypatch: pytest.MonkeyPatch, runs: set[str], hangs: set[str], line: str
 ) -> None:
     running |= runs
-    monkeypatch.setattr(services_module, "silent_services", lambda _platform, names: names & hangs)
+    refuses = {"postgres": "no"} if "refuses" in line else {}
+    monkeypatch.setattr(services_module, "unusable_services", lambda _platform, names: (names & hangs, refuses))
     said = line.format(folder=folder, log=folder / "logs" / "s3.log")
     assert reconcile(folder) == (CANNOT, "", f"reconcile: {said}\n")
 

@@ -19,7 +19,7 @@ import psycopg2
 import pytest
 from psycopg2.extras import LogicalReplicationConnection, PhysicalReplicationConnection
 
-from local.errors import PlatformError
+from local.errors import PlatformError, RefusedError
 from local.services.postgres import FALLBACK_PARENT, STOP_S, STOPPING, Postgres, processes_of
 from local.services.processes import Processes
 from tests import conftest
@@ -139,11 +139,20 @@ def test_a_server_that_hangs_is_killed_with_all_its_processes(server: Server) ->
     assert ask(server.postgres, "SELECT 1") == 1
 
 
-def test_a_folder_set_up_with_another_password_is_refused(server: Server, folder: Path) -> None:
+def test_a_folder_set_up_with_another_password_is_refused_until_that_is_set(server: Server, folder: Path) -> None:
     server.start()
     assert not list(server.postgres.cluster.data_dir.parent.glob(".*-password")), "initdb's password is left"
-    with pytest.raises(PlatformError, match="another superuser password"):
-        made(folder, port=server.postgres.port, password="other").start()
+    execute(server.postgres, "SELECT pg_create_logical_replication_slot('kept', 'pgoutput')")
+    other = made(folder, port=server.postgres.port, password="it's another")
+    with pytest.raises(RefusedError, match="has another superuser password"):
+        other.start()
+    for wanted in (other, server):
+        server.stop()
+        wanted.postgres.set_password()
+        wanted.start()
+        assert ask(wanted.postgres, "SELECT count(*) FROM pg_replication_slots") == 1
+    execute(server.postgres, "SELECT pg_drop_replication_slot('kept')")
+    assert "s another" not in (folder / "logs" / "postgres.log").read_text()
 
 
 @pytest.fixture(scope="module")

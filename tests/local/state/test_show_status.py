@@ -19,7 +19,7 @@ from local.state.collect import PipelineState, _unproven
 from local.state.history import instant_time
 from local.state.problems import Problem
 from local.state.quarantine import Quarantined, QuarantinedLine
-from local.state.services import ServiceStatus
+from local.state.services import SETS_PASSWORD, ServiceStatus
 from local.state.show_status import print_status
 from local.state.stages import Stage, Stages
 from local.state.tables import QUERIED, DataStatus, TableStatus
@@ -31,8 +31,8 @@ DIED = Restarts(total=3, tries=2, last_at=1_000.0, reason="out of memory")
 NEW = QuarantinedLine(table="public.b", reason="not JSON", origin="a.json, line 3", at="2026-11-22T11:26:00", text="{")
 
 
-def service(name: str, *, running: bool = True, silent: bool = False) -> ServiceStatus:
-    return ServiceStatus(name=name, running=running, silent=silent, pid=7)
+def service(name: str, *, running: bool = True, silent: bool = False, refusal: str = "") -> ServiceStatus:
+    return ServiceStatus(name=name, running=running, silent=silent, refusal=refusal, pid=7)
 
 
 def of_services(*services: ServiceStatus, unproven: str = "", **restarts: Restarts) -> list[str]:
@@ -65,10 +65,22 @@ AGAIN = "restarted 2 times, last at 00:16:40 UTC, the next try in 3 s"
         ),
         (of_services(ALIVE, SUPERVISED, job=DIED), None),
         (of_services(ALIVE, SUPERVISED), None),
+        (
+            of_services(service("kafka", refusal="no")),
+            "kafka refuses the login: no; `./lake up` sets the password anew",
+        ),
     ],
 )
 def test_a_service_is_named_with_the_reason_and_what_is_done(found: list[str], line: str | None) -> None:
     assert [one[: len(line or "")] for one in found] == ([] if line is None else [line])
+
+
+def test_a_lost_secret_is_named_with_its_file_and_the_remedy() -> None:
+    assert [str(one) for one in problems.of_secrets([Path("s/connector")], Path("s/salt"))] == [
+        f"password connector is lost: nothing is in s/connector; {SETS_PASSWORD}",
+        "the salt of hashed columns is lost: nothing is in s/salt; `./lake up` takes it from the connector, or says"
+        " what to do",
+    ]
 
 
 def of_connectors(failed: dict[str, str] | None, **restarts: Restarts) -> list[str]:
@@ -148,7 +160,7 @@ def test_the_outbox_says_what_it_cant_take() -> None:
 def printed(data: DataStatus, *services: ServiceStatus, wrong: tuple[Problem, ...] = ()) -> list[str]:
     console = Console(record=True, width=160)
     state = (
-        State(word=Word.FAILING, reason=str(wrong[0])) if wrong else State(word=Word.UP_TO_DATE, reason="all is there")
+        State(word=Word.FAILING, reason=str(wrong[-1])) if wrong else State(word=Word.UP_TO_DATE, reason="all is there")
     )
     stages = tuple(Stages().read(0, data))
     print_status(console, PipelineState(state=state, services=services, stages=stages, data=data, problems=wrong))
@@ -161,11 +173,12 @@ def test_the_status_begins_with_the_word_and_leaves_out_what_is_unknown() -> Non
     data = DataStatus(
         tables=(table,), outbox_rows=829, wal="0/10", slot=Slot(active=True, behind_bytes=7), outbox_queue=QUEUE
     )
-    wrong = Problem(part="job", what="is dead", log=LOGS / "job.log"), Problem(part="outbox", what="fails")
+    wrong = Problem(part="outbox", what="fails"), Problem(part="job", what="is dead", log=LOGS / "job.log")
     lines = printed(data, kafka, DEAD, wrong=wrong)
     cells = [line.split() for line in lines]
     assert lines[0] == "failing: job is dead (see logs/job.log)"
     assert cells[-1] == ["outbox", "fails"]
+    assert sum("is dead" in line for line in lines) == 1
     assert ["service", "state", "pid", "port", "memory", "restarts"] in cells
     assert ["kafka", "running", "77", "20001", "260", "MB", "2"] in cells
     assert ["job", "dead", "7", "-", "-", "-"] in cells

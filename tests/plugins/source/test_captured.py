@@ -9,7 +9,7 @@ from contract import events
 from plugins.connector_names import OUTBOX
 from plugins.connector_settings import SourceSettings
 from plugins.source.captured import CapturedTable, java_regex, shown
-from plugins.source.source_connector import source_connector, transformations, with_salt
+from plugins.source.source_connector import salt_of, source_connector, transformations, with_salt
 from plugins.workers.connect_workers import IS_TRUNCATE
 
 CUSTOMER = CapturedTable(schema="public", table="customer", leave_out=("photo",), hashed=("email",))
@@ -29,6 +29,7 @@ def test_tables_and_columns_are_matched_by_their_exact_names_alone() -> None:
     # A comma doesn't split the list.
     assert EVENTS.pattern == r"(?-i:Sales\x2C\ old\.Wéird\ tab\.le)"
     assert re.fullmatch(EVENTS.pattern.removeprefix("(?-i:").removesuffix(")"), "Sales, old.Wéird tab.le")
+    assert salt_of(config) == "0123456789abcdef"
     assert config["table.include.list"] == f"{CUSTOMER.pattern},{EVENTS.pattern}"
     assert config["column.exclude.list"] == java_regex("public", "customer", "photo")
     assert config["column.mask.hash.v2.SHA-256.with.salt.0123456789abcdef"] == java_regex("public", "customer", "email")
