@@ -227,7 +227,7 @@ def test_each_table_has_what_is_declared() -> None:
 
 
 def test_the_line_of_a_commit_is_the_real_one() -> None:
-    assert REPORT.line() in PAGE.read_text().splitlines()
+    assert f"{REPORT.line()} table=shop.orders" in PAGE.read_text().splitlines()
 
 
 if __name__ == "__main__":
