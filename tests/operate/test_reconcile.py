@@ -16,7 +16,7 @@ from botocore.stub import Stubber
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from moto.moto_api._internal import moto_api_backend
+from moto.moto_api._internal.models import moto_api_backend
 from moto.server import ThreadedMotoServer
 from rich.console import Console
 from typer.testing import CliRunner
