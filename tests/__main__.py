@@ -83,14 +83,14 @@ PARTS: dict[str, list[list[str]]] = {
 # time, two cores are a fifth idle.
 ORDER = [
     "lint",
-    "orders",
+    "integration",
     "spark",
     "histories",
-    "unit",
-    "places",
-    "integration",
-    "any_database",
+    "orders",
     "job",
+    "places",
+    "unit",
+    "any_database",
     "synth",
     "types",
 ]

@@ -86,8 +86,9 @@ def of_services(
         log, entry = logs / f"{service.name}.log", restarts.get(service.name)
         if not service.running:
             again = "the supervisor starts it again" if entry is None else entry.describe(now)
+            # Without a supervisor, the record is of an earlier death.
+            reason = entry.reason if entry and supervised else ""
             remedy = again if supervised else "`./lake up` starts it again"
-            reason = entry.reason if entry else ""
             yield Problem(part=service.name, what="is dead", reason=reason, remedy=remedy, log=log)
         elif service.silent:
             remedy = f"wait, or end process {service.pid}"

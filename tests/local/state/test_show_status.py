@@ -51,7 +51,7 @@ AGAIN = "restarted 2 times, last at 00:16:40 UTC, the next try in 3 s"
             of_services(DEAD),
             "the platform doesn't run, though `./lake down` didn't stop it",
         ),
-        (of_services(DEAD, service("s3")), "job is dead; `./lake up` starts it again (see logs/job.log)"),
+        (of_services(DEAD, service("s3"), job=DIED), "job is dead; `./lake up` starts it again (see logs/job.log)"),
         (of_services(DEAD, SUPERVISED), "job is dead; the supervisor starts it again (see logs/job.log)"),
         (of_services(DEAD, SUPERVISED, job=DIED), f"job is dead: out of memory; {AGAIN} (see logs/job.log)"),
         (
