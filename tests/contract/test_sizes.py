@@ -15,6 +15,7 @@ def test_each_limit_lets_pass_what_the_one_before_let_pass(event_bytes: int) -> 
     limits = SizeLimits(event_bytes)
     request = int(limits.producer["max.request.size"])
     message = int(limits.broker["message.max.bytes"])
+    assert limits.topic == {"max.message.bytes": str(message)}
     assert event_bytes < request < message < SOCKET_REQUEST_BYTES
     assert int(limits.producer["buffer.memory"]) >= request
     for name in ("replica.fetch.max.bytes", "replica.fetch.response.max.bytes"):
