@@ -19,11 +19,6 @@ FIXED = (
 )
 
 
-def events_topic(topic_prefix: str) -> str:
-    """Return the topic of the outbox table's events."""
-    return OUTBOX.topic(topic_prefix)
-
-
 def heartbeat_topic(topic_prefix: str) -> str:
     """Return the topic of Debezium's heartbeats (`topic.heartbeat.prefix` is the default)."""
     return f"__debezium-heartbeat.{topic_prefix}"

@@ -150,6 +150,6 @@ def _wait_for_commit(wanted: Compared, before: str | None, timeout_s: float) -> 
             return
         time.sleep(PAUSE_S)
     raise PlatformError(
-        f"{wanted.entry.name}: the job was started anew and has committed nothing within {timeout_s:.0f} s: `make"
-        " status` says how it is"
+        f"{wanted.entry.name}: the job was started again and has committed nothing within {timeout_s:.0f} s:"
+        " `./lake status` says how it is"
     )

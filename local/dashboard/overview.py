@@ -91,7 +91,7 @@ class _Speed:
 
     def __init__(self) -> None:
         self._shown: object = None
-        with section(SPEED), ui.element("div").classes("beside"):
+        with section(SPEED), ui.element("div").classes("pair"):
             self._charts = [self._chart(title, options) for title, options in texts.time_charts(()).items()]
 
     def show(self, picture: Picture) -> None:

@@ -1,1 +1,1 @@
-"""Reads a running platform: status, progress, lake, quarantine."""
+"""Reads what a running platform holds: the lake's tables, topics, and objects of JSON lines."""

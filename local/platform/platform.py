@@ -193,7 +193,7 @@ class Platform:
         return password_files(self.state_dir / "secrets", embedded=self.options.outside is None, captured=captured)
 
     def lost_passwords(self) -> list[Path]:
-        """Return the files of the passwords that are lost; `up` creates and sets them anew."""
+        """Return the files of the passwords that are lost; `up` creates new ones."""
         return [path for path in self._password_files if not kept_password(path)]
 
     def _require_passwords(self, *folders: str) -> None:

@@ -151,7 +151,7 @@ def _run_postgres(postgres: Postgres, processes: Processes) -> str | None:
         processes.stop(postgres.name, grace_s=GRACE_S[postgres.name])
         postgres.set_password()
         processes.run(postgres)
-        return "the superuser's password is set anew"
+        return "the superuser has a new password"
     return None
 
 

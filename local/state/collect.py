@@ -1,4 +1,4 @@
-"""Collects the state of a pipeline: its services, stages, tables and problems. `status`, the page and tests show it."""
+"""Collects the state of a pipeline: its services, stages, tables and problems."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from local.services.source_database import refusal
 from local.state import problems
 from local.state.problems import Problem
 from local.state.quarantine import Quarantine
-from local.state.services import SETS_PASSWORD, UNAVAILABLE, ServiceStatus, read_services
+from local.state.services import ANSWER_S, SETS_PASSWORD, UNAVAILABLE, ServiceStatus, read_services
 from local.state.source_changes import source_changes
 from local.state.stages import Stage, Stages, on_wall_clock
 from local.state.tables import CAPTURED, QUERIED, DataStatus, RowCounts, TableStatus
@@ -105,7 +105,8 @@ class Collector:
         if asked <= answering and (lost := _value(pipeline.lost_changes)):
             yield Problem(part="the source", what="doesn't deliver all changes", reason=lost)
         if "connect" in answering:
-            failed = _value(platform.services.connect.api.failures)
+            # While Kafka hangs, a worker's answer may take a minute.
+            failed = _value(replace(platform.services.connect.api, timeout_s=ANSWER_S).failures)
             log = platform.processes.log_file("connect")
             yield from problems.of_connectors(failed, restarts, unproven - platform.expected(), log, time.time())
         if "postgres" in answering and _value(pipeline.source_is_read) is False:

@@ -32,7 +32,7 @@ UNAVAILABLE = (
 )
 ANSWER_S = 5.0
 PAUSE_S = 0.1
-SETS_PASSWORD = "`./lake up` sets the password anew"  # noqa: S105  (a remedy)
+SETS_PASSWORD = "`./lake up` sets a new password"  # noqa: S105  (a remedy)
 
 
 @dataclass(frozen=True, kw_only=True)

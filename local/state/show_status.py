@@ -25,7 +25,8 @@ def print_status(console: Console, found: PipelineState) -> None:
     _print(console, rows.STAGES, rows.stage_rows(found.stages))
     _print(console, rows.TABLES, rows.table_rows(found.data.tables, time.time()))
     for line in map(str, found.problems):
-        if line not in state.reason:
+        # The first line begins with one of them.
+        if not state.reason.startswith(line):
             console.print(line, style="red", highlight=False, markup=False, soft_wrap=True)
 
 

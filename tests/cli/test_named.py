@@ -52,7 +52,8 @@ def wrong(text: str) -> list[str]:
         else:
             given = re.findall(r"(?<!\S)--?[a-z][a-z-]*", re.split(r" [#|] ", " ".join(rest))[0])
             found += [f"./lake {said}: no option {one}" for one in given if one not in options_of(words or "-", node)]
-    found += [f"make {target}" for target in _MAKE.findall(text) if target not in TARGETS]
+    targets = {*_MAKE.findall(text), *_MAKE.findall(_WRAPPED.sub(" ", text))}
+    found += [f"make {target}" for target in sorted(targets - TARGETS)]
     return found + [f"python -m {name}" for name in _PROGRAM.findall(text) if not _runs(name)]
 
 
@@ -78,6 +79,7 @@ _HERE = str(Path(__file__).relative_to(ROOT))
         ("run `./lake up -p mine`, then `make test`", []),
         ('f"`./lake aws "\n    f"pause -e {name}`"', []),
         ("`./lake upp`", ["./lake upp: no command upp"]),
+        ('f"see `make"\n        " status`"', ["make status"]),
         ("`./lake dev bench query --much`", ["./lake dev bench query --much: no option --much"]),
         ("`make up`", ["make up"]),
         ("`python -m tests unit`, `python -m db.load --replace`", ["python -m db.load"]),

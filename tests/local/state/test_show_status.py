@@ -67,7 +67,7 @@ AGAIN = "restarted 2 times, last at 00:16:40 UTC, the next try in 3 s"
         (of_services(ALIVE, SUPERVISED), None),
         (
             of_services(service("kafka", refusal="no")),
-            "kafka refuses the login: no; `./lake up` sets the password anew",
+            "kafka refuses the login: no; `./lake up` sets a new password",
         ),
     ],
 )

@@ -1,0 +1,1 @@
+"""The state of a running platform: services, stages, tables, problems; as `./lake status` prints it."""
