@@ -126,7 +126,8 @@ def dashboard(
     from local.dashboard.watcher import Watcher
 
     say(f"http://{HOST}:{port} shows pipeline {platform.options.pipeline}; Ctrl-C ends it")
-    serve(Watcher(platform), port)
+    with Watcher(platform) as watcher:
+        serve(lambda: watcher.picture, port)
 
 
 @app.command()

@@ -1,7 +1,8 @@
 """The job's commits over time, from its log: it outlives the page and the job. Only new lines are read."""
 
+import contextlib
 import os
-from collections import deque
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,9 @@ KEPT = 5_000
 FIRST_BYTES = 16 * 1024 * 1024
 # Points of a chart.
 POINTS = 240
-_BEGINNING = "commit="
+_COMMIT = re.compile(
+    r"^commit=(\d{17}) .*upserts=(\d+) deletes=(\d+) .*seconds=([\d.]+) lag_seconds=([\d.]+|-)", re.MULTILINE
+)
 Point = tuple[int, float]
 
 
@@ -32,24 +35,18 @@ class CommitLog:
     def __init__(self, log: Path) -> None:
         self._logs = log.with_name(f"{log.name}.1"), log
         self._positions: dict[int, int] = {}
-        self._commits: deque[Logged] = deque(maxlen=KEPT)
         self.commits: tuple[Logged, ...] = ()
 
     def read(self) -> bool:
         """Read the new whole lines; tell whether there are new commits."""
-        positions, found = self._positions, list[Logged]()
-        self._positions = {}
+        positions, self._positions, found = self._positions, {}, list[Logged]()
         for path in self._logs:
-            try:
-                with path.open("rb") as log:
-                    found += self._read(log.fileno(), positions)
-            except OSError:
-                continue
+            with contextlib.suppress(OSError), path.open("rb") as log:
+                found += self._read(log.fileno(), positions)
         if positions and not positions.keys() & self._positions.keys():
-            self._commits.clear()  # the folder holds another platform
+            self.commits = ()  # the folder holds another platform
         if found:
-            self._commits.extend(found)
-            self.commits = tuple(self._commits)
+            self.commits = (*self.commits, *found)[-KEPT:]
         return bool(found)
 
     def _read(self, log: int, positions: dict[int, int]) -> list[Logged]:
@@ -59,22 +56,19 @@ class CommitLog:
         new = os.pread(log, file.st_size - position, position)
         whole = new[: new.rfind(b"\n") + 1]
         self._positions[file.st_ino] = position + len(whole)
-        return [one for line in whole.decode(errors="replace").splitlines() if (one := parse(line)) is not None]
+        return parse(whole.decode(errors="replace"))
 
 
-def parse(line: str) -> Logged | None:
-    """Return the commit of a line (spark_jobs/runtime/metrics.py); None for any other line."""
-    if not line.startswith(_BEGINNING):
-        return None
-    found = dict(entry.partition("=")[::2] for entry in line.split())
-    try:
-        return Logged(
-            at=instant_time(found["commit"]) + float(found["seconds"]),
-            rows=int(found["upserts"]) + int(found["deletes"]),
-            lag_s=None if found["lag_seconds"] == "-" else float(found["lag_seconds"]),
+def parse(lines: str) -> list[Logged]:
+    """Return the commits of a log's lines (spark_jobs/runtime/metrics.py); the other lines are none."""
+    return [
+        Logged(
+            at=instant_time(instant) + float(seconds),
+            rows=int(upserts) + int(deletes),
+            lag_s=None if lag == "-" else float(lag),
         )
-    except (LookupError, ValueError):
-        return None
+        for instant, upserts, deletes, seconds, lag in _COMMIT.findall(lines)
+    ]
 
 
 def over_time(commits: Sequence[Logged]) -> tuple[list[Point], list[Point]]:

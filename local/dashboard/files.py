@@ -3,6 +3,7 @@
 import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -17,31 +18,31 @@ PROGRAM = "cli"
 
 
 def read_reconciled(path: Path) -> tuple[str, ...]:
-    """Return when source and lake were last compared, and the result, from local/comparison/command.py's report."""
+    """Return when source and lake were last compared, and each table's result, from the report."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         at = str(found["at"]).replace("T", " ").replace("+00:00", " UTC")
-        return f"{at}: {'equal' if found['equal'] else 'not equal'}", *(_table(one) for one in found["tables"])
+        return f"{at}: {'equal' if found['equal'] else 'not equal'}", *(_line(one) for one in found["tables"])
     except (OSError, ValueError, LookupError, TypeError):
         return ("not yet: `./lake reconcile` compares source and lake",)
 
 
-def _table(found: dict[str, object]) -> str:
-    if found.get("problem"):
-        return f"{found['table']}: not compared: {found['problem']}"
-    if found["equal"]:
-        return f"{found['table']}: equal, {found['source_rows']} rows"
-    counts = ", ".join(f"{found[name]} {name}" for name in ("missing", "extra", "different", "late") if found.get(name))
-    return f"{found['table']}: differs, {counts}"
+def _line(found: dict[str, Any]) -> str:
+    # Here, so that nothing that outlives the server holds DuckDB: it would print what it has lost.
+    from local.comparison.command import lines
+    from local.comparison.compare import TableComparison
+
+    known = {name: found[name] for name in found if name not in ("equal", "shown")}
+    return lines(TableComparison(**known))[0].replace("  ", ", ")
 
 
 def last_lines(path: Path, count: int = LOG_LINES) -> list[str]:
     """Return the last lines of a log, long ones cut; none where it can't be read."""
     try:
-        lines = tail(path, _LOG_BYTES).splitlines()
+        found = tail(path, _LOG_BYTES).splitlines()
     except OSError:
         return []
-    return [line[:_LINE_CHARACTERS] for line in lines[-count:]]
+    return [line[:_LINE_CHARACTERS] for line in found[-count:]]
 
 
 def running_command(lock: Path) -> str | None:
@@ -53,5 +54,4 @@ def running_command(lock: Path) -> str | None:
         arguments = psutil.Process(int(lock.read_text(encoding="utf-8"))).cmdline()
     except (OSError, ValueError, psutil.Error):
         return None
-    commands = [after for before, after in pairwise(arguments) if before == PROGRAM]
-    return commands[0] if commands and commands[0] in (UP, DOWN) else None
+    return next((after for before, after in pairwise(arguments) if before == PROGRAM and after in (UP, DOWN)), None)

@@ -1,65 +1,67 @@
-"""Draws the picture in a browser: a header, and below it the overview or a table's page."""
+"""The page in a browser: a header, and below it the overview of the pipeline or a table's page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import unquote
 
 from nicegui import PageArguments, ui
 
-from local.dashboard.overview import Overview
-from local.dashboard.parts import Text
-from local.dashboard.table_page import TablePage
+from contract.states import Word
+from local.dashboard import texts
+from local.dashboard.files import last_lines
+from local.dashboard.parts import Show, Text, css_class, grid, redrawn, say, section
 from local.dashboard.watcher import Picture
 from local.state import rows
+from local.state.problems import Problem
 
 STYLE = Path(__file__).with_name("page.css")
 REFRESH_S = 0.5
 # White on it is readable.
 PRESSED = "#0b5cad"
 LIGHTS = {None: "as the system", False: "light", True: "dark"}
+PROBLEMS, STAGES, TABLES = "Problems", "Stages", "Tables of the lake"
+SPEED, SERVICES = "Freshness and speed", "Services"
+CHANGES, ERRORS, COMPARISON = "Last changes", "Errors", "Last comparison of source and lake"
+FACTS, COMMITS, QUARANTINE, COLUMNS = "How far it is", "Commits", "Quarantine", "Columns"
+NO_LOOK = "the first look isn't done yet"
+NO_CHANGE, NO_COMMIT = "no change since the first load", "no commit in the lake yet"
 
 
 def draw(picture: Callable[[], Picture]) -> None:
     """Draw the page for one viewer, and redraw what changes."""
     ui.add_css(STYLE.read_text(encoding="utf-8"))
-    _follow(Header(picture().pipeline), picture)
+    _follow([header(picture().pipeline)], picture)
 
-    def overview(where: PageArguments) -> None:
+    def at_root(where: PageArguments) -> None:
         if where.remaining_path:
             _refuse("no such page")
         else:
-            _follow(Overview(), picture)
+            _follow(overview(), picture)
 
-    def table(where: PageArguments, name: str) -> None:
+    def at_table(where: PageArguments, name: str) -> None:
         name, names = unquote(name), [table.name for table in picture().found.data.tables]
         if where.remaining_path or (names and name not in names):
             _refuse(f"the pipeline has no table {name}")
         else:
-            _follow(TablePage(name), picture)
+            _follow(table_page(name), picture)
 
-    ui.sub_pages({"/": overview, "/table/{name}": table}, show_404=False)
-
-
-class Shows(Protocol):
-    """Elements that show a picture."""
-
-    def show(self, picture: Picture) -> None:
-        """Show another picture; what hasn't changed isn't sent again."""
+    ui.sub_pages({"/": at_root, "/table/{name}": at_table}, show_404=False)
 
 
-def _follow(elements: Shows, picture: Callable[[], Picture]) -> None:
+def _follow(parts: Iterable[Show], picture: Callable[[], Picture]) -> None:
     """Show the picture, and each new one for as long as the elements exist."""
-    shown = picture()
-    elements.show(shown)
+    drawn, shown = [*parts], None
 
     def refresh() -> None:
         nonlocal shown
         if (now := picture()) is not shown:
             shown = now
-            elements.show(now)
+            for show in drawn:
+                show(now)
 
+    refresh()
     ui.timer(REFRESH_S, refresh)
 
 
@@ -68,29 +70,130 @@ def _refuse(reason: str) -> None:
     Text("p", reason)
 
 
-class Header:
-    """The pipeline's name and state, on every page."""
+def header(pipeline: str) -> Show:
+    """Add the pipeline's name and state and the switch for light and dark, which every page has."""
+    with ui.element("header"):
+        with Text("h1"):
+            ui.link(f"Pipeline {pipeline}", "/")
+        with ui.element("div").classes("state") as state:
+            state.props.update({"role": "status", "aria-live": "polite"})
+            word, reason = Text("strong"), Text("span")
+        clock = Text("p").classes("quiet")
+        ui.colors(primary=PRESSED)
+        dark = ui.dark_mode(None)
+        choice = ui.toggle(LIGHTS, value=None, on_change=lambda event: dark.set_value(event.value)).classes("light")
+        choice.props.update({"role": "group", "aria-label": "light or dark", "dense": True, "no-caps": True})
 
-    def __init__(self, pipeline: str) -> None:
-        with ui.element("header"):
-            with Text("h1"):
-                ui.link(f"Pipeline {pipeline}", "/")
-            with ui.element("div").classes("state") as state:
-                state.props.update({"role": "status", "aria-live": "polite"})
-                self._word = Text("strong")
-                self._reason = Text("span")
-            self._clock = Text("p").classes("quiet")
-            _light_switch()
+    def show(picture: Picture) -> None:
+        word.show(picture.state.word)
+        word.classes(replace=f"word {css_class(picture.state.word)}")
+        reason.show(picture.state.reason)
+        clock.show(f"as of {rows.clock(picture.at)}; times are UTC. {'; '.join(picture.unseen)}")
 
-    def show(self, picture: Picture) -> None:
-        self._word.show(picture.state.word).classes(replace=f"word {picture.state.word.replace(' ', '-')}")
-        self._reason.show(picture.state.reason)
-        self._clock.show(f"as of {rows.clock(picture.at)}; times are UTC. {'; '.join(picture.unseen)}")
+    return show
 
 
-def _light_switch() -> None:
-    ui.colors(primary=PRESSED)
-    dark = ui.dark_mode(None)
-    choice = ui.toggle(LIGHTS, value=None, on_change=lambda event: dark.set_value(event.value))
-    choice.props.update({"role": "group", "aria-label": "light or dark", "dense": True, "no-caps": True})
-    choice.classes("light")
+def overview() -> Iterator[Show]:
+    """Create the elements of one viewer's overview."""
+    yield redrawn(PROBLEMS, lambda picture: picture.found.problems, _draw_problem, "ul")
+    yield redrawn(STAGES, texts.stages, _draw_stage, "ol")
+    yield grid(TABLES, texts.TABLES, texts.table_rows, NO_LOOK, has_filter=True)
+    yield charts()
+    yield services()
+    yield grid(CHANGES, texts.NEWEST_CHANGES, texts.newest_changes, NO_CHANGE)
+    yield grid(ERRORS, texts.ERRORS, texts.errors, "none yet")
+    yield redrawn(COMPARISON, lambda picture: picture.reconciled, say)
+
+
+def table_page(name: str) -> Iterator[Show]:
+    """Create the elements of one viewer's page of a table."""
+    Text("h2", name).classes("title")
+    ui.link("all tables", "/")
+    yield grid(FACTS, texts.FACTS, partial(texts.facts, name), NO_LOOK)
+    yield grid(CHANGES, texts.CHANGES, partial(texts.changes, name), NO_CHANGE)
+    yield grid(COMMITS, texts.COMMITS, partial(texts.commits, name), NO_COMMIT)
+    yield grid(QUARANTINE, texts.QUARANTINE, partial(texts.quarantine, name), "nothing was quarantined")
+    yield grid(COLUMNS, texts.COLUMNS, partial(texts.columns, name), NO_COMMIT)
+
+
+def _draw_problem(problem: Problem) -> None:
+    with ui.element("li"):
+        Text("strong", f"{problem.part} {problem.what}")
+        for text in filter(None, (problem.reason, problem.remedy, f"see {problem.log}" if problem.log else "")):
+            say(text)
+
+
+def _draw_stage(stage: texts.StageTexts) -> None:
+    name, word, lag, details = stage
+    with ui.element("li").classes(f"stage {css_class(word)}"):
+        Text("strong", name)
+        Text("span", word).classes(f"word {css_class(word)}")
+        Text("p", lag)
+        for text in details:
+            say(text)
+
+
+def charts() -> Show:
+    """Add the charts over time."""
+    drawn, shown = list[ui.echart](), None
+    with section(SPEED), ui.element("div").classes("pair"):
+        for title, options in texts.time_charts(()).items():
+            with ui.element("div"):
+                Text("h3", title)
+                chart = ui.echart(options).classes("chart")
+            chart.props.update({"role": "img", "aria-label": f"{title}; each table's page lists its commits"})
+            drawn.append(chart)
+
+    def show(picture: Picture) -> None:
+        nonlocal shown
+        if shown is not picture.logged:
+            shown = picture.logged
+            for chart, options in zip(drawn, texts.time_charts(shown).values(), strict=True):
+                chart.options.update(options)
+                chart.update()
+
+    return show
+
+
+def services() -> Show:
+    """Add the services."""
+    with section(SERVICES):
+        place = ui.element("div")
+    parts: dict[str, Service] = {}
+
+    def show(picture: Picture) -> None:
+        found = rows.service_rows(picture.found.services, picture.state.parts)
+        if [name for name, *_ in found] != [*parts]:
+            parts.clear()
+            with place.clear():
+                parts.update((name, Service(name, picture.logs / f"{name}.log")) for name, *_ in found)
+        for name, *cells in found:
+            parts[name].show(cells, failing=name in picture.state.parts)
+
+    return show
+
+
+class Service:
+    """A service, which opens to the end of its log; one that has failed opens itself."""
+
+    def __init__(self, name: str, log: Path) -> None:
+        self._name = name
+        self._log = log
+        self._failing = False
+        with ui.expansion(on_value_change=self._show_log) as self._expansion:
+            self._end = Text("pre")
+        self._end.props.update({"tabindex": "0", "role": "group", "aria-label": f"end of {name}'s log"})
+
+    def show(self, cells: Sequence[str], *, failing: bool) -> None:
+        named = zip(rows.SERVICES[2:], cells[1:], strict=True)
+        said = (f"{column} {value}" for column, value in named if value != rows.NOTHING)
+        self._expansion.text = ", ".join([f"{self._name}: {cells[0]}", *said])
+        self._expansion.props["toggle-aria-label"] = self._expansion.text
+        self._expansion.classes(replace=Word.FAILING if failing else "")
+        if failing != self._failing:
+            self._failing = self._expansion.value = failing
+        self._show_log()
+
+    def _show_log(self) -> None:
+        if self._expansion.value:
+            self._end.show("\n".join(last_lines(self._log)) or "(empty)")

@@ -3,16 +3,15 @@
 NiceGUI's socket accepts any origin by default: without a check, a foreign page could watch through a local browser.
 """
 
-from collections.abc import Collection
-from typing import Protocol
+from collections.abc import Callable, Collection
 
 import uvicorn
 from fastapi import FastAPI
 from nicegui import binding, core, ui
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from local.dashboard.page import draw
 from local.dashboard.watcher import Picture
@@ -22,75 +21,45 @@ HOSTS = (HOST, "localhost")
 # Seconds for open pages to disconnect.
 GRACE_S = 2
 # Vue compiles its templates in the browser, so scripts and styles of the page itself are allowed.
-POLICY = "; ".join(
-    (
-        "default-src 'self'",
-        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
-        "style-src 'self' 'unsafe-inline'",
-        "img-src 'self' data:",
-        "font-src 'self' data:",
-        "frame-ancestors 'none'",
-        "form-action 'none'",
-        "base-uri 'none'",
-    )
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline';"
+    " img-src 'self' data:; font-src 'self' data:; frame-ancestors 'none'; form-action 'none'; base-uri 'none'"
 )
+HEADERS = [
+    ("Content-Security-Policy", POLICY),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+]
 
 
-class Watching(Protocol):
-    """Keeps the picture current."""
+def read_by(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
+    """Wrap an application: requests from other origins, and everything but reading, are rejected."""
 
-    picture: Picture
-
-    def start(self) -> None:
-        """Start polling."""
-
-    def close(self) -> None:
-        """Stop polling."""
-
-
-class OwnOriginOnly:
-    """Rejects requests from other origins, and everything but reading."""
-
-    def __init__(self, app: ASGIApp, origins: Collection[str]) -> None:
-        self.app = app
-        self._origins = frozenset(origins)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket"):
-            await self.app(scope, receive, send)
-            return
-        origin = Headers(scope=scope).get("origin")
-        if origin is not None and origin not in self._origins:
-            if scope["type"] == "websocket":
-                # An answer of its own, even 403, would be an error in uvicorn's log.
-                await send({"type": "websocket.close"})
-                return
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        origin = Headers(raw=scope.get("headers", [])).get("origin")
+        is_foreign = origin is not None and origin not in origins
+        if is_foreign and scope["type"] == "websocket":
+            # An answer of its own, even 403, would be an error in uvicorn's log.
+            await send({"type": "websocket.close"})
+        elif is_foreign:
             await PlainTextResponse("another page's request", status_code=403)(scope, receive, send)
-            return
-        if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD"):
+        elif scope["type"] == "http" and scope["method"] not in ("GET", "HEAD"):
             await PlainTextResponse("only to read", status_code=405)(scope, receive, send)
-            return
+        else:
+            await app(scope, receive, send)
 
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers["Content-Security-Policy"] = POLICY
-                headers["X-Content-Type-Options"] = "nosniff"
-                headers["Referrer-Policy"] = "no-referrer"
-            await send(message)
-
-        await self.app(scope, receive, guarded)
+    return guarded
 
 
-def make_app(watching: Watching, port: int) -> ASGIApp:
+def make_app(picture: Callable[[], Picture], port: int) -> ASGIApp:
     """Return the application for a server at this port."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     # A slow machine isn't worth a warning in the terminal.
     binding.MAX_PROPAGATION_TIME = float("inf")
     ui.run_with(
         app,
-        root=lambda: draw(lambda: watching.picture),
-        title=f"{watching.picture.pipeline}: pipeline",
+        root=lambda: draw(picture),
+        title=f"{picture().pipeline}: pipeline",
         favicon="🌊",
         dark=None,
         language="en-US",
@@ -102,20 +71,17 @@ def make_app(watching: Watching, port: int) -> ASGIApp:
     core.app.config.socket_io_js_transports = ["websocket"]
     origins = {f"http://{host}:{port}" for host in HOSTS}
     # Outside: a response from inside to a socket's request would be an error in uvicorn's log.
-    return OwnOriginOnly(TrustedHostMiddleware(app, allowed_hosts=list(HOSTS)), origins)
+    return read_by(TrustedHostMiddleware(app, allowed_hosts=list(HOSTS)), origins)
 
 
-def serve(watching: Watching, port: int) -> None:
-    """Poll and serve until Ctrl-C."""
-    watching.start()
-    try:
-        uvicorn.run(
-            make_app(watching, port),
-            host=HOST,
-            port=port,
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=GRACE_S,
-        )
-    finally:
-        watching.close()
+def serve(picture: Callable[[], Picture], port: int) -> None:
+    """Serve the newest picture until Ctrl-C."""
+    uvicorn.run(
+        make_app(picture, port),
+        host=HOST,
+        port=port,
+        headers=HEADERS,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=GRACE_S,
+    )

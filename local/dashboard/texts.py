@@ -1,7 +1,7 @@
 """The page's texts: rows of a picture's tables, states of its stages, and the options of its charts."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from contract.states import CATALOGUE, JOB, LAKE, LANDING, SLOT, SOURCE, TOPIC, Word
@@ -9,15 +9,15 @@ from local.dashboard.changes import Change
 from local.dashboard.commit_log import Logged, Point, over_time
 from local.dashboard.watcher import Picture
 from local.state import rows
-from local.state.history import Commit, Failure
 from local.state.problems import Problem
-from local.state.quarantine import QuarantinedLine
 from local.state.rows import NOTHING, Rows, clock, moment
 from local.state.stages import Stage
 from local.state.tables import TableStatus
 from local.state.word import LATE_S
 
 TIMELINE_LINES = 30
+# On the overview; a table's page has more.
+CHANGES_SHOWN = 5
 # Points of a line that are marked.
 FEW = 60
 UNKNOWN = "unknown"
@@ -25,12 +25,16 @@ UNKNOWN = "unknown"
 INK, GRID = "#808890", "#80808040"
 AXIS = {"axisLabel": {"color": INK}, "nameTextStyle": {"color": INK}, "splitLine": {"lineStyle": {"color": GRID}}}
 
+Cells = list[tuple[object, ...]]
+# A stage's name, state, lag, and further lines.
+StageTexts = tuple[str, str, str, tuple[str, ...]]
 TABLES = ("table", "kind", "state", "rows", "events behind", "last commit", "quarantine")
+FACTS = (*TABLES[1:], "written")
 COLUMNS = ("column", "type")
 COMMITS = ("time", "inserted", "updated", "deleted")
 ERRORS = ("time", "until", "error")
-CHANGES = ("time", "table", "what", "row", "column", "before", "after")
-CHANGES_OF_TABLE = tuple(column for column in CHANGES if column != "table")
+CHANGES = ("time", "what", "row", "column", "before", "after")
+NEWEST_CHANGES = ("time", "table", *CHANGES[1:])
 QUARANTINE = ("time", "reason", "from", "line as it was")
 # The stage that a part of a problem belongs to: by the part's whole name, or its first word.
 _STAGES = {
@@ -54,19 +58,18 @@ def stage_of(problem: Problem, stages: Sequence[Stage]) -> str | None:
     return found if found in names or found is None else next(iter(names), None)
 
 
-def stage_texts(picture: Picture) -> list[tuple[str, str, str, tuple[str, ...]]]:
-    """Return each stage's name, state, lag, and further lines: its problem, or where it is."""
-    stages = picture.found.stages
+def stages(picture: Picture) -> list[StageTexts]:
+    """Return the stages; a broken one has its problem's lines, any other those that say where it is."""
+    found = picture.found.stages
     wrong: dict[str | None, Problem] = {}
     for problem in picture.found.problems:
-        wrong.setdefault(stage_of(problem, stages), problem)
+        wrong.setdefault(stage_of(problem, found), problem)
     return [
-        _stage_text(stage, texts, wrong.get(stage.name))
-        for stage, texts in zip(stages, rows.stage_rows(stages), strict=True)
+        _stage(stage, texts, wrong.get(stage.name)) for stage, texts in zip(found, rows.stage_rows(found), strict=True)
     ]
 
 
-def _stage_text(stage: Stage, texts: Sequence[str], problem: Problem | None) -> tuple[str, str, str, tuple[str, ...]]:
+def _stage(stage: Stage, texts: Sequence[str], problem: Problem | None) -> StageTexts:
     _, position, lag, events, rate, _, held = texts
     behind = [] if stage.lag_s is None else [f"{lag} behind"]
     behind += [f"{events} events"] if stage.lag_events else []
@@ -88,23 +91,32 @@ def stage_word(stage: Stage, *, failing: bool) -> str:
     return Word.MOVING if stage.lag_events or stage.lag_s else Word.UP_TO_DATE
 
 
-def facts(table: TableStatus) -> list[tuple[str, str]]:
-    """Return what is known of a table: titles and values."""
-    known = [(title, value) for title, value in table_row(table).items() if value not in (None, NOTHING)]
-    return [(title, f"{value:,}" if isinstance(value, int) else str(value)) for title, value in known[1:]]
+def table_rows(picture: Picture) -> Cells:
+    """Return the tables' cells; numbers stay numbers, by which a viewer sorts."""
+    tables = picture.found.data.tables
+    return [
+        (name, kind, state, one.lake_rows, _events_behind(one), last, quarantine)
+        for one, (name, kind, state, *_, last, _, quarantine) in zip(tables, rows.table_rows(tables, 0), strict=True)
+    ]
 
 
-def table_row(table: TableStatus) -> dict[str, object]:
-    """Return a table's cells by column; numbers stay numbers, by which a viewer sorts."""
-    [(name, kind, state, *_, last, _, quarantine)] = rows.table_rows([table], 0)
-    behind = None if table.topic_end is None or table.read_to is None else max(table.topic_end - table.read_to, 0)
-    return dict(zip(TABLES, (name, kind, state, table.lake_rows, behind, last, quarantine), strict=True))
+def _events_behind(table: TableStatus) -> int | None:
+    return None if table.topic_end is None or table.read_to is None else max(table.topic_end - table.read_to, 0)
 
 
-def columns_of(schema: str | None) -> Rows:
-    """Return names and types of an Avro schema's columns; without those that the platform adds."""
+def facts(name: str, picture: Picture) -> Cells:
+    """Return a table's cells, and what its commits have written."""
+    commits, written = picture.commits.get(name), None
+    if commits:
+        counts = (f"{sum(getattr(one, what) for one in commits):,} {what}" for what in COMMITS[1:])
+        written = f"{', '.join(counts)} in {len(commits):,} commits since {moment(commits[0].at)}"
+    return [(*cells, written) for table, *cells in table_rows(picture) if table == name]
+
+
+def columns(name: str, picture: Picture) -> Rows:
+    """Return names and types of a table's columns from its Avro schema; without those that the platform adds."""
     try:
-        fields = json.loads(schema or "")["fields"]
+        fields = json.loads(picture.schemas.get(name, ""))["fields"]
         return [(field["name"], _type(field["type"])) for field in fields if not field["name"].startswith("_")]
     except (ValueError, LookupError, TypeError):
         return []
@@ -121,50 +133,47 @@ def _type(found: Any) -> str:
     return str(found.get("logicalType") or found["type"]) + (f" of {_type(inner)}" if inner else "")
 
 
-def commit_rows(commits: Sequence[Commit]) -> Rows:
+def commits(name: str, picture: Picture) -> Cells:
     """Return a table's last commits, the newest first."""
-    return [
-        (moment(one.at), *(f"{count:,}" for count in (one.inserted, one.updated, one.deleted)))
-        for one in reversed(commits[-TIMELINE_LINES:])
-    ]
+    newest = reversed(picture.commits.get(name, ())[-TIMELINE_LINES:])
+    return [(moment(one.at), one.inserted, one.updated, one.deleted) for one in newest]
 
 
-def totals(commits: Sequence[Commit]) -> str:
-    """Say how many rows a table's commits have written."""
-    if not commits:
-        return "no commit in the lake yet"
-    counts = (f"{sum(getattr(one, what) for one in commits):,} {what}" for what in ("inserted", "updated", "deleted"))
-    return f"{', '.join(counts)} in {len(commits):,} commits since {moment(commits[0].at)}"
-
-
-def error_rows(failures: Iterable[Failure]) -> Rows:
+def errors(picture: Picture) -> Rows:
     """Return what was wrong, the newest first; what lasts comes first."""
-    found = sorted(failures, key=lambda one: (one.ended is None, one.at), reverse=True)
+    found = sorted(picture.failures, key=lambda one: (one.ended is None, one.at), reverse=True)
     return [
         (moment(one.at), "lasts" if one.ended is None else moment(one.ended), one.text)
         for one in found[:TIMELINE_LINES]
     ]
 
 
-def change_rows(changes: Iterable[Change]) -> Rows:
-    """Return the changes, a row per changed column; each row begins with the time as its head."""
-    found: Rows = []
-    for change in changes:
-        first = (clock(change.at), change.table, change.what, change.key)
-        columns = change.columns if change.seen else (("", "not seen", ""), *change.columns)
-        columns = (*columns, (f"and {change.more:,} more", "", "")) if change.more else columns
-        found += [
-            (*(first if number == 0 else (first[0], "", "", "")), *column)
-            for number, column in enumerate(columns or (("", "", "the same"),))
-        ]
-    return found
+def newest_changes(picture: Picture) -> Rows:
+    """Return the newest changes of all tables."""
+    found = (one for of_table in picture.changes.values() for one in of_table)
+    newest = sorted(found, key=lambda one: one.at or 0, reverse=True)[:CHANGES_SHOWN]
+    return [(time, change.table, *cells) for change in newest for time, *cells in _change_rows(change)]
 
 
-def quarantine_rows(lines: Iterable[QuarantinedLine]) -> Rows:
-    return [(one.at[:19].replace("T", " "), one.reason, one.origin, one.text) for one in lines]
+def changes(name: str, picture: Picture) -> Rows:
+    """Return a table's last changes."""
+    return [row for change in picture.changes.get(name, ()) for row in _change_rows(change)]
 
 
-def time_charts(commits: Sequence[Logged]) -> Mapping[str, dict[str, Any]]:
+def _change_rows(change: Change) -> Rows:
+    """Return a row per changed column; each begins with the time as its head."""
+    what = [(change.what, change.key), *[("", "")] * len(change.columns)]
+    return [(clock(change.at), *first, *column) for first, column in zip(what, change.columns, strict=False)]
+
+
+def quarantine(name: str, picture: Picture) -> Rows:
+    found = (one.quarantined for one in picture.found.data.tables if one.name == name and one.quarantined)
+    return [
+        (one.at[:19].replace("T", " "), one.reason, one.origin, one.text) for known in found for one in known.newest
+    ]
+
+
+def time_charts(commits: Sequence[Logged]) -> dict[str, dict[str, Any]]:
     """Return ECharts' options by title: age of the newest change at each commit, and rows per second."""
     ages, rates = over_time(commits)
     return {

@@ -5,16 +5,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from contract.states import JOB, Word
 from contract.table_names import lake_name
 from local.comparison.command import REPORT
-from local.dashboard.changes import Change, Changes, date_columns
+from local.dashboard.changes import Change, TopicChanges, date_columns
+from local.dashboard.commit_changes import CommitChanges
 from local.dashboard.commit_log import CommitLog, Logged
 from local.dashboard.files import read_reconciled, running_command
-from local.dashboard.queried_changes import QueriedChanges
-from local.look.lake import LakeError
 from local.platform.platform import Platform
 from local.platform.services import LocalDerived, LocalTable
 from local.platform.supervisor import read_restarts
@@ -28,7 +27,7 @@ from settings.load import PIPELINES
 PICTURE_S = 0.5
 # The columns' description in a commit's metadata.
 SCHEMA = "schema"
-# A table's commits are read again after this time even if the job's log has no new one.
+# A table's commits are read again after this time at most, even if the job's log has no new one.
 AGAIN_S = 30.0
 # Time for running looks to end.
 END_S = 10.0
@@ -60,28 +59,28 @@ class Picture:
 
 
 class Watcher:
-    """Watches one platform until `close`."""
+    """Watches one platform while it is entered."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._stop = threading.Event()
         self._failures = Failures()
         self._log = CommitLog(platform.processes.log_file(JOB))
-        self._status = Poller("status", self._look, _moved)
-        self._newest = Poller("last changes", self._read_changes)
-        self._pollers: tuple[Poller[Any], ...] = (self._status, self._newest)
+        self._status = Poller("status", lambda: self._collector.look(), _moved)
+        self._changes = Poller("last changes", self._read_changes)
+        self._pollers: tuple[Poller[Any], ...] = (self._status, self._changes)
         self._alive: Alive | None = None
         self._threads: list[threading.Thread] = []
         self._forget()
         state = judge(None, None, (), unanswered_s=0)
         self.picture = Picture(at=time.time(), pipeline=platform.options.pipeline, found=PipelineState(state=state))
 
-    def start(self) -> None:
-        for asked in self._pollers:
-            self._threads.append(asked.start(self._stop))
+    def __enter__(self) -> Self:
+        self._threads = [poller.start(self._stop) for poller in self._pollers]
         threading.Thread(target=self._run, name="picture", daemon=True).start()
+        return self
 
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop looking. A look that hangs is abandoned: it ends with the program."""
         self._stop.set()
         self._wake()
@@ -103,93 +102,79 @@ class Watcher:
 
     def look(self) -> Picture:
         """Combine the last results; makes no call that could hang."""
-        now, alive = time.time(), Alive.of(self._platform)
+        alive, platform, now = Alive.of(self._platform), self._platform, time.time()
         if alive.is_down:
             self._forget()
         if alive != self._alive:
             self._alive = alive
             self._wake()
-        found = self._status.value
-        problems = None if found is None else (*found.problems, *self._failed_look())
-        asked = (self._status,) if alive.is_down else self._pollers
-        state = judge(
-            alive,
-            problems,
-            found.stages if found else (),
-            unanswered_s=max(one.silent_s for one in asked),
-            command=running_command(self._platform.lock.path),
-        )
-        self._note(state, problems or (), now)
+        pollers = (self._status,) if alive.is_down else self._pollers
+        commits = [*self._commits.items()]
         return Picture(
             at=now - self._status.unanswered_s,
-            pipeline=self._platform.options.pipeline,
-            found=replace(found or PipelineState(state=state), state=state),
-            commits={name: known.all for name, known in [*self._commits.items()]},
-            schemas={name: known.newest[1].get(SCHEMA, "") for name, known in [*self._commits.items()]},
+            pipeline=platform.options.pipeline,
+            found=self._judged(alive, max(poller.silent_s for poller in pollers), now),
+            commits={name: known.all for name, known in commits},
+            schemas={name: known.newest[1].get(SCHEMA, "") for name, known in commits},
             logged=self._log.commits,
-            failures=(*self._failures.all(), *restarted(read_restarts(self._platform.restarts_file))),
-            changes=self._newest.value or {},
-            reconciled=read_reconciled(self._platform.state_dir / REPORT),
-            logs=self._platform.processes.logs,
-            unseen=tuple(f"{one.name}: {one.error}" for one in asked if one.error),
+            failures=(*self._failures.all(), *restarted(read_restarts(platform.restarts_file))),
+            changes=self._changes.value or {},
+            reconciled=read_reconciled(platform.state_dir / REPORT),
+            logs=platform.processes.logs,
+            unseen=tuple(f"{poller.name}: {poller.error}" for poller in pollers if poller.error),
         )
 
+    def _judged(self, alive: Alive, unanswered_s: float, now: float) -> PipelineState:
+        """Return the last look with the state as of now, and note what is wrong."""
+        found, error = self._status.value, self._status.error
+        problems = [*found.problems] if found else []
+        if found and error:
+            problems.append(Problem(part="a look", what="failed", reason=error))
+        command, stages = running_command(self._platform.lock.path), found.stages if found else ()
+        state = judge(alive, problems if found else None, stages, unanswered_s=unanswered_s, command=command)
+        if not problems and state.word in (Word.FAILING, Word.NO_ANSWER):
+            problems.append(Problem(part="the pipeline", what=f"is {state.word}", reason=state.reason))
+        self._failures.note(problems, now)
+        return replace(found or PipelineState(state=state), state=state)
+
     def _wake(self) -> None:
-        for asked in self._pollers:
-            asked.woken.set()
+        for poller in self._pollers:
+            poller.woken.set()
 
     def _forget(self) -> None:
         """Start over: after a stop, the folder may hold another platform."""
         self._commits: dict[str, Commits] = {}
-        self._read: dict[str, tuple[object, float]] = {}
-        self._changes: dict[str, Changes] = {}
-        self._queried: dict[str, QueriedChanges] = {}
+        self._read: dict[str, object] = {}
+        self._followed: dict[str, TopicChanges | CommitChanges] = {}
         self._collector = Collector(self._platform, self._newest_of)
-        for asked in self._pollers:
-            asked.value = None
-
-    def _note(self, state: State, problems: tuple[Problem, ...], now: float) -> None:
-        if not problems and state.word in (Word.FAILING, Word.NO_ANSWER):
-            problems = (Problem(part="the pipeline", what=f"is {state.word}", reason=state.reason),)
-        self._failures.note(problems, now)
-
-    def _failed_look(self) -> list[Problem]:
-        return [Problem(part="a look", what="failed", reason=self._status.error)] if self._status.error else []
-
-    def _look(self) -> PipelineState:
-        return self._collector.look()
+        for poller in self._pollers:
+            poller.value = None
 
     def _newest_of(self, table: LocalTable | LocalDerived) -> tuple[str, Mapping[str, str]]:
         """Return what Lake.newest_of_job does, from all commits, which the page shows."""
         known = self._commits.setdefault(table.name, Commits(table.name))
         # Without a new line of the job's, there is hardly a new commit.
-        before, read_at = self._read.get(table.name, (None, 0.0))
-        if before is not (logged := self._log.commits) or time.monotonic() > read_at + AGAIN_S:
+        now = self._log.commits[-1:], time.monotonic() // AGAIN_S
+        if self._read.get(table.name) != now:
             known.read(table.lake)
-            self._read[table.name] = logged, time.monotonic()
+            self._read[table.name] = now
         return known.newest
 
     def _read_changes(self) -> dict[str, list[Change]]:
-        return {
-            table.name: self._queried_changes(table) if table.entry.is_queried else self._logged_changes(table)
-            for table in self._platform.services.tables
-        }
+        return {table.name: self._follow(table).read() for table in self._platform.services.tables}
 
-    def _logged_changes(self, table: LocalTable) -> list[Change]:
-        if table.name not in self._changes:
-            dates = date_columns(PIPELINES / self._platform.services.pipeline.schema_file(table.entry))
-            self._changes[table.name] = Changes(table.name, dates)
-        return self._changes[table.name].read(table.topic)
-
-    def _queried_changes(self, table: LocalTable) -> list[Change]:
-        """Return changes from commits, since there is no topic; the previous ones when the read fails."""
-        key = [lake_name(column) for column in table.entry.key]
-        known = self._queried.setdefault(table.name, QueriedChanges(table.name, table.lake, key))
-        commits = self._commits.get(table.name)
-        try:
-            return known.read(commits.all if commits else [])
-        except LakeError:
-            return known.newest
+    def _follow(self, table: LocalTable) -> TopicChanges | CommitChanges:
+        """Return the follower of a table: of its commits where there is no topic."""
+        if table.name not in self._followed:
+            if table.entry.is_queried:
+                key = [lake_name(column) for column in table.entry.key]
+                commits = self._commits.setdefault(table.name, Commits(table.name))
+                self._followed[table.name] = CommitChanges(table.name, table.lake, key, commits)
+            else:
+                schema = PIPELINES / self._platform.services.pipeline.schema_file(table.entry)
+                dates = date_columns(schema.read_text(encoding="utf-8"))
+                self._followed[table.name] = TopicChanges(table.name, table.topic, dates)
+        return self._followed[table.name]
 
 
 def _moved(found: PipelineState) -> object:

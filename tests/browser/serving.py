@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +18,9 @@ from pathlib import Path
 from local.dashboard.watcher import Picture
 from local.setup.ports import HOST, is_free
 from tests.conftest import free_port
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
-START_S = 180
 END_S = 60
 
 
@@ -89,14 +88,11 @@ def _running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _wait_until_taken(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + START_S
-    while is_free(port):
+    def is_taken() -> bool:
         assert process.poll() is None, "the page's server has ended"
-        assert time.monotonic() < deadline, f"nobody listens on {port} after {START_S} s"
-        time.sleep(0.05)
+        return not is_free(port)
 
-
-LOOK_S = 0.05
+    wait_until(is_taken, f"a listener on {port}")
 
 
 class Shown:
@@ -104,28 +100,14 @@ class Shown:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self.picture = self._read()
+        self._written = 0
 
-    def start(self) -> None:
-        """Watch the file, and wait for the end, alongside the server."""
-        for target in (self._run, _end_with_standard_input):
-            threading.Thread(target=target, daemon=True).start()
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-    def _run(self) -> None:
-        number = 0
-        while True:
-            if (now := self._file.stat().st_mtime_ns) != number:
-                number, self.picture = now, self._read()
-            time.sleep(LOOK_S)
-
-    def _read(self) -> Picture:
-        with self._file.open("rb") as file:
-            picture = pickle.load(file)  # noqa: S301 - written by who has started this program
-        assert isinstance(picture, Picture)
-        return picture
+    def __call__(self) -> Picture:
+        if (written := self._file.stat().st_mtime_ns) != self._written:
+            self._written, found = written, pickle.loads(self._file.read_bytes())  # noqa: S301 - of who started this
+            assert isinstance(found, Picture)
+            self._picture = found
+        return self._picture
 
 
 def _end_with_standard_input() -> None:
@@ -137,4 +119,5 @@ if __name__ == "__main__":
     # The page's packages take a second to import.
     from local.dashboard.server import serve
 
+    threading.Thread(target=_end_with_standard_input, daemon=True).start()
     serve(Shown(Path(sys.argv[2])), int(sys.argv[1]))

@@ -21,7 +21,6 @@ WORDS |= {"SELECT", "INSERT", "DELETE", "length", "NAN", "POSITIVE_INFINITY", "N
 WORDS |= {*states.Word, *states.STAGES}
 SHOWN = ("local/dashboard", "stacks/monitoring")
 MEANT_OTHERWISE = {
-    ("local/dashboard/files.py", states.Word.LATE): "rows of a comparison that aren't there yet, in its report",
     ("local/state/word.py", states.Word.DOWN): "the command's name",
     ("stacks/monitoring/watches.py", states.SOURCE): "a connector's role in names of alarms",
     ("stacks/monitoring/stack.py", states.LANDING): "a bucket's name",

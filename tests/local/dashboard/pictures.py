@@ -63,12 +63,10 @@ def picture(**changed: Any) -> Picture:
             TABLE: [
                 Change(
                     table=TABLE,
-                    offset=829,
                     what="updated",
                     key="order_id = 11077",
                     at=AT,
                     columns=(("shipped_date", "NULL", "2026-11-22"),),
-                    seen=True,
                 )
             ]
         },

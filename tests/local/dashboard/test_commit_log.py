@@ -41,13 +41,13 @@ def test_the_log_of_another_platform_in_the_folder_begins_anew(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        (line("20261122112525000"), Logged(at=AT + 2, rows=3, lag_s=1.5)),
-        (line("20261122112525000", lag="-"), Logged(at=AT + 2, rows=3, lag_s=None)),
-        ("commit=20261122112525000 upserts=x", None),
-        ("table=lake.t state=running", None),
+        (line("20261122112525000"), [Logged(at=AT + 2, rows=3, lag_s=1.5)]),
+        (line("20261122112525000", lag="-"), [Logged(at=AT + 2, rows=3, lag_s=None)]),
+        ("commit=20261122112525000 upserts=x", []),
+        ("table=lake.t state=running", []),
     ],
 )
-def test_a_line_is_a_commit_or_none(text: str, found: Logged | None) -> None:
+def test_a_line_is_a_commit_or_none(text: str, found: list[Logged]) -> None:
     assert parse(text) == found
 
 

@@ -14,8 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from contract.states import Word
-from local.dashboard import overview, table_page
-from local.dashboard.page import LIGHTS
+from local.dashboard import page as drawn
 from local.dashboard.watcher import Picture
 from local.setup.ports import HOST
 from local.state.collect import PipelineState
@@ -44,10 +43,10 @@ WRONG = Problem(part="sink", what="is dead", reason=f"killed: {'logs/' * 30}", r
 LOG = "the end of the log"
 PARTS = {
     "": (
-        *(overview.PROBLEMS, overview.STAGES, overview.TABLES, overview.SPEED, overview.SERVICES),
-        *(overview.CHANGES, overview.ERRORS, overview.COMPARISON),
+        *(drawn.PROBLEMS, drawn.STAGES, drawn.TABLES, drawn.SPEED, drawn.SERVICES),
+        *(drawn.CHANGES, drawn.ERRORS, drawn.COMPARISON),
     ),
-    f"table/{TABLE}": (table_page.CHANGES, table_page.COMMITS, table_page.QUARANTINE, table_page.COLUMNS),
+    f"table/{TABLE}": (drawn.CHANGES, drawn.COMMITS, drawn.QUARANTINE, drawn.COLUMNS),
 }
 
 
@@ -102,7 +101,7 @@ def test_sixty_tables_are_sorted_by_number_filtered_and_each_has_a_page(
     browser: Browser, still: Still, screen: Screen
 ) -> None:
     with viewing(browser, still.url, screen) as viewer:
-        tables = viewer.page.get_by_role("region", name=overview.TABLES)
+        tables = viewer.page.get_by_role("region", name=drawn.TABLES)
         links = tables.get_by_role("link")
         expect(links.first).to_have_text(TABLE)
         if screen == LAPTOP:
@@ -123,7 +122,7 @@ def test_sixty_tables_are_sorted_by_number_filtered_and_each_has_a_page(
 def test_the_broken_stage_stands_out_and_each_service_opens_to_its_log(browser: Browser, still: Still) -> None:
     with viewing(browser, still.url) as viewer:
         page = viewer.page
-        broken = page.get_by_role("region", name=overview.STAGES).locator("li.failing")
+        broken = page.get_by_role("region", name=drawn.STAGES).locator("li.failing")
         expect(broken).to_have_count(1)
         expect(broken).to_contain_text("landing")
         expect(broken.locator("code")).to_have_text("./lake up")
@@ -133,7 +132,7 @@ def test_the_broken_stage_stands_out_and_each_service_opens_to_its_log(browser: 
         expect(page.get_by_text(f"job: {LOG}")).to_be_visible()
         still.show(everything(state=picture().state, problems=()))
         expect(page.get_by_text(f"sink: {LOG}")).to_be_hidden(timeout=MOVES_MS)
-        expect(page.get_by_role("region", name=overview.PROBLEMS)).to_be_hidden()
+        expect(page.get_by_role("region", name=drawn.PROBLEMS)).to_be_hidden()
         assert viewer.violations() == []
         viewer.check()
 
@@ -195,10 +194,10 @@ def test_the_tab_key_goes_through_it_from_top_to_bottom_and_shows_where_it_is(br
     with viewing(browser, still.url) as viewer:
         expect(viewer.page.get_by_role("link", name=TABLE)).to_be_visible()
         found = []
-        for _ in range(len(LIGHTS) + 2 + len(heads)):
+        for _ in range(len(drawn.LIGHTS) + 2 + len(heads)):
             viewer.page.keyboard.press("Tab")
             found.append(viewer.page.evaluate(FOCUSED))
-        wanted = ["Pipeline orders", *LIGHTS.values(), f"filter {overview.TABLES.lower()}", *heads]
+        wanted = ["Pipeline orders", *drawn.LIGHTS.values(), f"filter {drawn.TABLES.lower()}", *heads]
         assert [(name, seen) for name, seen, _ in found] == [(name, True) for name in wanted]
         tops = [top for _, _, top in found]
         assert tops == sorted(tops)
@@ -210,11 +209,11 @@ def test_a_screen_reader_finds_parts_and_tables_by_name(browser: Browser, still:
         expect(page.get_by_role("main")).to_have_count(1)
         expect(page.get_by_role("heading", level=1)).to_have_text("Pipeline orders")
         expect(page.get_by_role("status")).to_have_attribute("aria-live", "polite")
-        expect(page.get_by_role("group", name="light or dark").get_by_role("button")).to_have_count(len(LIGHTS))
+        expect(page.get_by_role("group", name="light or dark").get_by_role("button")).to_have_count(len(drawn.LIGHTS))
         expect(page.get_by_role("rowheader", name=TABLE)).to_be_visible()
         heard = names_by_role(page)
         assert set(PARTS[""]) <= set(heard["region"])
-        assert {overview.TABLES, overview.CHANGES, overview.ERRORS} <= set(heard["group"])
+        assert {drawn.TABLES, drawn.CHANGES, drawn.ERRORS} <= set(heard["group"])
         assert {"events behind", "before", "until"} <= set(heard["columnheader"])
         assert len([name for name in heard["image"] if "table's page lists" in name]) == 2
 
@@ -235,7 +234,7 @@ def test_what_isnt_there_says_so_and_stays_so(browser: Browser, still: Still) ->
         still.show(picture())
         expect(viewer.page.get_by_role("status")).to_contain_text(Word.MOVING)
         viewer.page.get_by_role("link", name="Pipeline orders").click()
-        expect(viewer.page.get_by_role("heading", name=overview.STAGES)).to_be_visible()
+        expect(viewer.page.get_by_role("heading", name=drawn.STAGES)).to_be_visible()
 
 
 def test_a_page_by_another_name_of_this_machine_is_refused(browser: Browser, still: Still) -> None:

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -12,7 +13,6 @@ from nicegui.testing.general import nicegui_reset_globals
 from starlette.types import ASGIApp
 
 from local.dashboard import server
-from local.dashboard.watcher import Picture
 from local.setup.ports import HOST
 from tests.local.dashboard.pictures import TABLE, picture
 
@@ -21,24 +21,10 @@ OURS = f"http://{HOST}:{PORT}"
 SOCKET = "/_nicegui_ws/socket.io/"
 
 
-class Still:
-    """A picture that doesn't change."""
-
-    def __init__(self) -> None:
-        self.picture: Picture = picture()
-        self.calls: list[str] = []
-
-    def start(self) -> None:
-        self.calls.append("start")
-
-    def close(self) -> None:
-        self.calls.append("close")
-
-
 @pytest.fixture(scope="module")
 def app() -> Iterator[ASGIApp]:
     with nicegui_reset_globals():
-        yield server.make_app(Still(), PORT)
+        yield server.make_app(picture, PORT)
 
 
 def get(app: ASGIApp, path: str = "/", *, method: str = "GET", **headers: str) -> httpx.Response:
@@ -83,25 +69,18 @@ def test_the_page_names_no_other_place(app: ASGIApp) -> None:
         assert get(app, path).status_code == 200, path
 
 
-def test_browsers_are_told_to_ask_no_other_place(app: ASGIApp) -> None:
-    policy = get(app).headers["content-security-policy"]
+def test_it_listens_on_loopback_alone_and_browsers_are_told_to_ask_no_other_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: dict[str, Any] = {}
+    monkeypatch.setattr("uvicorn.run", lambda _app, **options: given.update(options))
+    with nicegui_reset_globals():
+        server.serve(picture, PORT)
+    assert (given["host"], given["port"]) == ("127.0.0.1", PORT)
+    policy = dict(given["headers"])["Content-Security-Policy"]
     assert "default-src 'self'" in policy
     assert "frame-ancestors 'none'" in policy
     assert "http" not in policy
-
-
-def test_it_listens_on_loopback_alone_and_looks_as_long_as_it_serves(monkeypatch: pytest.MonkeyPatch) -> None:
-    still = Still()
-    given: dict[str, object] = {}
-
-    def run(_app: ASGIApp, **options: object) -> None:
-        given.update(options, calls=list(still.calls))
-
-    monkeypatch.setattr("uvicorn.run", run)
-    with nicegui_reset_globals():
-        server.serve(still, PORT)
-    assert (given["host"], given["port"], given["calls"]) == ("127.0.0.1", PORT, ["start"])
-    assert still.calls == ["start", "close"]
 
 
 def test_other_commands_dont_load_the_pages_packages() -> None:

@@ -43,33 +43,31 @@ def test_a_stages_word_is_its_lags(stage: dict[str, Any], word: str) -> None:
 
 def test_the_broken_stage_says_what_is_wrong_and_what_to_do() -> None:
     wrong = Problem(part="sink", what="is dead", reason="killed", remedy="`./lake up` starts it again")
-    (landing, *_) = texts.stage_texts(picture(problems=(wrong,)))
+    (landing, *_) = texts.stages(picture(problems=(wrong,)))
     assert landing == (LANDING, Word.FAILING, "1.2 s behind, 2 events", ("sink is dead", "killed", wrong.remedy))
 
 
 def test_numbers_are_where_they_belong() -> None:
     shown = picture()
-    (table, history) = shown.found.data.tables
-    assert [*texts.table_row(table).values()] == [TABLE, "captured", "-", 826, 2, "2026-11-22 11:25:12", "1"]
-    assert texts.facts(history) == [("kind", "history"), ("state", "starting")]
-    commits = shown.commits[TABLE]
-    assert texts.totals(commits) == "829 inserted, 1 updated, 3 deleted in 2 commits since 2026-11-22 11:25:25"
-    assert texts.commit_rows(commits)[0][1:] == ("0", "1", "3")
-    assert table.quarantined is not None
-    assert texts.quarantine_rows(table.quarantined.newest)[0][1:] == ("not JSON", "a.json, line 3", SCRIPT)
+    assert texts.table_rows(shown)[0] == (TABLE, "captured", "-", 826, 2, "2026-11-22 11:25:12", "1")
+    assert texts.facts("items_history", shown) == [("history", "starting", None, None, "-", "-", None)]
+    written = "829 inserted, 1 updated, 3 deleted in 2 commits since 2026-11-22 11:25:25"
+    assert texts.facts(TABLE, shown)[0][-1] == written
+    assert texts.commits(TABLE, shown)[0][1:] == (0, 1, 3)
+    assert texts.quarantine(TABLE, shown)[0][1:] == ("not JSON", "a.json, line 3", SCRIPT)
 
 
 def test_columns_are_the_schemas_without_the_platforms_own() -> None:
     decimal = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
     found = [("a", ["null", decimal]), ("b", {"type": "array", "items": "int"}), ("_hoodie_x", "string")]
     schema = json.dumps({"fields": [{"name": name, "type": kind} for name, kind in found]})
-    assert texts.columns_of(schema) == [("a", "decimal(9, 2)"), ("b", "array of int")]
-    assert texts.columns_of(None) == []
+    assert texts.columns("t", picture(schemas={"t": schema})) == [("a", "decimal(9, 2)"), ("b", "array of int")]
+    assert texts.columns("none", picture()) == []
 
 
 def test_an_error_that_lasts_comes_before_everything_newer() -> None:
     failures = (Failure(text="s3 hangs", at=AT - 40, ended=AT - 30), Failure(text="job is dead", at=AT - 60))
-    assert [row[1:] for row in texts.error_rows(failures)] == [
+    assert [row[1:] for row in texts.errors(picture(failures=failures))] == [
         ("lasts", "job is dead"),
         ("2026-11-22 11:24:55", "s3 hangs"),
     ]
@@ -77,7 +75,7 @@ def test_an_error_that_lasts_comes_before_everything_newer() -> None:
 
 def test_every_row_of_a_change_has_its_time_for_a_head() -> None:
     columns = (("a", "1", "2"), ("b", "3", "4"))
-    change = Change(table="t", offset=1, what="updated", key="id = 1", at=AT, columns=columns, seen=True)
-    first, second = texts.change_rows([change])
-    assert first == ("11:25:25", "t", "updated", "id = 1", "a", "1", "2")
-    assert second == ("11:25:25", "", "", "", "b", "3", "4")
+    shown = picture(changes={"t": [Change(table="t", what="updated", key="id = 1", at=AT, columns=columns)]})
+    first, second = ("updated", "id = 1", "a", "1", "2"), ("", "", "b", "3", "4")
+    assert texts.changes("t", shown) == [("11:25:25", *cells) for cells in (first, second)]
+    assert texts.newest_changes(shown) == [("11:25:25", "t", *cells) for cells in (first, second)]

@@ -16,10 +16,10 @@ import pytest
 
 from contract.states import LAKE, Word
 from local.comparison.command import write
-from local.comparison.compare import TableComparison
-from local.dashboard.changes import Change, Changes
+from local.comparison.compare import Difference, TableComparison
+from local.dashboard.changes import TopicChanges
+from local.dashboard.commit_changes import CommitChanges
 from local.dashboard.files import last_lines, read_reconciled, running_command
-from local.dashboard.queried_changes import QueriedChanges
 from local.dashboard.watcher import Picture, Watcher
 from local.errors import PlatformError
 from local.state.collect import Collector, PipelineState
@@ -86,7 +86,7 @@ def watcher(platform: Stub) -> Iterator[Watcher]:
     watching = Watcher(cast("Any", platform))
     found(watching, topic_end=3)
     yield watching
-    watching.close()
+    watching.__exit__()
 
 
 def found(watcher: Watcher, *, topic_end: int) -> None:
@@ -135,22 +135,21 @@ def test_the_catalogue_counts_derived_tables_too(platform: Stub) -> None:
     assert Collector(cast("Any", platform))._catalogue() == (1, INSTANT)
 
 
-@pytest.mark.parametrize("queried", [True, False])
+@pytest.mark.parametrize(("queried", "follower"), [(True, CommitChanges), (False, TopicChanges)])
 def test_last_changes_are_asked_of_commits_where_there_is_no_topic(
-    platform: Stub, watcher: Watcher, monkeypatch: pytest.MonkeyPatch, *, queried: bool
+    platform: Stub, watcher: Watcher, monkeypatch: pytest.MonkeyPatch, *, queried: bool, follower: type
 ) -> None:
-    found(watcher, topic_end=3)
-    monkeypatch.setattr(QueriedChanges, "read", lambda _self, commits: [change(f"{len(commits)} commit")])
-    monkeypatch.setattr(Changes, "read", lambda _self, _topic: [change("topic")])
-    entry = SimpleNamespace(is_queried=queried, key=["Id"])
-    table = SimpleNamespace(name="t", entry=entry, lake=None, topic=None)
-    schema_file = lambda _entry: "none.avsc"  # noqa: E731
+    monkeypatch.setattr(follower, "read", lambda _self: [follower])
+    table = SimpleNamespace(name="t", entry=SimpleNamespace(is_queried=queried, key=["Id"]), lake=None, topic=None)
+    schema_file = lambda _entry: "northwind/orders.avsc"  # noqa: E731
     platform.more = {"tables": [table], "pipeline": SimpleNamespace(schema_file=schema_file)}
-    assert [one.key for one in watcher._read_changes()["t"]] == ["1 commit" if queried else "topic"]
+    assert watcher._read_changes() == {"t": [follower]}
 
 
-def change(key: str) -> Change:
-    return Change(table="t", offset=0, what="updated", key=key, at=None, columns=(), seen=True)
+def test_it_looks_until_it_is_left(platform: Stub) -> None:
+    with Watcher(cast("Any", platform)) as watching:
+        wait_until(lambda: watching._status.error)
+    assert [thread for thread in watching._threads if thread.is_alive()] == []
 
 
 def test_a_new_commit_in_the_log_ends_the_pause(platform: Stub, watcher: Watcher) -> None:
@@ -179,6 +178,7 @@ def test_the_command_is_that_of_the_process_that_took_the_lock(
     tmp_path: Path, arguments: tuple[str, ...], command: str | None
 ) -> None:
     lock = tmp_path / "lock"
+    assert running_command(lock) is None
     argv = [sys.executable, "-c", PROGRAM, *arguments]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout
@@ -188,11 +188,9 @@ def test_the_command_is_that_of_the_process_that_took_the_lock(
     assert running_command(lock) is None
 
 
-def test_no_lock_and_a_lock_of_nobodys_are_none(tmp_path: Path) -> None:
-    assert running_command(tmp_path / "lock") is None
-    (tmp_path / "lock").write_text("")
-    assert running_command(tmp_path / "lock") is None
-    (tmp_path / "lock").write_text(f"{os.getpid()}\n")
+@pytest.mark.parametrize("holder", ["", f"{os.getpid()}"])
+def test_a_lock_of_nobodys_is_none(tmp_path: Path, holder: str) -> None:
+    (tmp_path / "lock").write_text(holder)
     assert running_command(tmp_path / "lock") is None
 
 
@@ -201,13 +199,17 @@ def test_the_report_of_a_comparison_is_read_and_half_a_report_is_none(tmp_path: 
     (none,) = read_reconciled(report)
     tables = [
         TableComparison(table="a", source_rows=2, lake_rows=2),
-        TableComparison(table="b", source_rows=2, missing=1, late=3),
+        TableComparison(table="b", source_rows=2, missing=1, late=3, shown=(Difference(key={"id": "1"}, kind="late"),)),
         TableComparison(table="c", problem="no table"),
     ]
     write(report, "orders", tables)
     first, *others = read_reconciled(report)
     assert first.endswith(" UTC: not equal")
-    assert others == ["a: equal, 2 rows", "b: differs, 1 missing, 3 late", "c: not compared: no table"]
+    assert others == [
+        "a, equal, 2 rows, 0.0 s",
+        "b, differs, 1 missing, 3 not in the lake yet, 2 rows, 0 in the lake, 0.0 s",
+        "c, not compared: no table",
+    ]
     report.write_text('{"at": "2026')
     assert read_reconciled(report) == (none,)
 
