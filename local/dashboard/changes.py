@@ -2,7 +2,7 @@
 
 import json
 from collections import OrderedDict, deque
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -92,11 +92,11 @@ def _parts(before: str, after: str) -> tuple[str, str]:
 class TopicChanges:
     """Follows one table's topic."""
 
-    def __init__(self, table: str, topic: Topic, dates: Collection[str] = ()) -> None:
-        """`dates`: the columns whose values are days since 1970."""
+    def __init__(self, table: str, topic: Topic, schema: str) -> None:
+        """`schema`: the events', in Avro; it says which values are days since 1970."""
         self._table = table
         self._topic = topic
-        self._dates = frozenset(dates)
+        self._dates = {one["name"] for one in json.loads(schema)["fields"] if DATE in json.dumps(one["type"])}
         self._next = -1
         self._rows: OrderedDict[bytes, Row] = OrderedDict()
         self._newest: deque[Change] = deque(maxlen=SHOWN)
@@ -138,8 +138,3 @@ class TopicChanges:
         if name in self._dates and isinstance(value, int) and abs(value) < MOST_DAYS:
             return (EPOCH_DAY + timedelta(days=value)).isoformat()
         return text(value)
-
-
-def date_columns(schema: str) -> frozenset[str]:
-    """Return the columns of an Avro schema that count days."""
-    return frozenset(field["name"] for field in json.loads(schema)["fields"] if DATE in json.dumps(field["type"]))

@@ -64,20 +64,20 @@ class CommitChanges:
         # The job orders rows by the time of its query.
         at = float(_progress(commit).get("read_ms", commit.at * 1000)) / 1000
         try:
-            versions = read_versions(self._lake, since=former.instant, instant=commit.instant)
+            found = read_versions(self._lake, since=former.instant, instant=commit.instant)
         except UnreadError as error:
             why, key = (("", "", f"not read: {error}"),), f"rows: {_rows(commit):,}"
             return [Change(table=self._table, what="written", key=key, at=at, columns=why)]
-        found = []
-        for before, after in versions:
-            row, operation = after or before or {}, DELETE if after is None else CREATE if before is None else UPDATE
-            key = {name: row.get(name) for name in self._key}
-            found.append(change(self._table, operation, key, at, before, after))
-        return found
+        return [
+            change(self._table, one, self._key_of(after or before), at, before, after) for one, before, after in found
+        ]
+
+    def _key_of(self, row: Row | None) -> Row:
+        return {name: (row or {}).get(name) for name in self._key}
 
 
-def read_versions(lake: Lake, *, since: str, instant: str) -> list[tuple[Row | None, Row | None]]:
-    """Read SHOWN rows at most that the commit of an instant has written, before and after it; None: it isn't there.
+def read_versions(lake: Lake, *, since: str, instant: str) -> list[tuple[str, Row | None, Row | None]]:
+    """Read what the commit of an instant has done, before and after it, for SHOWN rows at most.
 
     `since` is the previous commit. Raises UnreadError for files of more than MOST_BYTES or when previous files are
     cleaned, and LakeError.
@@ -92,15 +92,16 @@ def read_versions(lake: Lake, *, since: str, instant: str) -> list[tuple[Row | N
         for batch in lake.file_batches(after_files, instant, BATCH_ROWS):
             keys.append(_keys(batch))
             after |= _texts(batch.filter(pc.equal(batch.column(COMMIT), instant)), SHOWN - len(after))
-        there, written = pyarrow.concat_arrays(keys), pyarrow.array([*after], pyarrow.string())
+        there, known = pyarrow.concat_arrays(keys), pyarrow.array([*after], pyarrow.string())
         for batch in lake.file_batches(before_files, since, BATCH_ROWS):
-            before |= _texts(batch.filter(pc.is_in(_keys(batch), written)), SHOWN)
+            before |= _texts(batch.filter(pc.is_in(_keys(batch), known)), SHOWN)
             gone |= _texts(batch.filter(pc.invert(pc.is_in(_keys(batch), there))), SHOWN - len(gone))
     finally:
         # After the reads: the cleaner may run in between, and is then what a read fails of.
         if readable(lake).oldest > since:
             raise UnreadError("the files before it are cleaned")
-    return [*((before.get(key), row) for key, row in after.items()), *((row, None) for row in gone.values())][:SHOWN]
+    written = [(UPDATE if key in before else CREATE, before.get(key), row) for key, row in after.items()]
+    return [*written, *((DELETE, row, None) for row in gone.values())][:SHOWN]
 
 
 def _keys(batch: pyarrow.RecordBatch) -> pyarrow.Array:

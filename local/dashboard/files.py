@@ -1,4 +1,4 @@
-"""Reads the platform's own files: the last comparison, the last lines of a log, and which command holds the lock."""
+"""Reads the platform's own files: the last comparison, and which command holds the lock."""
 
 import json
 from itertools import pairwise
@@ -7,12 +7,8 @@ from typing import Any
 
 import psutil
 
-from local.files import tail
 from local.state.word import DOWN, UP
 
-LOG_LINES = 15
-_LOG_BYTES = 16_384
-_LINE_CHARACTERS = 400
 # As in `python -m cli up`, which `./lake up` runs.
 PROGRAM = "cli"
 
@@ -34,15 +30,6 @@ def _line(found: dict[str, Any]) -> str:
 
     known = {name: found[name] for name in found if name not in ("equal", "shown")}
     return lines(TableComparison(**known))[0].replace("  ", ", ")
-
-
-def last_lines(path: Path, count: int = LOG_LINES) -> list[str]:
-    """Return the last lines of a log, long ones cut; none where it can't be read."""
-    try:
-        found = tail(path, _LOG_BYTES).splitlines()
-    except OSError:
-        return []
-    return [line[:_LINE_CHARACTERS] for line in found[-count:]]
 
 
 def running_command(lock: Path) -> str | None:

@@ -10,16 +10,16 @@ from nicegui import PageArguments, ui
 
 from contract.states import Word
 from local.dashboard import texts
-from local.dashboard.files import last_lines
 from local.dashboard.parts import Show, Text, css_class, grid, redrawn, say, section
 from local.dashboard.watcher import Picture
+from local.files import tail
 from local.state import rows
 from local.state.problems import Problem
 
 STYLE = Path(__file__).with_name("page.css")
 REFRESH_S = 0.5
-# White on it is readable.
-PRESSED = "#0b5cad"
+# Shown of a log, and read of it.
+LOG_LINES, LINE_CHARACTERS, LOG_BYTES = 15, 400, 16_384
 LIGHTS = {None: "as the system", False: "light", True: "dark"}
 PROBLEMS, STAGES, TABLES = "Problems", "Stages", "Tables of the lake"
 SPEED, SERVICES = "Freshness and speed", "Services"
@@ -34,32 +34,26 @@ def draw(picture: Callable[[], Picture]) -> None:
     ui.add_css(STYLE.read_text(encoding="utf-8"))
     _follow([header(picture().pipeline)], picture)
 
-    def at_root(where: PageArguments) -> None:
+    def at(where: PageArguments, name: str = "") -> None:
+        name, names = unquote(name), [table.name for table in picture().found.data.tables]
         if where.remaining_path:
             _refuse("no such page")
-        else:
-            _follow(overview(), picture)
-
-    def at_table(where: PageArguments, name: str) -> None:
-        name, names = unquote(name), [table.name for table in picture().found.data.tables]
-        if where.remaining_path or (names and name not in names):
+        elif name and names and name not in names:
             _refuse(f"the pipeline has no table {name}")
         else:
-            _follow(table_page(name), picture)
+            _follow(table_page(name) if name else overview(), picture)
 
-    ui.sub_pages({"/": at_root, "/table/{name}": at_table}, show_404=False)
+    ui.sub_pages({"/": at, "/table/{name}": at}, show_404=False)
 
 
 def _follow(parts: Iterable[Show], picture: Callable[[], Picture]) -> None:
     """Show the picture, and each new one for as long as the elements exist."""
-    drawn, shown = [*parts], None
+    drawn = [*parts]
 
     def refresh() -> None:
-        nonlocal shown
-        if (now := picture()) is not shown:
-            shown = now
-            for show in drawn:
-                show(now)
+        now = picture()
+        for show in drawn:
+            show(now)
 
     refresh()
     ui.timer(REFRESH_S, refresh)
@@ -79,7 +73,7 @@ def header(pipeline: str) -> Show:
             state.props.update({"role": "status", "aria-live": "polite"})
             word, reason = Text("strong"), Text("span")
         clock = Text("p").classes("quiet")
-        ui.colors(primary=PRESSED)
+        ui.colors(primary="#0b5cad")  # white on it is readable
         dark = ui.dark_mode(None)
         choice = ui.toggle(LIGHTS, value=None, on_change=lambda event: dark.set_value(event.value)).classes("light")
         choice.props.update({"role": "group", "aria-label": "light or dark", "dense": True, "no-caps": True})
@@ -196,4 +190,5 @@ class Service:
 
     def _show_log(self) -> None:
         if self._expansion.value:
-            self._end.show("\n".join(last_lines(self._log)) or "(empty)")
+            lines = tail(self._log, LOG_BYTES).splitlines()[-LOG_LINES:]
+            self._end.show("\n".join(line[:LINE_CHARACTERS] for line in lines) or "(empty)")

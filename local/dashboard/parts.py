@@ -13,8 +13,6 @@ from local.dashboard.watcher import Picture
 
 Item = TypeVar("Item")
 Show = Callable[[Picture], None]
-# Narrower windows show a table's rows as cards.
-CARDS_BELOW = "sm"
 # In the browser: how a value is shown; a header's button sorts by keyboard, too; the first cell of a row is its head.
 FORMAT = "(value) => typeof value === 'number' ? value.toLocaleString('en-US') : value ?? '-'"
 HEAD = """
@@ -107,7 +105,7 @@ def grid(
     with section(title):
         word = ui.input(f"filter {title.lower()}").props("dense outlined clearable") if has_filter else None
         table = ui.table(rows=[], columns=heads, column_defaults=defaults)
-    table.props("flat dense wrap-cells").props[":grid"] = f"Quasar.Screen.lt.{CARDS_BELOW}"
+    table.props("flat dense wrap-cells").props[":grid"] = "Quasar.Screen.lt.sm"
     table.props.update({"no-data-label": empty, "role": "group", "aria-label": title})
     table.props.update({"virtual-scroll": True} if has_filter else {"tabindex": "0"})
     table.classes("" if has_filter else "region")

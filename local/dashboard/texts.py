@@ -78,12 +78,11 @@ def _stage(stage: Stage, texts: Sequence[str], problem: Problem | None) -> Stage
     else:
         found = (position, rate if stage.rate else NOTHING, f"{held} of WAL held")
         details = tuple(text for text in found if not text.startswith(NOTHING))
-    return stage.name, stage_word(stage, failing=problem is not None), ", ".join(behind), details
+    return stage.name, Word.FAILING if problem else stage_word(stage), ", ".join(behind), details
 
 
-def stage_word(stage: Stage, *, failing: bool) -> str:
-    if failing:
-        return Word.FAILING
+def stage_word(stage: Stage) -> str:
+    """Return the state of a stage that isn't broken."""
     if stage.position is None:
         return UNKNOWN
     if (stage.lag_s or 0) > LATE_S:
@@ -192,7 +191,6 @@ def _time_chart(unit: str, colour: str, points: Sequence[Point], **series: Any) 
         "xAxis": {
             **AXIS,
             "type": "time",
-            "splitLine": {"show": False},
             "axisLabel": {"color": INK, "formatter": "{HH}:{mm}\n{d} {MMM}", "hideOverlap": True, "lineHeight": 15},
         },
         "yAxis": {**AXIS, "type": "value", "name": unit, "min": 0},

@@ -10,7 +10,7 @@ from typing import Any, Self
 from contract.states import JOB, Word
 from contract.table_names import lake_name
 from local.comparison.command import REPORT
-from local.dashboard.changes import Change, TopicChanges, date_columns
+from local.dashboard.changes import Change, TopicChanges
 from local.dashboard.commit_changes import CommitChanges
 from local.dashboard.commit_log import CommitLog, Logged
 from local.dashboard.files import read_reconciled, running_command
@@ -29,7 +29,7 @@ PICTURE_S = 0.5
 SCHEMA = "schema"
 # A table's commits are read again after this time at most, even if the job's log has no new one.
 AGAIN_S = 30.0
-# Time for running looks to end.
+# Time for a running look to end.
 END_S = 10.0
 
 
@@ -84,10 +84,9 @@ class Watcher:
         """Stop looking. A look that hangs is abandoned: it ends with the program."""
         self._stop.set()
         self._wake()
-        deadline = time.monotonic() + END_S
         for thread in self._threads:
             # A look still inside third-party C++ code when Python exits would abort the process with SIGABRT.
-            thread.join(max(0.0, deadline - time.monotonic()))
+            thread.join(END_S)
 
     def _run(self) -> None:
         while not self._stop.wait(PICTURE_S):
@@ -172,8 +171,7 @@ class Watcher:
                 self._followed[table.name] = CommitChanges(table.name, table.lake, key, commits)
             else:
                 schema = PIPELINES / self._platform.services.pipeline.schema_file(table.entry)
-                dates = date_columns(schema.read_text(encoding="utf-8"))
-                self._followed[table.name] = TopicChanges(table.name, table.topic, dates)
+                self._followed[table.name] = TopicChanges(table.name, table.topic, schema.read_text(encoding="utf-8"))
         return self._followed[table.name]
 
 

@@ -12,7 +12,7 @@ import pyarrow
 import pytest
 
 from local.dashboard import commit_changes
-from local.dashboard.changes import COLUMNS, FIRST_EVENTS, SHOWN, Change, TopicChanges, date_columns, differing
+from local.dashboard.changes import COLUMNS, FIRST_EVENTS, SHOWN, Change, TopicChanges, differing
 from local.dashboard.commit_changes import COMMITS, CommitChanges, read_versions
 from local.look.topic import RawEvent
 from local.state.history import Commit, instant_time
@@ -20,6 +20,8 @@ from spark_jobs.sources.postgres.detection import Mark, Progress
 from tests.hudi_files import HudiFiles
 
 KEY = b'{"id": 1}'
+DATE = {"type": "int", "connect.name": "io.debezium.time.Date"}
+SCHEMA = json.dumps({"fields": [{"name": "day", "type": ["null", DATE]}, {"name": "n", "type": "int"}]})
 UNSEEN = ("", "not seen", "")
 
 
@@ -44,7 +46,7 @@ class Growing:
 
 
 def followed(*events: RawEvent) -> list[Change]:
-    return TopicChanges("t", cast("Any", Growing(*events)), ["day"]).read()
+    return TopicChanges("t", cast("Any", Growing(*events)), SCHEMA).read()
 
 
 @pytest.mark.parametrize(
@@ -55,7 +57,11 @@ def followed(*events: RawEvent) -> list[Change]:
         ([event("c", name="a"), event("d", name="a")], "deleted", [("id", "1", ""), ("name", "a", "")]),
         ([event("u", name="b")], "updated", [UNSEEN, ("id", "", "1"), ("name", "", "b")]),
         ([event("r", name="a"), event("u", name="a")], "updated", [("", "", "the same")]),
-        ([event("r", day=None), event("u", day=20_779)], "updated", [("day", "NULL", "2026-11-22")]),
+        (
+            [event("r", day=None, n=1), event("u", day=2, n=2)],
+            "updated",
+            [("day", "NULL", "1970-01-03"), ("n", "1", "2")],
+        ),
     ],
     ids=["update", "insert", "delete", "never seen", "the same", "date"],
 )
@@ -93,7 +99,7 @@ def test_of_long_values_the_part_that_differs_is_shown(before: str, after: str, 
 
 def test_a_topic_is_read_on_from_where_the_last_look_ended() -> None:
     topic = Growing(*(event("u", number, name=f"{number}") for number in range(FIRST_EVENTS + 50)))
-    changes = TopicChanges("t", cast("Any", topic))
+    changes = TopicChanges("t", cast("Any", topic), SCHEMA)
     changes.read()
     changes.read()
     topic.found += [event("u", FIRST_EVENTS + number, name=f"{number}") for number in (50, 51)]
@@ -105,12 +111,6 @@ def test_a_topic_is_read_on_from_where_the_last_look_ended() -> None:
     # A topic that was made anew is shorter.
     topic.found = topic.found[:2]
     assert changes.read()[0].columns == (("name", "0", "1"),)
-
-
-def test_the_dates_are_the_schemas() -> None:
-    date = {"type": "int", "connect.name": "io.debezium.time.Date"}
-    schema = {"fields": [{"name": "day", "type": ["null", date]}, {"name": "n", "type": "int"}]}
-    assert date_columns(json.dumps(schema)) == {"day"}
 
 
 MARK = Mark(system="s", shape="t", horizon=1)

@@ -37,8 +37,7 @@ def test_a_stage_that_the_pipeline_lacks_is_its_first() -> None:
     ],
 )
 def test_a_stages_word_is_its_lags(stage: dict[str, Any], word: str) -> None:
-    assert texts.stage_word(Stage(name=LAKE, **stage), failing=False) == word
-    assert texts.stage_word(Stage(name=LAKE, **stage), failing=True) == Word.FAILING
+    assert texts.stage_word(Stage(name=LAKE, **stage)) == word
 
 
 def test_the_broken_stage_says_what_is_wrong_and_what_to_do() -> None:

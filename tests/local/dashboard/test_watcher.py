@@ -19,7 +19,7 @@ from local.comparison.command import write
 from local.comparison.compare import Difference, TableComparison
 from local.dashboard.changes import TopicChanges
 from local.dashboard.commit_changes import CommitChanges
-from local.dashboard.files import last_lines, read_reconciled, running_command
+from local.dashboard.files import read_reconciled, running_command
 from local.dashboard.watcher import Picture, Watcher
 from local.errors import PlatformError
 from local.state.collect import Collector, PipelineState
@@ -212,10 +212,3 @@ def test_the_report_of_a_comparison_is_read_and_half_a_report_is_none(tmp_path: 
     ]
     report.write_text('{"at": "2026')
     assert read_reconciled(report) == (none,)
-
-
-def test_a_logs_last_lines_are_read_however_long_it_is(tmp_path: Path) -> None:
-    log = tmp_path / "job.log"
-    log.write_text("".join(f"line {number}\n" for number in range(100_000)))
-    assert last_lines(log, 2) == ["line 99998", "line 99999"]
-    assert last_lines(tmp_path / "none.log") == []
