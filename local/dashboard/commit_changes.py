@@ -90,22 +90,19 @@ def read_versions(lake: Lake, *, since: str, instant: str) -> list[tuple[str, Ro
         if size > MOST_BYTES:
             raise UnreadError(f"its files have {megabytes(size, digits=0)}")
         for batch in lake.file_batches(after_files, instant, BATCH_ROWS):
-            keys.append(_keys(batch))
+            keys.append(batch.column(KEY).cast(pyarrow.string()))
             after |= _texts(batch.filter(pc.equal(batch.column(COMMIT), instant)), SHOWN - len(after))
         there, known = pyarrow.concat_arrays(keys), pyarrow.array([*after], pyarrow.string())
         for batch in lake.file_batches(before_files, since, BATCH_ROWS):
-            before |= _texts(batch.filter(pc.is_in(_keys(batch), known)), SHOWN)
-            gone |= _texts(batch.filter(pc.invert(pc.is_in(_keys(batch), there))), SHOWN - len(gone))
+            of_batch = batch.column(KEY).cast(pyarrow.string())
+            before |= _texts(batch.filter(pc.is_in(of_batch, known)), SHOWN)
+            gone |= _texts(batch.filter(pc.invert(pc.is_in(of_batch, there))), SHOWN - len(gone))
     finally:
         # After the reads: the cleaner may run in between, and is then what a read fails of.
         if readable(lake).oldest > since:
             raise UnreadError("the files before it are cleaned")
     written = [(UPDATE if key in before else CREATE, before.get(key), row) for key, row in after.items()]
     return [*written, *((DELETE, row, None) for row in gone.values())][:SHOWN]
-
-
-def _keys(batch: pyarrow.RecordBatch) -> pyarrow.Array:
-    return batch.column(KEY).cast(pyarrow.string())
 
 
 def _texts(batch: pyarrow.RecordBatch, most: int) -> dict[str, Row]:

@@ -69,8 +69,7 @@ def header(pipeline: str) -> Show:
     with ui.element("header"):
         with Text("h1"):
             ui.link(f"Pipeline {pipeline}", "/")
-        with ui.element("div").classes("state") as state:
-            state.props.update({"role": "status", "aria-live": "polite"})
+        with ui.element("div").classes("state").props("role=status aria-live=polite"):
             word, reason = Text("strong"), Text("span")
         clock = Text("p").classes("quiet")
         ui.colors(primary="#0b5cad")  # white on it is readable
@@ -175,14 +174,14 @@ class Service:
         self._log = log
         self._failing = False
         with ui.expansion(on_value_change=self._show_log) as self._expansion:
-            self._end = Text("pre")
-        self._end.props.update({"tabindex": "0", "role": "group", "aria-label": f"end of {name}'s log"})
+            self._end = Text("pre").props(f'tabindex=0 role=group aria-label="end of {name}\'s log"')
 
     def show(self, cells: Sequence[str], *, failing: bool) -> None:
         named = zip(rows.SERVICES[2:], cells[1:], strict=True)
         said = (f"{column} {value}" for column, value in named if value != rows.NOTHING)
-        self._expansion.text = ", ".join([f"{self._name}: {cells[0]}", *said])
-        self._expansion.props["toggle-aria-label"] = self._expansion.text
+        text = ", ".join([f"{self._name}: {cells[0]}", *said])
+        if text != self._expansion.text:
+            self._expansion.text = self._expansion.props["toggle-aria-label"] = text
         self._expansion.classes(replace=Word.FAILING if failing else "")
         if failing != self._failing:
             self._failing = self._expansion.value = failing

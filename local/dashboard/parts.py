@@ -105,9 +105,8 @@ def grid(
     with section(title):
         word = ui.input(f"filter {title.lower()}").props("dense outlined clearable") if has_filter else None
         table = ui.table(rows=[], columns=heads, column_defaults=defaults)
-    table.props("flat dense wrap-cells").props[":grid"] = "Quasar.Screen.lt.sm"
-    table.props.update({"no-data-label": empty, "role": "group", "aria-label": title})
-    table.props.update({"virtual-scroll": True} if has_filter else {"tabindex": "0"})
+    table.props(f'flat dense wrap-cells :grid="Quasar.Screen.lt.sm" no-data-label="{empty}"')
+    table.props(f'role=group aria-label="{title}"').props("virtual-scroll" if has_filter else "tabindex=0")
     table.classes("" if has_filter else "region")
     for slot, template in (("header", HEAD), ("body-cell", CELL), ("item", CARD)):
         table.add_slot(slot, template)

@@ -46,13 +46,12 @@ _STAGES = {
     "s3": LAKE,
     "moto": CATALOGUE,
 }
-_SINK = "-sink"
 
 
 def stage_of(problem: Problem, stages: Sequence[Stage]) -> str | None:
     """Return the stage that a problem belongs to; the first where the pipeline has no such stage, None for none."""
     found = _STAGES.get(problem.part) or _STAGES.get(problem.part.split()[0])
-    if found == SLOT and problem.part.endswith(_SINK):
+    if found == SLOT and problem.part.endswith("-sink"):
         found = LANDING
     names = [stage.name for stage in stages]
     return found if found in names or found is None else next(iter(names), None)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import typer
@@ -20,7 +20,7 @@ from local.demo.changes import ORDER_CHANGES
 from local.demo.watch import Watch
 from local.platform.platform import Platform
 from tests.browser.chromium import launched
-from tests.browser.serving import Served, serving_platform
+from tests.browser.serving import serving_platform
 from tests.browser.viewer import LAPTOP, ROOT, Screen, viewing
 
 FOLDER = ROOT / "docs" / "pictures"
@@ -32,52 +32,34 @@ CHARTS = 2
 LARGEST_BYTES = 200_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shot:
-    """A picture: its file's name, and the window that it shows."""
-
-    name: str
-    screen: Screen
-
-
-LIVE = (
-    Shot(name="live-page.png", screen=LAPTOP),
-    Shot(name="live-page-phone.png", screen=Screen(width=390, height=844, scheme="dark")),
-)
-REVIEWED = (Shot(name="review-prod.png", screen=LAPTOP),)
+# The pictures' files, and the window that each shows.
+LIVE = {"live-page.png": LAPTOP, "live-page-phone.png": Screen(width=390, height=844, scheme="dark")}
+REVIEWED = {"review-prod.png": LAPTOP}
 
 
 class PictureError(UserError):
-    """A picture doesn't meet its requirements; the message is one line."""
+    """A picture's subject can't be made; the message is one line."""
 
 
-def shoot(page: Page, shot: Shot, folder: Path = FOLDER) -> None:
-    """Write what the window shows. Raises PictureError if that is too large."""
-    picture = page.screenshot(path=folder / shot.name)
-    if len(picture) > LARGEST_BYTES:
-        raise PictureError(f"{shot.name} has {len(picture):,} bytes: more than {LARGEST_BYTES:,}")
+def shoot(browser: Browser, url: str, shots: Mapping[str, Screen], until: Callable[[Page], None]) -> None:
+    """Write what each window shows; `until` waits for all of it."""
+    for name, screen in shots.items():
+        with viewing(browser, url, screen) as viewer:
+            until(viewer.page)
+            viewer.page.screenshot(path=FOLDER / name)
 
 
-def shoot_live(browser: Browser, served: Served, folder: Path = FOLDER) -> None:
-    """Write the pictures of a live page, once all data is in the lake and drawn."""
-    for shot in LIVE:
-        with viewing(browser, served.url, shot.screen) as viewer:
-            expect(viewer.page.get_by_role("status")).to_contain_text(Word.UP_TO_DATE)
-            expect(viewer.page.locator("canvas")).to_have_count(CHARTS)
-            shoot(viewer.page, shot, folder)
-
-
-def shoot_review(browser: Browser, folder: Path = FOLDER) -> None:
-    _run("aws", "review", "--env", "prod")
-    for shot in REVIEWED:
-        with viewing(browser, REVIEW.as_uri(), shot.screen) as viewer:
-            shoot(viewer.page, shot, folder)
+def is_drawn(page: Page) -> None:
+    """Wait until all data is in the lake and drawn."""
+    expect(page.get_by_role("status")).to_contain_text(Word.UP_TO_DATE)
+    expect(page.locator("canvas")).to_have_count(CHARTS)
 
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     with one_line_errors("pictures"), launched() as browser, tempfile.TemporaryDirectory() as folder:
-        shoot_review(browser)
+        _run("aws", "review", "--env", "prod")
+        shoot(browser, REVIEW.as_uri(), REVIEWED, lambda _: None)
         platform = Platform(Path(folder) / "platform")
         try:
             platform.up()
@@ -88,10 +70,10 @@ def main() -> None:
                 for change in ORDER_CHANGES:
                     watch.make(change, timeout_s=ARRIVES_S)
                 _run("reconcile", "--folder", str(platform.state_dir))
-                shoot_live(browser, served)
+                shoot(browser, served.url, LIVE, is_drawn)
         finally:
             platform.remove()
-    typer.echo("\n".join(str((FOLDER / shot.name).relative_to(ROOT)) for shot in (*LIVE, *REVIEWED)))
+    typer.echo("\n".join(str((FOLDER / name).relative_to(ROOT)) for name in (*LIVE, *REVIEWED)))
 
 
 def _run(*arguments: str) -> None:

@@ -43,7 +43,6 @@ class Screen:
     width: int
     height: int
     scheme: Scheme = "light"
-    scale: float = 1
 
     def __str__(self) -> str:
         return f"{self.width}x{self.height}-{self.scheme}"
@@ -92,7 +91,6 @@ def viewing(browser: Browser, url: str, screen: Screen = LAPTOP) -> Iterator[Vie
     context = browser.new_context(
         viewport={"width": screen.width, "height": screen.height},
         color_scheme=screen.scheme,
-        device_scale_factor=screen.scale,
         timezone_id="UTC",
     )
     context.set_default_timeout(PATIENCE_MS)

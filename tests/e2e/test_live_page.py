@@ -14,14 +14,16 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from contract.source import SCHEMA
 from contract.states import Word
-from local.dashboard import overview, table_page
-from local.dashboard.watcher import Picture, Watcher
+from local.dashboard import page as drawn
+from local.dashboard.watcher import Watcher
 from local.platform.platform import Platform
+from tests import cases
 from tests.browser.serving import Served, serving_platform
 from tests.browser.viewer import PATIENCE_MS, SCREENS, Screen, Viewer, viewing
 from tests.conftest import execute
 from tests.e2e.commands import crowd
 from tests.e2e.faults import kill, suspended
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -33,7 +35,6 @@ INSERT = (
 )
 SHOWN_S = 3.0
 TOLD_S = 10.0
-ARRIVES_S = 180
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +64,13 @@ def rows(page: Page, table: str) -> Locator:
 
 def written(page: Page) -> tuple[int, ...]:
     """The rows inserted, updated and deleted by all commits."""
-    said = page.get_by_role("region", name=table_page.COMMITS).locator("p").inner_text()
+    said = rows(page, drawn.FACTS).get_by_role("cell").last.inner_text()
     return tuple(int(part.split()[0].replace(",", "")) for part in re.split(", (?=[0-9])", said.partition(" in ")[0]))
 
 
 @pytest.fixture
 def page_of_table(viewer: Viewer) -> Iterator[Page]:
-    """The table's page, which is left for the overview."""
+    """The table's page, which is left for the drawn."""
     viewer.page.get_by_role("link", name=TABLE).click()
     yield viewer.page
     viewer.page.get_by_role("link", name="all tables").click()
@@ -96,10 +97,10 @@ def test_each_change_is_counted_and_shown_within_three_seconds(
         from_source.append(time.monotonic() - begun)
         before = tuple(had + added for had, added in zip(before, more, strict=True))
         assert written(page) == before
-        newest = rows(page, table_page.CHANGES).first
+        newest = rows(page, drawn.CHANGES).first
         expect(newest).to_contain_text(word)
         expect(newest).to_contain_text(f"order_id = {ORDER}")
-        expect(rows(page, table_page.COMMITS).first).to_contain_text(re.compile("{}.*{}.*{}".format(*more)))
+        expect(rows(page, drawn.COMMITS).first).to_contain_text(re.compile("{}.*{}.*{}".format(*more)))
         up_to_date(page)
     record_testsuite_property("seconds_from_lake", [round(one, 2) for one in from_lake])
     record_testsuite_property("seconds_from_source", [round(one, 2) for one in from_source])
@@ -127,65 +128,40 @@ def test_a_service_that_dies_and_comes_back_is_told(platform: Platform, viewer: 
     kill(platform, "sink")
     expect(state.locator("strong")).to_have_text("failing", timeout=TOLD_S * 1000)
     expect(state).to_contain_text("sink is dead")
-    expect(page.get_by_role("region", name=overview.PROBLEMS)).to_contain_text("sink is dead")
-    expect(page.get_by_role("region", name=overview.STAGES).locator("li.failing")).to_contain_text("landing")
+    expect(page.get_by_role("region", name=drawn.PROBLEMS)).to_contain_text("sink is dead")
+    expect(page.get_by_role("region", name=drawn.STAGES).locator("li.failing")).to_contain_text("landing")
     expect(log).to_be_visible()
     expect(sink).to_contain_text("dead")
-    expect(rows(page, overview.ERRORS).first).to_contain_text("lasts")
+    expect(rows(page, drawn.ERRORS).first).to_contain_text("lasts")
     platform.up()
     up_to_date(page)
     expect(log).to_be_hidden()
     expect(sink).to_contain_text("running")
-    expect(rows(page, overview.ERRORS).filter(has_text="sink is dead").first).not_to_contain_text("lasts")
+    expect(rows(page, drawn.ERRORS).filter(has_text="sink is dead").first).not_to_contain_text("lasts")
 
 
-def assert_readable(viewer: Viewer) -> None:
-    """Assert that all of it can be read and used."""
-    up_to_date(viewer.page)
-    expect(viewer.page.locator("canvas")).to_have_count(2)
-    assert viewer.cut() == []
-    assert viewer.violations() == []
-
-
-def test_all_of_it_can_be_read_and_used(viewer: Viewer) -> None:
-    assert_readable(viewer)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("screen", SCREENS[1:], ids=str)
-def test_it_can_be_read_on_other_screens(browser: Browser, served: Served, screen: Screen) -> None:
+@pytest.mark.parametrize("screen", [SCREENS[0], *map(cases.long, SCREENS[1:])], ids=str)
+def test_all_of_it_can_be_read_and_used(browser: Browser, served: Served, screen: Screen) -> None:
     with viewing(browser, served.url, screen) as viewer:
-        assert_readable(viewer)
+        up_to_date(viewer.page)
+        expect(viewer.page.locator("canvas")).to_have_count(2)
+        assert viewer.cut() == []
+        assert viewer.violations() == []
         viewer.check()
 
 
-@pytest.fixture
-def watcher(platform: Platform) -> Iterator[Watcher]:
-    watching = Watcher(platform)
-    watching.start()
-    try:
-        yield watching
-    finally:
-        watching.close()
-
-
-def wait(watcher: Watcher, question: Callable[[Picture], bool], what: str, within_s: float = ARRIVES_S) -> Picture:
-    deadline = time.monotonic() + within_s
-    while not question(picture := watcher.picture):
-        assert time.monotonic() < deadline, f"not {what} within {within_s:.0f} s: {picture.state}, {picture.unseen}"
-        time.sleep(0.1)
-    return picture
-
-
-def settled(picture: Picture) -> bool:
-    return picture.state.word == Word.UP_TO_DATE and bool(picture.commits) and bool(picture.found.stages)
-
-
 @pytest.mark.long
-def test_a_service_that_hangs_freezes_nothing(platform: Platform, watcher: Watcher) -> None:
-    wait(watcher, settled, "up to date")
-    with suspended(platform, "s3"):
-        picture = wait(watcher, lambda picture: picture.state.word == Word.FAILING, "failing", within_s=5)
-        assert picture.state.reason.startswith("s3")
-        wait(watcher, lambda now: now is not picture, "going on", within_s=3)
-    wait(watcher, settled, "up to date again")
+def test_a_service_that_hangs_freezes_nothing(platform: Platform) -> None:
+    with Watcher(platform) as watcher:
+
+        def is_settled() -> bool:
+            picture = watcher.picture
+            return picture.state.word == Word.UP_TO_DATE and bool(picture.commits and picture.found.stages)
+
+        wait_until(is_settled)
+        with suspended(platform, "s3"):
+            assert seconds(time.monotonic(), lambda: watcher.picture.state.word == Word.FAILING) <= 5
+            picture = watcher.picture
+            assert picture.state.reason.startswith("s3")
+            assert seconds(time.monotonic(), lambda: watcher.picture is not picture) <= 3
+        wait_until(is_settled)

@@ -215,12 +215,8 @@ def test_versions_of_a_row_are_in_its_history(places: Platform) -> None:
 
 @pytest.fixture
 def watcher(places: Platform) -> Iterator[Watcher]:
-    watching = Watcher(places)
-    watching.start()
-    try:
+    with Watcher(places) as watching:
         yield watching
-    finally:
-        watching.close()
 
 
 @pytest.mark.long

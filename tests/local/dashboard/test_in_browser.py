@@ -1,12 +1,12 @@
 """The page in a real browser, from pictures that need no platform: its look, its access rules, its accessibility."""
 
-import contextlib
-import http.server
 import os
 import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -161,14 +161,6 @@ def test_the_system_or_the_switch_says_how_bright_it_is(browser: Browser, still:
         viewer.check()
 
 
-def test_what_changes_is_shown_without_a_reload(browser: Browser, still: Still) -> None:
-    with viewing(browser, still.url) as viewer:
-        expect(viewer.page.get_by_role("status")).to_contain_text("sink is dead")
-        still.show(picture())
-        expect(viewer.page.get_by_role("status")).to_have_text("moving2 events on their way", timeout=MOVES_MS)
-        viewer.check()
-
-
 def test_what_is_gone_is_drawn_no_more(browser: Browser, still: Still) -> None:
     with viewing(browser, still.url) as viewer:
         cells = viewer.page.get_by_role("rowheader")
@@ -246,16 +238,19 @@ def test_a_page_by_another_name_of_this_machine_is_refused(browser: Browser, sti
     page.close()
 
 
-def test_another_pages_script_gets_no_socket_and_no_page(browser: Browser, still: Still) -> None:
-    with another_page() as elsewhere:
+def test_another_pages_script_gets_no_socket_and_no_page(browser: Browser, still: Still, tmp_path: Path) -> None:
+    # A page at another port is of another origin.
+    with ThreadingHTTPServer((HOST, 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)) as elsewhere:
+        threading.Thread(target=elsewhere.serve_forever, daemon=True).start()
         page = browser.new_page()
-        page.goto(elsewhere)
+        page.goto(f"http://{HOST}:{elsewhere.server_port}/")
         for host in (HOST, FOREIGN):
             with page.expect_console_message(lambda said: "Unexpected response code: 403" in said.text):
                 assert page.evaluate(OPEN, f"ws://{host}:{still.port}{SOCKET}") == "refused"
         read = "(url) => fetch(url).then((answer) => answer.text(), () => 'refused')"
         assert page.evaluate(read, still.url) == "refused"
         page.close()
+        elsewhere.shutdown()
     with viewing(browser, still.url) as viewer:
         assert viewer.page.evaluate(OPEN, f"ws://{HOST}:{still.port}{SOCKET}") == "opened"
 
@@ -265,26 +260,3 @@ def test_the_browser_lets_the_page_ask_no_other_place(browser: Browser, still: S
         ask = "(url) => fetch(url).then(() => 'asked', () => 'refused')"
         assert viewer.page.evaluate(ask, f"http://{FOREIGN}:{still.port}/") == "refused"
         assert [text for text in viewer.said if "Content Security Policy" in text]
-
-
-class Empty(http.server.BaseHTTPRequestHandler):
-    """An empty page."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Print nothing."""
-
-
-@contextlib.contextmanager
-def another_page() -> Iterator[str]:
-    """Serve an empty page at another port, which is another origin."""
-    with http.server.ThreadingHTTPServer((HOST, 0), Empty) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://{HOST}:{server.server_address[1]}/"
-        finally:
-            server.shutdown()
