@@ -27,7 +27,7 @@ from local.state.history import Commits
 from local.state.stages import Stages
 from local.state.tables import DataStatus, TableStatus
 from local.state.word import State
-from tests.local.dashboard.pictures import commit, line
+from tests.local.dashboard.pictures import TABLE, commit, line, picture
 from tests.waiting import wait_until
 
 ALL = frozenset({"job", "s3"})
@@ -139,11 +139,12 @@ def test_the_catalogue_counts_derived_tables_too(platform: Stub) -> None:
 def test_last_changes_are_asked_of_commits_where_there_is_no_topic(
     platform: Stub, watcher: Watcher, monkeypatch: pytest.MonkeyPatch, *, queried: bool, follower: type
 ) -> None:
-    monkeypatch.setattr(follower, "read", lambda _self: [follower])
+    changes = [*picture().changes[TABLE]]
+    monkeypatch.setattr(follower, "read", lambda _self: changes)
     table = SimpleNamespace(name="t", entry=SimpleNamespace(is_queried=queried, key=["Id"]), lake=None, topic=None)
     schema_file = lambda _entry: "northwind/orders.avsc"  # noqa: E731
     platform.more = {"tables": [table], "pipeline": SimpleNamespace(schema_file=schema_file)}
-    assert watcher._read_changes() == {"t": [follower]}
+    assert watcher._read_changes() == {"t": changes}
 
 
 def test_it_looks_until_it_is_left(platform: Stub) -> None:
