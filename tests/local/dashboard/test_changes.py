@@ -124,7 +124,10 @@ class Table(HudiFiles):
     def __init__(self, folder: Path, **columns: pyarrow.DataType) -> None:
         super().__init__(folder, pyarrow.schema([("id", pyarrow.int32()), *columns.items()]))
         self.commits: list[Commit] = []
-        self.changes = CommitChanges("t", self.lake, ["id"], cast("Any", SimpleNamespace(all=self.commits)))
+        self.changes = self.follow()
+
+    def follow(self) -> CommitChanges:
+        return CommitChanges("t", self.lake, ["id"], cast("Any", SimpleNamespace(all=self.commits)))
 
     def look(self, *written: dict[str, Any], deleted: tuple[int, ...] = (), mark: Mark | None = MARK) -> None:
         """Commit the result of a query."""
@@ -208,9 +211,11 @@ def test_only_the_newest_commits_are_read_once_and_none_more_than_is_shown(table
     assert read == [commit.instant for commit in reversed(table.commits[-COMMITS:])]
     table.look(row(1, "A"))
     assert table.told[0][2] == (("name", f"{COMMITS + 1}", "A"),)
+    assert read[COMMITS:] == [table.commits[-1].instant]
+    read.clear()
     table.look(*(row(number, "new") for number in range(100, 100 + 2 * SHOWN)))
-    assert len(table.told) == SHOWN
-    assert read[COMMITS:] == [commit.instant for commit in table.commits[-2:]]
+    assert len(table.follow().read()) == SHOWN
+    assert read == [table.commits[-1].instant]
 
 
 def test_a_commit_of_large_or_cleaned_files_is_told_and_not_read(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:

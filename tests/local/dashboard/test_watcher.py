@@ -154,7 +154,8 @@ def test_it_looks_until_it_is_left(platform: Stub) -> None:
 
 
 def test_a_new_commit_in_the_log_ends_the_pause(platform: Stub, watcher: Watcher) -> None:
-    assert not watcher._log.read()
+    watcher.look()
+    watcher._status.woken.clear()
     (platform.state_dir / "job.log").write_text(line(INSTANT))
     threading.Thread(target=watcher._run, daemon=True).start()
     wait_until(watcher._status.woken.is_set)
