@@ -26,12 +26,8 @@ from tests.browser.viewer import LAPTOP, ROOT, Screen, viewing
 FOLDER = ROOT / "docs" / "pictures"
 REVIEW = ROOT / "build" / "review" / "prod.html"
 ARRIVES_S = 180
-# Age of the newest change, and rows per second.
-CHARTS = 2
 # A page on GitHub has several of them.
 LARGEST_BYTES = 200_000
-
-
 # The pictures' files, and the window that each shows.
 LIVE = {"live-page.png": LAPTOP, "live-page-phone.png": Screen(width=390, height=844, scheme="dark")}
 REVIEWED = {"review-prod.png": LAPTOP}
@@ -49,10 +45,10 @@ def shoot(browser: Browser, url: str, shots: Mapping[str, Screen], until: Callab
             viewer.page.screenshot(path=FOLDER / name)
 
 
-def is_drawn(page: Page) -> None:
+def wait_until_drawn(page: Page) -> None:
     """Wait until all data is in the lake and drawn."""
     expect(page.get_by_role("status")).to_contain_text(Word.UP_TO_DATE)
-    expect(page.locator("canvas")).to_have_count(CHARTS)
+    expect(page.locator("canvas")).to_have_count(2)
 
 
 def main() -> None:
@@ -70,7 +66,7 @@ def main() -> None:
                 for change in ORDER_CHANGES:
                     watch.make(change, timeout_s=ARRIVES_S)
                 _run("reconcile", "--folder", str(platform.state_dir))
-                shoot(browser, served.url, LIVE, is_drawn)
+                shoot(browser, served.url, LIVE, wait_until_drawn)
         finally:
             platform.remove()
     typer.echo("\n".join(str((FOLDER / name).relative_to(ROOT)) for name in (*LIVE, *REVIEWED)))
