@@ -230,11 +230,7 @@ def test_an_age_is_in_its_largest_unit(seconds: float, text: str) -> None:
 
 
 def test_a_service_that_is_dead_hangs_or_fails_is_said_so() -> None:
-    services = (
-        ServiceStatus(name="job", running=False, pid=None),
-        ServiceStatus(name="kafka", running=True, pid=2, silent=True),
-        ServiceStatus(name="sink", running=True, pid=3),
-        ServiceStatus(name="s3", running=True, pid=4),
-    )
+    services = (DEAD, service("kafka", silent=True), service("sink"), service("s3"))
     found = rows.service_rows(services, {"sink", "job"})
     assert [row[:2] for row in found] == [("job", "dead"), ("kafka", "hangs"), ("sink", "failing"), ("s3", "running")]
+    assert [one.name for one in (*services, service("postgres", refusal="no")) if one.usable] == ["sink", "s3"]
