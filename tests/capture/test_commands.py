@@ -119,6 +119,10 @@ def test_what_would_be_lost_is_said(described: tuple[Folder, str]) -> None:
         "public.remote, foreign table: its rows are in another server",
         "public.happy, view: a view has no changes of its own",
         "it has large objects",
+        "max_slot_wal_keep_size is -1: a connector that stays away fills the disk",
+        "Tables that may have such values: Sales Dept.Order Details, Sales Dept.order_details, public.everything,"
+        " public.guarded, public.identity_nothing, public.unique_key",
+        "public.nothing_in_it, table: it has no columns",
         "2 sequences",
         "another table is sales_dept_order_details in the lake, so this one is sales_dept_order_details_2",
         "id- is left out: in the lake it would be id, as Id is",

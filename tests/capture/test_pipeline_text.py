@@ -100,13 +100,10 @@ def test_the_page_is_what_the_table_of_types_makes_of_it() -> None:
         ("id", (), "table", True, "it has no primary key and no unique index without NULLs: "),
         ("id", (), "view", True, "a view has no key: "),
         ("id a:b", ("a:b",), "table", False, "Debezium's lists can't name its column 'a:b': rename it"),
-        (
-            "id Name name",
-            ("id",),
-            "table",
-            False,
-            "columns differ only by case (Name, name), ",
-        ),
+        ("id Name name", ("id",), "table", False, "columns differ only by case (Name, name), "),
+        ("id Id", ("id", "Id"), "table", False, "columns of its key would have one name in the lake (id, Id): "),
+        ("-a", (), "table", False, "none of its columns can be captured"),
+        ("-a b", ("-a",), "table", False, "its key has -a, which can't be captured (odd)"),
     ],
 )
 def test_what_keeps_a_table_from_being_captured_is_named(
@@ -118,6 +115,7 @@ def test_what_keeps_a_table_from_being_captured_is_named(
         for number, name in enumerate(columns.split(), 1)
     ]
     table = Table(name=TableName("public", "t"), kind=kind, columns=tuple(made))
-    found = obstacle(table, key, {}, queried=queried)
+    leave_out = {name: "odd" for name in columns.split() if name.startswith("-")}
+    found = obstacle(table, key, leave_out, queried=queried)
     assert (found or "").startswith(why or "")
     assert (found is None) == (why is None)

@@ -47,7 +47,7 @@ def test_msk_is_reached_by_iam_over_tls_and_the_local_broker_by_its_own_login() 
     assert (settings["security.protocol"], settings["sasl.mechanisms"]) == ("SASL_SSL", "OAUTHBEARER")
     assert isinstance(settings["oauth_cb"], Login)
     assert (settings["enable.auto.commit"], settings["allow.auto.create.topics"]) == (False, False)
-    assert settings["group.id"] == READER_GROUP
+    assert settings["group.id"] == READER_GROUP == "cdc-lake-operate"
     login = {"security.protocol": "SASL_PLAINTEXT", "sasl.username": "reader"}
     local = configuration(Cluster(environment="local", bootstrap_servers="127.0.0.1:1", topics={"t": "t"}, login=login))
     assert {name for name in local if name.startswith(("security", "sasl", "oauth", "ssl"))} == set(login)
@@ -201,7 +201,3 @@ def test_brokers_that_stay_away_are_given_up(
     for ask in (lambda: waiting.poll(0), waiting.partitions):
         with pytest.raises(KafkaException):
             ask()
-
-
-def test_the_reader_has_a_name_of_its_own() -> None:
-    assert configuration(MSK)["group.id"] == READER_GROUP == "cdc-lake-operate"
