@@ -119,7 +119,6 @@ def test_what_would_be_lost_is_said(described: tuple[Folder, str]) -> None:
         "public.remote, foreign table: its rows are in another server",
         "public.happy, view: a view has no changes of its own",
         "it has large objects",
-        "max_slot_wal_keep_size is -1: a connector that stays away fills the disk",
         "Tables that may have such values: Sales Dept.Order Details, Sales Dept.order_details, public.everything,"
         " public.guarded, public.identity_nothing, public.unique_key",
         "public.nothing_in_it, table: it has no columns",

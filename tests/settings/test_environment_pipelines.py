@@ -60,11 +60,7 @@ def test_what_is_wrong_with_the_source_isnt_said_of_the_sink(project: Project, k
 @pytest.mark.parametrize(
     ("number", "lines", "said"),
     [
-        (
-            18,
-            [],
-            "19 pipelines are as many replication slots, and the cluster has 20 (max_replication_slots), of",
-        ),
+        (18, [], "19 pipelines are as many replication slots, and the cluster has 20 (max_replication_slots), of"),
         (25, [], "26 pipelines have 104 plugins while a deployment replaces them, and an account has 100"),
         (6, ["[pipelines.sink]", "workers = 10"], "they ask for 68 workers, and an account has 60 in a region"),
     ],

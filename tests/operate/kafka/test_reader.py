@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException
 
 from operate.errors import OperateError
 from operate.kafka import reader
@@ -166,6 +166,12 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> tuple[Idle, Problems, Reader]:
     monkeypatch.setattr(reader, "POLL_S", 0.001)
     consumer, problems = Idle(), Problems()
     return consumer, problems, Reader(cast("Consumer", consumer), problems)
+
+
+def test_a_record_has_a_time_unless_kafka_knows_none() -> None:
+    stamps = iter([(TIMESTAMP_CREATE_TIME, 1_700_000_000_123), (TIMESTAMP_NOT_AVAILABLE, -1)])
+    message: Any = SimpleNamespace(timestamp=lambda: next(stamps))
+    assert [reader._time(message) for _ in range(2)] == ["2023-11-14T22:13:20.123Z", "-"]
 
 
 def test_a_reader_goes_on_when_brokers_come_back(idle: tuple[Idle, Problems, Reader]) -> None:
