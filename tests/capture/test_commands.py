@@ -280,6 +280,7 @@ def test_a_mistake_is_one_line_and_writes_nothing(mine: Folder, given: dict[str,
     assert result.stderr.startswith(line)
     assert result.stderr.count("\n") == 1
     assert "secret" not in result.output
+    assert ("happy, view: a view has no changes" in result.stdout) == (given.get("tables") == "happy")
     assert list(mine.path.iterdir()) == []
 
 
