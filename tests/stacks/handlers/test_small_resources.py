@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
 import botocore.session
 import pytest
@@ -163,13 +164,12 @@ def test_a_rotation_makes_another_password_current_at_its_last_step(
 ) -> None:
     """And keeps the former one; every step may come twice."""
     # Secrets Manager stages a version that has no value yet.
-    vpn_rotation.client().meta.events.register(
-        "after-call.secrets-manager.DescribeSecret",
-        lambda parsed, **_: parsed["VersionIdsToStages"].setdefault(TOKEN, ["AWSPENDING"]),
-    )
-    for name in STEPS[:-1]:
-        step(secret, name)
+    staged = {"VersionIdsToStages": {TOKEN: ["AWSPENDING"]}}
+    with patch.object(vpn_rotation.client(), "describe_secret", return_value=staged):
+        step(secret, STEPS[0])
     password = value(secret, "AWSPENDING")
+    for name in STEPS[1:-1]:
+        step(secret, name)
     assert (len(password), password.isascii(), password.isalnum()) == (PASSWORD_LENGTH, True, True)
     assert value(secret) == "Former"
     for name in (*STEPS, *STEPS):
