@@ -84,6 +84,9 @@ def test_memory_counts_for_all_applications_together(project: Project) -> None:
     project.add("shop", "[pipelines.job]", "one_step = false", "executors = 3")
     said = project.refusal()
     assert "processing.core_instances: the executors of 3 applications ask for 36,096 MB, and 2 m5.xlarge have" in said
+    # Without a pipeline that shares it there is no common one.
+    project.change("pipelines.job", "one_step = false")
+    assert "the executors of 3 applications ask for" in project.refusal()
 
 
 def test_drivers_fit_on_the_primary_node_together(project: Project) -> None:
