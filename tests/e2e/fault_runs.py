@@ -188,8 +188,8 @@ class Trial:
         source = self._platform.source
         if self._platform.services.pipeline.outbox is not None:
             newest = ask(source, "SELECT max(order_id) FROM datalake.orders")
-            return Writer(source, first_order=newest + 1, rate=5, patient=True)
-        return Registry(source, rate=2, seed=seed, patient=True)
+            return Writer(source, first_order=newest + 1, rate=4, patient=True)
+        return Registry(source, rate=1, seed=seed, patient=True)
 
     def _follow(self, problem: Problem, writer: Business) -> str:
         """Run the command that the problem names, if any; return it."""
