@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -63,23 +62,18 @@ def run_tests(
     parts: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Parts of the suite; also long, fuzz, faults, trino, yarn and kubernetes, which it leaves out."
+            help="Parts of the suite; also long, faults, fuzz, trino, yarn and kubernetes, which it leaves out."
         ),
     ] = None,
     *,
-    minutes: Annotated[
-        float | None, typer.Option(min=0, help="How long fuzz and faults go on.", show_default="10; faults 30")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="faults: the order of the faults and what is written.")] = 1,
-    folder: Annotated[Path | None, typer.Option(help="faults: where the platform is; kept when it fails.")] = None,
+    minutes: Annotated[float, typer.Option(min=0, help="How long fuzz goes on.")] = 10,
 ) -> None:
     """Run all tests, or some parts, and print what each took.
 
     Examples: ./lake dev test; ./lake dev test lint unit; ./lake dev test fuzz --minutes 5
     """
     alone = {
-        "fuzz": lambda: _fuzz(10 if minutes is None else minutes),
-        "faults": lambda: _faults(30 if minutes is None else minutes, seed, folder),
+        "fuzz": lambda: _fuzz(minutes),
         "kubernetes": _kubernetes,
     }
     names = parts or []
@@ -105,13 +99,6 @@ def _fuzz(minutes: float) -> int:
     command = [sys.executable, "-m", "pytest", "-q", "--timeout=0", "-k", "any_", *HISTORIES]
     variables = os.environ | {"FUZZ_MINUTES": f"{minutes:g}"}
     return subprocess.run(command, cwd=prepare.ROOT, env=variables, check=False).returncode
-
-
-def _faults(minutes: float, seed: int, folder: Path | None) -> int:
-    """Kill and stop services at random; each fault ends with an equal reconcile."""
-    prepare.jars()
-    import_module("tests.e2e.faults").main(minutes, seed, folder)
-    return 0
 
 
 def _kubernetes() -> int:

@@ -28,6 +28,7 @@ HISTORIES = [
     "tests/spark_jobs/test_histories.py",
     "tests/spark_jobs/test_redelivery.py",
 ]
+LOCAL = ["tests/local"]
 PLACES = ["tests/e2e/test_places.py"]
 ANY_DATABASE = [
     f"tests/e2e/test_{name}.py"
@@ -56,7 +57,8 @@ TESTED: dict[str, tuple[str, list[str]]] = {
     "histories": ("integration", [*HISTORIES, *_but(PROGRAMS)]),
     # Separate programs.
     "job": ("integration", PROGRAMS),
-    "integration": ("integration", _but(["tests/spark_jobs"])),
+    "local": ("integration", LOCAL),
+    "integration": ("integration", _but(["tests/spark_jobs", *LOCAL])),
     "synth": ("synth", FOLDERS["synth"]),
 }
 
@@ -76,6 +78,7 @@ PARTS: dict[str, list[list[str]]] = {
     "unit": _pytest(f"{WITHOUT_MARKER} and not long"),
     **{part: _pytest(f"{marker} and not long", *arguments) for part, (marker, arguments) in TESTED.items()},
     **LONG,
+    "faults": [["tests.e2e.fault_runs"]],
     "trino": _pytest("trino", "-rP", *FOLDERS["trino"]),
     "yarn": _pytest("yarn", *FOLDERS["yarn"]),
 }
@@ -83,9 +86,10 @@ PARTS: dict[str, list[list[str]]] = {
 # time, two cores are a fifth idle.
 ORDER = [
     "lint",
-    "integration",
     "spark",
+    "local",
     "histories",
+    "integration",
     "orders",
     "job",
     "places",
@@ -97,7 +101,7 @@ ORDER = [
 # The unit tests run on both cores where they run almost alone: another process to collect them takes 20 s of CPU.
 ALMOST_ALONE = {"lint", "types", "unit"}
 # Only by name: `./lake dev test trino` and `./lake dev test yarn` download what they need.
-ASKED_FOR = ["trino", "yarn"]
+ASKED_FOR = ["faults", "trino", "yarn"]
 AT_A_TIME = 4
 
 
@@ -117,7 +121,7 @@ class Result:
 def main(arguments: list[str]) -> int:
     """Run the named parts, or all that aren't long; return 0 if all succeeded."""
     if "long" in arguments:
-        arguments = [*(argument for argument in arguments if argument != "long"), *LONG]
+        arguments = [*(argument for argument in arguments if argument != "long"), *LONG, "faults"]
     if unknown := [part for part in arguments if part not in PARTS]:
         print(f"tests: no such part: {', '.join(unknown)}; there are {', '.join([*PARTS, 'long'])}", file=sys.stderr)
         return 2

@@ -1,8 +1,9 @@
 """Collects the state of a pipeline: its services, stages, tables and problems."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -31,6 +32,8 @@ Value = TypeVar("Value")
 Newest = Callable[[LocalTable | LocalDerived], tuple[str, Mapping[str, str]]]
 # Tables checked in parallel.
 LOOKERS = 8
+# A service that hangs in the middle of a look counts as not answering; large tables take a while to count.
+HANGS_S = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,15 +104,15 @@ class Collector:
             yield Problem(part="Kafka", what=denial.what)
         for name, why in pipeline.tables_aside().items():
             yield Problem(part=f"table {name}", what="is set aside", reason=why)
-        asked = {"postgres", "kafka", "connect", "s3"}
-        if asked <= answering and (lost := _value(pipeline.lost_changes)):
+        if lost := answer_of(answering, ("postgres", "kafka", "connect", "s3"), pipeline.lost_changes):
             yield Problem(part="the source", what="doesn't deliver all changes", reason=lost)
         if "connect" in answering:
             # While Kafka hangs, a worker's answer may take a minute.
-            failed = _value(replace(platform.services.connect.api, timeout_s=ANSWER_S).failures)
+            api = replace(platform.services.connect.api, timeout_s=ANSWER_S)
+            failed = answer_of(answering, ["connect"], api.failures)
             log = platform.processes.log_file("connect")
             yield from problems.of_connectors(failed, restarts, unproven - platform.expected(), log, time.time())
-        if "postgres" in answering and _value(pipeline.source_is_read) is False:
+        if answer_of(answering, ["postgres"], pipeline.source_is_read) is False:
             yield Problem(
                 part=f"replication slot {pipeline.connectors.source.slot_name}", what="isn't read by anything"
             )
@@ -134,15 +137,13 @@ class Collector:
             )
 
     def _of_source(self, answering: set[str], chosen: Sequence[LocalTable]) -> list[Problem]:
-        if not {"postgres", "s3"} <= answering:
-            return []
-        return _value(lambda: source_changes(self._platform.services, chosen)) or []
+        return answer_of(answering, ("postgres", "s3"), lambda: source_changes(self._platform.services, chosen)) or []
 
     def _data(self, answering: set[str], chosen: Sequence[LocalTable]) -> DataStatus:
         services, pipeline = self._platform.services, self._platform.pipeline
 
         def ask(service: str, read: Callable[[], Value]) -> Value | None:
-            return _value(read) if service in answering else None
+            return answer_of(answering, [service], read)
 
         ends = ask("kafka", pipeline.topic_ends) or {}
         offsets = ask("kafka", pipeline.sink_offsets) or {}
@@ -161,11 +162,9 @@ class Collector:
             table.name: TableStatus(name=table.name, kind=table.kind, state=states.get(table.job_name))
             for table in derived
         }
-        if "s3" in answering:
-            with ThreadPoolExecutor(LOOKERS) as pool:
-                tables = tuple(pool.map(lambda table: self._in_lake(table, known[table.name]), (*chosen, *derived)))
-        else:
-            tables = tuple(known.values())
+        with ThreadPoolExecutor(LOOKERS) as pool:
+            looks = pool.map(lambda table: self._in_lake(table, known[table.name], answering), (*chosen, *derived))
+            tables = tuple(looks)
         outbox, queried = services.pipeline.outbox is not None, services.pipeline.is_queried
         catalogued, synced = ask("moto", self._catalogue) or (None, None)
         objects = None if queried else ask("s3", lambda: services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX))
@@ -181,21 +180,25 @@ class Collector:
             queried=queried,
         )
 
-    def _in_lake(self, table: LocalTable | LocalDerived, known: TableStatus) -> TableStatus:
+    def _in_lake(self, table: LocalTable | LocalDerived, known: TableStatus, answering: set[str]) -> TableStatus:
         """Add what the lake says of a table; what can't be read stays unknown."""
+
+        def ask(read: Callable[[], Value]) -> Value | None:
+            return answer_of(answering, ["s3"], read)
+
         s3 = self._platform.services.s3.client()
-        instant, extra = _value(lambda: self._newest(table)) or ("", {})
+        instant, extra = ask(lambda: self._newest(table)) or ("", {})
         if instant:
-            rows = _value(lambda: self._counts.count(table.lake, table.counted_column, instant))
+            rows = ask(lambda: self._counts.count(table.lake, table.counted_column, instant))
             known = replace(known, last_commit=instant, lake_rows=rows)
         if isinstance(table, LocalDerived):
             return known
         quarantine = self._quarantines.setdefault(table.name, Quarantine(table.name, table.lake_name))
         ignored = table.entry.ignores_truncate and IGNORED_TRUNCATE in extra
-        known = replace(known, quarantined=_value(lambda: quarantine.read(s3)), ignored_truncate=ignored)
+        known = replace(known, quarantined=ask(lambda: quarantine.read(s3)), ignored_truncate=ignored)
         if known.topic_end is None:
             return known
-        return replace(known, read_to=_value(lambda: self._read_to(table, extra.get(PROGRESS), known.sink_offset)))
+        return replace(known, read_to=ask(lambda: self._read_to(table, extra.get(PROGRESS), known.sink_offset)))
 
     def _read_to(self, table: LocalTable, progress: str | None, landed: int | None) -> int:
         """Return the offset after the last event in the lake, from the landed objects."""
@@ -224,8 +227,23 @@ def _unproven(restarts: Mapping[str, Restarts], data: DataStatus, now: float) ->
     return found | {"job"} if "job" in restarts and silent else found
 
 
-def _value(read: Callable[[], Value]) -> Value | None:
+def answer_of(answering: set[str], services: Sequence[str], read: Callable[[], Value]) -> Value | None:
+    """Return what these services answer; None if they don't. One that hangs is asked nothing more in this look."""
+    if not answering.issuperset(services):
+        return None
+    answer: Future[Value] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(read())
+        except BaseException as error:  # noqa: BLE001  (raised where it was asked)
+            answer.set_exception(error)
+
+    threading.Thread(target=ask, daemon=True).start()
     try:
-        return read()
+        return answer.result(HANGS_S)
+    except TimeoutError:
+        answering.difference_update(services)
+        return None
     except UNAVAILABLE:
         return None

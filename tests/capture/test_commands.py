@@ -119,6 +119,9 @@ def test_what_would_be_lost_is_said(described: tuple[Folder, str]) -> None:
         "public.remote, foreign table: its rows are in another server",
         "public.happy, view: a view has no changes of its own",
         "it has large objects",
+        "Tables that may have such values: Sales Dept.Order Details, Sales Dept.order_details, public.everything,"
+        " public.guarded, public.identity_nothing, public.unique_key",
+        "public.nothing_in_it, table: it has no columns",
         "2 sequences",
         "another table is sales_dept_order_details in the lake, so this one is sales_dept_order_details_2",
         "id- is left out: in the lake it would be id, as Id is",
@@ -277,6 +280,7 @@ def test_a_mistake_is_one_line_and_writes_nothing(mine: Folder, given: dict[str,
     assert result.stderr.startswith(line)
     assert result.stderr.count("\n") == 1
     assert "secret" not in result.output
+    assert ("happy, view: a view has no changes" in result.stdout) == (given.get("tables") == "happy")
     assert list(mine.path.iterdir()) == []
 
 

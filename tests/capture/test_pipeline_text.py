@@ -1,15 +1,16 @@
 """What needs no database: a pipeline's text, a selection of tables, the page of types."""
 
 import tomllib
+from typing import Any
 
 import pytest
 
-from capture.entry import is_secret, may_be_personal
+from capture.entry import is_secret, may_be_personal, server_notes
 from capture.obstacles import Patterns, SelectionError, obstacle
 from capture.pipeline_text import with_left_out
 from capture.type_page import PAGE, page
 from contract.column_types.catalogue import ColumnType
-from db.source.catalogue import Column, Kind, Table, TableName
+from db.source.catalogue import Column, Kind, Server, Table, TableName
 
 BEFORE = (
     '[source]\ndatabase = "shop"   # ours\n\n# [[tables]] come now\n[[tables]]\nsource = "public.a"\nkey = ["id"]\n\n'
@@ -77,15 +78,12 @@ def test_a_pattern_that_means_no_table_is_one_line() -> None:
         Patterns.of_text("orders,oders").check(TABLES)
 
 
-@pytest.mark.parametrize("name", ["email", "e_mail", "phone2", "home_phone", "first_name", "date_of_birth", "address"])
-def test_a_name_may_say_personal_data(name: str) -> None:
-    assert may_be_personal(name)
-
-
-@pytest.mark.parametrize("name", ["address_id", "female", "order_id", "company", "filename", "spin", "mailing_list_id"])
-def test_a_name_that_only_looks_like_it_says_nothing(name: str) -> None:
-    assert not may_be_personal(name)
-    assert not is_secret(name)
+def test_a_name_may_say_personal_data_or_a_secret_and_another_only_looks_like_it() -> None:
+    personal = ["email", "e_mail", "phone2", "home_phone", "first_name", "date_of_birth", "address"]
+    neither = ["address_id", "female", "order_id", "company", "filename", "spin", "mailing_list_id"]
+    names = [*personal, *neither, "api_token"]
+    assert [name for name in names if may_be_personal(name)] == personal
+    assert [name for name in names if is_secret(name)] == ["api_token"]
 
 
 def test_the_page_is_what_the_table_of_types_makes_of_it() -> None:
@@ -100,13 +98,10 @@ def test_the_page_is_what_the_table_of_types_makes_of_it() -> None:
         ("id", (), "table", True, "it has no primary key and no unique index without NULLs: "),
         ("id", (), "view", True, "a view has no key: "),
         ("id a:b", ("a:b",), "table", False, "Debezium's lists can't name its column 'a:b': rename it"),
-        (
-            "id Name name",
-            ("id",),
-            "table",
-            False,
-            "columns differ only by case (Name, name), ",
-        ),
+        ("id Name name", ("id",), "table", False, "columns differ only by case (Name, name), "),
+        ("id Id", ("id", "Id"), "table", False, "columns of its key would have one name in the lake (id, Id): "),
+        ("-a", (), "table", False, "none of its columns can be captured"),
+        ("-a b", ("-a",), "table", False, "its key has -a, which can't be captured (odd)"),
     ],
 )
 def test_what_keeps_a_table_from_being_captured_is_named(
@@ -118,6 +113,21 @@ def test_what_keeps_a_table_from_being_captured_is_named(
         for number, name in enumerate(columns.split(), 1)
     ]
     table = Table(name=TableName("public", "t"), kind=kind, columns=tuple(made))
-    found = obstacle(table, key, {}, queried=queried)
+    leave_out = {name: "odd" for name in columns.split() if name.startswith("-")}
+    found = obstacle(table, key, leave_out, queried=queried)
     assert (found or "").startswith(why or "")
     assert (found is None) == (why is None)
+
+
+def test_a_server_has_notes_for_the_log_and_others_for_queries() -> None:
+    usual: Any = {"database": "shop", "version": 160_014, "encoding": "UTF8", "wal_level": "logical", "role": "me"}
+    usual |= {"slots": 0, "max_slots": 9, "senders": 8, "max_senders": 9, "slot_keep": "1GB"}
+    usual |= dict.fromkeys(("standby", "hosted", "large_objects"), False)
+
+    def notes(*, queried: bool, **changed: Any) -> list[str]:
+        return [note[:15] for note in server_notes(Server(**usual | changed), queried=queried)]
+
+    of_log, of_queries = {"senders": 9, "slot_keep": "-1", "large_objects": True}, {"standby": True}
+    assert notes(queried=False, **of_queries) == notes(queried=True, **of_log) == []
+    assert notes(queried=False, **of_log) == ["all 9 WAL sende", "max_slot_wal_ke", "it has large ob"]
+    assert notes(queried=True, **of_queries, encoding="LATIN1") == ["it is a standby", "its encoding is"]

@@ -129,6 +129,7 @@ def test_a_view_and_a_query_are_queried_once_their_key_is_named(mine: Folder) ->
     again = mine.run("describe", tables="city")
     assert "as the database has it" in again.output
     assert "public.wide: id isn't unique by an index" in again.output
+    assert "public.wide: --look reads all of them once" in again.output
 
 
 COLUMN = 'source = "public.address"\n'

@@ -94,10 +94,8 @@ def make(source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory)
 class Counter(Business):
     """Changes a row until the context ends."""
 
-    def _work(self) -> None:
-        while not self._closing.wait(self._pause_s):
-            execute(self._parameters, "UPDATE busy SET n = n + 1 WHERE id = 1")
-            self.made += 1
+    def _transact(self, cursor: Any) -> None:
+        cursor.execute("UPDATE busy SET n = n + 1 WHERE id = 1")
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
-TIMEOUT_S = 120
+TIMEOUT_S = 400
 SLOT = "cdc_orders"
 
 

@@ -20,7 +20,7 @@ from tests.e2e.faults import restored, wait_until_well
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 
-TIMEOUT_S = 120
+TIMEOUT_S = 400
 SLOT = "cdc_pagila"
 
 

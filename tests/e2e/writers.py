@@ -17,17 +17,30 @@ RECONNECT_S = 0.2
 class Business:
     """Makes transactions in a thread, about `rate` a second; leaving the context waits for its end.
 
-    What ends it early is raised there, and where somebody waits for it.
+    It makes `transactions` of them, or goes on until the context is left. What ends it early is raised there, and where
+    somebody waits for it. A `patient` one reconnects for up to MAX_WAIT_S when the database disappears, with the
+    `parameters` of that moment; it can't know whether the transaction then running was committed, and makes another
+    one.
     """
 
-    def __init__(self, parameters: Mapping[str, Any], *, rate: float, seed: int) -> None:
-        self._parameters = parameters
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        rate: float,
+        seed: int,
+        transactions: int | None = None,
+        patient: bool = False,
+    ) -> None:
+        self.parameters = parameters
+        self.made = 0
+        self._transactions = transactions
+        self._max_wait_s = MAX_WAIT_S if patient else 0.0
         self._pause_s = 1 / rate
         self._random = random.Random(seed)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._error: BaseException | None = None
-        self.made = 0
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -46,6 +59,10 @@ class Business:
             time.sleep(0.05)
         self._raise()
 
+    def hurry(self) -> None:
+        """Make the rest without pauses, once nothing else is to happen meanwhile: each commit of the job costs CPU."""
+        self._pause_s = 0.0
+
     def _raise(self) -> None:
         if self._error is not None:
             raise self._error
@@ -56,41 +73,15 @@ class Business:
         except BaseException as error:  # noqa: BLE001  (handed to the test's thread)
             self._error = error
 
-    def _work(self) -> None:
-        raise NotImplementedError
-
-
-class Writer(Business):
-    """Makes `transactions` changes; leaving the context waits for the last one.
-
-    A `patient` one reconnects for up to MAX_WAIT_S when the database disappears; it can't know whether the transaction
-    then running was committed, and makes another one.
-    """
-
-    def __init__(
-        self,
-        parameters: Mapping[str, Any],
-        *,
-        transactions: int,
-        rate: float,
-        first_order: int,
-        patient: bool = False,
-    ) -> None:
-        super().__init__(parameters, rate=rate, seed=first_order)
-        self._transactions = transactions
-        self._max_wait_s = MAX_WAIT_S if patient else 0.0
-        self._next_order = first_order
-        self._ours: list[int] = []
-
-    def hurry(self) -> None:
-        """Make the rest without pauses, once nothing else is to happen meanwhile: each commit of the job costs CPU."""
-        self._pause_s = 0.0
+    @property
+    def _goes_on(self) -> bool:
+        return not self._closing.is_set() if self._transactions is None else self.made < self._transactions
 
     def _work(self) -> None:
         failing_since: float | None = None
-        while self.made < self._transactions:
+        while self._goes_on:
+            made = self.made
             try:
-                made = self.made
                 self._write()
             except (psycopg2.OperationalError, psycopg2.InterfaceError):
                 now = time.monotonic()
@@ -101,12 +92,27 @@ class Writer(Business):
 
     def _write(self) -> None:
         """Make transactions on one connection until all are done."""
-        with contextlib.closing(psycopg2.connect(**self._parameters)) as connection:
-            while self.made < self._transactions:
+        with contextlib.closing(psycopg2.connect(**self.parameters)) as connection:
+            while self._goes_on:
                 with connection, connection.cursor() as cursor:
-                    self._choose()(cursor)
+                    self._transact(cursor)
                 self.made += 1
                 time.sleep(self._pause_s)
+
+    def _transact(self, cursor: Any) -> None:
+        raise NotImplementedError
+
+
+class Writer(Business):
+    """Changes orders, their items and a customer. Orders from `first_order` on are its own."""
+
+    def __init__(self, parameters: Mapping[str, Any], *, first_order: int, **options: Any) -> None:
+        super().__init__(parameters, seed=first_order, **options)
+        self._next_order = first_order
+        self._ours: list[int] = []
+
+    def _transact(self, cursor: Any) -> None:
+        self._choose()(cursor)
 
     def _choose(self) -> Any:
         chance = self._random.random()
@@ -145,8 +151,11 @@ class Writer(Business):
         cursor.execute("DELETE FROM datalake.orders WHERE order_id = %s", (order,))
 
     def _rename(self, cursor: Any) -> None:
+        """Touch all orders of a customer, each time of another one: rows that always change are late in each look."""
         cursor.execute(
-            "UPDATE datalake.customers SET contact_name = %s WHERE customer_id = 'VINET'", (f"Contact {self.made}",)
+            "UPDATE datalake.customers SET contact_name = %s WHERE customer_id ="
+            " (SELECT customer_id FROM datalake.customers ORDER BY customer_id LIMIT 1 OFFSET %s)",
+            (f"Contact {self.made}", self._random.randrange(91)),
         )
 
 
@@ -161,13 +170,9 @@ class Clerk(Business):
     Transactions are random but repeatable. Customers below 20 are left alone.
     """
 
-    def _work(self) -> None:
-        with contextlib.closing(psycopg2.connect(**self._parameters)) as connection:
-            while not self._closing.wait(self._pause_s):
-                with connection, connection.cursor() as cursor:
-                    for _ in range(SERVED):
-                        self._serve(cursor)
-                self.made += 1
+    def _transact(self, cursor: Any) -> None:
+        for _ in range(SERVED):
+            self._serve(cursor)
 
     def _one_of(self, ids: tuple[int, int]) -> int:
         return self._random.randint(*ids)
@@ -196,3 +201,30 @@ class Clerk(Business):
         )
         cursor.execute("DELETE FROM payment WHERE payment_id = %s", (self._one_of(PAYMENTS),))
         cursor.execute("UPDATE customer SET active = 1 - active WHERE customer_id = %s", (customer,))
+
+
+class Registry(Business):
+    """Enters addresses, corrects and removes its own, and renames cities."""
+
+    def __init__(self, parameters: Mapping[str, Any], **options: Any) -> None:
+        super().__init__(parameters, **options)
+        self._ours: list[int] = []
+
+    def _transact(self, cursor: Any) -> None:
+        cursor.execute(
+            "INSERT INTO address (address, district, city_id, phone) VALUES (%s, 'Registry', %s, '')"
+            " RETURNING address_id",
+            (f"Street {self.made}", self._random.randint(1, 500)),
+        )
+        self._ours.append(cursor.fetchone()[0])
+        cursor.execute("UPDATE address SET phone = phone || '1' WHERE address_id = %s", (self._chosen(),))
+        cursor.execute(
+            "UPDATE city SET city = %s WHERE city_id = %s", (f"City {self.made}", self._random.randint(1, 500))
+        )
+        if len(self._ours) > 5:
+            gone = self._chosen()
+            self._ours.remove(gone)
+            cursor.execute("DELETE FROM address WHERE address_id = %s", (gone,))
+
+    def _chosen(self) -> int:
+        return self._random.choice(self._ours)

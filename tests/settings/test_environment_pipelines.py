@@ -60,11 +60,7 @@ def test_what_is_wrong_with_the_source_isnt_said_of_the_sink(project: Project, k
 @pytest.mark.parametrize(
     ("number", "lines", "said"),
     [
-        (
-            18,
-            [],
-            "19 pipelines are as many replication slots, and the cluster has 20 (max_replication_slots), of",
-        ),
+        (18, [], "19 pipelines are as many replication slots, and the cluster has 20 (max_replication_slots), of"),
         (25, [], "26 pipelines have 104 plugins while a deployment replaces them, and an account has 100"),
         (6, ["[pipelines.sink]", "workers = 10"], "they ask for 68 workers, and an account has 60 in a region"),
     ],
@@ -88,6 +84,9 @@ def test_memory_counts_for_all_applications_together(project: Project) -> None:
     project.add("shop", "[pipelines.job]", "one_step = false", "executors = 3")
     said = project.refusal()
     assert "processing.core_instances: the executors of 3 applications ask for 36,096 MB, and 2 m5.xlarge have" in said
+    # Without a pipeline that shares it there is no common one.
+    project.change("pipelines.job", "one_step = false")
+    assert "the executors of 3 applications ask for" in project.refusal()
 
 
 def test_drivers_fit_on_the_primary_node_together(project: Project) -> None:

@@ -25,6 +25,7 @@ def test_a_connector_is_told_of_another_server_and_its_authority(project: Projec
     configuration = source_connector(source_settings(environment, crm))
     server = {"hostname": "crm.example.internal", "port": "5433", "sslmode": "verify-full", "dbname": "My-Shop"}
     assert {name: configuration[f"database.{name}"] for name in server} == server
+    assert configuration["driver.sslfactoryarg"] == f"classpath:{ROOT_CERTIFICATE}"
     assert crm.database is not None
     assert crm.database.secret_name == "crm/connector"
     # A server of RDS is known by its own region's authority; the environment's own cluster stays what it is.
@@ -44,7 +45,8 @@ def test_a_region_whose_authority_is_unknown_is_refused(project: Project) -> Non
 
 def test_production_asks_who_answers(project: Project) -> None:
     project.add("crm", *(line for line in CRM if not line.startswith("certificate")), 'sslmode = "require"')
-    assert project.load().pipelines[1].database is not None
+    environment = project.load()
+    assert source_settings(environment, environment.pipelines[1]).database_root_certificate is None
     project.change("", "production = true")
     assert "database.sslmode: encrypts, but doesn't ask who answers: set \"ver" in project.refusal()
 

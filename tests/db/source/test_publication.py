@@ -42,10 +42,7 @@ WANTED = SourceObjects(
     role=ROLE,
     tables=tuple(
         WantedTable(
-            schema="public",
-            name=name,
-            key=key,
-            leave_out=frozenset({"mail", "loud"} if name == "people" else {"mail"}),
+            schema="public", name=name, key=key, leave_out=frozenset({"mail", "loud"} if name == "people" else {"mail"})
         )
         for name, key in KEYS.items()
     ),
@@ -104,11 +101,7 @@ CHANGES = [
         " -p shop -t public.people`",
     ),
     ("ALTER PUBLICATION cdc_shop SET TABLE people (id)", "{id,note}", "the publication lacks note,"),
-    (
-        "ALTER PUBLICATION cdc_shop SET TABLE people",
-        "{id,note}",
-        "the publication has mail, though leave_out names it",
-    ),
+    ("ALTER PUBLICATION cdc_shop SET TABLE people", "{id,note}", "the publication has mail, though leave_out names it"),
     ("ALTER PUBLICATION cdc_shop SET TABLE people WHERE (id > 9)", "{id,note}", "the publication filters its rows"),
     ("ALTER TABLE people REPLICA IDENTITY FULL", "{id,note,mail}", "PostgreSQL refuses updates and deletes"),
     # db/source/replication.py reports that it isn't published at all.
@@ -136,9 +129,7 @@ def test_columns_that_are_not_published_as_the_file_says_are_told_until_it_is_pr
     execute(prepared, "INSERT INTO people (id) VALUES (1); UPDATE people SET mail = 'x'; DELETE FROM people")
 
 
-def test_a_partitioned_table_gets_its_list_where_somebody_published_partitions(
-    prepared: ConnectionParameters,
-) -> None:
+def test_a_partitioned_table_gets_its_list_where_somebody_published_partitions(prepared: ConnectionParameters) -> None:
     execute(prepared, "ALTER PUBLICATION cdc_shop DROP TABLE visits")
     execute(prepared, "ALTER PUBLICATION cdc_shop SET (publish_via_partition_root = false)")
     _, left = prepare(prepared, WANTED)

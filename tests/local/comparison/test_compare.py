@@ -284,7 +284,8 @@ class TakesFromTheSource:
         self.lake.now[:] = [self.rows[-1]]
 
 
-def test_exactly_what_differs_is_repaired_and_compared_again(shop: ConnectionParameters) -> None:
+def test_exactly_what_differs_is_repaired(shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("local.comparison.repair.BATCH_KEYS", 1)
     execute(shop, "DELETE FROM items WHERE id = 77")
     there = [i for i in range(1, 501) if i != 77]
     table = compared("items", KEYED, items(*(i for i in range(1, 501) if i != 99), price_3=0.3))

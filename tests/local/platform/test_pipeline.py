@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
@@ -26,6 +27,7 @@ from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
 from local.services.connect_api import ConnectApi
 from local.services.kafka_rights import SINK
+from local.services.source_database import Slot
 from local.state.collect import PipelineState
 from local.state.show_status import print_status
 from local.state.tables import QUERIED, DataStatus, TableStatus
@@ -48,11 +50,8 @@ def test_the_orders_have_the_names_that_they_always_had(tmp_path: Path) -> None:
     assert table.lake.base_uri == "s3://lake/cdc_events"
     assert table.landing_prefix == "cdc-events/demo.datalake.cdc_events/"
     orders = connectors(tmp_path, "orders")
-    assert (orders.source.name, orders.sink.name, orders.source.slot_name) == (
-        "orders-source",
-        "orders-sink",
-        "cdc_orders",
-    )
+    assert (orders.source.name, orders.sink.name) == ("orders-source", "orders-sink")
+    assert orders.source.slot_name == "cdc_orders"
     configuration = orders.source_configuration
     assert configuration["table.include.list"] == "datalake.cdc_events"
     assert "message.key.columns" not in configuration
@@ -271,6 +270,15 @@ def test_a_log_behind_what_was_read_from_it_is_told(tmp_path: Path, monkeypatch:
         monkeypatch.setattr(ConnectApi, "stored_offsets", lambda *_, lsn=lsn: [{"lsn": lsn}])
         lost = moving(found).lost_changes()
         assert (lost is not None and "the log of shop is behind what was read from it" in lost) is told
+
+
+def test_a_snapshot_is_there_once_the_slot_has_caught_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = services(tmp_path, "pagila")
+    slots = [Slot(active=bool(active), behind_bytes=behind) for active, behind in ((0, -9), (1, -9), (1, 8), (1, 0))]
+    monkeypatch.setattr(found.database, "slot", Mock(side_effect=[None, *slots]))
+    monkeypatch.setattr(found.database, "wal_position", lambda: "0/9")
+    delivered = moving(found)._delivery()
+    assert [delivered() for _ in range(5)] == [False, False, False, False, True]
 
 
 def test_what_is_lost_is_told_before_a_connector_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,10 +47,7 @@ AGAIN = "restarted 2 times, last at 00:16:40 UTC, the next try in 3 s"
 @pytest.mark.parametrize(
     ("found", "line"),
     [
-        (
-            of_services(DEAD),
-            "the platform doesn't run, though `./lake down` didn't stop it",
-        ),
+        (of_services(DEAD), "the platform doesn't run, though `./lake down` didn't stop it"),
         (of_services(DEAD, service("s3"), job=DIED), "job is dead; `./lake up` starts it again (see logs/job.log)"),
         (of_services(DEAD, SUPERVISED), "job is dead; the supervisor starts it again (see logs/job.log)"),
         (of_services(DEAD, SUPERVISED, job=DIED), f"job is dead: out of memory; {AGAIN} (see logs/job.log)"),
@@ -65,10 +62,7 @@ AGAIN = "restarted 2 times, last at 00:16:40 UTC, the next try in 3 s"
         ),
         (of_services(ALIVE, SUPERVISED, job=DIED), None),
         (of_services(ALIVE, SUPERVISED), None),
-        (
-            of_services(service("kafka", refusal="no")),
-            "kafka refuses the login: no; `./lake up` sets a new password",
-        ),
+        (of_services(service("kafka", refusal="no")), "kafka refuses the login: no; `./lake up` sets a new password"),
     ],
 )
 def test_a_service_is_named_with_the_reason_and_what_is_done(found: list[str], line: str | None) -> None:
@@ -129,8 +123,7 @@ def test_a_table_is_named_with_what_to_do(table: TableStatus, line: str | None) 
 
 
 @pytest.mark.parametrize(
-    ("states", "unproven"),
-    [((), {"job"}), ((STARTING,), {"job"}), ((STARTING, RUNNING), set()), ((FAILING,), set())],
+    ("states", "unproven"), [((), {"job"}), ((STARTING,), {"job"}), ((STARTING, RUNNING), set()), ((FAILING,), set())]
 )
 def test_a_restarted_job_has_proven_itself_once_a_table_works_or_says_why_not(
     states: tuple[str, ...], unproven: set[str]
@@ -230,11 +223,7 @@ def test_an_age_is_in_its_largest_unit(seconds: float, text: str) -> None:
 
 
 def test_a_service_that_is_dead_hangs_or_fails_is_said_so() -> None:
-    services = (
-        ServiceStatus(name="job", running=False, pid=None),
-        ServiceStatus(name="kafka", running=True, pid=2, silent=True),
-        ServiceStatus(name="sink", running=True, pid=3),
-        ServiceStatus(name="s3", running=True, pid=4),
-    )
+    services = (DEAD, service("kafka", silent=True), service("sink"), service("s3"))
     found = rows.service_rows(services, {"sink", "job"})
     assert [row[:2] for row in found] == [("job", "dead"), ("kafka", "hangs"), ("sink", "failing"), ("s3", "running")]
+    assert [one.name for one in (*services, service("postgres", refusal="no")) if one.usable] == ["sink", "s3"]

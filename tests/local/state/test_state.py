@@ -2,8 +2,10 @@
 
 import io
 import json
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from botocore.stub import Stubber
 from contract.states import Word
 from local.look.json_lines import BUCKET, prefix
 from local.services.source_database import OutboxQueue, Slot
+from local.state import collect
 from local.state.problems import Problem
 from local.state.quarantine import MOST_BYTES, REASON_CHARACTERS, SHOWN, Quarantine, QuarantinedLine, entry, newest
 from local.state.stages import Stage, Stages, Trail, on_wall_clock, wal_bytes
@@ -22,6 +25,17 @@ from local.state.tables import QUERIED, DataStatus, TableStatus
 from local.state.word import DOWN, UP, Alive, State, judge
 
 TABLE = "datalake.cdc_events"
+
+
+def test_a_service_that_hangs_during_a_look_is_asked_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collect, "HANGS_S", 0.05)
+    answering, resumed = {"postgres", "s3"}, threading.Event()
+    assert collect.answer_of(answering, ["postgres"], resumed.wait) is None
+    resumed.set()
+    assert collect.answer_of(answering, ["postgres", "s3"], lambda: 1) is None
+    assert collect.answer_of(answering, ["s3"], lambda: 1) == 1
+    with pytest.raises(ValueError, match="invalid literal"):
+        collect.answer_of(answering, ["s3"], partial(int, "x"))
 
 
 def data(end: int | None, landed: int | None, read_to: int | None = None, **changed: object) -> DataStatus:

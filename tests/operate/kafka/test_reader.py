@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException
 
 from operate.errors import OperateError
 from operate.kafka import reader
@@ -47,7 +47,7 @@ def test_msk_is_reached_by_iam_over_tls_and_the_local_broker_by_its_own_login() 
     assert (settings["security.protocol"], settings["sasl.mechanisms"]) == ("SASL_SSL", "OAUTHBEARER")
     assert isinstance(settings["oauth_cb"], Login)
     assert (settings["enable.auto.commit"], settings["allow.auto.create.topics"]) == (False, False)
-    assert settings["group.id"] == READER_GROUP
+    assert settings["group.id"] == READER_GROUP == "cdc-lake-operate"
     login = {"security.protocol": "SASL_PLAINTEXT", "sasl.username": "reader"}
     local = configuration(Cluster(environment="local", bootstrap_servers="127.0.0.1:1", topics={"t": "t"}, login=login))
     assert {name for name in local if name.startswith(("security", "sasl", "oauth", "ssl"))} == set(login)
@@ -168,6 +168,12 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> tuple[Idle, Problems, Reader]:
     return consumer, problems, Reader(cast("Consumer", consumer), problems)
 
 
+def test_a_record_has_a_time_unless_kafka_knows_none() -> None:
+    stamps = iter([(TIMESTAMP_CREATE_TIME, 1_700_000_000_123), (TIMESTAMP_NOT_AVAILABLE, -1)])
+    message: Any = SimpleNamespace(timestamp=lambda: next(stamps))
+    assert [reader._time(message) for _ in range(2)] == ["2023-11-14T22:13:20.123Z", "-"]
+
+
 def test_a_reader_goes_on_when_brokers_come_back(idle: tuple[Idle, Problems, Reader]) -> None:
     consumer, problems, waiting = idle
     assert waiting.partitions() == {}
@@ -201,7 +207,3 @@ def test_brokers_that_stay_away_are_given_up(
     for ask in (lambda: waiting.poll(0), waiting.partitions):
         with pytest.raises(KafkaException):
             ask()
-
-
-def test_the_reader_has_a_name_of_its_own() -> None:
-    assert configuration(MSK)["group.id"] == READER_GROUP == "cdc-lake-operate"

@@ -50,12 +50,7 @@ def test_more_than_the_pinned_size_is_not_read(server: Server, tmp_path: Path) -
 
 
 def test_a_server_that_is_busy_or_breaks_off_is_asked_again(server: Server, tmp_path: Path, waits: list[float]) -> None:
-    server.answers["/a.zip"] = [
-        status(503),
-        status(429),
-        body(CONTENT[:100], announced=len(CONTENT)),
-        body(CONTENT),
-    ]
+    server.answers["/a.zip"] = [status(503), status(429), body(CONTENT[:100], announced=len(CONTENT)), body(CONTENT)]
     assert download(f"{server.url}/a.zip", tmp_path / "a.zip") == Digest(size=len(CONTENT), sha256=SHA256)
     assert waits == [1, 3, 9]
 
