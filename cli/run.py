@@ -197,26 +197,18 @@ def _resnapshot_on_aws(
 ) -> bool:
     from local.comparison.command import print_comparison
     from local.console import console, say
-    from local.resnapshot.run import Wanted
     from operate.errors import OperateError
     from operate.kafka.cluster import find_pipeline
-    from operate.resnapshot.outbox import TIMEOUT_S, resnapshot_environment
-    from operate.resnapshot.tables import resnapshot_tables
+    from operate.resnapshot.tables import resnapshot_outbox, resnapshot_tables, wanted_of
 
     environment = load(env)
     pipeline = find_pipeline(environment, name)
-    wanted = Wanted(
-        where=where,
-        skip=skip,
-        timeout_s=timeout_s or TIMEOUT_S,
-        start_s=TIMEOUT_S,
-        largest_event_bytes=environment.streaming.largest_event_bytes,
-    )
+    wanted = wanted_of(environment, where, skip=skip, timeout_s=timeout_s)
     if pipeline.captured.outbox is None:
         return resnapshot_tables(environment, pipeline, tables, wanted, console, say)
     if tables:
         raise OperateError("--table is for pipelines of ordinary tables: the outbox is one table, and rewritten whole")
-    comparison = resnapshot_environment(environment, wanted, say)
+    comparison = resnapshot_outbox(environment, pipeline, wanted, say)
     print_comparison(console, comparison)
     return comparison.equal
 

@@ -10,13 +10,13 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.exceptions import ClientError
 
 from contract import rds_ca
-from local.comparison.arrivals import LogArrivals, Stages
+from local.comparison.arrivals import LogArrivals
 from local.comparison.compare import Arrivals
 from local.comparison.describe import Compared
 from local.comparison.run import ArrivalsOf, Sides
@@ -30,10 +30,13 @@ from plugins.connector_names import sink_group
 from plugins.source.source_connector import SALT_KEY
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline, OutsideDatabase
+from settings.environment_pipeline import EnvironmentPipeline
 from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings
 from stacks.pipeline_names import construct_id
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 
 CONNECT_TIMEOUT_S = 10
 PROPERTIES = ".hoodie/hoodie.properties"
@@ -55,7 +58,10 @@ def sides(
     client = session.client("s3", config=outputs.QUICK)
     for table in tables:
         check_readable(client, table.lake)
-    with _arrivals(environment, pipeline, session, parameters) as arrivals:
+    with contextlib.ExitStack() as stack:
+        arrivals = None
+        if not pipeline.is_queried:
+            arrivals = stack.enter_context(_arrivals(environment, pipeline, client, parameters))
         yield Sides(
             {**parameters, "connect_timeout": CONNECT_TIMEOUT_S},
             tables,
@@ -69,20 +75,16 @@ def sides(
 
 @contextlib.contextmanager
 def _arrivals(
-    environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session, parameters: dict[str, Any]
-) -> Iterator[ArrivalsOf | None]:
-    if pipeline.is_queried:
-        yield None
-        return
+    environment: Environment, pipeline: EnvironmentPipeline, s3: "S3Client", parameters: dict[str, Any]
+) -> Iterator[ArrivalsOf]:
     sink, slot = sink_settings(environment, pipeline), source_settings(environment, pipeline).slot_name
-    s3 = session.client("s3", config=outputs.QUICK)
     with reader.connect(of_environment(environment, pipeline.name), group=sink_group(sink.name)) as messages:
         # Whoever may not ask hears it now: later it counts as not arrived.
         messages.committed(sink.topics[0])
 
         def arrivals(wanted: Compared) -> Arrivals:
             topic = wanted.entry.captured.topic(pipeline.prefix)
-            stages = Stages(
+            return LogArrivals(
                 slot=partial(SourceDatabase(parameters).slot, slot),
                 end=lambda: messages.bounds(topic, 0)[1],
                 landed=lambda: messages.committed(topic),
@@ -90,8 +92,7 @@ def _arrivals(
                 bucket=sink.bucket,
                 prefix=f"{sink.prefix}/{topic}/",
                 lake=wanted.lake,
-            )
-            return LogArrivals(stages).has
+            ).has
 
         yield arrivals
 
@@ -126,7 +127,7 @@ def compared(
     ]
 
 
-def check_readable(client: Any, lake: Lake) -> None:
+def check_readable(client: "S3Client", lake: Lake) -> None:
     """Raise OperateError or ClientError where the caller may not read a table: hudi-rs would find none there."""
     bucket, _, table = lake.base_uri.removeprefix("s3://").partition("/")
     try:
@@ -150,47 +151,29 @@ def login(
     The connector role's password may come from CDC_CONNECTOR_PASSWORD or PGPASSWORD instead of its secret. Each secret
     is read with the caller's credentials. Raises OperateError, ClientError.
     """
-    if pipeline.database is not None:
-        with _outside(session, pipeline, pipeline.database, owner=owner) as parameters:
-            yield parameters
-        return
-    host, _, port = outputs.output(environment, "database", "Endpoint").rpartition(":")
-    secret = "MasterSecretName" if owner else construct_id(pipeline, "ConnectorSecretName")
-    yield {
-        "host": host,
-        "port": int(port),
-        "dbname": environment.database.name if pipeline.captured.outbox else pipeline.database_name,
-        **(_given(pipeline, owner=owner) or _user(session, outputs.output(environment, "database", secret))),
-        "sslmode": "verify-full",
-        "sslrootcert": str(rds_ca.BUNDLE),
-    }
-
-
-@contextlib.contextmanager
-def _outside(
-    session: boto3.Session, pipeline: EnvironmentPipeline, database: OutsideDatabase, *, owner: bool
-) -> Iterator[dict[str, Any]]:
-    secret = (database.owner_secret if owner else None) or database.secret
-    parameters = {
-        "host": database.host,
-        "port": database.port,
-        "dbname": pipeline.database_name,
-        **(_given(pipeline, owner=owner) or _user(session, secret)),
-        "sslmode": database.sslmode,
-    }
+    database = pipeline.database
+    parameters: dict[str, Any] = {"dbname": pipeline.database_name}
     with tempfile.TemporaryDirectory() as folder:
-        if authority := database.authority:
-            # libpq reads certificates only from files.
-            root = Path(folder, "root.pem")
-            root.write_text(authority, encoding="ascii")
-            parameters["sslrootcert"] = str(root)
-        yield parameters
-
-
-def _given(pipeline: EnvironmentPipeline, *, owner: bool) -> dict[str, str] | None:
-    """Return the connector role's login, if the caller gives its password."""
-    password = next(filter(None, map(os.environ.get, PASSWORD_VARIABLES)), None)
-    return None if owner or password is None else {"user": pipeline.connector_role, "password": password}
+        if database is not None:
+            secret = (database.owner_secret if owner else None) or database.secret
+            parameters |= {"host": database.host, "port": database.port, "sslmode": database.sslmode}
+            if authority := database.authority:
+                # libpq reads certificates only from files.
+                root = Path(folder, "root.pem")
+                root.write_text(authority, encoding="ascii")
+                parameters["sslrootcert"] = str(root)
+        else:
+            name = "MasterSecretName" if owner else construct_id(pipeline, "ConnectorSecretName")
+            secret = outputs.output(environment, "database", name)
+            host, _, port = outputs.output(environment, "database", "Endpoint").rpartition(":")
+            parameters |= {"host": host, "port": int(port), "sslmode": "verify-full", "sslrootcert": str(rds_ca.BUNDLE)}
+            if pipeline.captured.outbox:
+                parameters["dbname"] = environment.database.name
+        password = next(filter(None, map(os.environ.get, PASSWORD_VARIABLES)), None)
+        if owner or password is None:
+            yield parameters | _user(session, secret)
+        else:
+            yield parameters | {"user": pipeline.connector_role, "password": password}
 
 
 def _user(session: boto3.Session, secret: str) -> dict[str, str]:

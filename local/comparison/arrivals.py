@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stages:
-    """A captured table's way to the lake, on any platform.
+@dataclass(kw_only=True)
+class LogArrivals:
+    """How far a captured table is, on any platform. Called repeatedly, so each stage is asked as rarely as possible.
 
     `slot` returns the connector's slot and how far it is behind a position, `end` the offset that the topic's next
-    event gets, `landed` the one that the sink reads next. The sink's objects are in `bucket` under `prefix`.
+    event gets, `landed` the one that the sink reads next. The sink's objects are in `bucket` under `prefix`. A stage
+    that is down or can't answer counts as one where nothing has arrived.
     """
 
     slot: Callable[[str], Slot | None]
@@ -30,19 +31,9 @@ class Stages:
     bucket: str
     prefix: str
     lake: Lake
-
-
-class LogArrivals:
-    """How far a captured table is. Called repeatedly, so each stage is asked as rarely as possible.
-
-    A stage that is down or can't answer counts as one where nothing has arrived.
-    """
-
-    def __init__(self, stages: Stages) -> None:
-        self._stages = stages
-        self._ends: dict[str, int] = {}
-        self._commit: str | None = None
-        self._consumed = ""
+    _ends: dict[str, int] = field(default_factory=dict)
+    _commit: str | None = None
+    _consumed: str = ""
 
     def has(self, position: str) -> bool:
         """Tell whether the lake has everything that the source had at a log position."""
@@ -52,23 +43,22 @@ class LogArrivals:
             return False
 
     def _has(self, position: str) -> bool:
-        stages = self._stages
         if position not in self._ends:
             if not self._is_sent(position):
                 return False
-            self._ends = {position: stages.end()}
+            self._ends = {position: self.end()}
         end = self._ends[position]
         if end == 0:
             return True
-        if (commit := stages.lake.last_commit()) != self._commit:
-            self._consumed = consumed(stages.lake.progress())
+        if (commit := self.lake.last_commit()) != self._commit:
+            self._consumed = consumed(self.lake.progress())
             self._commit = commit
         # What the sink has landed meanwhile may be behind: so look again.
-        return bool(self._consumed) and self._is_merged(end) and stages.landed() >= end and self._is_merged(end)
+        return bool(self._consumed) and self._is_merged(end) and self.landed() >= end and self._is_merged(end)
 
     def _is_sent(self, position: str) -> bool:
         """Tell whether everything up to a log position is in the topics: the connector has confirmed it."""
-        slot = self._stages.slot(position)
+        slot = self.slot(position)
         return slot is not None and slot.behind_bytes is not None and slot.behind_bytes <= 0
 
     def _is_merged(self, end: int) -> bool:
@@ -81,12 +71,11 @@ class LogArrivals:
         return offset_behind(self._consumed) >= end or not self._lands_behind(self._consumed)
 
     def _lands_behind(self, name: str) -> bool:
-        return lands_behind(self._stages.s3, self._stages.bucket, self._stages.prefix, name)
+        return lands_behind(self.s3, self.bucket, self.prefix, name)
 
     def _is_there(self, name: str) -> bool:
         """Tell whether the landing has this object; it has none of a former topic."""
-        prefix = self._stages.prefix + name
-        return "Contents" in self._stages.s3.list_objects_v2(Bucket=self._stages.bucket, Prefix=prefix, MaxKeys=1)
+        return "Contents" in self.s3.list_objects_v2(Bucket=self.bucket, Prefix=self.prefix + name, MaxKeys=1)
 
 
 class QueriedArrivals:

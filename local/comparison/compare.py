@@ -132,7 +132,6 @@ class _Run:
     lake: LakeLook
     on_progress: OnProgress
     arrivals: Arrivals | None
-    looks: int = 1
     awaited: tuple[int, str] | None = None
     passed: int = 0
     read_after: int = 0
@@ -191,21 +190,27 @@ def comparing(
             late=found.count(LATE),
             shown=tuple(_shown(run)),
             notes=notes,
-            looks=run.looks,
+            looks=found.looks + 1,
             seconds=time.monotonic() - started,
         )
+
+
+def step(comparison: Comparing) -> TableComparison | None:
+    """Continue a comparison until it waits; return the result once it has ended."""
+    try:
+        next(comparison)
+    except StopIteration as end:
+        found: TableComparison = end.value
+        return found
+    return None
 
 
 def compare_table(parameters: Mapping[str, Any], table: ComparedTable, *given: Any, **more: Any) -> TableComparison:
     """Run `comparing`, sleeping where it yields."""
     comparison = comparing(parameters, table, *given, **more)
-    while True:
-        try:
-            next(comparison)
-        except StopIteration as end:
-            found: TableComparison = end.value
-            return found
+    while (found := step(comparison)) is None:
         time.sleep(WAIT_BETWEEN_LOOKS_S)
+    return found
 
 
 @_again
@@ -307,7 +312,6 @@ def _rest(run: _Run, deadline: float) -> Iterator[None]:
 def _look(run: _Run, chosen: RowFilter, *, tidied: bool) -> int:
     run.arrived()
     began = time.monotonic()
-    run.looks += 1
     with look(run.parameters, run.table, pages=run.limits.pages) as source:
         passed = run.read_after if run.arrivals else None
         count = run.suspects.look(source, run.lake, chosen, tidied=tidied, passed=passed)

@@ -26,6 +26,7 @@ from local.comparison.compare import (
     Repair,
     TableComparison,
     comparing,
+    step,
 )
 from local.comparison.describe import Compared, describe
 from local.comparison.lake import differs_in_spark
@@ -103,28 +104,6 @@ class Sides:
     way_on: str = "`./lake status` says how far the data has come"
 
 
-@dataclass
-class _Open:
-    """A table's running comparison."""
-
-    wanted: Compared
-    comparison: Comparing
-    started: float = field(default_factory=time.monotonic)
-
-    def step(self) -> TableComparison | None:
-        """Continue until it waits; return the result once it has ended."""
-        try:
-            next(self.comparison)
-            return None
-        except StopIteration as end:
-            found: TableComparison = end.value
-        except (PlatformError, LakeError, LoadError) as error:
-            found = TableComparison(table=self.wanted.entry.name, problem=str(error))
-        except psycopg2.Error as error:
-            found = TableComparison(table=self.wanted.entry.name, problem=explain(error))
-        return replace(found, seconds=time.monotonic() - self.started)
-
-
 def compare_tables(
     sides: Sides,
     limits: Limits,
@@ -137,32 +116,47 @@ def compare_tables(
     With `repairs`, differing rows are repaired and compared again.
     """
     database = read_catalogue(sides.parameters, sides.tables)
-    waiting: list[_Open] = []
+    waiting: list[Comparing] = []
     try:
         for wanted in sides.tables:
             # Waiting tables catch up meanwhile.
-            waiting.append(_Open(wanted, _comparing(sides, database, wanted, limits, on_progress, repairs)))
-            if (found := waiting[-1].step()) is not None:
-                waiting.pop()
-                yield found
+            waiting.append(_in_one_line(wanted, _comparing(sides, database, wanted, limits, on_progress, repairs)))
+            yield from _continued(waiting, waiting[-1:])
             while len(waiting) >= WAITING_TABLES:
                 yield from _round(waiting)
         while waiting:
             yield from _round(waiting)
     finally:
         for left in waiting:
-            left.comparison.close()
+            left.close()
 
 
-def _round(waiting: list[_Open]) -> Iterator[TableComparison]:
-    """Continue each table once, and remove finished ones from the list."""
+def _in_one_line(wanted: Compared, comparison: Comparing) -> Comparing:
+    """Run a table's comparison; what keeps it from being compared becomes its result."""
+    started = time.monotonic()
+    try:
+        found = yield from comparison
+    except (PlatformError, LakeError, LoadError) as error:
+        found = TableComparison(table=wanted.entry.name, problem=str(error))
+    except psycopg2.Error as error:
+        found = TableComparison(table=wanted.entry.name, problem=explain(error))
+    return replace(found, seconds=time.monotonic() - started)
+
+
+def _round(waiting: list[Comparing]) -> Iterator[TableComparison]:
+    """Continue each table once."""
     next_s = time.monotonic() + WAIT_BETWEEN_LOOKS_S
-    for one in list(waiting):
-        if (found := one.step()) is not None:
-            waiting.remove(one)
-            yield found
+    yield from _continued(waiting, list(waiting))
     if waiting:
         time.sleep(max(next_s - time.monotonic(), 0))
+
+
+def _continued(waiting: list[Comparing], some: Sequence[Comparing]) -> Iterator[TableComparison]:
+    """Continue some tables; remove finished ones from the list."""
+    for one in some:
+        if (found := step(one)) is not None:
+            waiting.remove(one)
+            yield found
 
 
 def read_catalogue(parameters: Mapping[str, Any], tables: Iterable[Compared]) -> Database:

@@ -47,8 +47,6 @@ SELECT bool_and((
 ) IS TRUE)
 FROM pg_class c WHERE (c.oid = %s::regclass OR c.oid = ANY (%s)) AND row_security_active(c.oid)
 """
-# The first server version whose TID range scans read only the requested pages.
-TID_RANGES = 140000
 # Pages of 8 kB per statement: progress shows, and a role's statement_timeout isn't reached.
 PAGES = 8192
 FETCHED_ROWS = 5_000
@@ -162,10 +160,16 @@ class SourceLook:
 
     def key_values(self, keys: Sequence[str]) -> list[tuple[str, ...]] | None:
         """Return keys as PostgreSQL writes their columns' values; None when one isn't a valid value."""
-        if (found := self._values(keys)) is None:
-            return None
-        values, from_ = found
-        return self._fitting(f"SELECT {', '.join(f'concat({value})' for value in values)} {from_} ORDER BY n")
+        all_values: list[tuple[str, ...]] = []
+        for start in range(0, len(keys), LOOKED_UP_KEYS):
+            if (found := self._values(keys[start : start + LOOKED_UP_KEYS])) is None:
+                return None
+            columns, from_ = found
+            values = self._fitting(f"SELECT {', '.join(f'concat({value})' for value in columns)} {from_} ORDER BY n")
+            if values is None:
+                return None
+            all_values += values
+        return all_values
 
     def _fitting(self, query: str) -> list[Any] | None:
         """Return a query's rows; None when a key can't be a value of its column."""
@@ -285,12 +289,9 @@ def _half(hash_: str, first: int) -> str:
 
 
 def _steps(connection: Connection, table: ComparedTable, pages: int) -> Iterator[str]:
-    """Write the range of each statement: a number of pages, or all where the server would scan everything each time."""
-    if table.rows_of is not None:
-        yield table.source_from
-        return
-    found = _parts(connection, table)
-    if connection.server_version < TID_RANGES or not all(part.by_pages for part in found):
+    """Write the range of each statement: a number of pages, or all where they can't be read one by one."""
+    found = _parts(connection, table) if table.rows_of is None else []
+    if not found or not all(part.by_pages for part in found):
         yield table.source_from
         return
     for part in found:

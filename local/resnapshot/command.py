@@ -11,9 +11,8 @@ from local.console import console, say
 from local.errors import LockedError, PlatformError
 from local.platform.platform import Platform
 from local.platform.startup import GRACE_S, SUPERVISOR
-from local.resnapshot.changed_tables import LocalConnector
 from local.resnapshot.log_tables import EventWriter, Say
-from local.resnapshot.pipelines import flowing, read_tables_again, repairs, settlement
+from local.resnapshot.pipelines import Channel
 from local.resnapshot.run import Wanted, check_whole, resnapshot
 from local.services.kafka_rights import SOURCE
 from settings.pipeline import CapturedTableSettings
@@ -52,46 +51,54 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
         )
     with _locked(platform):
         made_again = _let_through(platform, wanted, names, say)
-    services, sides = platform.services, platform_sides(platform, names)
-    pipeline, source = services.pipeline, platform.source
-    reader = platform.pipeline.connectors.source_connector()
+    sides, channel = platform_sides(platform, names), channel_of(platform, timeout_s=wanted.timeout_s, say=say)
     entries = [table.entry for table in sides.tables]
-    writer = EventWriter(services.kafka.client(SOURCE))
-    lakes = [table.lake for table in services.tables]
+    lakes = [table.lake for table in platform.services.tables]
     aside = platform.pipeline.tables_aside()
-    with flowing(source, pipeline, names, lakes, reader, reader, wanted, say):
-        settle = settlement(source, pipeline, entries, where=wanted.where)
+    with channel.flowing(lakes, wanted, named=bool(names)):
+        settle = channel.settlement(entries, wanted.where)
         if left := [entry for entry in entries if entry.name not in aside]:
-            read_tables_again(source, pipeline, left, reader, where=wanted.where, timeout_s=wanted.timeout_s, say=say)
+            channel.read_again(left, wanted.where)
         if made_again:
             _look_at_all(platform)
     # After the others: the connector may have been given a new slot for them.
     if back := [entry for entry in entries if entry.name in aside]:
-        _take_back(platform, back, reader, wanted)
+        _take_back(platform, back, channel)
     equal = reconcile_tables(
         console,
         sides,
         Limits(timeout_s=wanted.timeout_s),
-        pipeline=pipeline.name,
+        pipeline=channel.pipeline,
         report=platform.state_dir / REPORT,
-        repairs=repairs(source, pipeline, reader, writer, timeout_s=wanted.timeout_s, say=say),
+        repairs=channel.repair,
     )
     if equal:
-        settle(writer)
+        settle()
     return equal
 
 
-def _take_back(
-    platform: Platform, entries: Sequence[CapturedTableSettings], reader: LocalConnector, wanted: Wanted
-) -> None:
+def channel_of(platform: Platform, *, timeout_s: float, say: Say) -> Channel:
+    """Return the way to ask a platform's source connector for rows."""
+    services, connectors = platform.services, platform.pipeline.connectors
+    return Channel(
+        pipeline=services.pipeline.name,
+        settings=connectors.source,
+        parameters=platform.source,
+        connector=connectors.source_connector(),
+        writer=EventWriter(services.kafka.client(SOURCE)),
+        timeout_s=timeout_s,
+        say=say,
+    )
+
+
+def _take_back(platform: Platform, entries: Sequence[CapturedTableSettings], channel: Channel) -> None:
     """Have set-aside tables captured again, or the sink's refused records skipped, and all their rows read."""
     with _locked(platform):
         back = platform.pipeline.take_back([entry.name for entry in entries])
     if back:
         say(f"captured and read again: {', '.join(back)}")
     if left := [entry for entry in entries if entry.name not in back]:
-        source, pipeline = platform.source, platform.services.pipeline
-        read_tables_again(source, pipeline, left, reader, where=None, timeout_s=wanted.timeout_s, say=say)
+        channel.read_again(left)
 
 
 def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableComparison:

@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import psycopg2
 import pyarrow
@@ -30,7 +30,7 @@ from local.comparison.describe import describe
 from local.comparison.run import Sides, read_catalogue
 from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
-from local.resnapshot.log_tables import Say, committing
+from local.resnapshot.log_tables import Connector, Say, committing
 from plugins.source.failures import LOST_SLOT
 
 LOOK_S = 0.5
@@ -46,32 +46,6 @@ SHOWN_KEYS = 5
 _UNKNOWN = (
     f"see its log; if that says `no longer available on the server`, run this again with --skip ({replication.RUNBOOK})"
 )
-
-
-class Connector(Protocol):
-    """The source connector, on any platform. Methods raise PlatformError."""
-
-    @property
-    def slot(self) -> str:
-        """The replication slot's name."""
-
-    def newest_position(self) -> int:
-        """Return the highest log position known to have been read, 0 without one."""
-
-    def failure(self) -> str | None:
-        """Return why it has failed; None when it hasn't or that is unknown."""
-
-    def release(self) -> None:
-        """Release the slot, where that can be requested."""
-
-    def follow_slot(self) -> None:
-        """Start, and resume at the slot's position, whatever offset is stored."""
-
-    def restart(self) -> None:
-        """Restart what has failed."""
-
-    def settle(self) -> None:
-        """Run as configured again."""
 
 
 @dataclass(frozen=True, kw_only=True)

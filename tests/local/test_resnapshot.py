@@ -13,6 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 from contract import events
+from db.source.signals import Reading
 from local.comparison.describe import Compared
 from local.comparison.run import Sides
 from local.errors import PlatformError
@@ -202,33 +203,29 @@ class FakeWorker:
 
 
 class Change:
-    """A change of tables whose `capture_added` only records what it is asked to read, or fails."""
+    """A change of tables that only records what is read, or fails at it."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.noted = folder / "to-read.json"
         self.read: list[str] = []
         self.failing = False
         monkeypatch.setattr(changed_tables, "committing", lambda _parameters: nullcontext())
-        monkeypatch.setattr(changed_tables, "slot_session", lambda _cursor, _slot: self.worker.session)
-        monkeypatch.setattr(changed_tables, "capture_added", self._capture)
+        monkeypatch.setattr(changed_tables, "check_readable", lambda *_: None)
+        monkeypatch.setattr(ChangedTables, "_session", lambda *_: self.worker.session)
+        monkeypatch.setattr(changed_tables, "read_again", self._read)
 
-    def _capture(self, _cursor: Any, settings: SourceSettings, added: list[CapturedTable], **_: Any) -> None:
-        self.worker.put_connector("", source_connector(settings))
+    def _read(self, _cursor: Any, _settings: SourceSettings, readings: list[Reading], *_: Any, **__: Any) -> None:
         if self.failing:
             raise PlatformError("the connector has failed during the snapshot")
-        self.read += [table.name for table in added]
+        self.read += [reading.shown for reading in readings]
 
     def bring(self, running: Mapping[str, str], *tables: CapturedTable) -> str | None:
         self.worker = FakeWorker(running)
         wanted = replace(CONNECTOR, tables=tables)
-        worker = cast(Any, self.worker)
-        return ChangedTables(
-            api=worker,
-            settings=wanted,
-            configuration=source_connector(wanted),
-            reader=cast(Any, None),
-            to_read=self.noted,
-        ).bring({})
+        connector = LocalConnector(
+            api=cast(Any, self.worker), topics=[], name="shop", slot="cdc_shop", configuration=source_connector(wanted)
+        )
+        return ChangedTables(connector=connector, settings=wanted, to_read=self.noted).bring({})
 
 
 @pytest.fixture

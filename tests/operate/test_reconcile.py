@@ -297,11 +297,11 @@ def test_rows_of_the_outbox_are_written_anew(deployed: Deployed, monkeypatch: py
     """tests/e2e writes them anew; here the rows only arrive."""
     asked = []
 
-    def resnapshot(_environment: Environment, wanted: Any, _say: object) -> None:
+    def resnapshot(_environment: Environment, _pipeline: object, wanted: Any, _say: object) -> None:
         asked.append(wanted.where)
         deployed.commit((1, "Ada"), deleted=(9,))
 
-    monkeypatch.setattr(reconcile, "resnapshot_environment", resnapshot)
+    monkeypatch.setattr(reconcile, "resnapshot_outbox", resnapshot)
     deployed.change(f"INSERT INTO {deployed.table} VALUES (1, 'Ada')")
     deployed.land()
     deployed.commit((1, "ada"), (9, "Alan"))

@@ -13,7 +13,7 @@ import pyarrow
 import pytest
 from confluent_kafka import KafkaException
 
-from local.comparison.arrivals import LogArrivals, QueriedArrivals, Stages
+from local.comparison.arrivals import LogArrivals, QueriedArrivals
 from local.comparison.compare import Arrivals, Limits, compare_table
 from local.comparison.run import Sides, compare_tables
 from local.comparison.source import SourceLook
@@ -209,7 +209,7 @@ def test_the_lake_has_a_position_once_each_step_of_the_way_has(
         found = [{"Key": key} for key in keys if key.startswith(Prefix) and key > StartAfter]
         return {"Contents": found} if found else {}
 
-    stages = Stages(
+    arrivals = LogArrivals(
         slot=Mock(side_effect=[Slot(active=True, behind_bytes=behind) if behind in (0, 8) else behind]),
         end=lambda: end,
         landed=lambda: landed,
@@ -218,7 +218,7 @@ def test_the_lake_has_a_position_once_each_step_of_the_way_has(
         prefix="cdc/t/",
         lake=FarLake(consumed=last),
     )
-    assert LogArrivals(stages).has("0/1") is there
+    assert arrivals.has("0/1") is there
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from local.comparison import compare as module
 from local.comparison.compare import Limits, compare_table
-from local.comparison.repair import KeyRepair, repair_of
+from local.comparison.repair import repair_by_key
 from local.comparison.source import SourceLook
 from local.look.lake import LakeError
 from local.services.postgres import ConnectionParameters
@@ -273,7 +273,6 @@ class TakesFromTheSource:
         self.lake, self.rows = lake, rows
         self.read: list[tuple[str, ...]] = []
         self.deleted: dict[tuple[str, ...], Any] = {}
-        self.repair = KeyRepair(read_again=self.read_again, delete=self.delete)
 
     def read_again(self, keys: Any) -> None:
         self.read += keys
@@ -290,7 +289,8 @@ def test_exactly_what_differs_is_repaired_and_compared_again(shop: ConnectionPar
     table = compared("items", KEYED, items(*(i for i in range(1, 501) if i != 99), price_3=0.3))
     keys = TakesFromTheSource(table.lake, items(*there, 77), items(*there))
     said: list[str] = []
-    found = compare_table(shop, table, AT_ONCE, repair=repair_of(shop, table, keys.repair, said.append))
+    repair = repair_by_key(shop, table, keys.read_again, keys.delete, said.append)
+    found = compare_table(shop, table, AT_ONCE, repair=repair)
     assert (keys.read, keys.deleted) == ([("3",), ("99",)], {("77",): {"id": 77}})
     assert found.equal
     assert found.repaired == 3
@@ -301,6 +301,7 @@ def test_a_repair_that_changes_nothing_is_tried_a_few_times(shop: ConnectionPara
     stale = items(*range(1, 500))
     table = compared("items", KEYED, stale)
     keys = TakesFromTheSource(table.lake, stale)
-    found = compare_table(shop, table, AT_ONCE, repair=repair_of(shop, table, keys.repair, lambda _line: None))
+    repair = repair_by_key(shop, table, keys.read_again, keys.delete, lambda _line: None)
+    found = compare_table(shop, table, AT_ONCE, repair=repair)
     assert keys.read == [("500",)] * module.REPAIRS
     assert (found.missing, found.repaired) == (1, 0)

@@ -15,11 +15,10 @@ from contract.events import SPECIALS_COLUMN
 from local.comparison import command
 from local.comparison.command import lines, reconcile_tables, write
 from local.comparison.compare import Difference, Limits, TableComparison
-from local.comparison.repair import log_repair, outbox_repair
+from local.comparison.repair import condition_of
 from local.comparison.run import NO_KEY, Sides, compare_tables, with_reasons
 from local.comparison.source import SourceLook
 from local.look.lake import Lake
-from local.resnapshot.log_tables import LogTable
 from local.services.postgres import ConnectionParameters
 from tests.conftest import execute
 from tests.local.comparison.sides import AT_ONCE, ArrowLake, entry, login
@@ -260,22 +259,10 @@ def test_a_line_says_what_a_table_is_like(tmp_path: Path) -> None:
     assert document["tables"][1]["shown"][0]["columns"] == ["price", "name"]
 
 
-def test_the_outbox_is_written_anew_for_exactly_the_keys() -> None:
-    asked: list[str] = []
-    repair = outbox_repair("order_id", asked.append)
-    repair.read_again([("10248",), ("10250",)])
-    repair.delete({("7",): {"order_id": 7}})
-    assert asked == ["order_id IN (10248, 10250)", "order_id IN (7)"]
-    # No text becomes part of the condition.
+def test_no_text_becomes_part_of_the_outboxs_condition() -> None:
+    assert condition_of("order_id", [("10248",), ("10250",)]) == "order_id IN (10248, 10250)"
     with pytest.raises(ValueError, match="invalid literal"):
-        repair.read_again([("1) OR (1 = 1",)])
-
-
-@pytest.mark.parametrize(("name", "whole"), [("items", False), ('it"ems', True)])
-def test_a_table_is_read_whole_if_no_signal_can_name_it(name: str, whole: bool) -> None:
-    table = LogTable(database="shop", name=("public", name), key=("id",), topic="shop.items", key_types={})
-    nobody: Any = None
-    assert log_repair({}, nobody, table, nobody, nobody, timeout_s=1).whole is whole
+        condition_of("order_id", [("1) OR (1 = 1",)])
 
 
 def test_each_table_has_its_line_and_all_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 from confluent_kafka import TopicPartition
 
-from local.resnapshot.run import Connector
 from operate.kafka.reader import Reader
 from operate.resnapshot.connectors import StoredOffsets
 
@@ -60,29 +59,24 @@ class Log(Reader):
         return self._ahead.pop(0) if self._ahead else None
 
 
-def stored(log: Log, topic: str = TOPIC) -> StoredOffsets:
-    connector: Connector = None  # type: ignore[assignment]
-    return StoredOffsets(log, topic, connector)
-
-
 def test_the_newest_offset_of_each_source_counts() -> None:
     log = Log(3)
     for lsn in (1, 2, 3):
         log.add(1, SHOP, {"lsn": lsn})
     log.add(2, OTHER, {"lsn": 9})
-    assert stored(log).offsets() == [{"lsn": 3}, {"lsn": 9}]
+    assert StoredOffsets(log, TOPIC).read() == [{"lsn": 3}, {"lsn": 9}]
 
 
 def test_what_was_read_is_not_read_again() -> None:
     log = Log(2)
     log.add(0, SHOP, {"lsn": 1})
-    reader = stored(log)
-    assert reader.offsets() == [{"lsn": 1}]
+    stored = StoredOffsets(log, TOPIC)
+    assert stored.read() == [{"lsn": 1}]
     log.assigned = []
-    assert reader.offsets() == [{"lsn": 1}]
+    assert stored.read() == [{"lsn": 1}]
     assert log.assigned == []
     log.add(0, SHOP, {"lsn": 2})
-    assert reader.offsets() == [{"lsn": 2}]
+    assert stored.read() == [{"lsn": 2}]
     assert log.assigned == [(0, 1)]
 
 
@@ -90,8 +84,8 @@ def test_an_offset_that_was_taken_back_is_none() -> None:
     log = Log(1)
     log.add(0, SHOP, {"lsn": 1})
     log.add(0, SHOP, None)
-    assert stored(log).offsets() == []
+    assert StoredOffsets(log, TOPIC).read() == []
 
 
 def test_a_connector_that_has_not_stored_anything_has_no_offsets() -> None:
-    assert stored(Log(1), "another").offsets() == []
+    assert StoredOffsets(Log(1), "another").read() == []

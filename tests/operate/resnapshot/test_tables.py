@@ -25,6 +25,7 @@ from operate.errors import OperateError
 from operate.kafka import reader
 from operate.kafka.cluster import chosen, of_environment
 from operate.resnapshot import tables as log_tables
+from operate.resnapshot.connectors import StoredOffsets
 from operate.resnapshot.tables import resnapshot_tables
 from operate.sides import login
 from settings.environment import Environment
@@ -189,9 +190,10 @@ class Silent:
 
     slot = "cdc_crm"
 
-    def __init__(self, database: ConnectionParameters, reads: contextlib.ExitStack) -> None:
+    def __init__(self, database: ConnectionParameters, reads: contextlib.ExitStack, stored: StoredOffsets) -> None:
         self._database = database
         self._reads = reads
+        self.offsets = stored.read
 
     def newest_position(self) -> int:
         return 0
@@ -223,7 +225,7 @@ def test_a_lost_slot_is_renewed_also_where_a_connector_has_made_it_again(
         ask(server.database, "SELECT pg_create_logical_replication_slot('cdc_crm', 'pgoutput')")
     said: list[str] = []
     with contextlib.ExitStack() as reads:
-        monkeypatch.setattr(log_tables, "source_of", lambda *_, **__: Silent(server.database, reads))
+        monkeypatch.setattr(log_tables, "source_of", lambda *_, stored, **__: Silent(server.database, reads, stored))
         with pytest.raises(PlatformError, match="leave --table and --where out"):
             resnapshot_tables(server.environment, server.pipeline, ["people"], Wanted(), Console(), print)
         wanted = Wanted(timeout_s=5, start_s=5)
