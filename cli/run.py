@@ -182,11 +182,14 @@ def resnapshot(
 
     Examples: ./lake resnapshot --where "order_id = 10248"; ./lake resnapshot -e dev -p crm -t public.people
     """
+    from local.resnapshot.run import Wanted, check_whole
+
+    if skip:
+        check_whole(where or None, named=bool(table))
     if env is not None:
         answer(yes=_resnapshot_on_aws(env, pipeline, table or [], where=where or None, skip=skip, timeout_s=timeout_s))
     from local.platform.command import find_platform
     from local.resnapshot.command import resnapshot_pipeline
-    from local.resnapshot.run import Wanted
 
     wanted = Wanted(where=where or None, skip=skip, timeout_s=timeout_s or Wanted.timeout_s)
     answer(yes=resnapshot_pipeline(find_platform(folder, pipeline), table or (), wanted))

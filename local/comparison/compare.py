@@ -12,16 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fixed
-
 from local.comparison.lake import LakeLook
 from local.comparison.rows import CHUNK_BITS, ComparedTable, RowFilter, Sum, differing, join, split
 from local.comparison.source import PAGES, look
 from local.comparison.suspects import DIFFERENT, EXTRA, LATE, MISSING, Suspects, suspects
-from local.look.lake import LakeError
+from local.look.lake import again
 
-ATTEMPTS = 3
-PAUSE_S = 0.3
 WAIT_BETWEEN_LOOKS_S = 0.5
 # Rest after a pass, and after asking how far the lake is: this many times as long as that took.
 REST = 50
@@ -30,12 +26,6 @@ SHOWN_ROWS = 5
 # Maximum repair attempts.
 REPAIRS = 3
 LEAST_BITS = 4
-
-# The cleaner may remove files that a long pass still reads; the retry starts from the newest commit.
-_again = retry(
-    retry=retry_if_exception_type(LakeError), stop=stop_after_attempt(ATTEMPTS), wait=wait_fixed(PAUSE_S), reraise=True
-)
-
 
 # Gets a pass's progress: the table, the side being read, rows read, and their estimate.
 OnProgress = Callable[[str, str, int, int], None]
@@ -213,7 +203,7 @@ def compare_table(parameters: Mapping[str, Any], table: ComparedTable, *given: A
     return found
 
 
-@_again
+@again
 def same_rows(parameters: Mapping[str, Any], table: ComparedTable, keys: Sequence[str]) -> bool:
     """Tell whether both sides have the same rows for these values of a one-column key."""
     with suspects() as found, look(parameters, table) as source:
@@ -240,7 +230,7 @@ def _settle_and_repair(run: _Run, chosen: RowFilter, repair: Repair | None) -> _
     return max(differing - run.suspects.count("proven"), 0)
 
 
-@_again
+@again
 def _sums(run: _Run) -> tuple[TableComparison, RowFilter]:
     """Compare the chunks' sums; return the counts and the differing chunks."""
     table = run.table
@@ -308,7 +298,7 @@ def _rest(run: _Run, deadline: float) -> Iterator[None]:
         yield
 
 
-@_again
+@again
 def _look(run: _Run, chosen: RowFilter, *, tidied: bool) -> int:
     run.arrived()
     began = time.monotonic()

@@ -44,9 +44,8 @@ class LocalConnector:
     configuration: Mapping[str, str]
 
     def newest_position(self) -> int:
-        """Return the highest log position among the stored offset and the topics' newest events."""
-        stored = [int(offset.get("lsn") or 0) for offset in self.api.stored_offsets(self.name)]
-        return max([*stored, *(position for topic in self.topics for position in _tail(topic))], default=0)
+        """Return the highest log position among the topics' newest events."""
+        return max((position for topic in self.topics for position in _tail(topic)), default=0)
 
     def failure(self) -> str | None:
         return self.api.failure(self.name)

@@ -42,8 +42,6 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
 
     Tell whether they are equal in the end. Raises PlatformError, LoadError.
     """
-    if wanted.skip:
-        check_whole(wanted, named=bool(names))
     if platform.services.pipeline.is_queried:
         raise PlatformError(
             f"pipeline {platform.options.pipeline} is queried: `./lake reconcile --repair` has its job read all rows"
@@ -120,7 +118,7 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None
     platform.processes.cancelled.clear()
     problem = pipeline.former_topic_problem()
     if problem:
-        check_whole(wanted, named=bool(names))
+        check_whole(wanted.where, named=bool(names))
         say(f"found: {problem.partition(': run `')[0]}")
         say(f"{pipeline.set_landing_aside()} landed objects of the former topic set aside")
     if platform.services.pipeline.outbox is not None:

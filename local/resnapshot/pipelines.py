@@ -65,23 +65,9 @@ class Channel:
             role=self.settings.database_user,
             pipeline=self.pipeline,
         )
-        stored, processed = (
-            max((int(offset.get(name) or 0) for offset in self.connector.offsets()), default=0)
-            for name in ("lsn", "lsn_proc")
-        )
-        newest = max([self.connector.newest_position(), stored, *map(run.newest_position, lakes)])
         with (
             self._cursor() as cursor,
-            run.flowing(
-                cursor,
-                newest,
-                self.connector,
-                wanted,
-                self.say,
-                published=published,
-                named=named,
-                processed=processed,
-            ),
+            run.flowing(cursor, lakes, self.connector, wanted, self.say, published=published, named=named),
         ):
             yield
 

@@ -8,7 +8,7 @@ AWS: they differ in how the connector is controlled.
 import contextlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,13 +80,10 @@ def resnapshot(sides: Sides, connector: Connector, wanted: Wanted, say: Say) -> 
 
 
 def _resnapshot(parameters: Mapping[str, Any], lake: Lake, connector: Connector, wanted: Wanted, say: Say) -> None:
-    if wanted.skip:
-        check_whole(wanted, named=False)
     with committing(parameters) as cursor:
         keys = rewriting.select_keys(cursor, wanted.where)
         _check_sizes(cursor, keys, wanted)
-        newest = max(newest_position(lake), connector.newest_position())
-        with flowing(cursor, newest, connector, wanted, say):
+        with flowing(cursor, [lake], connector, wanted, say):
             # Again: rows that came before the slot was recreated are in no log.
             keys = rewriting.select_keys(cursor, wanted.where)
             _write_anew(cursor, lake, connector, keys, wanted, say)
@@ -107,22 +104,22 @@ def _check_sizes(cursor: Cursor, keys: Sequence[int], wanted: Wanted) -> None:
 @contextlib.contextmanager
 def flowing(
     cursor: Cursor,
-    newest: int,
+    lakes: Iterable[Lake],
     connector: Connector,
     wanted: Wanted,
     say: Say,
     *,
     published: Expected = OUTBOX,
     named: bool = False,
-    processed: int = 0,
 ) -> Iterator[None]:
     """Ensure that changes leave the database; a recreated slot is followed until the block ends.
 
-    `newest`: the highest log position known to have been read. `named`: only some tables are read again. `processed`:
-    the log position that the connector has stored and resumes at, 0 when unknown.
+    `lakes`: the lake's tables of the whole pipeline. `named`: only some of them are read again.
     """
     if wanted.skip:
         say("passing over what the connector has not read")
+    offsets = connector.offsets()
+    newest = max([connector.newest_position(), _highest(offsets, "lsn"), *map(newest_position, lakes)])
     gap = newest - rewriting.wal_position(cursor)
     state = replication.judge(cursor, connector.slot, published)
     outbox = published is OUTBOX
@@ -134,9 +131,10 @@ def flowing(
     # A starting connector may have replaced a lost slot with its own and then failed: it can't resume from a position
     # before the slot's. MSK Connect doesn't report why it has failed.
     if not (renew or state.active):
-        renew = 0 < processed < state.holds_from or (connector.failure() or "").startswith(LOST_SLOT)
+        resumes_at = 0 if outbox else _highest(offsets, "lsn_proc")
+        renew = 0 < resumes_at < state.holds_from or (connector.failure() or "").startswith(LOST_SLOT)
     if renew:
-        check_whole(wanted, named=named)
+        check_whole(wanted.where, named=named)
     if gap > 0:
         _pass_former_log(cursor, newest, gap, say)
     if outbox and not state.publication_is_whole:
@@ -158,9 +156,13 @@ def flowing(
         connector.settle()
 
 
-def check_whole(wanted: Wanted, *, named: bool) -> None:
+def _highest(offsets: Sequence[Mapping[str, Any]], name: str) -> int:
+    return max((int(offset.get(name) or 0) for offset in offsets), default=0)
+
+
+def check_whole(where: str | None, *, named: bool) -> None:
     """Raise PlatformError where only some rows or tables are wanted: the missed changes may concern any other."""
-    if named or wanted.where is not None:
+    if named or where is not None:
         raise PlatformError("changes were missed, and nobody knows of which rows: leave --table and --where out")
 
 

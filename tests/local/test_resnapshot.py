@@ -11,23 +11,21 @@ from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
+from typer.testing import CliRunner
 
+from cli.__main__ import app
 from contract import events
+from contract.errors import CANNOT
 from db.source.signals import Reading
-from local.comparison.describe import Compared
-from local.comparison.run import Sides
 from local.errors import PlatformError
-from local.look.lake import Lake
 from local.look.topic import RawEvent
 from local.resnapshot import changed_tables, log_tables
 from local.resnapshot.changed_tables import ChangedTables, LocalConnector, new_tables, removed_tables
 from local.resnapshot.log_tables import as_event, delete_event, is_read, settled_event
-from local.resnapshot.run import Wanted, resnapshot
 from local.services.connect_api import ConnectApi, RequestError
 from plugins.connector_settings import SourceSettings
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import source_connector
-from settings.load import load_pipeline
 
 
 @pytest.fixture
@@ -65,11 +63,11 @@ def test_the_newest_position_counts_events_that_left_no_row(api: Mock) -> None:
     assert connector(api, topic).newest_position() == 90
 
 
-def test_what_is_passed_over_may_concern_any_row() -> None:
-    [entry] = load_pipeline("orders").tables
-    outbox = Compared(entry=entry, schema_file=Path("none"), lake=Lake(base_uri="nowhere"))
-    with pytest.raises(PlatformError, match="leave --table and --where out"):
-        resnapshot(Sides({}, [outbox]), connector(Mock()), Wanted(where="TRUE", skip=True), lambda _line: None)
+@pytest.mark.parametrize("options", [["--where", "TRUE"], ["-t", "rental"], ["-e", "dev", "-t", "people"]])
+def test_what_is_passed_over_may_concern_any_row(options: list[str]) -> None:
+    run = CliRunner().invoke(app, ["resnapshot", "--skip", *options])
+    line = "resnapshot: changes were missed, and nobody knows of which rows: leave --table and --where out\n"
+    assert (run.exit_code, run.output) == (CANNOT, line)
 
 
 def test_what_to_run_names_the_pipeline_whose_connector_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:

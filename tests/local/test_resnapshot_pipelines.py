@@ -8,13 +8,9 @@ import pytest
 from contract.events import ADDED_TYPES, LSN, OPERATION, SETTLED
 from db.source import deletes
 from local.errors import PlatformError
-from local.platform.platform import Platform
-from local.platform.record import PORTS, PlatformOptions
 from local.resnapshot import pipelines
-from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.log_tables import EventWriter
 from local.resnapshot.pipelines import Channel, key_types
-from local.resnapshot.run import Wanted
 from plugins.connector_settings import SourceSettings
 from settings.connectors import captured_tables
 from settings.load import load_pipeline
@@ -132,20 +128,3 @@ def test_a_table_whose_truncates_are_ignored_is_settled_once_all_of_it_was_read(
     written = Written()
     channel(pipeline, writer=written).settlement(pipeline.tables, where)()
     assert written.events == expected
-
-
-@pytest.mark.parametrize(
-    ("names", "line"),
-    [
-        ([], "is down: `./lake up` starts it"),
-        (["rental"], "nobody knows of which rows: leave --table and --where out"),
-    ],
-)
-def test_what_the_connector_cant_read_is_passed_over_for_all_tables_only(
-    tmp_path: Path, names: list[str], line: str
-) -> None:
-    options = PlatformOptions(pipeline="pagila")
-    platform = Platform(tmp_path, options)
-    platform.record.write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
-    with pytest.raises(PlatformError, match=line):
-        resnapshot_tables(platform, names, Wanted(skip=True))

@@ -261,7 +261,6 @@ def test_a_disturbed_look_at_the_lake_is_repeated(shop: ConnectionParameters, mo
             raise LakeError("a file is gone")
 
     monkeypatch.setattr(type(table.lake), "stream", disturbed)
-    monkeypatch.setattr(module, "PAUSE_S", 0)
     assert compare(shop, table, Limits(timeout_s=0)).equal
 
 

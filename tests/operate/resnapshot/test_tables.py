@@ -64,14 +64,6 @@ def test_tables_are_chosen_by_their_names(tmp_path: Path) -> None:
         chosen(pipeline, ["nope"])
 
 
-@pytest.mark.parametrize(("names", "where"), [(["public.people"], None), ([], "id = 1")])
-def test_what_is_passed_over_may_concern_any_row(tmp_path: Path, names: list[str], where: str | None) -> None:
-    environment = crm(tmp_path, port=1, certificate=Authority("a").root, database="crmdb")
-    wanted = Wanted(skip=True, where=where)
-    with pytest.raises(PlatformError, match="leave --table and --where out"):
-        resnapshot_tables(environment, environment.pipelines[1], names, wanted, Console(), print)
-
-
 class Server:
     """A database with two captured tables, as its DBA has prepared it; `environment` captures it."""
 
