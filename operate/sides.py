@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from contract import rds_ca
 from local.comparison.arrivals import LogArrivals
 from local.comparison.compare import Arrivals
 from local.comparison.describe import Compared
-from local.comparison.run import ArrivalsOf, Sides
+from local.comparison.run import Sides
 from local.look.lake import Lake
 from local.services.source_database import PASSWORD_VARIABLES, SourceDatabase
 from operate import outputs
@@ -58,15 +59,11 @@ def sides(
     client = session.client("s3", config=outputs.QUICK)
     for table in tables:
         check_readable(client, table.lake)
-    with contextlib.ExitStack() as stack:
-        arrivals = None
-        if not pipeline.is_queried:
-            arrivals = stack.enter_context(_arrivals(environment, pipeline, client, parameters))
+    with _arriving(environment, pipeline, tables, client, parameters) as arriving:
         yield Sides(
             {**parameters, "connect_timeout": CONNECT_TIMEOUT_S},
-            tables,
+            arriving,
             salt=_salt(environment, pipeline, session),
-            arrivals=arrivals,
             s3=client,
             by_spark=False,
             way_on="the log of its job says why (docs/aws/alarms.md)",
@@ -74,16 +71,24 @@ def sides(
 
 
 @contextlib.contextmanager
-def _arrivals(
-    environment: Environment, pipeline: EnvironmentPipeline, s3: "S3Client", parameters: dict[str, Any]
-) -> Iterator[ArrivalsOf]:
+def _arriving(
+    environment: Environment,
+    pipeline: EnvironmentPipeline,
+    tables: Sequence[Compared],
+    s3: "S3Client",
+    parameters: dict[str, Any],
+) -> Iterator[Sequence[Compared]]:
+    """Yield the tables with what tells how far they are."""
+    if pipeline.is_queried:
+        yield tables
+        return
     sink, slot = sink_settings(environment, pipeline), source_settings(environment, pipeline).slot_name
     with reader.connect(of_environment(environment, pipeline.name), group=sink_group(sink.name)) as messages:
         # Whoever may not ask hears it now: later it counts as not arrived.
         messages.committed(sink.topics[0])
 
-        def arrivals(wanted: Compared) -> Arrivals:
-            topic = wanted.entry.captured.topic(pipeline.prefix)
+        def arrivals(table: Compared) -> Arrivals:
+            topic = table.entry.captured.topic(pipeline.prefix)
             return LogArrivals(
                 slot=partial(SourceDatabase(parameters).slot, slot),
                 end=lambda: messages.bounds(topic, 0)[1],
@@ -91,10 +96,10 @@ def _arrivals(
                 s3=s3,
                 bucket=sink.bucket,
                 prefix=f"{sink.prefix}/{topic}/",
-                lake=wanted.lake,
+                lake=table.lake,
             ).has
 
-        yield arrivals
+        yield [replace(table, arrivals=arrivals(table)) for table in tables]
 
 
 def compared(

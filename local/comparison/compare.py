@@ -195,14 +195,6 @@ def step(comparison: Comparing) -> TableComparison | None:
     return None
 
 
-def compare_table(parameters: Mapping[str, Any], table: ComparedTable, *given: Any, **more: Any) -> TableComparison:
-    """Run `comparing`, sleeping where it yields."""
-    comparison = comparing(parameters, table, *given, **more)
-    while (found := step(comparison)) is None:
-        time.sleep(WAIT_BETWEEN_LOOKS_S)
-    return found
-
-
 @again
 def same_rows(parameters: Mapping[str, Any], table: ComparedTable, keys: Sequence[str]) -> bool:
     """Tell whether both sides have the same rows for these values of a one-column key."""

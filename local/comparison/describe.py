@@ -17,6 +17,7 @@ from contract.column_types.types import carried
 from contract.events import EXACT_NUMBER, SOURCE_NAME, SPECIALS_COLUMN
 from contract.table_names import lake_name
 from db.source.catalogue import Column, Database, Table
+from local.comparison.compare import Arrivals
 from local.comparison.rows import ComparedColumn, ComparedTable, quoted
 from local.errors import PlatformError
 from local.look.lake import Lake
@@ -48,11 +49,15 @@ _DOUBLE_TEXT = "CAST({c} AS VARCHAR)"
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """A table of a pipeline: its entry, its Avro schema file and its place in the lake."""
+    """A table of a pipeline: its entry, its Avro schema file and its place in the lake.
+
+    `arrivals` tells how far it is there. Without it, rows that differ at the timeout count as different.
+    """
 
     entry: CapturedTableSettings
     schema_file: Path
     lake: Lake
+    arrivals: Arrivals | None = None
 
 
 def describe(wanted: Compared, database: Database, *, salt: str = "") -> ComparedTable:

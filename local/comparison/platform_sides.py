@@ -18,19 +18,18 @@ def platform_sides(platform: Platform, names: Sequence[str] = ()) -> Sides:
     services = platform.services
     pipeline, tables = services.pipeline, services.chosen(names)
     hashes = any(table.entry.hash for table in tables)
-    by_name = {table.entry.name: table for table in tables}
-
-    def arrivals(wanted: Compared) -> Arrivals:
-        return _arrivals(platform, by_name[wanted.entry.name])
-
     return Sides(
         platform.source,
         [
-            Compared(entry=table.entry, schema_file=PIPELINES / pipeline.schema_file(table.entry), lake=table.lake)
+            Compared(
+                entry=table.entry,
+                schema_file=PIPELINES / pipeline.schema_file(table.entry),
+                lake=table.lake,
+                arrivals=_arrivals(platform, table),
+            )
             for table in tables
         ],
         salt=platform.pipeline.connectors.salt if hashes else "",
-        arrivals=arrivals,
         s3=services.s3.client(),
     )
 

@@ -18,7 +18,6 @@ from db.source.catalogue import Database
 from db.source.inspection import inspect
 from local.comparison.compare import (
     WAIT_BETWEEN_LOOKS_S,
-    Arrivals,
     Comparing,
     Difference,
     Limits,
@@ -46,8 +45,6 @@ NO_KEY = f"it has no key, so nothing can be repaired: {APPEND_ONLY}"
 
 # Creates a table's repair.
 Repairs = Callable[[Compared, ComparedTable], Repair]
-# Creates the object that knows how far a table is in the lake.
-ArrivalsOf = Callable[[Compared], Arrivals]
 
 
 def with_reasons(client: "S3Client | None", lake: Lake, found: TableComparison) -> TableComparison:
@@ -90,15 +87,13 @@ def _is_of(event: Mapping[str, Any], row: Difference) -> bool:
 class Sides:
     """Both sides: the source, which `parameters` log in to, and its tables in the lake.
 
-    `salt` is prepended to each hashed value. Without `arrivals`, rows that differ at the timeout count as different.
-    `s3` is used to find rows in quarantine. `by_spark`: Spark, too, reads equal merge-on-read tables, on this machine.
-    `way_on`: where to look when a table isn't there.
+    `salt` is prepended to each hashed value. `s3` is used to find rows in quarantine. `by_spark`: Spark, too, reads
+    equal merge-on-read tables, on this machine. `way_on`: where to look when a table isn't there.
     """
 
     parameters: Mapping[str, Any] = field(repr=False)
     tables: Sequence[Compared]
     salt: str = field(default="", repr=False)
-    arrivals: ArrivalsOf | None = None
     s3: "S3Client | None" = None
     by_spark: bool = True
     way_on: str = "`./lake status` says how far the data has come"
@@ -187,8 +182,9 @@ def _comparing(
 
     def of(table: ComparedTable) -> Comparing:
         repair = repairs(wanted, table) if repairs and table.key else None
-        arrivals = sides.arrivals(wanted) if sides.arrivals else None
-        return comparing(sides.parameters, table, limits, on_progress=on_progress, repair=repair, arrivals=arrivals)
+        return comparing(
+            sides.parameters, table, limits, on_progress=on_progress, repair=repair, arrivals=wanted.arrivals
+        )
 
     table = describe(wanted, database, salt=sides.salt)
     found = yield from of(table)

@@ -15,12 +15,11 @@ from typing import Any
 from confluent_kafka import KafkaException
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from contract.events import LSN
 from db.source.signals import Reading, check_readable
 from local.errors import PlatformError
 from local.files import write_private
-from local.look.topic import Topic
-from local.resnapshot.log_tables import committing, read_again, signal_table
+from local.look.topic import RawEvent, Topic
+from local.resnapshot.log_tables import committing, position_of, read_again, signal_table
 from local.services.connect_api import ConnectApi
 from plugins.connector_settings import SourceSettings
 from plugins.source.captured import INCLUDED_TABLES, CapturedTable, shown
@@ -45,7 +44,7 @@ class LocalConnector:
 
     def newest_position(self) -> int:
         """Return the highest log position among the topics' newest events."""
-        return max((position for topic in self.topics for position in _tail(topic)), default=0)
+        return max((position_of(event.value) for topic in self.topics for event in _tail(topic)), default=0)
 
     def failure(self) -> str | None:
         return self.api.failure(self.name)
@@ -69,19 +68,11 @@ class LocalConnector:
         return self.api.stored_offsets(self.name)
 
 
-def _tail(topic: Topic) -> list[int]:
+def _tail(topic: Topic) -> list[RawEvent]:
     with contextlib.suppress(KafkaException, TimeoutError):
         first, end = topic.bounds()
-        events = topic.raw_events(max(first, end - TAIL_EVENTS))
-        return [position for event in events if event.value and (position := _position(event.value)) is not None]
+        return topic.raw_events(max(first, end - TAIL_EVENTS))
     return []
-
-
-def _position(value: bytes | str) -> int | None:
-    """Return an event's log position; None without one, as in a record of foreign origin."""
-    with contextlib.suppress(ValueError, TypeError, KeyError):
-        return int(json.loads(value)[LSN])
-    return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,25 +91,22 @@ class ChangedTables:
         """Capture and read new tables, and stop capturing removed ones; return a note, None for no change.
 
         A connector that has never run reads all its tables itself: the caller starts it. `parameters` log in as a role
-        that may insert into the signal table. Raises PlatformError, LoadError, psycopg2.Error.
+        that may insert into the signal table. Raises PlatformError.
         """
         running = self.connector.api.configuration(self.connector.name)
         if INCLUDED_TABLES not in running:
             self.to_read.unlink(missing_ok=True)
             return None
-        added, removed = self._unread(running), removed_tables(running, self.settings)
+        new, removed = changes(running, self.settings)
+        noted: list[str] = []
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            noted = json.loads(self.to_read.read_text(encoding="utf-8"))
+        added = [table for table in self.settings.tables if table in new or table.name in noted]
         if not added and not removed:
             return None
         with committing(parameters) as cursor:
             self._change(cursor, added)
         return _note(added, removed)
-
-    def _unread(self, running: Mapping[str, str]) -> list[CapturedTable]:
-        noted: list[str] = []
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            noted = json.loads(self.to_read.read_text(encoding="utf-8"))
-        new = new_tables(running, self.settings)
-        return [table for table in self.settings.tables if table in new or table.name in noted]
 
     def _change(self, cursor: Cursor, added: Sequence[CapturedTable]) -> None:
         readable = [table for table in added if _readable(table)]
@@ -176,19 +164,9 @@ def _note(added: Sequence[CapturedTable], removed: Sequence[str]) -> str:
     return "; ".join(lines)
 
 
-def new_tables(running: Mapping[str, str], wanted: SourceSettings) -> list[CapturedTable]:
-    """Return the tables that a connector running as `running` doesn't capture yet; none where nothing runs.
-
-    A connector's first start reads all its tables itself.
-    """
-    if INCLUDED_TABLES not in running:
-        return []
+def changes(running: Mapping[str, str], wanted: SourceSettings) -> tuple[list[CapturedTable], list[str]]:
+    """Return the tables that a connector running as `running` doesn't capture yet, and the names of those it drops."""
     captured = running[INCLUDED_TABLES].split(",")
-    return [table for table in wanted.tables if table.pattern not in captured and table.name not in captured]
-
-
-def removed_tables(running: Mapping[str, str], wanted: SourceSettings) -> list[str]:
-    """Name the tables that a connector running as `running` captures and must no longer."""
+    new = [table for table in wanted.tables if table.pattern not in captured and table.name not in captured]
     kept = {name for table in wanted.tables for name in (table.pattern, table.name)}
-    captured = running.get(INCLUDED_TABLES, "").split(",")
-    return [shown(pattern) for pattern in captured if pattern and pattern not in kept]
+    return new, [shown(pattern) for pattern in captured if pattern not in kept]

@@ -13,11 +13,13 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Protocol
 
+import psycopg2
 from confluent_kafka import KafkaException, Message, Producer
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract import events
-from db.connecting import connect
+from contract.events import LSN
+from db.connecting import LoadError, connect, explain
 from db.rewriting import wal_position
 from db.source import deletes, signals
 from db.source.signals import Name, Reading
@@ -161,10 +163,22 @@ class Connector(Protocol):
 
 @contextlib.contextmanager
 def committing(parameters: Mapping[str, Any]) -> Iterator[Cursor]:
-    """Connect, each statement in its own transaction. Raises LoadError."""
-    with contextlib.closing(connect(parameters)) as connection, connection.cursor() as cursor:
-        connection.autocommit = True
-        yield cursor
+    """Connect, each statement in its own transaction; errors become one line. Raises PlatformError."""
+    try:
+        with contextlib.closing(connect(parameters)) as connection, connection.cursor() as cursor:
+            connection.autocommit = True
+            yield cursor
+    except LoadError as error:
+        raise PlatformError(str(error)) from error
+    except psycopg2.Error as error:
+        raise PlatformError(explain(error)) from error
+
+
+def position_of(value: bytes | str | None) -> int:
+    """Return an event's log position; 0 without one, as in a tombstone or a record of foreign origin."""
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        return int(json.loads(value or "")[LSN])
+    return 0
 
 
 def signal_table(settings: SourceSettings) -> Name:

@@ -6,10 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psycopg2
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
-
-from db.connecting import LoadError, explain
 from db.source import deletes
 from db.source.replication import Expected
 from db.source.signals import ODD_NAME, Reading, can_name
@@ -66,7 +62,7 @@ class Channel:
             pipeline=self.pipeline,
         )
         with (
-            self._cursor() as cursor,
+            committing(self.parameters) as cursor,
             run.flowing(cursor, lakes, self.connector, wanted, self.say, published=published, named=named),
         ):
             yield
@@ -91,7 +87,7 @@ class Channel:
             if not readings:
                 raise PlatformError(f"{name} can't be read again: {reason}")
             self.say(f"not read again: {name}, {reason}")
-        with self._cursor() as cursor:
+        with committing(self.parameters) as cursor:
             read_again(cursor, self.settings, readings, self.connector, timeout_s=self.timeout_s, say=self.say)
 
     def settlement(self, entries: Sequence[CapturedTableSettings], where: str | None) -> Callable[[], None]:
@@ -103,7 +99,7 @@ class Channel:
         ignoring = [entry for entry in entries if entry.ignores_truncate and where is None]
         if not ignoring:
             return lambda: None
-        with self._cursor() as cursor:
+        with committing(self.parameters) as cursor:
             position = deletes.horizon_lsn(cursor, timeout_s=SETTLE_S)
 
         def settle() -> None:
@@ -126,17 +122,6 @@ class Channel:
                 delete_keys(cursor, self.settings, table, types, rows, self.writer)
 
         return repair_by_key(self.parameters, compared, read, delete, self.say)
-
-    @contextlib.contextmanager
-    def _cursor(self) -> Iterator[Cursor]:
-        """Connect, each statement in its own transaction; errors become one line. Raises PlatformError."""
-        try:
-            with committing(self.parameters) as cursor:
-                yield cursor
-        except LoadError as error:
-            raise PlatformError(str(error)) from error
-        except psycopg2.Error as error:
-            raise PlatformError(explain(error)) from error
 
 
 def _why_not(entry: CapturedTableSettings, where: str | None) -> str | None:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import psycopg2
 import pyarrow
 import pyarrow.compute
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
@@ -21,13 +20,12 @@ from contract.events import LSN
 from contract.sizes import LARGEST_EVENT_BYTES
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db import rewriting
-from db.connecting import LoadError, explain
+from db.connecting import LoadError
 from db.rewriting import KEY
 from db.source import replication
 from db.source.replication import OUTBOX, Expected
-from local.comparison.compare import Limits, TableComparison, compare_table
-from local.comparison.describe import describe
-from local.comparison.run import Sides, read_catalogue
+from local.comparison.compare import Limits, TableComparison
+from local.comparison.run import Sides, compare_tables
 from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
 from local.resnapshot.log_tables import Connector, Say, committing
@@ -67,16 +65,15 @@ def resnapshot(sides: Sides, connector: Connector, wanted: Wanted, say: Say) -> 
 
     Raises PlatformError with one line. An interrupted run does no harm: run it again.
     """
-    parameters, [outbox] = sides.parameters, sides.tables
+    [outbox] = sides.tables
     try:
-        _resnapshot(parameters, outbox.lake, connector, wanted, say)
-        table = describe(outbox, read_catalogue(parameters, [outbox]))
-        arrivals = sides.arrivals(outbox) if sides.arrivals else None
-        return compare_table(parameters, table, Limits(timeout_s=wanted.timeout_s), arrivals=arrivals)
+        _resnapshot(sides.parameters, outbox.lake, connector, wanted, say)
+        [found] = compare_tables(sides, Limits(timeout_s=wanted.timeout_s))
     except (LoadError, LakeError) as error:
         raise PlatformError(str(error)) from error
-    except psycopg2.Error as error:
-        raise PlatformError(explain(error)) from error
+    if found.problem:
+        raise PlatformError(found.problem)
+    return found
 
 
 def _resnapshot(parameters: Mapping[str, Any], lake: Lake, connector: Connector, wanted: Wanted, say: Say) -> None:

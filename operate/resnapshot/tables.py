@@ -4,7 +4,6 @@ Does what local/resnapshot/ does on one machine, with MSK, MSK Connect or EKS, S
 of the platform's services.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,10 @@ from typing import Any
 import boto3
 from rich.console import Console
 
-from contract.events import LSN
 from local.comparison.command import REPORT, reconcile_tables
 from local.comparison.compare import Limits, TableComparison
 from local.files import BUILD
-from local.resnapshot.log_tables import EventWriter, Say
+from local.resnapshot.log_tables import EventWriter, Say, position_of
 from local.resnapshot.pipelines import Channel
 from local.resnapshot.run import Wanted, resnapshot
 from operate import outputs, source_cluster
@@ -110,8 +108,7 @@ def resnapshot_tables(
 def newest_position(messages: reader.Reader, topic: str) -> int:
     """Return the highest log position among a topic's newest events, 0 if it holds none. Raises KafkaException."""
     tail = messages.to_the_end(topic, lambda _partition, end: end - TAIL_EVENTS)
-    events = (json.loads(value) for message in tail if (value := message.value()))
-    return max((int(event.get(LSN) or 0) for event in events), default=0)
+    return max((position_of(message.value()) for message in tail), default=0)
 
 
 def refuse_queried(environment: Environment, pipeline: EnvironmentPipeline) -> None:

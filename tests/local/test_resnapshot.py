@@ -20,7 +20,7 @@ from db.source.signals import Reading
 from local.errors import PlatformError
 from local.look.topic import RawEvent
 from local.resnapshot import changed_tables, log_tables
-from local.resnapshot.changed_tables import ChangedTables, LocalConnector, new_tables, removed_tables
+from local.resnapshot.changed_tables import ChangedTables, LocalConnector, changes
 from local.resnapshot.log_tables import as_event, delete_event, is_read, settled_event
 from local.services.connect_api import ConnectApi, RequestError
 from plugins.connector_settings import SourceSettings
@@ -166,12 +166,9 @@ def test_heartbeats_arent_progress_of_a_snapshot() -> None:
 def test_new_and_removed_tables_are_told_by_a_running_connectors_configuration() -> None:
     running = source_connector(SOURCE)
     another = CapturedTable(schema="public", table="c")
-    assert new_tables(running, SOURCE) == []
-    assert new_tables(running, replace(SOURCE, tables=(*TABLES, another))) == [another]
-    assert removed_tables(running, SOURCE) == []
-    assert removed_tables(running, replace(SOURCE, tables=TABLES[:1])) == ["public.b"]
-    # A connector's first start reads its tables by itself.
-    assert (new_tables({}, SOURCE), removed_tables({}, SOURCE)) == ([], [])
+    assert changes(running, SOURCE) == ([], [])
+    assert changes(running, replace(SOURCE, tables=(*TABLES, another))) == ([another], [])
+    assert changes(running, replace(SOURCE, tables=TABLES[:1])) == ([], ["public.b"])
 
 
 A, B = TABLES

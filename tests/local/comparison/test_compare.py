@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 
 from local.comparison import compare as module
-from local.comparison.compare import Limits, compare_table
+from local.comparison.compare import Limits
 from local.comparison.repair import repair_by_key
 from local.comparison.source import SourceLook
 from local.look.lake import LakeError
@@ -52,7 +52,7 @@ def shop(database: ConnectionParameters) -> ConnectionParameters:
 def test_an_equal_table_takes_one_look(shop: ConnectionParameters) -> None:
     seen: list[tuple[str, str, int, int]] = []
     table = compared("items", ITEMS, items(*range(500, 0, -1)))
-    found = compare_table(shop, table, AT_ONCE, on_progress=lambda *step: seen.append(step))
+    found = compare(shop, table, AT_ONCE, on_progress=lambda *step: seen.append(step))
     assert found.equal
     assert (found.source_rows, found.lake_rows, found.looks) == (500, 500, 1)
     assert {(what, of) for _, what, _, of in seen} == {("source", 500), ("lake", 500)}
@@ -289,7 +289,7 @@ def test_exactly_what_differs_is_repaired_and_compared_again(shop: ConnectionPar
     keys = TakesFromTheSource(table.lake, items(*there, 77), items(*there))
     said: list[str] = []
     repair = repair_by_key(shop, table, keys.read_again, keys.delete, said.append)
-    found = compare_table(shop, table, AT_ONCE, repair=repair)
+    found = compare(shop, table, AT_ONCE, repair=repair)
     assert (keys.read, keys.deleted) == ([("3",), ("99",)], {("77",): {"id": 77}})
     assert found.equal
     assert found.repaired == 3
@@ -301,6 +301,6 @@ def test_a_repair_that_changes_nothing_is_tried_a_few_times(shop: ConnectionPara
     table = compared("items", KEYED, stale)
     keys = TakesFromTheSource(table.lake, stale)
     repair = repair_by_key(shop, table, keys.read_again, keys.delete, lambda _line: None)
-    found = compare_table(shop, table, AT_ONCE, repair=repair)
+    found = compare(shop, table, AT_ONCE, repair=repair)
     assert keys.read == [("500",)] * module.REPAIRS
     assert (found.missing, found.repaired) == (1, 0)

@@ -38,7 +38,7 @@ from local.platform.record import PlatformOptions, passwords
 from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, SECRET
 from local.platform.startup import SUPERVISOR, StepState
 from local.platform.supervisor import read_restarts
-from local.resnapshot.changed_tables import new_tables
+from local.resnapshot.changed_tables import changes
 from local.resnapshot.log_tables import EventWriter, delete_keys, read_keys_again
 from local.resnapshot.run import Wanted
 from local.services.kafka import ADMIN
@@ -358,13 +358,13 @@ class TestOrdinaryTables:
         before = captured.count(ITEMS)
         captured.cursor.execute("ALTER PUBLICATION cdc_shop ADD TABLE shop.places")
         settings = captured.settings(ITEMS, PLACES)
-        assert new_tables(captured.running(), settings) == [PLACES]
+        assert changes(captured.running(), settings) == ([PLACES], [])
         captured.add(PLACES)
         assert {event["id"] for event in captured.events(PLACES)} == {1, 2, 3}
         captured.cursor.execute("INSERT INTO shop.places VALUES (4, 'later')")
         captured.wait(PLACES, 4)
         assert captured.count(ITEMS) == before
-        assert new_tables(captured.running(), settings) == []
+        assert changes(captured.running(), settings) == ([], [])
 
     def test_signals_never_become_events_of_a_topic(self, captured: Shop) -> None:
         topics = AdminClient(dict(captured.kafka)).list_topics(timeout=10).topics
