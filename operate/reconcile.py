@@ -9,21 +9,13 @@ from rich.console import Console
 
 from db.connecting import UnreachableError
 from local.comparison.command import put, reconcile_tables
-from local.comparison.compare import Limits
 from local.comparison.repair import repair_of_outbox
 from local.comparison.run import Repairs, Sides
 from operate import outputs
 from operate.errors import OperateError
 from operate.kafka import reader
 from operate.kafka.cluster import chosen, of_environment
-from operate.resnapshot.tables import (
-    TIMEOUT_S,
-    channel_of,
-    refuse_queried,
-    report_of,
-    resnapshot_outbox,
-    wanted_of,
-)
+from operate.resnapshot.tables import TIMEOUT_S, channel_of, refuse_queried, report_of, resnapshot_outbox, wanted_of
 from operate.sides import login, sides
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
@@ -57,7 +49,7 @@ def reconcile_environment(
         return reconcile_tables(
             console,
             both,
-            Limits(timeout_s=timeout_s),
+            timeout_s=timeout_s,
             pipeline=pipeline.name,
             report=report_of(environment, pipeline),
             repairs=repairs_of,

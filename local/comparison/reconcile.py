@@ -19,14 +19,7 @@ from contract.source import SCHEMA
 from db.connecting import connect
 from db.rewriting import KEY, OUTBOX
 from local.comparison.command import REPORT, print_comparison, put, reconcile_tables
-from local.comparison.compare import (
-    SHOWN_ROWS,
-    WAIT_BETWEEN_LOOKS_S,
-    Difference,
-    Limits,
-    Repair,
-    TableComparison,
-)
+from local.comparison.compare import SHOWN_ROWS, WAIT_BETWEEN_LOOKS_S, Difference, Repair, TableComparison
 from local.comparison.describe import Compared
 from local.comparison.platform_sides import platform_sides
 from local.comparison.repair import repair_of_outbox, repairs_of_queried
@@ -176,7 +169,7 @@ def reconcile_platform(
     return reconcile_tables(
         console,
         platform_sides(platform, tables),
-        Limits(timeout_s=timeout_s),
+        timeout_s=timeout_s,
         pipeline=pipeline.name,
         report=platform.state_dir / REPORT,
         repairs=_repairs(console, platform, timeout_s) if repair else None,
@@ -185,8 +178,8 @@ def reconcile_platform(
     )
 
 
-def compare_platform(platform: Platform, *, timeout_s: float = Limits.timeout_s) -> list[TableComparison]:
-    return list(compare_tables(platform_sides(platform), Limits(timeout_s=timeout_s)))
+def compare_platform(platform: Platform, *, timeout_s: float = 60.0) -> list[TableComparison]:
+    return list(compare_tables(platform_sides(platform), timeout_s=timeout_s))
 
 
 def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:

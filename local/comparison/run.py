@@ -20,7 +20,6 @@ from local.comparison.compare import (
     WAIT_BETWEEN_LOOKS_S,
     Comparing,
     Difference,
-    Limits,
     OnProgress,
     Repair,
     TableComparison,
@@ -101,21 +100,22 @@ class Sides:
 
 def compare_tables(
     sides: Sides,
-    limits: Limits,
     *,
+    timeout_s: float,
     on_progress: OnProgress = lambda *_: None,
     repairs: Repairs | None = None,
 ) -> Iterator[TableComparison]:
     """Compare each table; yield each result as soon as it is known. Raises LoadError when the source can't be reached.
 
-    With `repairs`, differing rows are repaired and compared again.
+    Differences are compared again for `timeout_s` after the first pass. With `repairs`, differing rows are repaired and
+    compared again.
     """
     database = read_catalogue(sides.parameters, sides.tables)
     waiting: list[Comparing] = []
     try:
         for wanted in sides.tables:
             # Waiting tables catch up meanwhile.
-            waiting.append(_in_one_line(wanted, _comparing(sides, database, wanted, limits, on_progress, repairs)))
+            waiting.append(_in_one_line(wanted, _comparing(sides, database, wanted, timeout_s, on_progress, repairs)))
             yield from _continued(waiting, waiting[-1:])
             while len(waiting) >= WAITING_TABLES:
                 yield from _round(waiting)
@@ -164,9 +164,14 @@ def read_catalogue(parameters: Mapping[str, Any], tables: Iterable[Compared]) ->
 
 
 def _comparing(
-    sides: Sides, database: Database, wanted: Compared, limits: Limits, on_progress: OnProgress, repairs: Repairs | None
+    sides: Sides,
+    database: Database,
+    wanted: Compared,
+    timeout_s: float,
+    on_progress: OnProgress,
+    repairs: Repairs | None,
 ) -> Comparing:
-    deadline = time.monotonic() + limits.timeout_s
+    deadline = time.monotonic() + timeout_s
     while not wanted.lake.exists():
         # The job creates the table with its first row.
         if _is_empty(sides.parameters, wanted):
@@ -183,7 +188,12 @@ def _comparing(
     def of(table: ComparedTable) -> Comparing:
         repair = repairs(wanted, table) if repairs and table.key else None
         return comparing(
-            sides.parameters, table, limits, on_progress=on_progress, repair=repair, arrivals=wanted.arrivals
+            sides.parameters,
+            table,
+            timeout_s=timeout_s,
+            on_progress=on_progress,
+            repair=repair,
+            arrivals=wanted.arrivals,
         )
 
     table = describe(wanted, database, salt=sides.salt)

@@ -68,10 +68,9 @@ class _Part:
 class SourceLook:
     """The table at one position of the log (`position`, such as 0/1A2B3C)."""
 
-    def __init__(self, connection: Connection, table: ComparedTable, *, pages: int = PAGES) -> None:
+    def __init__(self, connection: Connection, table: ComparedTable) -> None:
         self._connection = connection
         self._table = table
-        self._pages = pages
         self._cursors = 0
         with connection.cursor() as cursor:
             for name, value in SETTINGS.items():
@@ -125,7 +124,7 @@ class SourceLook:
         if self._table.hashes:
             return self._sums_here(bits, on_rows)
         total: Sums = {}
-        for part in _steps(self._connection, self._table, self._pages):
+        for part in _steps(self._connection, self._table):
             rows = 0
             for number, sum_ in self._sums_of(bits, part):
                 total[number] = total.get(number, Sum()) + sum_
@@ -272,12 +271,12 @@ class SourceLook:
 
 
 @contextlib.contextmanager
-def look(parameters: Mapping[str, Any], table: ComparedTable, *, pages: int = PAGES) -> Iterator[SourceLook]:
+def look(parameters: Mapping[str, Any], table: ComparedTable) -> Iterator[SourceLook]:
     """Open a transaction that sees one state of the table. Raises psycopg2.Error."""
     with contextlib.closing(psycopg2.connect(**parameters)) as connection:
         connection.set_client_encoding("UTF8")
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
-        yield SourceLook(connection, table, pages=pages)
+        yield SourceLook(connection, table)
 
 
 def _chunk(hash_: str, bits: int) -> str:
@@ -288,15 +287,15 @@ def _half(hash_: str, first: int) -> str:
     return f"('x' || substr({hash_}, {first}, 16))::bit(64)::bigint"
 
 
-def _steps(connection: Connection, table: ComparedTable, pages: int) -> Iterator[str]:
+def _steps(connection: Connection, table: ComparedTable) -> Iterator[str]:
     """Write the range of each statement: a number of pages, or all where they can't be read one by one."""
     found = _parts(connection, table) if table.rows_of is None else []
     if not found or not all(part.by_pages for part in found):
         yield table.source_from
         return
     for part in found:
-        for first in range(0, max(part.pages, 1), pages):
-            condition = f"t.ctid >= '({first},0)'::tid AND t.ctid < '({first + pages},0)'::tid"
+        for first in range(0, max(part.pages, 1), PAGES):
+            condition = f"t.ctid >= '({first},0)'::tid AND t.ctid < '({first + PAGES},0)'::tid"
             yield f"ONLY {part.relation} AS t WHERE {condition}"
 
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from local.comparison.command import REPORT, print_comparison, reconcile_tables
-from local.comparison.compare import Limits, TableComparison
+from local.comparison.compare import TableComparison
 from local.comparison.platform_sides import platform_sides
 from local.console import console, say
 from local.errors import LockedError, PlatformError
@@ -65,7 +65,7 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
     equal = reconcile_tables(
         console,
         sides,
-        Limits(timeout_s=wanted.timeout_s),
+        timeout_s=wanted.timeout_s,
         pipeline=channel.pipeline,
         report=platform.state_dir / REPORT,
         repairs=channel.repair,

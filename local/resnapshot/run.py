@@ -24,7 +24,7 @@ from db.connecting import LoadError
 from db.rewriting import KEY
 from db.source import replication
 from db.source.replication import OUTBOX, Expected
-from local.comparison.compare import Limits, TableComparison
+from local.comparison.compare import TableComparison
 from local.comparison.run import Sides, compare_tables
 from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
@@ -68,7 +68,7 @@ def resnapshot(sides: Sides, connector: Connector, wanted: Wanted, say: Say) -> 
     [outbox] = sides.tables
     try:
         _resnapshot(sides.parameters, outbox.lake, connector, wanted, say)
-        [found] = compare_tables(sides, Limits(timeout_s=wanted.timeout_s))
+        [found] = compare_tables(sides, timeout_s=wanted.timeout_s)
     except (LoadError, LakeError) as error:
         raise PlatformError(str(error)) from error
     if found.problem:

@@ -12,7 +12,7 @@ import boto3
 from rich.console import Console
 
 from local.comparison.command import REPORT, reconcile_tables
-from local.comparison.compare import Limits, TableComparison
+from local.comparison.compare import TableComparison
 from local.files import BUILD
 from local.resnapshot.log_tables import EventWriter, Say, position_of
 from local.resnapshot.pipelines import Channel
@@ -95,7 +95,7 @@ def resnapshot_tables(
                 equal = reconcile_tables(
                     console,
                     both,
-                    Limits(timeout_s=wanted.timeout_s),
+                    timeout_s=wanted.timeout_s,
                     pipeline=pipeline.name,
                     report=report_of(environment, pipeline),
                     repairs=channel.repair,

@@ -17,15 +17,13 @@ import pyarrow
 from contract.column_types.catalogue import Carried, ColumnType
 from contract.column_types.types import carried
 from contract.events import SOURCE_NAME
-from local.comparison.compare import WAIT_BETWEEN_LOOKS_S, Arrivals, Limits, TableComparison, comparing, step
+from local.comparison.compare import WAIT_BETWEEN_LOOKS_S, Arrivals, TableComparison, comparing, step
 from local.comparison.describe import Compared
 from local.comparison.rows import ComparedColumn, ComparedTable
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import CapturedTableSettings
 from tests.conftest import execute
-
-AT_ONCE = Limits(timeout_s=0, rows_per_chunk=10, pages=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,10 +98,8 @@ def differences(comparison: TableComparison) -> dict[str, set[tuple[Any, ...]]]:
     return found
 
 
-def compare(
-    database: Mapping[str, Any], table: ComparedTable, limits: Limits = AT_ONCE, **more: Any
-) -> TableComparison:
-    comparison = comparing(database, table, limits, **more)
+def compare(database: Mapping[str, Any], table: ComparedTable, *, timeout_s: float = 0, **more: Any) -> TableComparison:
+    comparison = comparing(database, table, timeout_s=timeout_s, **more)
     while (found := step(comparison)) is None:
         time.sleep(WAIT_BETWEEN_LOOKS_S)
     return found

@@ -30,7 +30,7 @@ from local.platform.platform import Platform
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute
 from tests.db.conftest import Shop, Template, shop_copy, template  # noqa: F401  (a fixture)
-from tests.local.comparison.sides import AT_ONCE, ArrowLake, entry
+from tests.local.comparison.sides import ArrowLake, entry
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def source(database: ConnectionParameters) -> ConnectionParameters:
 
 
 def compare(source: ConnectionParameters, wanted: Compared, **more: Any) -> TableComparison:
-    [found] = compare_tables(Sides(source, [wanted]), AT_ONCE, **more)
+    [found] = compare_tables(Sides(source, [wanted]), timeout_s=0, **more)
     return found
 
 

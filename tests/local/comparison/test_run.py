@@ -14,14 +14,14 @@ from rich.console import Console
 from contract.events import SPECIALS_COLUMN
 from local.comparison import command
 from local.comparison.command import lines, reconcile_tables, write
-from local.comparison.compare import Difference, Limits, TableComparison
+from local.comparison.compare import Difference, TableComparison
 from local.comparison.repair import condition_of
 from local.comparison.run import NO_KEY, Sides, compare_tables, with_reasons
 from local.comparison.source import SourceLook
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
 from tests.conftest import execute
-from tests.local.comparison.sides import AT_ONCE, ArrowLake, entry, login
+from tests.local.comparison.sides import ArrowLake, entry, login
 from tests.local.query.lakes import Bucket
 
 SALT = "s" * 16
@@ -71,13 +71,13 @@ PEOPLE: dict[str, Any] = {"fields": {"full_name": "Full Name"}, "leave_out": ["p
 @pytest.mark.integration
 def test_a_table_is_compared_as_its_entry_says(people: ConnectionParameters, tmp_path: Path) -> None:
     table = entry(lake_of_people(), tmp_path, source="public.people", **PEOPLE)
-    [found] = compare_tables(Sides(people, [table], salt=SALT), AT_ONCE)
+    [found] = compare_tables(Sides(people, [table], salt=SALT), timeout_s=0)
     assert found.equal, found
     assert found.columns == 6
     assert [note.partition(" ")[0] for note in found.notes] == ["photo", "bits", "twice"]
     other = lake_of_people(full_name=["ann", None], **{SPECIALS_COLUMN: pyarrow.nulls(2, "string")})
     [found] = compare_tables(
-        Sides(people, [entry(other, tmp_path, source="public.people", **PEOPLE)], salt=SALT), AT_ONCE
+        Sides(people, [entry(other, tmp_path, source="public.people", **PEOPLE)], salt=SALT), timeout_s=0
     )
     assert {one.key["id"]: one.columns for one in found.shown} == {"1": ("Full Name",), "2": ("pay",)}
 
@@ -98,7 +98,7 @@ def test_a_table_that_cannot_be_compared_does_not_keep_the_others(
     sound = entry(
         lake_of_people(), tmp_path, source="public.people", **{**PEOPLE, "hash": [], "leave_out": ["photo", "mail"]}
     )
-    first, second = compare_tables(Sides(people, [broken, sound]), AT_ONCE)
+    first, second = compare_tables(Sides(people, [broken, sound]), timeout_s=0)
     assert problem in str(first.problem)
     assert not first.equal
     assert second.equal
@@ -114,7 +114,7 @@ def test_a_table_without_key_is_compared_and_repaired_by_nobody(database: Connec
     for lines_there, differs in ((["a", "a", "b"], False), (["a", "b"], True)):
         lake = ArrowLake(now=[pyarrow.table({"line": lines_there})])
         table = entry(lake, tmp_path, source="public.bare", key=[], append_only=True)
-        [found] = compare_tables(Sides(database, [table]), AT_ONCE, repairs=never)
+        [found] = compare_tables(Sides(database, [table]), timeout_s=0, repairs=never)
         assert (found.problem, found.equal) == (None, not differs)
         assert (NO_KEY in found.notes) == differs
 
@@ -145,7 +145,7 @@ def test_what_a_repair_brings_to_the_lake_is_compared_too(database: ConnectionPa
 
         return repair
 
-    [found] = compare_tables(Sides(database, [entry(lake, tmp_path, source="public.t")]), AT_ONCE, repairs=repairs)
+    [found] = compare_tables(Sides(database, [entry(lake, tmp_path, source="public.t")]), timeout_s=0, repairs=repairs)
     assert found.equal, found
     assert repaired == [["id", "note"], ["id", "note", "qty", "added"]]
     assert (found.repaired, found.columns, found.notes) == (2, 4, ())
@@ -166,7 +166,7 @@ def test_hashes_are_cut_to_their_columns_as_debezium_does(database: ConnectionPa
     }
     hashed = ["short", "padded", "free", "number"]
     table = entry(ArrowLake(now=[pyarrow.table(rows)]), tmp_path, source="public.h", hash=hashed)
-    [found] = compare_tables(Sides(database, [table], salt=salt), AT_ONCE)
+    [found] = compare_tables(Sides(database, [table], salt=salt), timeout_s=0)
     assert found.equal, found
 
 
@@ -174,17 +174,17 @@ def test_hashes_are_cut_to_their_columns_as_debezium_does(database: ConnectionPa
 def test_a_column_that_the_role_may_not_read_is_named(people: ConnectionParameters, tmp_path: Path) -> None:
     table = entry(lake_of_people(), tmp_path, source="public.people", leave_out=["photo", "bits", "twice", "any_size"])
     with login(people, "SELECT (id, pay) ON people") as role:
-        [found] = compare_tables(Sides(role, [table]), AT_ONCE)
+        [found] = compare_tables(Sides(role, [table]), timeout_s=0)
     assert found.problem == "half may not read Full Name, mood, mail: GRANT SELECT on it"
 
 
 @pytest.mark.integration
 def test_without_a_lake_table_an_empty_table_is_equal(people: ConnectionParameters, tmp_path: Path) -> None:
     table = entry(Lake(base_uri=(tmp_path / "nothing").as_uri()), tmp_path, source="public.people")
-    [found] = compare_tables(Sides(people, [table]), AT_ONCE)
+    [found] = compare_tables(Sides(people, [table]), timeout_s=0)
     assert "has no commit yet" in str(found.problem)
     execute(people, "TRUNCATE people")
-    [found] = compare_tables(Sides(people, [table]), AT_ONCE)
+    [found] = compare_tables(Sides(people, [table]), timeout_s=0)
     assert found.equal
 
 
@@ -222,7 +222,7 @@ def test_a_key_of_any_type_is_found_again(
 
     monkeypatch.setattr(SourceLook, "_scan", scan)
     lake = ArrowLake(now=[pyarrow.table({"id": pyarrow.array([], LAKE_TYPES.get(type_, pyarrow.string()))})])
-    [found] = compare_tables(Sides(people, [entry(lake, tmp_path, source="public.k")]), AT_ONCE)
+    [found] = compare_tables(Sides(people, [entry(lake, tmp_path, source="public.k")]), timeout_s=0)
     assert found.missing == 2, found
     assert len(scans) == (2 if type_ in ("float8", "interval") else 1)
 
@@ -271,7 +271,7 @@ def test_each_table_has_its_line_and_all_count(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(command, "compare_tables", lambda *_, **__: iter([equal, broken]))
     shown = io.StringIO()
     report = tmp_path / "reconcile.json"
-    done = reconcile_tables(Console(file=shown), Sides({}, []), Limits(), pipeline="shop", report=report)
+    done = reconcile_tables(Console(file=shown), Sides({}, []), timeout_s=0, pipeline="shop", report=report)
     assert not done
     assert shown.getvalue().splitlines() == [
         "public.[a]  equal  2 rows  1.0 s",

@@ -129,7 +129,7 @@ def compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     """The comparison's arguments; tests/local/comparison covers the comparison itself."""
     calls: list[Any] = []
 
-    def compare(_console: Console, sides: Sides, _limits: object, **others: object) -> bool:
+    def compare(_console: Console, sides: Sides, **others: object) -> bool:
         calls.append((sides.tables, others))
         return True
 
