@@ -81,4 +81,4 @@ def _repairs(
     def resnapshot(where: str) -> None:
         resnapshot_outbox(environment, pipeline, wanted_of(environment, where), lambda _line: None)
 
-    yield lambda wanted, compared: repair_of_outbox(both.parameters, wanted, compared, resnapshot, say)
+    yield lambda wanted: repair_of_outbox(both.parameters, wanted, resnapshot, say)

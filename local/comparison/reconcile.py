@@ -22,8 +22,7 @@ from local.comparison.command import REPORT, print_comparison, put, reconcile_ta
 from local.comparison.compare import SHOWN_ROWS, WAIT_BETWEEN_LOOKS_S, Difference, Repair, TableComparison
 from local.comparison.describe import Compared
 from local.comparison.platform_sides import platform_sides
-from local.comparison.repair import repair_of_outbox, repairs_of_queried
-from local.comparison.rows import ComparedTable
+from local.comparison.repair import repair_of_outbox, repair_of_queried
 from local.comparison.run import Repairs, compare_tables
 from local.errors import PlatformError
 from local.platform.pipeline import QueriedPipeline
@@ -186,16 +185,16 @@ def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
     """Return the repair for each table, by capture mode."""
     source, say = platform.source, partial(put, console)
     if platform.services.pipeline.is_queried:
-        return repairs_of_queried(lambda: _read_anew(platform), say)
+        return lambda _wanted: repair_of_queried(lambda: _read_anew(platform), say)
     channel = channel_of(platform, timeout_s=Wanted.timeout_s, say=say)
 
     def resnapshot(where: str) -> None:
         resnapshot_platform(platform, Wanted(where=where, timeout_s=max(timeout_s, 1)), lambda _line: None)
 
-    def repair(wanted: Compared, compared: ComparedTable) -> Repair:
+    def repair(wanted: Compared) -> Repair:
         if wanted.entry.how == "outbox":
-            return repair_of_outbox(source, wanted, compared, resnapshot, say)
-        return channel.repair(wanted, compared)
+            return repair_of_outbox(source, wanted, resnapshot, say)
+        return channel.repair(wanted)
 
     return repair
 

@@ -12,7 +12,6 @@ from local.comparison.compare import Repair
 from local.comparison.describe import Compared
 from local.comparison.lake import LakeLook
 from local.comparison.rows import ComparedTable
-from local.comparison.run import Repairs
 from local.comparison.source import look
 from local.comparison.suspects import EXTRA, IN_THE_SOURCE, Suspects
 from local.errors import PlatformError
@@ -28,7 +27,6 @@ Say = Callable[[str], None]
 
 def repair_by_key(
     parameters: Mapping[str, Any],
-    table: ComparedTable,
     read_again: Callable[[Sequence[Key]], None],
     delete: Callable[[Mapping[Key, Mapping[str, Any]]], None],
     say: Say,
@@ -41,6 +39,7 @@ def repair_by_key(
     """
 
     def repair(suspects: Suspects, lake: LakeLook) -> None:
+        table = lake.table
         here, extra, deleted = suspects.keys(IN_THE_SOURCE), suspects.keys(EXTRA), 0
         if here:
             read_again(_values(parameters, table, here))
@@ -68,11 +67,7 @@ def _values(parameters: Mapping[str, Any], table: ComparedTable, texts: Sequence
 
 
 def repair_of_outbox(
-    parameters: Mapping[str, Any],
-    wanted: Compared,
-    table: ComparedTable,
-    resnapshot: Callable[[str], object],
-    say: Say,
+    parameters: Mapping[str, Any], wanted: Compared, resnapshot: Callable[[str], object], say: Say
 ) -> Repair:
     """Return the outbox's repair: re-snapshots of rows by a condition, which also delete what only the lake has."""
     [key] = wanted.entry.key
@@ -80,7 +75,7 @@ def repair_of_outbox(
     def write_anew(keys: Iterable[Key]) -> None:
         resnapshot(condition_of(key, keys))
 
-    return repair_by_key(parameters, table, write_anew, write_anew, say)
+    return repair_by_key(parameters, write_anew, write_anew, say)
 
 
 def condition_of(key: str, keys: Iterable[Key]) -> str:
@@ -88,29 +83,21 @@ def condition_of(key: str, keys: Iterable[Key]) -> str:
     return f"{key} IN ({', '.join(str(int(value)) for (value,) in keys)})"
 
 
-def repairs_of_queried(read_anew: Callable[[], None], say: Say, *, timeout_s: float = TIMEOUT_S) -> Repairs:
-    """Return the tables' repair; `read_anew` starts the job so that it reads everything. It raises PlatformError."""
+def repair_of_queried(read_anew: Callable[[], None], say: Say, *, timeout_s: float = TIMEOUT_S) -> Repair:
+    """Return a table's repair; `read_anew` starts the job so that it reads everything. It raises PlatformError."""
 
-    def of_table(wanted: Compared, table: ComparedTable) -> Repair:
-        def repair(suspects: Suspects, _lake: LakeLook) -> None:
-            count = suspects.count(IN_THE_SOURCE) + suspects.count(EXTRA)
-            before = wanted.lake.last_commit()
-            say(f"{table.title}: {count:,} rows differ, so the job reads the table anew")
-            read_anew()
-            _wait_for_commit(wanted, before, timeout_s)
+    def repair(suspects: Suspects, lake: LakeLook) -> None:
+        table, count = lake.table, suspects.count(IN_THE_SOURCE) + suspects.count(EXTRA)
+        before = table.lake.last_commit()
+        say(f"{table.title}: {count:,} rows differ, so the job reads the table anew")
+        read_anew()
+        deadline = time.monotonic() + timeout_s
+        while table.lake.last_commit() in (None, before):
+            if time.monotonic() > deadline:
+                raise PlatformError(
+                    f"{table.title}: the job was started again and has committed nothing within {timeout_s:.0f} s:"
+                    " `./lake status` says how it is"
+                )
+            time.sleep(PAUSE_S)
 
-        return repair
-
-    return of_table
-
-
-def _wait_for_commit(wanted: Compared, before: str | None, timeout_s: float) -> None:
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        if wanted.lake.last_commit() not in (None, before):
-            return
-        time.sleep(PAUSE_S)
-    raise PlatformError(
-        f"{wanted.entry.name}: the job was started again and has committed nothing within {timeout_s:.0f} s:"
-        " `./lake status` says how it is"
-    )
+    return repair

@@ -43,7 +43,7 @@ APPEND_ONLY = "every event is a row there, so it takes a key, or a pipeline of i
 NO_KEY = f"it has no key, so nothing can be repaired: {APPEND_ONLY}"
 
 # Creates a table's repair.
-Repairs = Callable[[Compared, ComparedTable], Repair]
+Repairs = Callable[[Compared], Repair]
 
 
 def with_reasons(client: "S3Client | None", lake: Lake, found: TableComparison) -> TableComparison:
@@ -57,7 +57,7 @@ def with_reasons(client: "S3Client | None", lake: Lake, found: TableComparison) 
         for entry in (entry for some in entries(client, table, bucket) for entry in some):
             reason, event = str(entry["reason"]), _event(entry)
             reasons[reason] += 1
-            for number in [number for number, one in enumerate(found.shown) if event and _is_of(event, one)]:
+            for number in [number for number, one in enumerate(found.shown) if _is_of(event, one)]:
                 told = (str(entry.get("quarantined_at")), reason)
                 newest[number] = max(told, newest.get(number, told))
     except (BotoCoreError, ClientError) as error:
@@ -68,12 +68,12 @@ def with_reasons(client: "S3Client | None", lake: Lake, found: TableComparison) 
     return replace(found, shown=tuple(shown), notes=notes)
 
 
-def _event(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    try:
-        event = json.loads(entry.get("text") or "null")
-    except ValueError:
-        return None
-    return event if isinstance(event, dict) else None
+def _event(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a quarantined event; without fields where it isn't a JSON object."""
+    with contextlib.suppress(ValueError):
+        if isinstance(event := json.loads(entry.get("text") or "null"), dict):
+            return event
+    return {}
 
 
 def _is_of(event: Mapping[str, Any], row: Difference) -> bool:
@@ -186,7 +186,7 @@ def _comparing(
         )
 
     def of(table: ComparedTable) -> Comparing:
-        repair = repairs(wanted, table) if repairs and table.key else None
+        repair = repairs(wanted) if repairs and table.key else None
         return comparing(
             sides.parameters,
             table,

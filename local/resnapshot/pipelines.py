@@ -12,7 +12,6 @@ from db.source.signals import ODD_NAME, Reading, can_name
 from local.comparison.compare import Repair
 from local.comparison.describe import Compared, avro_fields
 from local.comparison.repair import Key, repair_by_key
-from local.comparison.rows import ComparedTable
 from local.comparison.run import APPEND_ONLY
 from local.errors import PlatformError
 from local.look.lake import Lake
@@ -109,7 +108,7 @@ class Channel:
 
         return settle
 
-    def repair(self, wanted: Compared, compared: ComparedTable) -> Repair:
+    def repair(self, wanted: Compared) -> Repair:
         """Return the repair of exactly the differing keys of a table. Raises PlatformError for its Avro schema."""
         table, types = wanted.entry.captured, key_types(wanted.entry, wanted.schema_file)
 
@@ -121,7 +120,7 @@ class Channel:
             with committing(self.parameters) as cursor:
                 delete_keys(cursor, self.settings, table, types, rows, self.writer)
 
-        return repair_by_key(self.parameters, compared, read, delete, self.say)
+        return repair_by_key(self.parameters, read, delete, self.say)
 
 
 def _why_not(entry: CapturedTableSettings, where: str | None) -> str | None:

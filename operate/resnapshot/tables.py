@@ -136,7 +136,10 @@ def channel_of(
     Raises OperateError, ClientError.
     """
     settings = source_settings(environment, pipeline)
-    stored = StoredOffsets(messages, offset_topic(settings.name, generation(environment, pipeline, session)))
+    # As the last deployment recorded it.
+    name = source_parameter(environment, pipeline, "generation")
+    generation = session.client("ssm", config=outputs.QUICK).get_parameter(Name=name)["Parameter"]["Value"]
+    stored = StoredOffsets(messages, offset_topic(settings.name, generation))
     return Channel(
         pipeline=pipeline.name,
         settings=settings,
@@ -146,12 +149,6 @@ def channel_of(
         timeout_s=timeout_s,
         say=say,
     )
-
-
-def generation(environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session) -> str:
-    """Return the generation of the source's offsets, as its last deployment recorded it."""
-    name = source_parameter(environment, pipeline, "generation")
-    return str(session.client("ssm", config=outputs.QUICK).get_parameter(Name=name)["Parameter"]["Value"])
 
 
 def report_of(environment: Environment, pipeline: EnvironmentPipeline) -> Path:

@@ -291,7 +291,7 @@ def test_exactly_what_differs_is_repaired_and_compared_again(shop: ConnectionPar
     table = compared("items", KEYED, items(*(i for i in range(1, 501) if i != 99), price_3=0.3))
     keys = TakesFromTheSource(table.lake, items(*there, 77), items(*there))
     said: list[str] = []
-    repair = repair_by_key(shop, table, keys.read_again, keys.delete, said.append)
+    repair = repair_by_key(shop, keys.read_again, keys.delete, said.append)
     found = compare(shop, table, repair=repair)
     assert (keys.read, keys.deleted) == ([("3",), ("99",)], {("77",): {"id": 77}})
     assert found.equal
@@ -303,7 +303,7 @@ def test_a_repair_that_changes_nothing_is_tried_a_few_times(shop: ConnectionPara
     stale = items(*range(1, 500))
     table = compared("items", KEYED, stale)
     keys = TakesFromTheSource(table.lake, stale)
-    repair = repair_by_key(shop, table, keys.read_again, keys.delete, lambda _line: None)
+    repair = repair_by_key(shop, keys.read_again, keys.delete, lambda _line: None)
     found = compare(shop, table, repair=repair)
     assert keys.read == [("500",)] * module.REPAIRS
     assert (found.missing, found.repaired) == (1, 0)

@@ -15,6 +15,7 @@ from contract.events import SPECIALS_COLUMN
 from local.comparison import command
 from local.comparison.command import lines, reconcile_tables, write
 from local.comparison.compare import Difference, TableComparison
+from local.comparison.lake import LakeLook
 from local.comparison.repair import condition_of
 from local.comparison.run import NO_KEY, Sides, compare_tables, with_reasons
 from local.comparison.source import SourceLook
@@ -108,7 +109,7 @@ def test_a_table_that_cannot_be_compared_does_not_keep_the_others(
 def test_a_table_without_key_is_compared_and_repaired_by_nobody(database: ConnectionParameters, tmp_path: Path) -> None:
     execute(database, "CREATE TABLE bare (line text); INSERT INTO bare VALUES ('a'), ('a'), ('b')")
 
-    def never(_wanted: Any, _table: Any) -> Any:
+    def never(_wanted: Any) -> Any:
         raise AssertionError
 
     for lines_there, differs in ((["a", "a", "b"], False), (["a", "b"], True)):
@@ -136,16 +137,13 @@ def test_what_a_repair_brings_to_the_lake_is_compared_too(database: ConnectionPa
     after_it = {**before_the_second, "qty": ["one", "2", "three"]}
     repaired: list[list[str]] = []
 
-    def repairs(_wanted: Any, compared: Any) -> Any:
-        def repair(_suspects: Any, _lake: Any) -> int:
-            columns = after_it if repaired else before_the_second
-            lake.now[:] = [pyarrow.table({"id": ids, "note": ["new", "b", "c"], **columns})]
-            repaired.append([column.name for column in compared.columns])
-            return 1
+    def repair(_suspects: Any, look: LakeLook) -> None:
+        columns = after_it if repaired else before_the_second
+        lake.now[:] = [pyarrow.table({"id": ids, "note": ["new", "b", "c"], **columns})]
+        repaired.append([column.name for column in look.table.columns])
 
-        return repair
-
-    [found] = compare_tables(Sides(database, [entry(lake, tmp_path, source="public.t")]), timeout_s=0, repairs=repairs)
+    compared = entry(lake, tmp_path, source="public.t")
+    [found] = compare_tables(Sides(database, [compared]), timeout_s=0, repairs=lambda _wanted: repair)
     assert found.equal, found
     assert repaired == [["id", "note"], ["id", "note", "qty", "added"]]
     assert (found.repaired, found.columns, found.notes) == (2, 4, ())
