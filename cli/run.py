@@ -187,33 +187,19 @@ def resnapshot(
     if skip:
         check_whole(where or None, named=bool(table))
     if env is not None:
-        answer(yes=_resnapshot_on_aws(env, pipeline, table or [], where=where or None, skip=skip, timeout_s=timeout_s))
+        from local.console import console, say
+        from operate.kafka.cluster import find_pipeline
+        from operate.resnapshot.tables import resnapshot_deployed, wanted_of
+
+        environment = load(env)
+        deployed = find_pipeline(environment, pipeline)
+        wanted = wanted_of(environment, where or None, skip=skip, timeout_s=timeout_s)
+        answer(yes=resnapshot_deployed(environment, deployed, table or (), wanted, console, say))
     from local.platform.command import find_platform
     from local.resnapshot.command import resnapshot_pipeline
 
     wanted = Wanted(where=where or None, skip=skip, timeout_s=timeout_s or Wanted.timeout_s)
     answer(yes=resnapshot_pipeline(find_platform(folder, pipeline), table or (), wanted))
-
-
-def _resnapshot_on_aws(
-    env: str, name: str | None, tables: list[str], *, where: str | None, skip: bool, timeout_s: float | None
-) -> bool:
-    from local.comparison.command import print_comparison
-    from local.console import console, say
-    from operate.errors import OperateError
-    from operate.kafka.cluster import find_pipeline
-    from operate.resnapshot.tables import resnapshot_outbox, resnapshot_tables, wanted_of
-
-    environment = load(env)
-    pipeline = find_pipeline(environment, name)
-    wanted = wanted_of(environment, where, skip=skip, timeout_s=timeout_s)
-    if pipeline.captured.outbox is None:
-        return resnapshot_tables(environment, pipeline, tables, wanted, console, say)
-    if tables:
-        raise OperateError("--table is for pipelines of ordinary tables: the outbox is one table, and rewritten whole")
-    comparison = resnapshot_outbox(environment, pipeline, wanted, say)
-    print_comparison(console, comparison)
-    return comparison.equal
 
 
 @app.command()

@@ -13,7 +13,7 @@ from local.platform.platform import Platform
 from local.platform.startup import GRACE_S, SUPERVISOR
 from local.resnapshot.log_tables import EventWriter, Say
 from local.resnapshot.pipelines import Channel
-from local.resnapshot.run import Wanted, check_whole, resnapshot
+from local.resnapshot.run import Wanted, check_unnamed, check_whole, resnapshot
 from local.services.kafka_rights import SOURCE
 from settings.pipeline import CapturedTableSettings
 
@@ -30,8 +30,7 @@ def resnapshot_pipeline(platform: Platform, tables: Sequence[str], wanted: Wante
     """
     if platform.services.pipeline.outbox is None:
         return resnapshot_tables(platform, tables, wanted)
-    if tables:
-        raise PlatformError("--table is for pipelines of ordinary tables: the outbox is one table, and rewritten whole")
+    check_unnamed(tables)
     comparison = resnapshot_platform(platform, wanted, say)
     print_comparison(console, comparison)
     return comparison.equal

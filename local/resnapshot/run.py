@@ -163,6 +163,12 @@ def check_whole(where: str | None, *, named: bool) -> None:
         raise PlatformError("changes were missed, and nobody knows of which rows: leave --table and --where out")
 
 
+def check_unnamed(names: Sequence[str]) -> None:
+    """Raise PlatformError where some tables of an outbox's pipeline are wanted."""
+    if names:
+        raise PlatformError("--table is for pipelines of ordinary tables: the outbox is one table, and rewritten whole")
+
+
 def _pass_former_log(cursor: Cursor, newest: int, gap: int, say: Say) -> None:
     """Advance the log of a restored server beyond what its predecessor wrote.
 

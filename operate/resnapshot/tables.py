@@ -11,12 +11,12 @@ from typing import Any
 import boto3
 from rich.console import Console
 
-from local.comparison.command import REPORT, reconcile_tables
+from local.comparison.command import REPORT, print_comparison, reconcile_tables
 from local.comparison.compare import TableComparison
 from local.files import BUILD
 from local.resnapshot.log_tables import EventWriter, Say, position_of
 from local.resnapshot.pipelines import Channel
-from local.resnapshot.run import Wanted, resnapshot
+from local.resnapshot.run import Wanted, check_unnamed, resnapshot
 from operate import outputs, source_cluster
 from operate.errors import OperateError
 from operate.kafka import reader
@@ -63,7 +63,7 @@ def resnapshot_outbox(
         return comparison
 
 
-def resnapshot_tables(
+def resnapshot_deployed(
     environment: Environment,
     pipeline: EnvironmentPipeline,
     names: Sequence[str],
@@ -71,10 +71,15 @@ def resnapshot_tables(
     console: Console,
     say: Say,
 ) -> bool:
-    """Re-read tables of a deployed pipeline, all or those of these names; then compare and repair differences.
+    """Rewrite a deployed outbox, or re-read tables, all or those of these names; then compare and repair differences.
 
     Return whether they are equal in the end. Raises OperateError, PlatformError, LoadError.
     """
+    if pipeline.captured.outbox is not None:
+        check_unnamed(names)
+        comparison = resnapshot_outbox(environment, pipeline, wanted, say)
+        print_comparison(console, comparison)
+        return comparison.equal
     refuse_queried(environment, pipeline)
     entries = chosen(pipeline, names)
     session = outputs.check_account(environment)

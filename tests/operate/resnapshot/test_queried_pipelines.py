@@ -15,7 +15,7 @@ from operate.errors import OperateError
 from operate.kafka.cluster import find_pipeline, of_environment
 from operate.pausing import objections
 from operate.pausing.arrival import Arrival
-from operate.resnapshot.tables import resnapshot_tables
+from operate.resnapshot.tables import resnapshot_deployed
 from settings.environment import Environment
 from settings.load import load
 from tests.stacks.environments import mixed, only_queried
@@ -46,7 +46,7 @@ def test_topics_are_those_of_the_pipelines_that_have_some(both: Environment, alo
 
 def test_there_is_no_snapshot_to_repeat(both: Environment) -> None:
     with pytest.raises(OperateError, match=r"pagilaquery is queried, so there is no snapshot .* job\.read_again"):
-        resnapshot_tables(both, both.pipelines[1], [], Wanted(), Console(), print)
+        resnapshot_deployed(both, both.pipelines[1], [], Wanted(), Console(), print)
 
 
 def test_a_pause_waits_for_nothing_of_it(alone: Environment) -> None:

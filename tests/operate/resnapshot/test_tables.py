@@ -26,7 +26,7 @@ from operate.kafka import reader
 from operate.kafka.cluster import chosen, of_environment
 from operate.resnapshot import tables as log_tables
 from operate.resnapshot.connectors import StoredOffsets
-from operate.resnapshot.tables import resnapshot_tables
+from operate.resnapshot.tables import resnapshot_deployed
 from operate.sides import login
 from settings.environment import Environment
 from settings.load import load
@@ -172,7 +172,7 @@ def deployed(aws: boto3.Session, database: ConnectionParameters, monkeypatch: py
 def test_tables_are_asked_for_by_the_signal_table_and_compared_afterwards(server: Server, compared: list[Any]) -> None:
     said: list[str] = []
     wanted = Wanted(where="id > 7", timeout_s=5)
-    equal = resnapshot_tables(server.environment, server.pipeline, ["public.people"], wanted, Console(), said.append)
+    equal = resnapshot_deployed(server.environment, server.pipeline, ["public.people"], wanted, Console(), said.append)
     assert equal
     kind, _, data = str(ask(server.database, SIGNALS)).partition(" ")
     assert kind == "execute-snapshot"
@@ -191,10 +191,10 @@ def test_a_restored_servers_log_is_brought_past_what_was_read_of_its_predecessor
     now = int(ask(server.database, "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"))
     deployed.add(0, SHOP, {"lsn": now + 1_000_000})
     with pytest.raises(PlatformError, match="leave --table and --where out"):
-        resnapshot_tables(server.environment, server.pipeline, ["public.people"], Wanted(), Console(), print)
+        resnapshot_deployed(server.environment, server.pipeline, ["public.people"], Wanted(), Console(), print)
     deployed.add(0, SHOP, {"lsn": BEYOND})
     with pytest.raises(PlatformError, match="GiB beyond the database's log: this is another server"):
-        resnapshot_tables(server.environment, server.pipeline, [], Wanted(), Console(), print)
+        resnapshot_deployed(server.environment, server.pipeline, [], Wanted(), Console(), print)
 
 
 class Silent:
@@ -239,9 +239,9 @@ def test_a_lost_slot_is_renewed_also_where_a_connector_has_made_it_again(
     with contextlib.ExitStack() as reads:
         monkeypatch.setattr(log_tables, "source_of", lambda *_, stored, **__: Silent(server.database, reads, stored))
         with pytest.raises(PlatformError, match="leave --table and --where out"):
-            resnapshot_tables(server.environment, server.pipeline, ["people"], Wanted(), Console(), print)
+            resnapshot_deployed(server.environment, server.pipeline, ["people"], Wanted(), Console(), print)
         wanted = Wanted(timeout_s=5, start_s=5)
-        assert resnapshot_tables(server.environment, server.pipeline, [], wanted, Console(), said.append)
+        assert resnapshot_deployed(server.environment, server.pipeline, [], wanted, Console(), said.append)
     assert said[-2:] == ["new replication slot", "asked for a snapshot of public.notes, public.people"]
 
 
