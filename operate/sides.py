@@ -116,17 +116,19 @@ def compared(
     frozen = credentials.get_frozen_credentials()
     options = {
         "aws_region": environment.region,
-        "aws_access_key_id": frozen.access_key or "",
-        "aws_secret_access_key": frozen.secret_key or "",
+        "aws_access_key_id": frozen.access_key,
+        "aws_secret_access_key": frozen.secret_key,
+        "aws_session_token": frozen.token,
     }
-    if frozen.token:
-        options["aws_session_token"] = frozen.token
     captured = pipeline.as_deployed
     return [
         Compared(
             entry=entry,
             schema_file=PIPELINES / captured.schema_file(entry),
-            lake=Lake(base_uri=f"s3://{bucket}/{captured.lake_table(entry)}", storage_options=options),
+            lake=Lake(
+                base_uri=f"s3://{bucket}/{captured.lake_table(entry)}",
+                storage_options={name: value for name, value in options.items() if value},
+            ),
         )
         for entry in entries
     ]

@@ -78,22 +78,22 @@ class LogArrivals:
         return "Contents" in self.s3.list_objects_v2(Bucket=self.bucket, Prefix=self.prefix + name, MaxKeys=1)
 
 
+@dataclass
 class QueriedArrivals:
     """How far a queried table is: the job records the start time of the last full scan that the table has completely.
 
     The job runs on this machine, so its clock is ours (spark_jobs/loop.py); `clock` gives seconds since 1970.
     """
 
-    def __init__(self, looked_file: Path, *, clock: Callable[[], float] = time.time) -> None:
-        self._looked_file = looked_file
-        self._clock = clock
-        # The requested position, and when it was first requested: the source had it before that.
-        self._asked: tuple[str, float] | None = None
+    looked_file: Path
+    clock: Callable[[], float] = time.time
+    # The requested position, and when it was first requested: the source had it before that.
+    _asked: tuple[str, float] | None = None
 
     def has(self, position: str) -> bool:
         """Tell whether a scan that began after the first request is settled."""
         if self._asked is None or self._asked[0] != position:
-            self._asked = (position, self._clock())
+            self._asked = (position, self.clock())
         looked = self._looked()
         if looked is None or looked < self._asked[1]:
             return False
@@ -103,6 +103,6 @@ class QueriedArrivals:
 
     def _looked(self) -> float | None:
         try:
-            return int(self._looked_file.read_text(encoding="ascii")) / 1000
+            return int(self.looked_file.read_text(encoding="ascii")) / 1000
         except (OSError, ValueError):
             return None

@@ -4,7 +4,7 @@ through Kafka Connect's REST API behind the cluster's API."""
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -36,21 +36,21 @@ UPDATE_S = 1_800
 SETTLED = ("RUNNING", "FAILED", "PAUSED")
 
 
+@dataclass
 class StoredOffsets:
     """The newest offset of each of a connector's sources; reading resumes where it stopped before.
 
     Methods raise KafkaException.
     """
 
-    def __init__(self, messages: Reader, topic: str) -> None:
-        self._messages = messages
-        self._topic = topic
-        self._next: dict[int, int] = {}
-        self._newest: dict[bytes, dict[str, Any]] = {}
+    messages: Reader
+    topic: str
+    _next: dict[int, int] = field(default_factory=dict)
+    _newest: dict[bytes, dict[str, Any]] = field(default_factory=dict)
 
     def read(self) -> list[dict[str, Any]]:
         """Return the offsets, as the connector wrote them; none while it hasn't stored any."""
-        for message in self._messages.to_the_end(self._topic, lambda partition, _end: self._next.get(partition, 0)):
+        for message in self.messages.to_the_end(self.topic, lambda partition, _end: self._next.get(partition, 0)):
             self._take(message.key(), message.value())
             self._next[message.partition() or 0] = (message.offset() or 0) + 1
         return list(self._newest.values())

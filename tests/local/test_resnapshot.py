@@ -177,12 +177,19 @@ ODD = CapturedTable(schema="public", table="Order Items")
 CONNECTOR = replace(SOURCE, signal_table="cdc_shop.signal")
 
 
-class FakeWorker:
-    """Stands in for ConnectApi: a connector that runs as configured."""
+class Change:
+    """A change of tables of a connector whose worker this stands in for; it records what is read, or fails at it."""
 
-    def __init__(self, running: Mapping[str, str]) -> None:
-        self.running = dict(running)
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.noted = folder / "to-read.json"
+        self.read: list[str] = []
+        self.running: dict[str, str] = {}
         self.session: int | None = 1
+        self.failing = False
+        monkeypatch.setattr(changed_tables, "committing", lambda _parameters: nullcontext())
+        monkeypatch.setattr(changed_tables, "check_readable", lambda *_: None)
+        monkeypatch.setattr(ChangedTables, "_session", lambda *_: self.session)
+        monkeypatch.setattr(changed_tables, "read_again", self._read)
 
     def stop(self, _name: str) -> None:
         self.session = None
@@ -196,29 +203,16 @@ class FakeWorker:
     def put_connector(self, _name: str, configuration: Mapping[str, str]) -> None:
         self.running = dict(configuration)
 
-
-class Change:
-    """A change of tables that only records what is read, or fails at it."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.noted = folder / "to-read.json"
-        self.read: list[str] = []
-        self.failing = False
-        monkeypatch.setattr(changed_tables, "committing", lambda _parameters: nullcontext())
-        monkeypatch.setattr(changed_tables, "check_readable", lambda *_: None)
-        monkeypatch.setattr(ChangedTables, "_session", lambda *_: self.worker.session)
-        monkeypatch.setattr(changed_tables, "read_again", self._read)
-
     def _read(self, _cursor: Any, _settings: SourceSettings, readings: list[Reading], *_: Any, **__: Any) -> None:
         if self.failing:
             raise PlatformError("the connector has failed during the snapshot")
         self.read += [reading.shown for reading in readings]
 
     def bring(self, running: Mapping[str, str], *tables: CapturedTable) -> str | None:
-        self.worker = FakeWorker(running)
+        self.running, self.session = dict(running), 1
         wanted = replace(CONNECTOR, tables=tables)
         connector = LocalConnector(
-            api=cast(Any, self.worker), topics=[], name="shop", slot="cdc_shop", configuration=source_connector(wanted)
+            api=cast(Any, self), topics=[], name="shop", slot="cdc_shop", configuration=source_connector(wanted)
         )
         return ChangedTables(connector=connector, settings=wanted, to_read=self.noted).bring({})
 
@@ -240,9 +234,9 @@ def test_a_table_is_read_by_the_next_start_when_this_one_ended_before(change: Ch
         change.bring(source_connector(replace(CONNECTOR, tables=(A,))), A, B)
     assert json.loads(change.noted.read_text()) == ["public.b"]
     change.failing = False
-    assert change.bring(change.worker.running, A, B) == "added and read: public.b"
+    assert change.bring(change.running, A, B) == "added and read: public.b"
     assert change.read == ["public.b"]
-    assert change.bring(change.worker.running, A, B) is None
+    assert change.bring(change.running, A, B) is None
 
 
 def test_a_table_that_leaves_is_said(change: Change) -> None:
@@ -250,8 +244,8 @@ def test_a_table_that_leaves_is_said(change: Change) -> None:
     change.failing = True
     said = change.bring(source_connector(CONNECTOR), A)
     assert said == "no longer captured, topic and lake table stay: public.b"
-    assert (change.read, change.worker.session) == ([], 2)
-    assert B.pattern not in change.worker.running["table.include.list"]
+    assert (change.read, change.session) == ([], 2)
+    assert B.pattern not in change.running["table.include.list"]
 
 
 @pytest.mark.parametrize(
@@ -262,4 +256,4 @@ def test_any_table_is_captured_and_what_cant_be_read_is_said(table: CapturedTabl
     """A name with any characters is read; where every event is a row, no row that was read can be one."""
     assert change.bring(source_connector(CONNECTOR), A, B, table) == f"{said}: {table.name}"
     assert change.read == ([table.name] if table is ODD else [])
-    assert table.pattern in change.worker.running["table.include.list"]
+    assert table.pattern in change.running["table.include.list"]

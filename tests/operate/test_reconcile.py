@@ -18,7 +18,6 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from moto.moto_api._internal.models import moto_api_backend
 from moto.server import ThreadedMotoServer
-from rich.console import Console
 from typer.testing import CliRunner
 
 from cli.__main__ import app
@@ -44,7 +43,6 @@ from tests.conftest import ask, execute, free_port
 from tests.hudi_files import HudiFiles
 from tests.operate.conftest import REGION, deploy, without_credentials
 from tests.operate.resnapshot.test_tables import BEYOND, OFFSETS, PASSWORD, captured, deploy_crm
-from tests.stacks.environments import mixed
 from tests.transcripts import first_difference, transcript
 from tests.waiting import wait_until
 
@@ -335,12 +333,6 @@ def test_who_may_not_read_the_lake_hears_it_before_the_comparison(
     stubber.add_client_error("get_object", code)
     with stubber, pytest.raises(OperateError, match=said), outputs.one_line(environment):
         check_readable(client, Lake(base_uri="s3://lake/t"))
-
-
-def test_a_queried_pipelines_rows_are_repaired_by_its_job(tmp_path: Path) -> None:
-    environment = mixed(tmp_path)
-    with pytest.raises(OperateError, match=r"pagilaquery is queried, so .* job\.read_again"):
-        reconcile.reconcile_environment(environment, environment.pipelines[1], [], Console(), repair=True, timeout_s=0)
 
 
 def test_a_database_that_isnt_reached_takes_the_vpn(environment: Environment) -> None:
