@@ -300,10 +300,10 @@ def test_exactly_what_differs_is_repaired_and_compared_again(shop: ConnectionPar
 
 
 def test_a_repair_that_changes_nothing_is_tried_a_few_times(shop: ConnectionParameters) -> None:
-    stale = items(*range(1, 500))
+    stale = items(*range(1, 500), 501)
     table = compared("items", KEYED, stale)
     keys = TakesFromTheSource(table.lake, stale)
     repair = repair_by_key(shop, keys.read_again, keys.delete, lambda _line: None)
     found = compare(shop, table, repair=repair)
     assert keys.read == [("500",)] * module.REPAIRS
-    assert (found.missing, found.repaired) == (1, 0)
+    assert (found.missing, found.extra, found.repaired) == (1, 1, 0)
