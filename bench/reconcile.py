@@ -17,7 +17,6 @@ from pyspark.sql import DataFrame, SparkSession, functions
 from bench.job import execute, spark_session
 from contract.events import LSN
 from contract.lake import DATABASE
-from local.comparison.compare import Limits
 from local.comparison.describe import Compared
 from local.comparison.run import Sides, compare_tables
 from local.look.lake import Lake
@@ -87,7 +86,7 @@ def compare_one(given: dict[str, Any]) -> dict[str, Any]:
     schema_file = Path(given["folder"]) / "big.avsc"
     schema_file.write_text('{"fields": []}')
     wanted = Compared(entry=entry, schema_file=schema_file, lake=Lake(base_uri=given["lake"]))
-    [found] = compare_tables(Sides(given["source"], [wanted]), Limits(timeout_s=0))
+    [found] = compare_tables(Sides(given["source"], [wanted]), timeout_s=0)
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     verdict = "equal" if found.equal else found.problem or "differs"
     return {"seconds": found.seconds, "mb": megabytes, "verdict": verdict}

@@ -183,43 +183,24 @@ def resnapshot(
 
     Examples: ./lake resnapshot --where "order_id = 10248"; ./lake resnapshot -e dev -p crm -t public.people
     """
+    from local.resnapshot.run import Wanted, check_whole
+
+    if skip:
+        check_whole(where or None, named=bool(table))
     if env is not None:
-        answer(yes=_resnapshot_on_aws(env, pipeline, table or [], where=where or None, skip=skip, timeout_s=timeout_s))
+        from local.console import console, say
+        from operate.kafka.cluster import find_pipeline
+        from operate.resnapshot.tables import resnapshot_deployed, wanted_of
+
+        environment = load(env)
+        deployed = find_pipeline(environment, pipeline)
+        wanted = wanted_of(environment, where or None, skip=skip, timeout_s=timeout_s)
+        answer(yes=resnapshot_deployed(environment, deployed, table or (), wanted, console, say))
     from local.platform.command import find_platform
     from local.resnapshot.command import resnapshot_pipeline
-    from local.resnapshot.run import Wanted
 
     wanted = Wanted(where=where or None, skip=skip, timeout_s=timeout_s or Wanted.timeout_s)
     answer(yes=resnapshot_pipeline(find_platform(folder, pipeline), table or (), wanted))
-
-
-def _resnapshot_on_aws(
-    env: str, name: str | None, tables: list[str], *, where: str | None, skip: bool, timeout_s: float | None
-) -> bool:
-    from local.comparison.command import print_comparison
-    from local.console import console, say
-    from local.resnapshot.run import Wanted
-    from operate.errors import OperateError
-    from operate.kafka.cluster import find_pipeline
-    from operate.resnapshot.outbox import TIMEOUT_S, resnapshot_environment
-    from operate.resnapshot.tables import resnapshot_tables
-
-    environment = load(env)
-    pipeline = find_pipeline(environment, name)
-    wanted = Wanted(
-        where=where,
-        skip=skip,
-        timeout_s=timeout_s or TIMEOUT_S,
-        start_s=TIMEOUT_S,
-        largest_event_bytes=environment.streaming.largest_event_bytes,
-    )
-    if pipeline.captured.outbox is None:
-        return resnapshot_tables(environment, pipeline, tables, wanted, console, say)
-    if tables:
-        raise OperateError("--table is for pipelines of ordinary tables: the outbox is one table, and rewritten whole")
-    comparison = resnapshot_environment(environment, wanted, say)
-    print_comparison(console, comparison)
-    return comparison.equal
 
 
 @app.command()

@@ -9,19 +9,13 @@ from rich.console import Console
 
 from db.connecting import UnreachableError
 from local.comparison.command import put, reconcile_tables
-from local.comparison.compare import Limits, Repair
-from local.comparison.describe import Compared
-from local.comparison.repair import outbox_repair, repair_of
-from local.comparison.rows import ComparedTable
+from local.comparison.repair import repair_of_outbox
 from local.comparison.run import Repairs, Sides
-from local.resnapshot.pipelines import repairs
-from local.resnapshot.run import Wanted
 from operate import outputs
 from operate.errors import OperateError
 from operate.kafka import reader
 from operate.kafka.cluster import chosen, of_environment
-from operate.resnapshot.outbox import TIMEOUT_S, resnapshot_environment
-from operate.resnapshot.tables import channel, refuse_queried, report_of
+from operate.resnapshot.tables import TIMEOUT_S, channel_of, refuse_queried, report_of, resnapshot_outbox, wanted_of
 from operate.sides import login, sides
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
@@ -55,7 +49,7 @@ def reconcile_environment(
         return reconcile_tables(
             console,
             both,
-            Limits(timeout_s=timeout_s),
+            timeout_s=timeout_s,
             pipeline=pipeline.name,
             report=report_of(environment, pipeline),
             repairs=repairs_of,
@@ -80,17 +74,11 @@ def _repairs(
     say = partial(put, console)
     if pipeline.captured.outbox is None:
         with reader.connect(of_environment(environment, pipeline.name)) as messages:
-            _, stored, writer = channel(environment, pipeline, session, messages)
-            yield repairs(both.parameters, pipeline.as_deployed, stored, writer, timeout_s=TIMEOUT_S, say=say)
+            parameters = both.parameters
+            yield channel_of(environment, pipeline, session, parameters, messages, timeout_s=TIMEOUT_S, say=say).repair
         return
 
     def resnapshot(where: str) -> None:
-        largest = environment.streaming.largest_event_bytes
-        wanted = Wanted(where=where, timeout_s=TIMEOUT_S, start_s=TIMEOUT_S, largest_event_bytes=largest)
-        resnapshot_environment(environment, wanted, lambda _line: None)
+        resnapshot_outbox(environment, pipeline, wanted_of(environment, where), lambda _line: None)
 
-    def repair(wanted: Compared, compared: ComparedTable) -> Repair:
-        [key] = wanted.entry.key
-        return repair_of(both.parameters, compared, outbox_repair(key, resnapshot), say)
-
-    yield repair
+    yield lambda wanted: repair_of_outbox(both.parameters, wanted, resnapshot, say)

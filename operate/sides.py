@@ -8,18 +8,19 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.exceptions import ClientError
 
 from contract import rds_ca
-from local.comparison.arrivals import LogArrivals, Stages
+from local.comparison.arrivals import LogArrivals
 from local.comparison.compare import Arrivals
 from local.comparison.describe import Compared
-from local.comparison.run import ArrivalsOf, Sides
+from local.comparison.run import Sides
 from local.look.lake import Lake
 from local.services.source_database import PASSWORD_VARIABLES, SourceDatabase
 from operate import outputs
@@ -30,10 +31,13 @@ from plugins.connector_names import sink_group
 from plugins.source.source_connector import SALT_KEY
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline, OutsideDatabase
+from settings.environment_pipeline import EnvironmentPipeline
 from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings
 from stacks.pipeline_names import construct_id
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 
 CONNECT_TIMEOUT_S = 10
 PROPERTIES = ".hoodie/hoodie.properties"
@@ -55,12 +59,11 @@ def sides(
     client = session.client("s3", config=outputs.QUICK)
     for table in tables:
         check_readable(client, table.lake)
-    with _arrivals(environment, pipeline, session, parameters) as arrivals:
+    with _arriving(environment, pipeline, tables, client, parameters) as arriving:
         yield Sides(
             {**parameters, "connect_timeout": CONNECT_TIMEOUT_S},
-            tables,
+            arriving,
             salt=_salt(environment, pipeline, session),
-            arrivals=arrivals,
             s3=client,
             by_spark=False,
             way_on="the log of its job says why (docs/aws/alarms.md)",
@@ -68,32 +71,35 @@ def sides(
 
 
 @contextlib.contextmanager
-def _arrivals(
-    environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session, parameters: dict[str, Any]
-) -> Iterator[ArrivalsOf | None]:
+def _arriving(
+    environment: Environment,
+    pipeline: EnvironmentPipeline,
+    tables: Sequence[Compared],
+    s3: "S3Client",
+    parameters: dict[str, Any],
+) -> Iterator[Sequence[Compared]]:
+    """Yield the tables with what tells how far they are."""
     if pipeline.is_queried:
-        yield None
+        yield tables
         return
     sink, slot = sink_settings(environment, pipeline), source_settings(environment, pipeline).slot_name
-    s3 = session.client("s3", config=outputs.QUICK)
     with reader.connect(of_environment(environment, pipeline.name), group=sink_group(sink.name)) as messages:
         # Whoever may not ask hears it now: later it counts as not arrived.
         messages.committed(sink.topics[0])
 
-        def arrivals(wanted: Compared) -> Arrivals:
-            topic = wanted.entry.captured.topic(pipeline.prefix)
-            stages = Stages(
+        def arrivals(table: Compared) -> Arrivals:
+            topic = table.entry.captured.topic(pipeline.prefix)
+            return LogArrivals(
                 slot=partial(SourceDatabase(parameters).slot, slot),
                 end=lambda: messages.bounds(topic, 0)[1],
                 landed=lambda: messages.committed(topic),
                 s3=s3,
                 bucket=sink.bucket,
                 prefix=f"{sink.prefix}/{topic}/",
-                lake=wanted.lake,
-            )
-            return LogArrivals(stages).has
+                lake=table.lake,
+            ).has
 
-        yield arrivals
+        yield [replace(table, arrivals=arrivals(table)) for table in tables]
 
 
 def compared(
@@ -110,23 +116,25 @@ def compared(
     frozen = credentials.get_frozen_credentials()
     options = {
         "aws_region": environment.region,
-        "aws_access_key_id": frozen.access_key or "",
-        "aws_secret_access_key": frozen.secret_key or "",
+        "aws_access_key_id": frozen.access_key,
+        "aws_secret_access_key": frozen.secret_key,
+        "aws_session_token": frozen.token,
     }
-    if frozen.token:
-        options["aws_session_token"] = frozen.token
     captured = pipeline.as_deployed
     return [
         Compared(
             entry=entry,
             schema_file=PIPELINES / captured.schema_file(entry),
-            lake=Lake(base_uri=f"s3://{bucket}/{captured.lake_table(entry)}", storage_options=options),
+            lake=Lake(
+                base_uri=f"s3://{bucket}/{captured.lake_table(entry)}",
+                storage_options={name: value for name, value in options.items() if value},
+            ),
         )
         for entry in entries
     ]
 
 
-def check_readable(client: Any, lake: Lake) -> None:
+def check_readable(client: "S3Client", lake: Lake) -> None:
     """Raise OperateError or ClientError where the caller may not read a table: hudi-rs would find none there."""
     bucket, _, table = lake.base_uri.removeprefix("s3://").partition("/")
     try:
@@ -150,47 +158,29 @@ def login(
     The connector role's password may come from CDC_CONNECTOR_PASSWORD or PGPASSWORD instead of its secret. Each secret
     is read with the caller's credentials. Raises OperateError, ClientError.
     """
-    if pipeline.database is not None:
-        with _outside(session, pipeline, pipeline.database, owner=owner) as parameters:
-            yield parameters
-        return
-    host, _, port = outputs.output(environment, "database", "Endpoint").rpartition(":")
-    secret = "MasterSecretName" if owner else construct_id(pipeline, "ConnectorSecretName")
-    yield {
-        "host": host,
-        "port": int(port),
-        "dbname": environment.database.name if pipeline.captured.outbox else pipeline.database_name,
-        **(_given(pipeline, owner=owner) or _user(session, outputs.output(environment, "database", secret))),
-        "sslmode": "verify-full",
-        "sslrootcert": str(rds_ca.BUNDLE),
-    }
-
-
-@contextlib.contextmanager
-def _outside(
-    session: boto3.Session, pipeline: EnvironmentPipeline, database: OutsideDatabase, *, owner: bool
-) -> Iterator[dict[str, Any]]:
-    secret = (database.owner_secret if owner else None) or database.secret
-    parameters = {
-        "host": database.host,
-        "port": database.port,
-        "dbname": pipeline.database_name,
-        **(_given(pipeline, owner=owner) or _user(session, secret)),
-        "sslmode": database.sslmode,
-    }
+    database = pipeline.database
+    parameters: dict[str, Any] = {"dbname": pipeline.database_name}
     with tempfile.TemporaryDirectory() as folder:
-        if authority := database.authority:
-            # libpq reads certificates only from files.
-            root = Path(folder, "root.pem")
-            root.write_text(authority, encoding="ascii")
-            parameters["sslrootcert"] = str(root)
-        yield parameters
-
-
-def _given(pipeline: EnvironmentPipeline, *, owner: bool) -> dict[str, str] | None:
-    """Return the connector role's login, if the caller gives its password."""
-    password = next(filter(None, map(os.environ.get, PASSWORD_VARIABLES)), None)
-    return None if owner or password is None else {"user": pipeline.connector_role, "password": password}
+        if database is not None:
+            secret = (database.owner_secret if owner else None) or database.secret
+            parameters |= {"host": database.host, "port": database.port, "sslmode": database.sslmode}
+            if authority := database.authority:
+                # libpq reads certificates only from files.
+                root = Path(folder, "root.pem")
+                root.write_text(authority, encoding="ascii")
+                parameters["sslrootcert"] = str(root)
+        else:
+            name = "MasterSecretName" if owner else construct_id(pipeline, "ConnectorSecretName")
+            secret = outputs.output(environment, "database", name)
+            host, _, port = outputs.output(environment, "database", "Endpoint").rpartition(":")
+            parameters |= {"host": host, "port": int(port), "sslmode": "verify-full", "sslrootcert": str(rds_ca.BUNDLE)}
+            if pipeline.captured.outbox:
+                parameters["dbname"] = environment.database.name
+        password = next(filter(None, map(os.environ.get, PASSWORD_VARIABLES)), None)
+        if owner or password is None:
+            yield parameters | _user(session, secret)
+        else:
+            yield parameters | {"user": pipeline.connector_role, "password": password}
 
 
 def _user(session: boto3.Session, secret: str) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stages:
-    """A captured table's way to the lake, on any platform.
+@dataclass(kw_only=True)
+class LogArrivals:
+    """How far a captured table is, on any platform. Called repeatedly, so each stage is asked as rarely as possible.
 
     `slot` returns the connector's slot and how far it is behind a position, `end` the offset that the topic's next
-    event gets, `landed` the one that the sink reads next. The sink's objects are in `bucket` under `prefix`.
+    event gets, `landed` the one that the sink reads next. The sink's objects are in `bucket` under `prefix`. A stage
+    that is down or can't answer counts as one where nothing has arrived.
     """
 
     slot: Callable[[str], Slot | None]
@@ -30,19 +31,9 @@ class Stages:
     bucket: str
     prefix: str
     lake: Lake
-
-
-class LogArrivals:
-    """How far a captured table is. Called repeatedly, so each stage is asked as rarely as possible.
-
-    A stage that is down or can't answer counts as one where nothing has arrived.
-    """
-
-    def __init__(self, stages: Stages) -> None:
-        self._stages = stages
-        self._ends: dict[str, int] = {}
-        self._commit: str | None = None
-        self._consumed = ""
+    _ends: dict[str, int] = field(default_factory=dict)
+    _commit: str | None = None
+    _consumed: str = ""
 
     def has(self, position: str) -> bool:
         """Tell whether the lake has everything that the source had at a log position."""
@@ -52,23 +43,22 @@ class LogArrivals:
             return False
 
     def _has(self, position: str) -> bool:
-        stages = self._stages
         if position not in self._ends:
             if not self._is_sent(position):
                 return False
-            self._ends = {position: stages.end()}
+            self._ends = {position: self.end()}
         end = self._ends[position]
         if end == 0:
             return True
-        if (commit := stages.lake.last_commit()) != self._commit:
-            self._consumed = consumed(stages.lake.progress())
+        if (commit := self.lake.last_commit()) != self._commit:
+            self._consumed = consumed(self.lake.progress())
             self._commit = commit
         # What the sink has landed meanwhile may be behind: so look again.
-        return bool(self._consumed) and self._is_merged(end) and stages.landed() >= end and self._is_merged(end)
+        return bool(self._consumed) and self._is_merged(end) and self.landed() >= end and self._is_merged(end)
 
     def _is_sent(self, position: str) -> bool:
         """Tell whether everything up to a log position is in the topics: the connector has confirmed it."""
-        slot = self._stages.slot(position)
+        slot = self.slot(position)
         return slot is not None and slot.behind_bytes is not None and slot.behind_bytes <= 0
 
     def _is_merged(self, end: int) -> bool:
@@ -81,30 +71,29 @@ class LogArrivals:
         return offset_behind(self._consumed) >= end or not self._lands_behind(self._consumed)
 
     def _lands_behind(self, name: str) -> bool:
-        return lands_behind(self._stages.s3, self._stages.bucket, self._stages.prefix, name)
+        return lands_behind(self.s3, self.bucket, self.prefix, name)
 
     def _is_there(self, name: str) -> bool:
         """Tell whether the landing has this object; it has none of a former topic."""
-        prefix = self._stages.prefix + name
-        return "Contents" in self._stages.s3.list_objects_v2(Bucket=self._stages.bucket, Prefix=prefix, MaxKeys=1)
+        return "Contents" in self.s3.list_objects_v2(Bucket=self.bucket, Prefix=self.prefix + name, MaxKeys=1)
 
 
+@dataclass
 class QueriedArrivals:
     """How far a queried table is: the job records the start time of the last full scan that the table has completely.
 
     The job runs on this machine, so its clock is ours (spark_jobs/loop.py); `clock` gives seconds since 1970.
     """
 
-    def __init__(self, looked_file: Path, *, clock: Callable[[], float] = time.time) -> None:
-        self._looked_file = looked_file
-        self._clock = clock
-        # The requested position, and when it was first requested: the source had it before that.
-        self._asked: tuple[str, float] | None = None
+    looked_file: Path
+    clock: Callable[[], float] = time.time
+    # The requested position, and when it was first requested: the source had it before that.
+    _asked: tuple[str, float] | None = None
 
     def has(self, position: str) -> bool:
         """Tell whether a scan that began after the first request is settled."""
         if self._asked is None or self._asked[0] != position:
-            self._asked = (position, self._clock())
+            self._asked = (position, self.clock())
         looked = self._looked()
         if looked is None or looked < self._asked[1]:
             return False
@@ -114,6 +103,6 @@ class QueriedArrivals:
 
     def _looked(self) -> float | None:
         try:
-            return int(self._looked_file.read_text(encoding="ascii")) / 1000
+            return int(self.looked_file.read_text(encoding="ascii")) / 1000
         except (OSError, ValueError):
             return None

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from local.comparison.compare import Difference, Limits, OnProgress, TableComparison
+from local.comparison.compare import Difference, OnProgress, TableComparison
 from local.comparison.run import Repairs, Sides, compare_tables
 from local.files import write_private
 
@@ -80,8 +80,8 @@ def write(path: Path, pipeline: str, found: Sequence[TableComparison]) -> None:
 def reconcile_tables(
     console: Console,
     sides: Sides,
-    limits: Limits,
     *,
+    timeout_s: float,
     pipeline: str,
     report: Path,
     repairs: Repairs | None = None,
@@ -100,7 +100,7 @@ def reconcile_tables(
     order = [table.entry.name for table in sides.tables]
     with _bars(console) as on_progress:
         flowing = replace(sides, tables=[table for table in sides.tables if table.entry.name not in aside])
-        compared = compare_tables(flowing, limits, on_progress=on_progress, repairs=repairs)
+        compared = compare_tables(flowing, timeout_s=timeout_s, on_progress=on_progress, repairs=repairs)
         problems = ((name, f"it is set aside: {aside[name]}") for name in order if name in aside)
         not_compared = (TableComparison(table=name, problem=problem) for name, problem in problems)
         for one in itertools.chain(not_compared, compared):

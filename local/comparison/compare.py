@@ -12,16 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fixed
-
 from local.comparison.lake import LakeLook
 from local.comparison.rows import CHUNK_BITS, ComparedTable, RowFilter, Sum, differing, join, split
-from local.comparison.source import PAGES, look
+from local.comparison.source import look
 from local.comparison.suspects import DIFFERENT, EXTRA, LATE, MISSING, Suspects, suspects
-from local.look.lake import LakeError
+from local.look.lake import again
 
-ATTEMPTS = 3
-PAUSE_S = 0.3
 WAIT_BETWEEN_LOOKS_S = 0.5
 # Rest after a pass, and after asking how far the lake is: this many times as long as that took.
 REST = 50
@@ -30,12 +26,12 @@ SHOWN_ROWS = 5
 # Maximum repair attempts.
 REPAIRS = 3
 LEAST_BITS = 4
-
-# The cleaner may remove files that a long pass still reads; the retry starts from the newest commit.
-_again = retry(
-    retry=retry_if_exception_type(LakeError), stop=stop_after_attempt(ATTEMPTS), wait=wait_fixed(PAUSE_S), reraise=True
-)
-
+# Approximately: what both sides send for one differing row.
+ROWS_PER_CHUNK = 500
+# Maximum that Python compares per pass; unlimited in the last.
+TIDIED_ROWS = 2_000
+# For more keys, the table is scanned.
+LOOKED_UP_ROWS = 50_000
 
 # Gets a pass's progress: the table, the side being read, rows read, and their estimate.
 OnProgress = Callable[[str, str, int, int], None]
@@ -89,22 +85,6 @@ class TableComparison:
         return not (self.problem or self.absent or self.unlike or any(counts))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """Limits of a comparison. `timeout_s`: how long after the first pass differences are compared again.
-
-    `rows_per_chunk`, approximately: what both sides send for one differing row. `tidied_rows`: maximum that Python
-    compares per pass; unlimited in the last. `looked_up_rows`: for more keys, the table is scanned. `pages`: see
-    `SourceLook`.
-    """
-
-    timeout_s: float = 60.0
-    rows_per_chunk: int = 500
-    tidied_rows: int = 2_000
-    looked_up_rows: int = 50_000
-    pages: int = PAGES
-
-
 # Tells whether the lake has everything that the source had at a log position, such as 0/1A2B3C.
 Arrivals = Callable[[str], bool]
 # Repairs the suspected keys. May raise PlatformError.
@@ -127,12 +107,11 @@ class _Run:
 
     parameters: Mapping[str, Any]
     table: ComparedTable
-    limits: Limits
+    timeout_s: float
     suspects: Suspects
     lake: LakeLook
     on_progress: OnProgress
     arrivals: Arrivals | None
-    looks: int = 1
     awaited: tuple[int, str] | None = None
     passed: int = 0
     read_after: int = 0
@@ -160,21 +139,22 @@ def _rested(began: float) -> float:
 def comparing(
     parameters: Mapping[str, Any],
     table: ComparedTable,
-    limits: Limits,
     *,
+    timeout_s: float,
     on_progress: OnProgress = lambda *_: None,
     repair: Repair | None = None,
     arrivals: Arrivals | None = None,
 ) -> Comparing:
     """Compare a table's rows with the lake's, have differences repaired if asked, and compare again.
 
-    The lake must have the table. Without `arrivals`, rows that still differ at the timeout count as different. Raises
-    psycopg2.Error and LakeError when a side can't be read, and the errors of `repair`.
+    Differences are compared again for `timeout_s` after the first pass. The lake must have the table. Without
+    `arrivals`, rows that still differ at the timeout count as different. Raises psycopg2.Error and LakeError when a
+    side can't be read, and the errors of `repair`.
     """
     started = time.monotonic()
     with suspects() as found:
         lake = LakeLook(table, found.engine)
-        run = _Run(parameters, table, limits, found, lake, on_progress, arrivals)
+        run = _Run(parameters, table, timeout_s, found, lake, on_progress, arrivals)
         first, chosen = _sums(run)
         notes = table.notes
         if events := lake.other_events:
@@ -191,24 +171,22 @@ def comparing(
             late=found.count(LATE),
             shown=tuple(_shown(run)),
             notes=notes,
-            looks=run.looks,
+            looks=found.looks + 1,
             seconds=time.monotonic() - started,
         )
 
 
-def compare_table(parameters: Mapping[str, Any], table: ComparedTable, *given: Any, **more: Any) -> TableComparison:
-    """Run `comparing`, sleeping where it yields."""
-    comparison = comparing(parameters, table, *given, **more)
-    while True:
-        try:
-            next(comparison)
-        except StopIteration as end:
-            found: TableComparison = end.value
-            return found
-        time.sleep(WAIT_BETWEEN_LOOKS_S)
+def step(comparison: Comparing) -> TableComparison | None:
+    """Continue a comparison until it waits; return the result once it has ended."""
+    try:
+        next(comparison)
+    except StopIteration as end:
+        found: TableComparison = end.value
+        return found
+    return None
 
 
-@_again
+@again
 def same_rows(parameters: Mapping[str, Any], table: ComparedTable, keys: Sequence[str]) -> bool:
     """Tell whether both sides have the same rows for these values of a one-column key."""
     with suspects() as found, look(parameters, table) as source:
@@ -231,17 +209,17 @@ def _settle_and_repair(run: _Run, chosen: RowFilter, repair: Repair | None) -> _
         run.passed = run.read_after = run.suspects.begin_anew()
         run.awaited = None
         # Always in Python's spelling: otherwise differences that only Python found would count as repaired.
-        yield from _settle(run, run.suspects.chosen(run.limits.looked_up_rows), tidied=True)
+        yield from _settle(run, run.suspects.chosen(LOOKED_UP_ROWS), tidied=True)
     return max(differing - run.suspects.count("proven"), 0)
 
 
-@_again
+@again
 def _sums(run: _Run) -> tuple[TableComparison, RowFilter]:
     """Compare the chunks' sums; return the counts and the differing chunks."""
     table = run.table
-    with look(run.parameters, table, pages=run.limits.pages) as source, ThreadPoolExecutor(1) as pool:
+    with look(run.parameters, table) as source, ThreadPoolExecutor(1) as pool:
         estimate = source.estimate()
-        bits = min(max(math.ceil(math.log2(max(estimate, 1) / run.limits.rows_per_chunk)), LEAST_BITS), CHUNK_BITS)
+        bits = min(max(math.ceil(math.log2(max(estimate, 1) / ROWS_PER_CHUNK)), LEAST_BITS), CHUNK_BITS)
         # PostgreSQL works in its own process while DuckDB reads the lake in this one.
         counting = pool.submit(source.sums, bits, _counter(run, "source", estimate))
         try:
@@ -279,18 +257,18 @@ def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
 
     Returns how many differ in the end; the last pass over them is in Python's spelling.
     """
-    deadline = time.monotonic() + run.limits.timeout_s
+    deadline = time.monotonic() + run.timeout_s
     count = _look(run, chosen, tidied=tidied)
     while count:
         over = time.monotonic() >= deadline
         done = over or not run.suspects.count(LATE)
         if tidied and done:
             break
-        few = count <= run.limits.tidied_rows
+        few = count <= TIDIED_ROWS
         if tidied or not (few or done):
             yield from _rest(run, deadline)
         tidied = few or done
-        count = _look(run, run.suspects.chosen(run.limits.looked_up_rows), tidied=tidied)
+        count = _look(run, run.suspects.chosen(LOOKED_UP_ROWS), tidied=tidied)
     if run.arrivals is None:
         run.suspects.prove_all()
     return count
@@ -303,12 +281,11 @@ def _rest(run: _Run, deadline: float) -> Iterator[None]:
         yield
 
 
-@_again
+@again
 def _look(run: _Run, chosen: RowFilter, *, tidied: bool) -> int:
     run.arrived()
     began = time.monotonic()
-    run.looks += 1
-    with look(run.parameters, run.table, pages=run.limits.pages) as source:
+    with look(run.parameters, run.table) as source:
         passed = run.read_after if run.arrivals else None
         count = run.suspects.look(source, run.lake, chosen, tidied=tidied, passed=passed)
         run.awaited = run.awaited or (run.suspects.looks, source.position)

@@ -1,10 +1,12 @@
 """Derives from a pipeline's entry, the catalog and the lake's columns what is compared, what isn't, and why."""
 
+import decimal
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 
@@ -15,6 +17,7 @@ from contract.column_types.types import carried
 from contract.events import EXACT_NUMBER, SOURCE_NAME, SPECIALS_COLUMN
 from contract.table_names import lake_name
 from db.source.catalogue import Column, Database, Table
+from local.comparison.compare import Arrivals
 from local.comparison.rows import ComparedColumn, ComparedTable, quoted
 from local.errors import PlatformError
 from local.look.lake import Lake
@@ -40,16 +43,21 @@ _STORED: Mapping[str, Callable[[pyarrow.DataType], bool]] = {
     "timestamp": _is.is_timestamp,
     "binary": lambda kind: _is.is_binary(kind) or _is.is_large_binary(kind),
 }
+_EXACT = decimal.Context(prec=decimal.MAX_PREC, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
 _DOUBLE_TEXT = "CAST({c} AS VARCHAR)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """A table of a pipeline: its entry, its Avro schema file and its place in the lake."""
+    """A table of a pipeline: its entry, its Avro schema file and its place in the lake.
+
+    `arrivals` tells how far it is there. Without it, rows that differ at the timeout count as different.
+    """
 
     entry: CapturedTableSettings
     schema_file: Path
     lake: Lake
+    arrivals: Arrivals | None = None
 
 
 def describe(wanted: Compared, database: Database, *, salt: str = "") -> ComparedTable:
@@ -61,7 +69,7 @@ def describe(wanted: Compared, database: Database, *, salt: str = "") -> Compare
     table = _find(database, entry)
     lake_schema = wanted.lake.schema()
     lake_names = set(lake_schema.names)
-    names = _lake_names(wanted.schema_file)
+    fields = avro_fields(wanted.schema_file)
     columns, missing, unlike, notes = [], [], [], []
     for column in table.columns:
         if column.name in entry.leave_out:
@@ -71,7 +79,8 @@ def describe(wanted: Compared, database: Database, *, salt: str = "") -> Compare
         if isinstance(kind, LeftOut):
             notes.append(f"{column.name} ({column.type_text}) can't be carried: {kind.reason}")
             continue
-        called = names.get(column.name) or _called_in_lake(column.name, lake_names)
+        known = fields.get(column.name)
+        called = known["name"] if known else _called_in_lake(column.name, lake_names)
         made = _column(column, kind, called, hashed=column.name in entry.hash)
         if called in lake_names and (fitting := _fitted(made, kind, lake_schema.field(called).type)):
             columns.append(fitting)
@@ -129,11 +138,11 @@ def _check_key(entry: CapturedTableSettings, columns: Sequence[ComparedColumn], 
         raise PlatformError("no column of it is in the lake")
 
 
-def _lake_names(schema_file: Path) -> dict[str, str]:
-    """Map the source's column names to the lake's. Raises PlatformError."""
+def avro_fields(schema_file: Path) -> dict[str, Any]:
+    """Return the fields of the table's Avro schema by their names at the source. Raises PlatformError."""
     try:
         fields = json.loads(schema_file.read_text(encoding="utf-8"))["fields"]
-        return {field.get(SOURCE_NAME, field["name"]): field["name"] for field in fields}
+        return {field.get(SOURCE_NAME, field["name"]): field for field in fields}
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise PlatformError(f"{schema_file}: no Avro schema of a record ({error})") from error
 
@@ -207,14 +216,10 @@ def _json_number(text: str) -> dict[str, str]:
 def _number(text: str) -> str:
     """Write a number the same way whatever its spelling, with all its digits; anything else unchanged."""
     try:
-        sign, digits, exponent = Decimal(text).as_tuple()
+        number = Decimal(text).normalize(_EXACT)
     except ArithmeticError:
         return text
-    if not isinstance(exponent, int):
-        return text
-    significant = "".join(map(str, digits)).lstrip("0")
-    whole = significant.rstrip("0")
-    return f"{'-' if sign else ''}{whole}e{exponent + len(significant) - len(whole)}" if whole else "0"
+    return str(number) if number else "0"
 
 
 def _whole(value: float) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from local.comparison.arrivals import LogArrivals, QueriedArrivals, Stages
+from local.comparison.arrivals import LogArrivals, QueriedArrivals
 from local.comparison.compare import Arrivals
 from local.comparison.describe import Compared
 from local.comparison.run import Sides
@@ -18,34 +18,32 @@ def platform_sides(platform: Platform, names: Sequence[str] = ()) -> Sides:
     services = platform.services
     pipeline, tables = services.pipeline, services.chosen(names)
     hashes = any(table.entry.hash for table in tables)
-    by_name = {table.entry.name: table for table in tables}
-
-    def arrivals(wanted: Compared) -> Arrivals:
-        table = by_name[wanted.entry.name]
-        if pipeline.is_queried:
-            return QueriedArrivals(looked_file(platform.pipeline.job_folder, table.lake_name)).has
-        return LogArrivals(_stages(platform, table)).has
-
     return Sides(
         platform.source,
         [
-            Compared(entry=table.entry, schema_file=PIPELINES / pipeline.schema_file(table.entry), lake=table.lake)
+            Compared(
+                entry=table.entry,
+                schema_file=PIPELINES / pipeline.schema_file(table.entry),
+                lake=table.lake,
+                arrivals=_arrivals(platform, table),
+            )
             for table in tables
         ],
         salt=platform.pipeline.connectors.salt if hashes else "",
-        arrivals=arrivals,
         s3=services.s3.client(),
     )
 
 
-def _stages(platform: Platform, table: LocalTable) -> Stages:
-    pipeline, services, topic = platform.pipeline, platform.services, table.topic
-    return Stages(
+def _arrivals(platform: Platform, table: LocalTable) -> Arrivals:
+    pipeline, services = platform.pipeline, platform.services
+    if services.pipeline.is_queried:
+        return QueriedArrivals(looked_file(pipeline.job_folder, table.lake_name)).has
+    return LogArrivals(
         slot=partial(services.database.slot, pipeline.connectors.source.slot_name),
-        end=lambda: topic.bounds()[1],
-        landed=lambda: pipeline.sink_offsets()[topic.name],
+        end=lambda: table.topic.bounds()[1],
+        landed=lambda: pipeline.sink_offsets()[table.topic.name],
         s3=services.s3.client(),
         bucket=LANDING_BUCKET,
         prefix=table.landing_prefix,
         lake=table.lake,
-    )
+    ).has

@@ -4,6 +4,8 @@ With `--deep`, first recomputes each row of the outbox from the source's tables:
 can't find a stale outbox row.
 """
 
+# ruff: noqa: S608  # all names are our own schema's
+
 import contextlib
 import time
 from collections.abc import Sequence
@@ -11,42 +13,29 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from psycopg2 import sql
 from rich.console import Console
 
-from contract.source import OUTBOX_TABLE, SCHEMA
+from contract.source import SCHEMA
 from db.connecting import connect
+from db.rewriting import KEY, OUTBOX
 from local.comparison.command import REPORT, print_comparison, put, reconcile_tables
-from local.comparison.compare import (
-    SHOWN_ROWS,
-    WAIT_BETWEEN_LOOKS_S,
-    Difference,
-    Limits,
-    Repair,
-    TableComparison,
-)
+from local.comparison.compare import SHOWN_ROWS, WAIT_BETWEEN_LOOKS_S, Difference, Repair, TableComparison
 from local.comparison.describe import Compared
 from local.comparison.platform_sides import platform_sides
-from local.comparison.repair import outbox_repair, repair_of, repairs_of_queried
-from local.comparison.rows import ComparedTable
+from local.comparison.repair import repair_of_outbox, repair_of_queried
 from local.comparison.run import Repairs, compare_tables
 from local.errors import PlatformError
 from local.platform.pipeline import QueriedPipeline
 from local.platform.platform import Platform
 from local.platform.startup import SUPERVISOR
-from local.resnapshot.command import NEEDED, resnapshot_platform
-from local.resnapshot.log_tables import EventWriter
-from local.resnapshot.pipelines import repairs as log_repairs
+from local.resnapshot.command import NEEDED, channel_of, resnapshot_platform
 from local.resnapshot.run import Wanted
-from local.services.kafka_rights import SOURCE
 from local.state.collect import Collector
 from local.state.problems import Problem
 from local.state.services import require_answers
 
-KEY = "order_id"
-OUTBOX = (SCHEMA, OUTBOX_TABLE)
 # What the outbox should contain (db/sql/03_outbox.sql): all of the outbox's columns except the write time.
-RECOMPUTED = (SCHEMA, "current_order_events")
+RECOMPUTED = f"{SCHEMA}.current_order_events"
 
 
 def compare_outbox(parameters: Any, *, timeout_s: float) -> TableComparison:
@@ -72,8 +61,10 @@ def _look(parameters: Any, keys: list[int] | None) -> tuple[TableComparison, lis
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
         with connection, connection.cursor() as cursor:
             columns = _columns(cursor)
-            counts = "SELECT pg_current_wal_insert_lsn()::text, (SELECT count(*) FROM {}), (SELECT count(*) FROM {})"
-            cursor.execute(sql.SQL(counts).format(sql.Identifier(SCHEMA, "orders"), sql.Identifier(*OUTBOX)))
+            cursor.execute(
+                "SELECT pg_current_wal_insert_lsn()::text,"
+                f" (SELECT count(*) FROM {SCHEMA}.orders), (SELECT count(*) FROM {OUTBOX})"
+            )
             [(position, orders, rows)] = cursor.fetchall()
             cursor.execute(_differences(columns), {"keys": keys})
             found = cursor.fetchall()
@@ -100,32 +91,24 @@ def _look(parameters: Any, keys: list[int] | None) -> tuple[TableComparison, lis
 def _columns(cursor: Any) -> list[str]:
     """Name the columns to compare, without the key. Raises PlatformError when there is no outbox."""
     cursor.execute(
-        "SELECT column_name FROM information_schema.columns WHERE table_schema = %s AND table_name = %s"
-        " AND column_name <> %s ORDER BY ordinal_position",
-        (*RECOMPUTED, KEY),
+        "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 AND attname <> %s"
+        " ORDER BY attnum",
+        (RECOMPUTED, KEY),
     )
     if names := [name for (name,) in cursor.fetchall()]:
         return names
-    raise PlatformError(f"the source has no view {'.'.join(RECOMPUTED)}: load it first")
+    raise PlatformError(f"the source has no view {RECOMPUTED}: load it first")
 
 
-def _differences(columns: list[str]) -> sql.Composable:
+def _differences(columns: list[str]) -> str:
     """Write the query for differences: the key, the kind, and the columns of a row that both have."""
-    changed = sql.SQL(", ").join(
-        sql.SQL("CASE WHEN v.{0} IS DISTINCT FROM e.{0} THEN {1} END").format(sql.Identifier(name), sql.Literal(name))
-        for name in columns
-    )
-    chosen = sql.SQL("(SELECT * FROM {} WHERE %(keys)s::int[] IS NULL OR {} = ANY (%(keys)s::int[]))")
-    return sql.SQL(
-        "SELECT * FROM (SELECT {key}, CASE WHEN e.{key} IS NULL THEN 'missing' WHEN v.{key} IS NULL THEN 'extra'"
-        " ELSE 'different' END AS kind, CASE WHEN e.{key} = v.{key} THEN array_remove(ARRAY[{changed}], NULL) END AS"
-        " names FROM {recomputed} AS v FULL JOIN {outbox} AS e USING ({key})"
-        ") AS d WHERE kind <> 'different' OR cardinality(names) > 0 ORDER BY 1"
-    ).format(
-        key=sql.Identifier(KEY),
-        changed=changed,
-        recomputed=chosen.format(sql.Identifier(*RECOMPUTED), sql.Identifier(KEY)),
-        outbox=chosen.format(sql.Identifier(*OUTBOX), sql.Identifier(KEY)),
+    changed = ", ".join(f"CASE WHEN v.{name} IS DISTINCT FROM e.{name} THEN '{name}' END" for name in columns)
+    chosen = f"WHERE %(keys)s::int[] IS NULL OR {KEY} = ANY (%(keys)s::int[])"
+    return (
+        f"SELECT * FROM (SELECT {KEY}, CASE WHEN e.{KEY} IS NULL THEN 'missing' WHEN v.{KEY} IS NULL THEN 'extra'"
+        f" ELSE 'different' END AS kind, CASE WHEN e.{KEY} = v.{KEY} THEN array_remove(ARRAY[{changed}], NULL) END AS"
+        f" names FROM (SELECT * FROM {RECOMPUTED} {chosen}) AS v FULL JOIN (SELECT * FROM {OUTBOX} {chosen}) AS e"
+        f" USING ({KEY})) AS d WHERE kind <> 'different' OR cardinality(names) > 0 ORDER BY 1"
     )
 
 
@@ -158,7 +141,8 @@ def reconcile(
 def _refuse_to_wait_in_vain(platform: Platform) -> None:
     """Raise PlatformError when a side is down or hangs, or a table is missing and nothing running would create it."""
     require_answers(platform, "postgres", "s3")
-    if platform.pid("job") is None and not _comes_back(platform) and not platform.lake.exists():
+    comes_back = "job" in platform.expected() and platform.pid(SUPERVISOR) is not None
+    if platform.pid("job") is None and not comes_back and not platform.lake.exists():
         raise PlatformError(f"{platform.lake.base_uri} has no commit, and the job doesn't run: `./lake up` starts it")
 
 
@@ -168,10 +152,6 @@ def _reasons(platform: Platform) -> tuple[Problem, ...]:
         left_out = Problem(part="job", what="wasn't started", remedy="`./lake up` starts it")
         return (*problems, left_out)
     return problems
-
-
-def _comes_back(platform: Platform) -> bool:
-    return "job" in platform.expected() and platform.pid(SUPERVISOR) is not None
 
 
 def reconcile_platform(
@@ -188,7 +168,7 @@ def reconcile_platform(
     return reconcile_tables(
         console,
         platform_sides(platform, tables),
-        Limits(timeout_s=timeout_s),
+        timeout_s=timeout_s,
         pipeline=pipeline.name,
         report=platform.state_dir / REPORT,
         repairs=_repairs(console, platform, timeout_s) if repair else None,
@@ -197,35 +177,26 @@ def reconcile_platform(
     )
 
 
-def compare_platform(platform: Platform, *, timeout_s: float = Limits.timeout_s) -> list[TableComparison]:
-    return list(compare_tables(platform_sides(platform), Limits(timeout_s=timeout_s)))
+def compare_platform(platform: Platform, *, timeout_s: float = 60.0) -> list[TableComparison]:
+    return list(compare_tables(platform_sides(platform), timeout_s=timeout_s))
 
 
 def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
     """Return the repair for each table, by capture mode."""
-    services, source = platform.services, platform.source
-    say = partial(put, console)
-    if services.pipeline.is_queried:
-        return repairs_of_queried(lambda: _read_anew(platform), say)
-    ask_the_connector = log_repairs(
-        source,
-        services.pipeline,
-        platform.pipeline.connectors.source_connector(),
-        EventWriter(services.kafka.client(SOURCE)),
-        timeout_s=Wanted.timeout_s,
-        say=say,
-    )
+    source, say = platform.source, partial(put, console)
+    if platform.services.pipeline.is_queried:
+        return lambda _wanted: repair_of_queried(lambda: _read_anew(platform), say)
+    channel = channel_of(platform, timeout_s=Wanted.timeout_s, say=say)
 
     def resnapshot(where: str) -> None:
         resnapshot_platform(platform, Wanted(where=where, timeout_s=max(timeout_s, 1)), lambda _line: None)
 
-    def repairs(wanted: Compared, compared: ComparedTable) -> Repair:
-        if wanted.entry.how != "outbox":
-            return ask_the_connector(wanted, compared)
-        [key] = wanted.entry.key
-        return repair_of(source, compared, outbox_repair(key, resnapshot), say)
+    def repair(wanted: Compared) -> Repair:
+        if wanted.entry.how == "outbox":
+            return repair_of_outbox(source, wanted, resnapshot, say)
+        return channel.repair(wanted)
 
-    return repairs
+    return repair
 
 
 def _read_anew(platform: Platform) -> None:

@@ -18,14 +18,13 @@ from db.source.catalogue import Database
 from db.source.inspection import inspect
 from local.comparison.compare import (
     WAIT_BETWEEN_LOOKS_S,
-    Arrivals,
     Comparing,
     Difference,
-    Limits,
     OnProgress,
     Repair,
     TableComparison,
     comparing,
+    step,
 )
 from local.comparison.describe import Compared, describe
 from local.comparison.lake import differs_in_spark
@@ -44,9 +43,7 @@ APPEND_ONLY = "every event is a row there, so it takes a key, or a pipeline of i
 NO_KEY = f"it has no key, so nothing can be repaired: {APPEND_ONLY}"
 
 # Creates a table's repair.
-Repairs = Callable[[Compared, ComparedTable], Repair]
-# Creates the object that knows how far a table is in the lake.
-ArrivalsOf = Callable[[Compared], Arrivals]
+Repairs = Callable[[Compared], Repair]
 
 
 def with_reasons(client: "S3Client | None", lake: Lake, found: TableComparison) -> TableComparison:
@@ -60,7 +57,7 @@ def with_reasons(client: "S3Client | None", lake: Lake, found: TableComparison) 
         for entry in (entry for some in entries(client, table, bucket) for entry in some):
             reason, event = str(entry["reason"]), _event(entry)
             reasons[reason] += 1
-            for number in [number for number, one in enumerate(found.shown) if event and _is_of(event, one)]:
+            for number in [number for number, one in enumerate(found.shown) if _is_of(event, one)]:
                 told = (str(entry.get("quarantined_at")), reason)
                 newest[number] = max(told, newest.get(number, told))
     except (BotoCoreError, ClientError) as error:
@@ -71,12 +68,12 @@ def with_reasons(client: "S3Client | None", lake: Lake, found: TableComparison) 
     return replace(found, shown=tuple(shown), notes=notes)
 
 
-def _event(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    try:
-        event = json.loads(entry.get("text") or "null")
-    except ValueError:
-        return None
-    return event if isinstance(event, dict) else None
+def _event(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a quarantined event; without fields where it isn't a JSON object."""
+    with contextlib.suppress(ValueError):
+        if isinstance(event := json.loads(entry.get("text") or "null"), dict):
+            return event
+    return {}
 
 
 def _is_of(event: Mapping[str, Any], row: Difference) -> bool:
@@ -89,80 +86,72 @@ def _is_of(event: Mapping[str, Any], row: Difference) -> bool:
 class Sides:
     """Both sides: the source, which `parameters` log in to, and its tables in the lake.
 
-    `salt` is prepended to each hashed value. Without `arrivals`, rows that differ at the timeout count as different.
-    `s3` is used to find rows in quarantine. `by_spark`: Spark, too, reads equal merge-on-read tables, on this machine.
-    `way_on`: where to look when a table isn't there.
+    `salt` is prepended to each hashed value. `s3` is used to find rows in quarantine. `by_spark`: Spark, too, reads
+    equal merge-on-read tables, on this machine. `way_on`: where to look when a table isn't there.
     """
 
     parameters: Mapping[str, Any] = field(repr=False)
     tables: Sequence[Compared]
     salt: str = field(default="", repr=False)
-    arrivals: ArrivalsOf | None = None
     s3: "S3Client | None" = None
     by_spark: bool = True
     way_on: str = "`./lake status` says how far the data has come"
 
 
-@dataclass
-class _Open:
-    """A table's running comparison."""
-
-    wanted: Compared
-    comparison: Comparing
-    started: float = field(default_factory=time.monotonic)
-
-    def step(self) -> TableComparison | None:
-        """Continue until it waits; return the result once it has ended."""
-        try:
-            next(self.comparison)
-            return None
-        except StopIteration as end:
-            found: TableComparison = end.value
-        except (PlatformError, LakeError, LoadError) as error:
-            found = TableComparison(table=self.wanted.entry.name, problem=str(error))
-        except psycopg2.Error as error:
-            found = TableComparison(table=self.wanted.entry.name, problem=explain(error))
-        return replace(found, seconds=time.monotonic() - self.started)
-
-
 def compare_tables(
     sides: Sides,
-    limits: Limits,
     *,
+    timeout_s: float,
     on_progress: OnProgress = lambda *_: None,
     repairs: Repairs | None = None,
 ) -> Iterator[TableComparison]:
     """Compare each table; yield each result as soon as it is known. Raises LoadError when the source can't be reached.
 
-    With `repairs`, differing rows are repaired and compared again.
+    Differences are compared again for `timeout_s` after the first pass. With `repairs`, differing rows are repaired and
+    compared again.
     """
     database = read_catalogue(sides.parameters, sides.tables)
-    waiting: list[_Open] = []
+    waiting: list[Comparing] = []
     try:
         for wanted in sides.tables:
             # Waiting tables catch up meanwhile.
-            waiting.append(_Open(wanted, _comparing(sides, database, wanted, limits, on_progress, repairs)))
-            if (found := waiting[-1].step()) is not None:
-                waiting.pop()
-                yield found
+            waiting.append(_in_one_line(wanted, _comparing(sides, database, wanted, timeout_s, on_progress, repairs)))
+            yield from _continued(waiting, waiting[-1:])
             while len(waiting) >= WAITING_TABLES:
                 yield from _round(waiting)
         while waiting:
             yield from _round(waiting)
     finally:
         for left in waiting:
-            left.comparison.close()
+            left.close()
 
 
-def _round(waiting: list[_Open]) -> Iterator[TableComparison]:
-    """Continue each table once, and remove finished ones from the list."""
+def _in_one_line(wanted: Compared, comparison: Comparing) -> Comparing:
+    """Run a table's comparison; what keeps it from being compared becomes its result."""
+    started = time.monotonic()
+    try:
+        found = yield from comparison
+    except (PlatformError, LakeError, LoadError) as error:
+        found = TableComparison(table=wanted.entry.name, problem=str(error))
+    except psycopg2.Error as error:
+        found = TableComparison(table=wanted.entry.name, problem=explain(error))
+    return replace(found, seconds=time.monotonic() - started)
+
+
+def _round(waiting: list[Comparing]) -> Iterator[TableComparison]:
+    """Continue each table once."""
     next_s = time.monotonic() + WAIT_BETWEEN_LOOKS_S
-    for one in list(waiting):
-        if (found := one.step()) is not None:
-            waiting.remove(one)
-            yield found
+    yield from _continued(waiting, list(waiting))
     if waiting:
         time.sleep(max(next_s - time.monotonic(), 0))
+
+
+def _continued(waiting: list[Comparing], some: Sequence[Comparing]) -> Iterator[TableComparison]:
+    """Continue some tables; remove finished ones from the list."""
+    for one in some:
+        if (found := step(one)) is not None:
+            waiting.remove(one)
+            yield found
 
 
 def read_catalogue(parameters: Mapping[str, Any], tables: Iterable[Compared]) -> Database:
@@ -175,9 +164,14 @@ def read_catalogue(parameters: Mapping[str, Any], tables: Iterable[Compared]) ->
 
 
 def _comparing(
-    sides: Sides, database: Database, wanted: Compared, limits: Limits, on_progress: OnProgress, repairs: Repairs | None
+    sides: Sides,
+    database: Database,
+    wanted: Compared,
+    timeout_s: float,
+    on_progress: OnProgress,
+    repairs: Repairs | None,
 ) -> Comparing:
-    deadline = time.monotonic() + limits.timeout_s
+    deadline = time.monotonic() + timeout_s
     while not wanted.lake.exists():
         # The job creates the table with its first row.
         if _is_empty(sides.parameters, wanted):
@@ -192,9 +186,15 @@ def _comparing(
         )
 
     def of(table: ComparedTable) -> Comparing:
-        repair = repairs(wanted, table) if repairs and table.key else None
-        arrivals = sides.arrivals(wanted) if sides.arrivals else None
-        return comparing(sides.parameters, table, limits, on_progress=on_progress, repair=repair, arrivals=arrivals)
+        repair = repairs(wanted) if repairs and table.key else None
+        return comparing(
+            sides.parameters,
+            table,
+            timeout_s=timeout_s,
+            on_progress=on_progress,
+            repair=repair,
+            arrivals=wanted.arrivals,
+        )
 
     table = describe(wanted, database, salt=sides.salt)
     found = yield from of(table)

@@ -47,8 +47,6 @@ SELECT bool_and((
 ) IS TRUE)
 FROM pg_class c WHERE (c.oid = %s::regclass OR c.oid = ANY (%s)) AND row_security_active(c.oid)
 """
-# The first server version whose TID range scans read only the requested pages.
-TID_RANGES = 140000
 # Pages of 8 kB per statement: progress shows, and a role's statement_timeout isn't reached.
 PAGES = 8192
 FETCHED_ROWS = 5_000
@@ -70,10 +68,9 @@ class _Part:
 class SourceLook:
     """The table at one position of the log (`position`, such as 0/1A2B3C)."""
 
-    def __init__(self, connection: Connection, table: ComparedTable, *, pages: int = PAGES) -> None:
+    def __init__(self, connection: Connection, table: ComparedTable) -> None:
         self._connection = connection
         self._table = table
-        self._pages = pages
         self._cursors = 0
         with connection.cursor() as cursor:
             for name, value in SETTINGS.items():
@@ -127,7 +124,7 @@ class SourceLook:
         if self._table.hashes:
             return self._sums_here(bits, on_rows)
         total: Sums = {}
-        for part in _steps(self._connection, self._table, self._pages):
+        for part in _steps(self._connection, self._table):
             rows = 0
             for number, sum_ in self._sums_of(bits, part):
                 total[number] = total.get(number, Sum()) + sum_
@@ -162,10 +159,16 @@ class SourceLook:
 
     def key_values(self, keys: Sequence[str]) -> list[tuple[str, ...]] | None:
         """Return keys as PostgreSQL writes their columns' values; None when one isn't a valid value."""
-        if (found := self._values(keys)) is None:
-            return None
-        values, from_ = found
-        return self._fitting(f"SELECT {', '.join(f'concat({value})' for value in values)} {from_} ORDER BY n")
+        all_values: list[tuple[str, ...]] = []
+        for start in range(0, len(keys), LOOKED_UP_KEYS):
+            if (found := self._values(keys[start : start + LOOKED_UP_KEYS])) is None:
+                return None
+            columns, from_ = found
+            values = self._fitting(f"SELECT {', '.join(f'concat({value})' for value in columns)} {from_} ORDER BY n")
+            if values is None:
+                return None
+            all_values += values
+        return all_values
 
     def _fitting(self, query: str) -> list[Any] | None:
         """Return a query's rows; None when a key can't be a value of its column."""
@@ -268,12 +271,12 @@ class SourceLook:
 
 
 @contextlib.contextmanager
-def look(parameters: Mapping[str, Any], table: ComparedTable, *, pages: int = PAGES) -> Iterator[SourceLook]:
+def look(parameters: Mapping[str, Any], table: ComparedTable) -> Iterator[SourceLook]:
     """Open a transaction that sees one state of the table. Raises psycopg2.Error."""
     with contextlib.closing(psycopg2.connect(**parameters)) as connection:
         connection.set_client_encoding("UTF8")
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
-        yield SourceLook(connection, table, pages=pages)
+        yield SourceLook(connection, table)
 
 
 def _chunk(hash_: str, bits: int) -> str:
@@ -284,18 +287,15 @@ def _half(hash_: str, first: int) -> str:
     return f"('x' || substr({hash_}, {first}, 16))::bit(64)::bigint"
 
 
-def _steps(connection: Connection, table: ComparedTable, pages: int) -> Iterator[str]:
-    """Write the range of each statement: a number of pages, or all where the server would scan everything each time."""
-    if table.rows_of is not None:
-        yield table.source_from
-        return
-    found = _parts(connection, table)
-    if connection.server_version < TID_RANGES or not all(part.by_pages for part in found):
+def _steps(connection: Connection, table: ComparedTable) -> Iterator[str]:
+    """Write the range of each statement: a number of pages, or all where they can't be read one by one."""
+    found = _parts(connection, table) if table.rows_of is None else []
+    if not found or not all(part.by_pages for part in found):
         yield table.source_from
         return
     for part in found:
-        for first in range(0, max(part.pages, 1), pages):
-            condition = f"t.ctid >= '({first},0)'::tid AND t.ctid < '({first + pages},0)'::tid"
+        for first in range(0, max(part.pages, 1), PAGES):
+            condition = f"t.ctid >= '({first},0)'::tid AND t.ctid < '({first + PAGES},0)'::tid"
             yield f"ONLY {part.relation} AS t WHERE {condition}"
 
 

@@ -129,8 +129,12 @@ class Suspects:
         self.engine.execute("UPDATE states SET proven = true")
 
     def begin_anew(self) -> int:
-        """Forget since when rows were unchanged: a repair may change the lake. Return the last pass's number."""
+        """Suspect all differing rows again, and forget since when they were unchanged: a repair may change the lake.
+
+        Return the last pass's number.
+        """
         self.engine.execute("DELETE FROM steady")
+        self._want_differing()
         return self.looks
 
     def _settle(self, form: str) -> None:
@@ -148,6 +152,9 @@ class Suspects:
             " (FROM versions AS v WHERE v.form = $form AND v.id = states.id AND v.state = states.lake)",
             {"form": form},
         )
+        self._want_differing()
+
+    def _want_differing(self) -> None:
         self._want(f"SELECT DISTINCT key FROM {_BOTH} SEMI JOIN states USING (id)")
 
     def count(self, condition: str = "true") -> int:
@@ -166,22 +173,10 @@ class Suspects:
         self._want("SELECT unnest($keys::VARCHAR[]) AS key", keys=list(keys))
         return RowFilter(keys=keys, suspected=True)
 
-    @contextlib.contextmanager
-    def kept(self) -> Iterator[None]:
-        """Restore the suspected keys after the block, whatever it chooses."""
-        self.engine.execute(f"CREATE OR REPLACE TABLE kept AS FROM {WANTED}")
-        yield
-        self._want("FROM kept")
-
-    def keys(self, condition: str, batch: int) -> Iterator[list[str]]:
-        """Yield the key texts, as the engines write them, of rows that meet a condition on `states`."""
-        with contextlib.closing(self.engine.cursor()) as engine:
-            found = engine.execute(
-                f"SELECT DISTINCT key FROM {_BOTH} SEMI JOIN"
-                f" (SELECT id FROM states WHERE {condition}) AS s USING (id) ORDER BY key"
-            )
-            while rows := found.fetchmany(batch):
-                yield [key for (key,) in rows]
+    def keys(self, condition: str) -> list[str]:
+        """Return the key texts, as the engines write them, of rows that meet a condition on `states`."""
+        chosen = f"SELECT id FROM states WHERE {condition}"
+        return self._column(f"SELECT DISTINCT key FROM {_BOTH} SEMI JOIN ({chosen}) AS s USING (id) ORDER BY key")
 
     def _column(self, query: str) -> list[Any]:
         return [value for (value,) in self.engine.execute(query).fetchall()]

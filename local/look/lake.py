@@ -37,6 +37,12 @@ class LakeError(UserError):
     """The lake's table can't be read; the message is one line."""
 
 
+# A commit or the cleaner may disturb a read; the next attempt starts from the newest commit.
+again = retry(
+    retry=retry_if_exception_type(LakeError), stop=stop_after_attempt(ATTEMPTS), wait=wait_fixed(PAUSE_S), reraise=True
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Lake:
     """One Hudi table: its base path (`s3://bucket/path` or a local folder) and storage options."""
@@ -44,12 +50,7 @@ class Lake:
     base_uri: str
     storage_options: dict[str, str] = field(default_factory=dict)
 
-    @retry(
-        retry=retry_if_exception_type(LakeError),
-        stop=stop_after_attempt(ATTEMPTS),
-        wait=wait_fixed(PAUSE_S),
-        reraise=True,
-    )
+    @again
     def rows(self, columns: list[str] | None = None) -> pyarrow.Table:
         """Return the current rows as an Arrow table, all columns or the named ones.
 

@@ -216,14 +216,8 @@ class Connectors:
 
         A table at which it fails meanwhile is set aside.
         """
-        configuration = self.source_configuration
-        tables = ChangedTables(
-            api=self._services.connect.api,
-            settings=self._captured,
-            configuration=configuration,
-            reader=self.source_connector(),
-            to_read=self._folder / "connect" / TO_READ,
-        )
+        connector = self.source_connector()
+        tables = ChangedTables(connector=connector, settings=self._captured, to_read=self._folder / "connect" / TO_READ)
         try:
             note = tables.bring(self._services.database.parameters())
         except PlatformError:
@@ -231,7 +225,7 @@ class Connectors:
                 raise
             return None
         if note is None:
-            self.configure(self.source.name, configuration)
+            self.configure(connector.name, connector.configuration)
         return note
 
     def set_aside(self) -> str | None:

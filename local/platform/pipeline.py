@@ -63,8 +63,6 @@ class LocalPipeline:
                 s3=self._services.s3,
                 topic=table.topic,
                 planned=self.connectors.topics,
-                bucket=LANDING_BUCKET,
-                prefix=LANDING_PREFIX,
                 sink=self.connectors.sink.name,
                 way_out=self._published.way_out,
             )

@@ -15,12 +15,11 @@ from typing import Any
 from confluent_kafka import KafkaException
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from contract.events import LSN
 from db.source.signals import Reading, check_readable
 from local.errors import PlatformError
 from local.files import write_private
-from local.look.topic import Topic
-from local.resnapshot.log_tables import Reader, Say, Signals, committing, read_again
+from local.look.topic import RawEvent, Topic
+from local.resnapshot.log_tables import committing, position_of, read_again, signal_table
 from local.services.connect_api import ConnectApi
 from plugins.connector_settings import SourceSettings
 from plugins.source.captured import INCLUDED_TABLES, CapturedTable, shown
@@ -44,9 +43,8 @@ class LocalConnector:
     configuration: Mapping[str, str]
 
     def newest_position(self) -> int:
-        """Return the highest log position among the stored offset and the topics' newest events."""
-        stored = [int(offset.get("lsn") or 0) for offset in self.api.stored_offsets(self.name)]
-        return max([*stored, *(position for topic in self.topics for position in _tail(topic))], default=0)
+        """Return the highest log position among the topics' newest events."""
+        return max((position_of(event.value) for topic in self.topics for event in _tail(topic)), default=0)
 
     def failure(self) -> str | None:
         return self.api.failure(self.name)
@@ -70,92 +68,81 @@ class LocalConnector:
         return self.api.stored_offsets(self.name)
 
 
-def _tail(topic: Topic) -> list[int]:
+def _tail(topic: Topic) -> list[RawEvent]:
     with contextlib.suppress(KafkaException, TimeoutError):
         first, end = topic.bounds()
-        events = topic.raw_events(max(first, end - TAIL_EVENTS))
-        return [position for event in events if event.value and (position := _position(event.value)) is not None]
+        return topic.raw_events(max(first, end - TAIL_EVENTS))
     return []
-
-
-def _position(value: bytes | str) -> int | None:
-    """Return an event's log position; None without one, as in a record of foreign origin."""
-    with contextlib.suppress(ValueError, TypeError, KeyError):
-        return int(json.loads(value)[LSN])
-    return None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedTables:
-    """The tables of the connector of `settings`, which is to run with `configuration`.
+    """The tables of a connector that is to run with the configuration of `connector` and with `settings`.
 
     `to_read` is a file naming the tables that were added and aren't read yet: after an interruption, the next start
     reads them.
     """
 
-    api: ConnectApi
+    connector: LocalConnector
     settings: SourceSettings
-    configuration: Mapping[str, str]
-    reader: LocalConnector
     to_read: Path
 
     def bring(self, parameters: Mapping[str, Any]) -> str | None:
         """Capture and read new tables, and stop capturing removed ones; return a note, None for no change.
 
         A connector that has never run reads all its tables itself: the caller starts it. `parameters` log in as a role
-        that may insert into the signal table. Raises PlatformError, LoadError, psycopg2.Error.
+        that may insert into the signal table. Raises PlatformError.
         """
-        running = self.api.configuration(self.settings.name)
+        running = self.connector.api.configuration(self.connector.name)
         if INCLUDED_TABLES not in running:
             self.to_read.unlink(missing_ok=True)
             return None
-        added, removed = self._unread(running), removed_tables(running, self.settings)
+        new, removed = changes(running, self.settings)
+        noted: list[str] = []
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            noted = json.loads(self.to_read.read_text(encoding="utf-8"))
+        added = [table for table in self.settings.tables if table in new or table.name in noted]
         if not added and not removed:
             return None
         with committing(parameters) as cursor:
             self._change(cursor, added)
         return _note(added, removed)
 
-    def _unread(self, running: Mapping[str, str]) -> list[CapturedTable]:
-        noted: list[str] = []
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            noted = json.loads(self.to_read.read_text(encoding="utf-8"))
-        new = new_tables(running, self.settings)
-        return [table for table in self.settings.tables if table in new or table.name in noted]
-
     def _change(self, cursor: Cursor, added: Sequence[CapturedTable]) -> None:
-        if not added:
-            # Nothing is to be read: the connector's state doesn't matter, and it may have failed at a removed table.
-            self._configure(cursor)
-            self.to_read.unlink(missing_ok=True)
-            return
-        # A connector that is still starting must not be reconfigured.
-        self._wait(lambda: slot_session(cursor, self.settings.slot_name) is not None or self.reader.failure())
-        write_private(self.to_read, json.dumps([table.name for table in added]) + "\n")
-        capture_added(
-            cursor,
-            self.settings,
-            [table for table in added if _readable(table)],
-            configure=lambda: self._configure(cursor),
-            reader=self.reader,
-            timeout_s=TIMEOUT_S,
-            say=lambda _line: None,
-        )
-        self.to_read.unlink()
+        readable = [table for table in added if _readable(table)]
+        if added:
+            signal_table(self.settings)
+            # A connector that is still starting must not be reconfigured.
+            self._wait(lambda: self._session(cursor) is not None or self.connector.failure())
+            write_private(self.to_read, json.dumps([table.name for table in added]) + "\n")
+        for table in readable:
+            check_readable(cursor, self.settings.database_user, (table.schema, table.table), table.leave_out)
+        # A task still running with the former tables would ignore the signal to read the others.
+        self.connector.release()
+        self._wait(lambda: self._session(cursor) is None)
+        self.connector.settle()
+        if added:
+            self._wait(lambda: self._session(cursor) is not None, failing_after_s=RESTART_S)
+        if readable:
+            readings = [Reading(table=(table.schema, table.table), pattern=table.pattern) for table in readable]
+            read_again(cursor, self.settings, readings, self.connector, timeout_s=TIMEOUT_S, say=lambda _line: None)
+        self.to_read.unlink(missing_ok=True)
 
-    def _configure(self, cursor: Cursor) -> None:
-        """Restart it: a task still running with the former tables would ignore the signal to read the others."""
-        self.api.stop(self.settings.name)
-        self._wait(lambda: slot_session(cursor, self.settings.slot_name) is None)
-        self.api.put_connector(self.settings.name, self.configuration)
-        self.api.resume(self.settings.name)
+    def _session(self, cursor: Cursor) -> object:
+        """Return the process that reads the slot, None without one."""
+        cursor.execute("SELECT active_pid FROM pg_replication_slots WHERE slot_name = %s", (self.settings.slot_name,))
+        return (cursor.fetchone() or (None,))[0]
 
-    def _wait(self, reached: Callable[[], object]) -> None:
-        deadline = time.monotonic() + TIMEOUT_S
+    def _wait(self, reached: Callable[[], object], *, failing_after_s: float = TIMEOUT_S) -> None:
+        """Wait; right after a start, the connector may still report its previous failure."""
+        started = time.monotonic()
         while not reached():
-            if time.monotonic() > deadline:
+            waited = time.monotonic() - started
+            if waited > failing_after_s and (reason := self.connector.failure()):
+                raise PlatformError(f"the connector has failed: {reason}")
+            if waited > TIMEOUT_S:
                 raise PlatformError(
-                    f"connector {self.settings.name} didn't pick up the new tables within {TIMEOUT_S} s:"
+                    f"connector {self.connector.name} didn't pick up the new tables within {TIMEOUT_S} s:"
                     " see Connect's log, then run this again"
                 )
             time.sleep(LOOK_S)
@@ -177,76 +164,9 @@ def _note(added: Sequence[CapturedTable], removed: Sequence[str]) -> str:
     return "; ".join(lines)
 
 
-def new_tables(running: Mapping[str, str], wanted: SourceSettings) -> list[CapturedTable]:
-    """Return the tables that a connector running as `running` doesn't capture yet; none where nothing runs.
-
-    A connector's first start reads all its tables itself.
-    """
-    if INCLUDED_TABLES not in running:
-        return []
+def changes(running: Mapping[str, str], wanted: SourceSettings) -> tuple[list[CapturedTable], list[str]]:
+    """Return the tables that a connector running as `running` doesn't capture yet, and the names of those it drops."""
     captured = running[INCLUDED_TABLES].split(",")
-    return [table for table in wanted.tables if table.pattern not in captured and table.name not in captured]
-
-
-def removed_tables(running: Mapping[str, str], wanted: SourceSettings) -> list[str]:
-    """Name the tables that a connector running as `running` captures and must no longer."""
+    new = [table for table in wanted.tables if table.pattern not in captured and table.name not in captured]
     kept = {name for table in wanted.tables for name in (table.pattern, table.name)}
-    captured = running.get(INCLUDED_TABLES, "").split(",")
-    return [shown(pattern) for pattern in captured if pattern and pattern not in kept]
-
-
-def capture_added(
-    cursor: Cursor,
-    settings: SourceSettings,
-    added: Sequence[CapturedTable],
-    *,
-    configure: Callable[[], None],
-    reader: Reader,
-    timeout_s: float,
-    say: Say,
-) -> None:
-    """Let `configure` give the connector its new configuration, then have the added tables read.
-
-    Their topics and the publication are the caller's. Raises LoadError, PlatformError; run again, it continues with the
-    tables that no connector captures, so an interrupted caller must re-snapshot the tables that it has added.
-    """
-    if settings.signal_table is None:
-        raise PlatformError(
-            "a table can't be added without a signal table: prepare the database (`./lake source prepare`)"
-        )
-    for captured in added:
-        check_readable(cursor, settings.database_user, (captured.schema, captured.table), captured.leave_out)
-    before = slot_session(cursor, settings.slot_name)
-    configure()
-    _await_other_session(cursor, settings.slot_name, before, reader, timeout_s)
-    schema, _, table = settings.signal_table.partition(".")
-    readings = [Reading(table=(captured.schema, captured.table), pattern=captured.pattern) for captured in added]
-    if readings:
-        signals = Signals(
-            table=(schema, table),
-            publication=settings.publication_name,
-            role=settings.database_user,
-            left_out={(captured.schema, captured.table): captured.leave_out for captured in added},
-        )
-        read_again(cursor, signals, readings, reader, timeout_s=timeout_s, say=say)
-
-
-def slot_session(cursor: Cursor, slot: str) -> int | None:
-    cursor.execute("SELECT active_pid FROM pg_replication_slots WHERE slot_name = %s", (slot,))
-    found = cursor.fetchone()
-    return found[0] if found else None
-
-
-def _await_other_session(cursor: Cursor, slot: str, before: int | None, reader: Reader, timeout_s: float) -> None:
-    """Wait until the connector reads the slot with its new configuration: it ignores tables that it doesn't capture."""
-    started = time.monotonic()
-    while (now := slot_session(cursor, slot)) is None or now == before:
-        waited = time.monotonic() - started
-        # Right after its start it may still report its previous failure.
-        if waited > RESTART_S and (reason := reader.failure()):
-            raise PlatformError(f"the connector has failed: {reason}")
-        if waited > timeout_s:
-            raise PlatformError(
-                f"the connector doesn't read by its new tables after {timeout_s:.0f} s: see the connector's log"
-            )
-        time.sleep(LOOK_S)
+    return new, [shown(pattern) for pattern in captured if pattern not in kept]

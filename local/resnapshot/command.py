@@ -5,16 +5,15 @@ import time
 from collections.abc import Iterator, Sequence
 
 from local.comparison.command import REPORT, print_comparison, reconcile_tables
-from local.comparison.compare import Limits, TableComparison
+from local.comparison.compare import TableComparison
 from local.comparison.platform_sides import platform_sides
 from local.console import console, say
 from local.errors import LockedError, PlatformError
 from local.platform.platform import Platform
 from local.platform.startup import GRACE_S, SUPERVISOR
-from local.resnapshot.changed_tables import LocalConnector
 from local.resnapshot.log_tables import EventWriter, Say
-from local.resnapshot.pipelines import flowing, read_tables_again, repairs, settlement
-from local.resnapshot.run import Wanted, check_whole, resnapshot
+from local.resnapshot.pipelines import Channel
+from local.resnapshot.run import Wanted, check_unnamed, check_whole, resnapshot
 from local.services.kafka_rights import SOURCE
 from settings.pipeline import CapturedTableSettings
 
@@ -31,8 +30,7 @@ def resnapshot_pipeline(platform: Platform, tables: Sequence[str], wanted: Wante
     """
     if platform.services.pipeline.outbox is None:
         return resnapshot_tables(platform, tables, wanted)
-    if tables:
-        raise PlatformError("--table is for pipelines of ordinary tables: the outbox is one table, and rewritten whole")
+    check_unnamed(tables)
     comparison = resnapshot_platform(platform, wanted, say)
     print_comparison(console, comparison)
     return comparison.equal
@@ -43,8 +41,6 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
 
     Tell whether they are equal in the end. Raises PlatformError, LoadError.
     """
-    if wanted.skip:
-        check_whole(wanted, named=bool(names))
     if platform.services.pipeline.is_queried:
         raise PlatformError(
             f"pipeline {platform.options.pipeline} is queried: `./lake reconcile --repair` has its job read all rows"
@@ -52,46 +48,54 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
         )
     with _locked(platform):
         made_again = _let_through(platform, wanted, names, say)
-    services, sides = platform.services, platform_sides(platform, names)
-    pipeline, source = services.pipeline, platform.source
-    reader = platform.pipeline.connectors.source_connector()
+    sides, channel = platform_sides(platform, names), channel_of(platform, timeout_s=wanted.timeout_s, say=say)
     entries = [table.entry for table in sides.tables]
-    writer = EventWriter(services.kafka.client(SOURCE))
-    lakes = [table.lake for table in services.tables]
+    lakes = [table.lake for table in platform.services.tables]
     aside = platform.pipeline.tables_aside()
-    with flowing(source, pipeline, names, lakes, reader, reader, wanted, say):
-        settle = settlement(source, pipeline, entries, where=wanted.where)
+    with channel.flowing(lakes, wanted, named=bool(names)):
+        settle = channel.settlement(entries, wanted.where)
         if left := [entry for entry in entries if entry.name not in aside]:
-            read_tables_again(source, pipeline, left, reader, where=wanted.where, timeout_s=wanted.timeout_s, say=say)
+            channel.read_again(left, wanted.where)
         if made_again:
             _look_at_all(platform)
     # After the others: the connector may have been given a new slot for them.
     if back := [entry for entry in entries if entry.name in aside]:
-        _take_back(platform, back, reader, wanted)
+        _take_back(platform, back, channel)
     equal = reconcile_tables(
         console,
         sides,
-        Limits(timeout_s=wanted.timeout_s),
-        pipeline=pipeline.name,
+        timeout_s=wanted.timeout_s,
+        pipeline=channel.pipeline,
         report=platform.state_dir / REPORT,
-        repairs=repairs(source, pipeline, reader, writer, timeout_s=wanted.timeout_s, say=say),
+        repairs=channel.repair,
     )
     if equal:
-        settle(writer)
+        settle()
     return equal
 
 
-def _take_back(
-    platform: Platform, entries: Sequence[CapturedTableSettings], reader: LocalConnector, wanted: Wanted
-) -> None:
+def channel_of(platform: Platform, *, timeout_s: float, say: Say) -> Channel:
+    """Return the way to ask a platform's source connector for rows."""
+    services, connectors = platform.services, platform.pipeline.connectors
+    return Channel(
+        pipeline=services.pipeline.name,
+        settings=connectors.source,
+        parameters=platform.source,
+        connector=connectors.source_connector(),
+        writer=EventWriter(services.kafka.client(SOURCE)),
+        timeout_s=timeout_s,
+        say=say,
+    )
+
+
+def _take_back(platform: Platform, entries: Sequence[CapturedTableSettings], channel: Channel) -> None:
     """Have set-aside tables captured again, or the sink's refused records skipped, and all their rows read."""
     with _locked(platform):
         back = platform.pipeline.take_back([entry.name for entry in entries])
     if back:
         say(f"captured and read again: {', '.join(back)}")
     if left := [entry for entry in entries if entry.name not in back]:
-        source, pipeline = platform.source, platform.services.pipeline
-        read_tables_again(source, pipeline, left, reader, where=None, timeout_s=wanted.timeout_s, say=say)
+        channel.read_again(left)
 
 
 def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableComparison:
@@ -113,7 +117,7 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None
     platform.processes.cancelled.clear()
     problem = pipeline.former_topic_problem()
     if problem:
-        check_whole(wanted, named=bool(names))
+        check_whole(wanted.where, named=bool(names))
         say(f"found: {problem.partition(': run `')[0]}")
         say(f"{pipeline.set_landing_aside()} landed objects of the former topic set aside")
     if platform.services.pipeline.outbox is not None:

@@ -8,21 +8,24 @@ in how the connector's progress is read, and in how Kafka is reached.
 import contextlib
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Protocol
 
+import psycopg2
 from confluent_kafka import KafkaException, Message, Producer
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract import events
-from db.connecting import connect
+from contract.events import LSN
+from db.connecting import LoadError, connect, explain
 from db.rewriting import wal_position
 from db.source import deletes, signals
 from db.source.signals import Name, Reading
 from local.errors import PlatformError
+from plugins.connector_settings import SourceSettings
+from plugins.source.captured import CapturedTable
 
 SEND_TIMEOUT_S = 60
 _EPOCH = date(1970, 1, 1)
@@ -129,81 +132,100 @@ def _json(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-class Reader(Protocol):
+class Connector(Protocol):
     """The source connector, on any platform. Methods raise PlatformError."""
 
-    def offsets(self) -> Sequence[Mapping[str, Any]]:
-        """Return its stored offsets, as it wrote them."""
+    @property
+    def slot(self) -> str:
+        """The replication slot's name."""
+
+    def newest_position(self) -> int:
+        """Return the highest log position known to have been read, 0 without one."""
 
     def failure(self) -> str | None:
         """Return why it has failed; None when it hasn't or that is unknown."""
 
+    def offsets(self) -> Sequence[Mapping[str, Any]]:
+        """Return its stored offsets, as it wrote them."""
 
-@dataclass(frozen=True, kw_only=True)
-class Signals:
-    """How to signal a pipeline's connector: its signal table, its publication and its role.
+    def release(self) -> None:
+        """Release the slot, where that can be requested."""
 
-    `left_out`: the columns of its tables that it doesn't capture.
-    """
+    def follow_slot(self) -> None:
+        """Start, and resume at the slot's position, whatever offset is stored."""
 
-    table: Name
-    publication: str
-    role: str
-    left_out: Mapping[Name, Collection[str]]
+    def restart(self) -> None:
+        """Restart what has failed."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class LogTable:
-    """A captured table: its name, its key's columns, its topic, the Avro types of its key's columns.
-
-    `pattern` is Debezium's pattern for the table, see `Reading`.
-    """
-
-    database: str
-    name: Name
-    key: tuple[str, ...]
-    topic: str
-    key_types: Mapping[str, Any]
-    pattern: str | None = None
+    def settle(self) -> None:
+        """Run as configured again."""
 
 
 @contextlib.contextmanager
 def committing(parameters: Mapping[str, Any]) -> Iterator[Cursor]:
-    """Connect, each statement in its own transaction. Raises LoadError."""
-    with contextlib.closing(connect(parameters)) as connection, connection.cursor() as cursor:
-        connection.autocommit = True
-        yield cursor
+    """Connect, each statement in its own transaction; errors become one line. Raises PlatformError."""
+    try:
+        with contextlib.closing(connect(parameters)) as connection, connection.cursor() as cursor:
+            connection.autocommit = True
+            yield cursor
+    except LoadError as error:
+        raise PlatformError(str(error)) from error
+    except psycopg2.Error as error:
+        raise PlatformError(explain(error)) from error
+
+
+def position_of(value: bytes | str | None) -> int:
+    """Return an event's log position; 0 without one, as in a tombstone or a record of foreign origin."""
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        return int(json.loads(value or "")[LSN])
+    return 0
+
+
+def signal_table(settings: SourceSettings) -> Name:
+    """Return schema and name of the table that takes signals. Raises PlatformError without one."""
+    if settings.signal_table is None:
+        raise PlatformError(f"{settings.name} has no signal table: prepare the database (`./lake source prepare`)")
+    schema, _, name = settings.signal_table.partition(".")
+    return schema, name
 
 
 def read_again(
-    cursor: Cursor, signals_of: Signals, readings: Sequence[Reading], reader: Reader, *, timeout_s: float, say: Say
+    cursor: Cursor,
+    settings: SourceSettings,
+    readings: Sequence[Reading],
+    connector: Connector,
+    *,
+    timeout_s: float,
+    say: Say,
 ) -> None:
-    """Have the tables' rows read again and wait until all are in their topics; `cursor` commits each statement.
+    """Have rows of a connector's tables read again, and wait until all are in their topics.
 
-    Raises LoadError, and PlatformError when the connector has failed or nothing moves for `timeout_s`.
+    `cursor` commits each statement. Raises LoadError, and PlatformError when the connector has failed or nothing moves
+    for `timeout_s`.
     """
+    left_out = {(table.schema, table.table): table.leave_out for table in settings.tables}
     for reading in readings:
-        signals.check_readable(cursor, signals_of.role, reading.table, signals_of.left_out.get(reading.table, ()))
+        signals.check_readable(cursor, settings.database_user, reading.table, left_out.get(reading.table, ()))
     for blocks in (False, True):
         some = [reading for reading in readings if reading.blocks == blocks]
         if not some:
             continue
-        position = signals.ask_for_snapshot(cursor, signals_of.table, some, publication=signals_of.publication)
+        position = signals.ask_for_snapshot(cursor, signal_table(settings), some, publication=settings.publication_name)
         others = ", while the others wait" if blocks else ""
         say(f"asked for a snapshot of {', '.join(sorted({reading.shown for reading in some}))}{others}")
-        _await_read(reader, position, timeout_s)
+        _await_read(connector, position, timeout_s)
         if blocks:
             # Its rows' offsets carry the position of the snapshot's beginning; later changes come after them.
             time.sleep(BEGIN_S)
-            _await_read(reader, wal_position(cursor), timeout_s)
+            _await_read(connector, wal_position(cursor), timeout_s)
 
 
 def read_keys_again(
     cursor: Cursor,
-    signals_of: Signals,
-    table: LogTable,
+    settings: SourceSettings,
+    table: CapturedTable,
     keys: Sequence[Key],
-    reader: Reader,
+    connector: Connector,
     *,
     timeout_s: float,
 ) -> None:
@@ -211,31 +233,35 @@ def read_keys_again(
 
     For a table whose name no signal can spell, all rows are read.
     """
-    whole = Reading(table=table.name, pattern=table.pattern)
-    for reading in [whole] if whole.blocks else signals.of_keys(cursor, table.name, table.key, keys):
-        read_again(cursor, signals_of, [reading], reader, timeout_s=timeout_s, say=lambda _line: None)
+    name = (table.schema, table.table)
+    whole = Reading(table=name, pattern=table.pattern)
+    for reading in [whole] if whole.blocks else signals.of_keys(cursor, name, table.key, keys):
+        read_again(cursor, settings, [reading], connector, timeout_s=timeout_s, say=lambda _line: None)
 
 
 def delete_keys(
     cursor: Cursor,
-    table: LogTable,
+    settings: SourceSettings,
+    table: CapturedTable,
+    key_types: Mapping[str, Any],
     rows: Mapping[Key, Mapping[str, Any]],
     writer: EventWriter,
 ) -> list[Key]:
     """Delete from the lake those of `rows` that the source doesn't have; return their keys.
 
-    `rows` has the lake's values of the key's columns, by these values as text. A key inserted meanwhile is newer than
-    the delete, and a row changed since `rows` was read is left alone.
+    `rows` has the lake's values of the key's columns, by these values as text; `key_types` their Avro types. A key
+    inserted meanwhile is newer than the delete, and a row changed since `rows` was read is left alone.
     Raises LoadError, PlatformError.
     """
+    name = (table.schema, table.table)
     position = deletes.horizon_lsn(cursor, timeout_s=SETTLE_S)
-    gone = deletes.deleted_keys(cursor, table.name, table.key, rows)
+    gone = deletes.deleted_keys(cursor, name, table.key, rows)
     keyed = []
     for key in gone:
-        values = {name: as_event(rows[key][name], table.key_types[name]) for name in table.key}
-        keyed.append((values, delete_event(table.name, table.database, values, position)))
+        values = {column: as_event(rows[key][column], key_types[column]) for column in table.key}
+        keyed.append((values, delete_event(name, settings.database_name, values, position)))
     if keyed:
-        writer.write(table.topic, keyed)
+        writer.write(table.topic(settings.topic_prefix), keyed)
     return gone
 
 
@@ -249,15 +275,15 @@ def is_read(offsets: Iterable[Mapping[str, Any]], position: int) -> bool:
     return beyond and not any(_RUNNING in offset for offset in stored)
 
 
-def _await_read(reader: Reader, position: int, timeout_s: float) -> None:
+def _await_read(connector: Connector, position: int, timeout_s: float) -> None:
     seen: object = None
     asked = moved = time.monotonic()
-    while not is_read(offsets := reader.offsets(), position):
+    while not is_read(offsets := connector.offsets(), position):
         if (reached := _reached(offsets)) != seen:
             seen, moved = reached, time.monotonic()
         if time.monotonic() - asked > ASK_S:
             asked = time.monotonic()
-            if reason := reader.failure():
+            if reason := connector.failure():
                 raise PlatformError(f"the connector has failed during the snapshot: {reason}")
         if time.monotonic() - moved > timeout_s:
             raise PlatformError(

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaException
 
+from contract.lake import LANDING_PREFIX
 from local.look.json_lines import keys
 from local.look.topic import Topic
+from local.platform.services import LANDING_BUCKET
 from local.services.aws import S3
 from local.services.kafka import Kafka
 from local.sink.store import LandingStore
@@ -22,7 +24,7 @@ FORMER_PREFIX = "former"
 
 @dataclass(frozen=True, kw_only=True)
 class FormerTopic:
-    """The landing of `sink` in `bucket`, compared with the current topic.
+    """The landing of `sink`, compared with the current topic.
 
     `planned`: the topics as they should be; `way_out`: what to run when changes are lost.
     """
@@ -31,14 +33,12 @@ class FormerTopic:
     s3: S3
     topic: Topic
     planned: Sequence[PlannedTopic]
-    bucket: str
-    prefix: str
     sink: str
     way_out: str
 
     @property
     def _store(self) -> LandingStore:
-        return LandingStore(self.s3.client(), self.bucket, self.sink)
+        return LandingStore(self.s3.client(), LANDING_BUCKET, self.sink)
 
     def problem(self) -> str | None:
         """Describe in one line what happened to the topic; None when nothing did or that is unknown."""
@@ -67,11 +67,11 @@ class FormerTopic:
             self.kafka.delete_topic(self.topic.name)
         self.kafka.create_topics(self.planned)
         name = self._store.topic_id(self.topic.name) or "unknown"
-        moved = self._move(f"{self.prefix}/{self.topic.name}/", f"{FORMER_PREFIX}/{name}/")
+        moved = self._move(f"{LANDING_PREFIX}/{self.topic.name}/", f"{FORMER_PREFIX}/{name}/")
         # The notes go last: until then the sink refuses to start.
         client = self.s3.client()
-        for key in keys(client, self.bucket, f".indexes/{self.sink}/"):
-            client.delete_object(Bucket=self.bucket, Key=key)
+        for key in keys(client, LANDING_BUCKET, f".indexes/{self.sink}/"):
+            client.delete_object(Bucket=LANDING_BUCKET, Key=key)
         for key in LandingStore.note_keys(self.sink, self.topic.name):
             self._move(key, f"{FORMER_PREFIX}/{name}/")
         return moved
@@ -85,8 +85,10 @@ class FormerTopic:
 
     def _move(self, prefix: str, target: str) -> int:
         client = self.s3.client()
-        moved = keys(client, self.bucket, prefix)
+        moved = keys(client, LANDING_BUCKET, prefix)
         for key in moved:
-            client.copy_object(Bucket=self.bucket, Key=target + key, CopySource={"Bucket": self.bucket, "Key": key})
-            client.delete_object(Bucket=self.bucket, Key=key)
+            client.copy_object(
+                Bucket=LANDING_BUCKET, Key=target + key, CopySource={"Bucket": LANDING_BUCKET, "Key": key}
+            )
+            client.delete_object(Bucket=LANDING_BUCKET, Key=key)
         return len(moved)

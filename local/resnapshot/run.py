@@ -8,11 +8,10 @@ AWS: they differ in how the connector is controlled.
 import contextlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-import psycopg2
 import pyarrow
 import pyarrow.compute
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
@@ -21,16 +20,15 @@ from contract.events import LSN
 from contract.sizes import LARGEST_EVENT_BYTES
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db import rewriting
-from db.connecting import LoadError, explain
+from db.connecting import LoadError
 from db.rewriting import KEY
 from db.source import replication
 from db.source.replication import OUTBOX, Expected
-from local.comparison.compare import Limits, TableComparison, compare_table
-from local.comparison.describe import describe
-from local.comparison.run import Sides, read_catalogue
+from local.comparison.compare import TableComparison
+from local.comparison.run import Sides, compare_tables
 from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
-from local.resnapshot.log_tables import Say, committing
+from local.resnapshot.log_tables import Connector, Say, committing
 from plugins.source.failures import LOST_SLOT
 
 LOOK_S = 0.5
@@ -46,32 +44,6 @@ SHOWN_KEYS = 5
 _UNKNOWN = (
     f"see its log; if that says `no longer available on the server`, run this again with --skip ({replication.RUNBOOK})"
 )
-
-
-class Connector(Protocol):
-    """The source connector, on any platform. Methods raise PlatformError."""
-
-    @property
-    def slot(self) -> str:
-        """The replication slot's name."""
-
-    def newest_position(self) -> int:
-        """Return the highest log position known to have been read, 0 without one."""
-
-    def failure(self) -> str | None:
-        """Return why it has failed; None when it hasn't or that is unknown."""
-
-    def release(self) -> None:
-        """Release the slot, where that can be requested."""
-
-    def follow_slot(self) -> None:
-        """Start, and resume at the slot's position, whatever offset is stored."""
-
-    def restart(self) -> None:
-        """Restart what has failed."""
-
-    def settle(self) -> None:
-        """Run as configured again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,26 +65,22 @@ def resnapshot(sides: Sides, connector: Connector, wanted: Wanted, say: Say) -> 
 
     Raises PlatformError with one line. An interrupted run does no harm: run it again.
     """
-    parameters, [outbox] = sides.parameters, sides.tables
+    [outbox] = sides.tables
     try:
-        _resnapshot(parameters, outbox.lake, connector, wanted, say)
-        table = describe(outbox, read_catalogue(parameters, [outbox]))
-        arrivals = sides.arrivals(outbox) if sides.arrivals else None
-        return compare_table(parameters, table, Limits(timeout_s=wanted.timeout_s), arrivals=arrivals)
+        _resnapshot(sides.parameters, outbox.lake, connector, wanted, say)
+        [found] = compare_tables(sides, timeout_s=wanted.timeout_s)
     except (LoadError, LakeError) as error:
         raise PlatformError(str(error)) from error
-    except psycopg2.Error as error:
-        raise PlatformError(explain(error)) from error
+    if found.problem:
+        raise PlatformError(found.problem)
+    return found
 
 
 def _resnapshot(parameters: Mapping[str, Any], lake: Lake, connector: Connector, wanted: Wanted, say: Say) -> None:
-    if wanted.skip:
-        check_whole(wanted, named=False)
     with committing(parameters) as cursor:
         keys = rewriting.select_keys(cursor, wanted.where)
         _check_sizes(cursor, keys, wanted)
-        newest = max(newest_position(lake), connector.newest_position())
-        with flowing(cursor, newest, connector, wanted, say):
+        with flowing(cursor, [lake], connector, wanted, say):
             # Again: rows that came before the slot was recreated are in no log.
             keys = rewriting.select_keys(cursor, wanted.where)
             _write_anew(cursor, lake, connector, keys, wanted, say)
@@ -133,22 +101,22 @@ def _check_sizes(cursor: Cursor, keys: Sequence[int], wanted: Wanted) -> None:
 @contextlib.contextmanager
 def flowing(
     cursor: Cursor,
-    newest: int,
+    lakes: Iterable[Lake],
     connector: Connector,
     wanted: Wanted,
     say: Say,
     *,
     published: Expected = OUTBOX,
     named: bool = False,
-    processed: int = 0,
 ) -> Iterator[None]:
     """Ensure that changes leave the database; a recreated slot is followed until the block ends.
 
-    `newest`: the highest log position known to have been read. `named`: only some tables are read again. `processed`:
-    the log position that the connector has stored and resumes at, 0 when unknown.
+    `lakes`: the lake's tables of the whole pipeline. `named`: only some of them are read again.
     """
     if wanted.skip:
         say("passing over what the connector has not read")
+    offsets = connector.offsets()
+    newest = max([connector.newest_position(), _highest(offsets, "lsn"), *map(newest_position, lakes)])
     gap = newest - rewriting.wal_position(cursor)
     state = replication.judge(cursor, connector.slot, published)
     outbox = published is OUTBOX
@@ -160,9 +128,10 @@ def flowing(
     # A starting connector may have replaced a lost slot with its own and then failed: it can't resume from a position
     # before the slot's. MSK Connect doesn't report why it has failed.
     if not (renew or state.active):
-        renew = 0 < processed < state.holds_from or (connector.failure() or "").startswith(LOST_SLOT)
+        resumes_at = 0 if outbox else _highest(offsets, "lsn_proc")
+        renew = 0 < resumes_at < state.holds_from or (connector.failure() or "").startswith(LOST_SLOT)
     if renew:
-        check_whole(wanted, named=named)
+        check_whole(wanted.where, named=named)
     if gap > 0:
         _pass_former_log(cursor, newest, gap, say)
     if outbox and not state.publication_is_whole:
@@ -184,10 +153,20 @@ def flowing(
         connector.settle()
 
 
-def check_whole(wanted: Wanted, *, named: bool) -> None:
+def _highest(offsets: Sequence[Mapping[str, Any]], name: str) -> int:
+    return max((int(offset.get(name) or 0) for offset in offsets), default=0)
+
+
+def check_whole(where: str | None, *, named: bool) -> None:
     """Raise PlatformError where only some rows or tables are wanted: the missed changes may concern any other."""
-    if named or wanted.where is not None:
+    if named or where is not None:
         raise PlatformError("changes were missed, and nobody knows of which rows: leave --table and --where out")
+
+
+def check_unnamed(names: Sequence[str]) -> None:
+    """Raise PlatformError where some tables of an outbox's pipeline are wanted."""
+    if names:
+        raise PlatformError("--table is for pipelines of ordinary tables: the outbox is one table, and rewritten whole")
 
 
 def _pass_former_log(cursor: Cursor, newest: int, gap: int, say: Say) -> None:

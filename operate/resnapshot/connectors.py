@@ -4,13 +4,14 @@ through Kafka Connect's REST API behind the cluster's API."""
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import boto3
 
 from local.errors import PlatformError
-from local.resnapshot.run import Connector
+from local.resnapshot.log_tables import Connector
 from operate import outputs
 from operate.kafka.reader import Reader
 from operate.kubernetes import cluster_api
@@ -35,8 +36,41 @@ UPDATE_S = 1_800
 SETTLED = ("RUNNING", "FAILED", "PAUSED")
 
 
+@dataclass
+class StoredOffsets:
+    """The newest offset of each of a connector's sources; reading resumes where it stopped before.
+
+    Methods raise KafkaException.
+    """
+
+    messages: Reader
+    topic: str
+    _next: dict[int, int] = field(default_factory=dict)
+    _newest: dict[bytes, dict[str, Any]] = field(default_factory=dict)
+
+    def read(self) -> list[dict[str, Any]]:
+        """Return the offsets, as the connector wrote them; none while it hasn't stored any."""
+        for message in self.messages.to_the_end(self.topic, lambda partition, _end: self._next.get(partition, 0)):
+            self._take(message.key(), message.value())
+            self._next[message.partition() or 0] = (message.offset() or 0) + 1
+        return list(self._newest.values())
+
+    def _take(self, key: object, value: object) -> None:
+        """Keep the newest message per source of Connect's compacted topic; one without a value revokes it."""
+        source = key if isinstance(key, bytes) else str(key).encode()
+        if isinstance(value, bytes | str) and value:
+            self._newest[source] = json.loads(value)
+        else:
+            self._newest.pop(source, None)
+
+
 def source_of(
-    environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session, *, newest: int = 0
+    environment: Environment,
+    pipeline: EnvironmentPipeline,
+    session: boto3.Session,
+    *,
+    newest: int = 0,
+    stored: StoredOffsets | None = None,
 ) -> Connector:
     """Return the connector; `newest` is the highest log position known to be read.
 
@@ -45,32 +79,35 @@ def source_of(
     settings = source_settings(environment, pipeline)
     if environment.eks is None:
         arn = outputs.output(environment, "connectors", construct_id(pipeline, "SourceConnectorArn"))
-        return MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=newest)
+        return MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=newest, stored=stored)
     deployed.check_runs(session.client("cloudformation", config=outputs.QUICK), environment)
-    return EksConnector(cluster_api(session, environment), settings.name, slot=settings.slot_name, newest=newest)
+    return EksConnector(
+        cluster_api(session, environment), settings.name, slot=settings.slot_name, newest=newest, stored=stored
+    )
 
 
+@dataclass(kw_only=True)
 class _Connector:
     """A connector that reads `slot`; `newest` is the highest log position that is known to have been read."""
 
-    def __init__(self, slot: str, newest: int, pause: Callable[[float], None]) -> None:
-        self.slot = slot
-        self._newest = newest
-        self._pause = pause
+    slot: str
+    newest: int
+    pause: Callable[[float], None] = time.sleep
+    stored: StoredOffsets | None = None
 
     def newest_position(self) -> int:
-        return self._newest
+        return self.newest
+
+    def offsets(self) -> list[dict[str, Any]]:
+        return self.stored.read() if self.stored else []
 
 
+@dataclass
 class EksConnector(_Connector):
     """The connector of a name: it can be stopped, and reports why it failed."""
 
-    def __init__(
-        self, api: Kubernetes, name: str, *, slot: str, newest: int, pause: Callable[[float], None] = time.sleep
-    ) -> None:
-        super().__init__(slot, newest, pause)
-        self._api = api
-        self._name = name
+    api: Kubernetes
+    name: str
 
     def failure(self) -> str | None:
         """Return why it or one of its tasks failed."""
@@ -107,16 +144,16 @@ class EksConnector(_Connector):
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         """Send a request about the connector, and repeat it while the worker is busy. Raises PlatformError."""
         deadline = time.monotonic() + BUSY_S
-        place = f"/connectors/{quote(self._name)}{path}"
+        place = f"/connectors/{quote(self.name)}{path}"
         while True:
             try:
-                return self._api.through_service(method, NAMESPACE, self._name, place, body)
+                return self.api.through_service(method, NAMESPACE, self.name, place, body)
             except UnreachableError as error:
                 if time.monotonic() > deadline:
-                    raise PlatformError(f"the connector {self._name} can't be asked: {error}") from None
+                    raise PlatformError(f"the connector {self.name} can't be asked: {error}") from None
             except KubernetesError as error:
-                raise PlatformError(f"the connector {self._name}: {_explained(error)}") from None
-            self._pause(EKS_LOOK_S)
+                raise PlatformError(f"the connector {self.name}: {_explained(error)}") from None
+            self.pause(EKS_LOOK_S)
 
 
 def _explained(error: KubernetesError) -> str:
@@ -125,21 +162,12 @@ def _explained(error: KubernetesError) -> str:
     return f"the cluster refuses it ({error}): are you one of connectors.eks.administrators?"
 
 
+@dataclass
 class MskConnector(_Connector):
     """The connector of an ARN. MSK Connect can't stop one; callers must take the slot from it."""
 
-    def __init__(
-        self,
-        client: "KafkaConnectClient",
-        arn: str,
-        *,
-        slot: str,
-        newest: int,
-        pause: Callable[[float], None] = time.sleep,
-    ) -> None:
-        super().__init__(slot, newest, pause)
-        self._client = client
-        self._arn = arn
+    client: "KafkaConnectClient"
+    arn: str
 
     def failure(self) -> str | None:
         """Return that it has failed; its log says why. A single failed task doesn't show here."""
@@ -157,7 +185,7 @@ class MskConnector(_Connector):
     def restart(self) -> None:
         """Restart its failed tasks."""
         self._settled()
-        self._client.restart_connector(connectorArn=self._arn, onlyFailedTasks=True)
+        self.client.restart_connector(connectorArn=self.arn, onlyFailedTasks=True)
         self._settled()
 
     def settle(self) -> None:
@@ -168,14 +196,14 @@ class MskConnector(_Connector):
         now = self._settled()
         if now["connectorConfiguration"] == configuration:
             # AWS would refuse an update that changes nothing.
-            self._client.restart_connector(connectorArn=self._arn, onlyFailedTasks=True)
+            self.client.restart_connector(connectorArn=self.arn, onlyFailedTasks=True)
             self._settled()
             return
-        operation = self._client.update_connector(
-            connectorArn=self._arn, currentVersion=now["currentVersion"], connectorConfiguration=dict(configuration)
+        operation = self.client.update_connector(
+            connectorArn=self.arn, currentVersion=now["currentVersion"], connectorConfiguration=dict(configuration)
         )["connectorOperationArn"]
         self._settled()
-        found = self._client.describe_connector_operation(connectorOperationArn=operation)
+        found = self.client.describe_connector_operation(connectorOperationArn=operation)
         if found["connectorOperationState"] != "UPDATE_COMPLETE":
             reason = found.get("errorInfo", {}).get("message", "no reason given")
             raise PlatformError(
@@ -191,41 +219,8 @@ class MskConnector(_Connector):
                 raise PlatformError(
                     f"the source connector is {found['connectorState']} for {UPDATE_S / 60:.0f} minutes"
                 )
-            self._pause(MSK_LOOK_S)
+            self.pause(MSK_LOOK_S)
         return found
 
     def _describe(self) -> Mapping[str, Any]:
-        return self._client.describe_connector(connectorArn=self._arn)
-
-
-class StoredOffsets:
-    """The newest offset of each of a connector's sources; reading resumes where it stopped before.
-
-    Methods raise KafkaException, and `failure` PlatformError.
-    """
-
-    def __init__(self, messages: Reader, topic: str, connector: Connector) -> None:
-        self._messages = messages
-        self._topic = topic
-        self._connector = connector
-        self._next: dict[int, int] = {}
-        self._newest: dict[bytes, dict[str, Any]] = {}
-
-    def offsets(self) -> list[dict[str, Any]]:
-        """Return the offsets, as the connector wrote them; none while it hasn't stored any."""
-        for message in self._messages.to_the_end(self._topic, lambda partition, _end: self._next.get(partition, 0)):
-            self._take(message.key(), message.value())
-            self._next[message.partition() or 0] = (message.offset() or 0) + 1
-        return list(self._newest.values())
-
-    def failure(self) -> str | None:
-        """Return that the connector has failed."""
-        return self._connector.failure()
-
-    def _take(self, key: object, value: object) -> None:
-        """Keep the newest message per source of Connect's compacted topic; one without a value revokes it."""
-        source = key if isinstance(key, bytes) else str(key).encode()
-        if isinstance(value, bytes | str) and value:
-            self._newest[source] = json.loads(value)
-        else:
-            self._newest.pop(source, None)
+        return self.client.describe_connector(connectorArn=self.arn)

@@ -1,28 +1,27 @@
-"""Re-reads an environment's ordinary tables during changes: `./lake resnapshot -e … -p … -t …`.
+"""Brings an environment's lake in line with its source: `./lake resnapshot -e …`, the outbox or ordinary tables.
 
 Does what local/resnapshot/ does on one machine, with MSK, MSK Connect or EKS, S3 and the operator's own rights in place
 of the platform's services.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import boto3
 from rich.console import Console
 
-from local.comparison.command import REPORT, reconcile_tables
-from local.comparison.compare import Limits
+from local.comparison.command import REPORT, print_comparison, reconcile_tables
+from local.comparison.compare import TableComparison
 from local.files import BUILD
-from local.resnapshot.log_tables import EventWriter
-from local.resnapshot.pipelines import flowing, read_tables_again, repairs, settlement
-from local.resnapshot.run import Connector, Wanted, check_whole
-from operate import outputs
+from local.resnapshot.log_tables import EventWriter, Say, position_of
+from local.resnapshot.pipelines import Channel
+from local.resnapshot.run import Wanted, check_unnamed, resnapshot
+from operate import outputs, source_cluster
 from operate.errors import OperateError
 from operate.kafka import reader
 from operate.kafka.cluster import chosen, of_environment
 from operate.resnapshot.connectors import StoredOffsets, source_of
-from operate.resnapshot.outbox import newest_position
 from operate.sides import compared, login, sides
 from plugins.connector_names import offset_topic
 from settings.connectors import source_settings
@@ -30,10 +29,41 @@ from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.pipeline_names import source_parameter
 
-Say = Callable[[str], None]
+TAIL_EVENTS = 1_000
+# On AWS, landing and commits take a minute each, and an update of the connector several.
+TIMEOUT_S = 1_800
 
 
-def resnapshot_tables(
+def wanted_of(
+    environment: Environment, where: str | None, *, skip: bool = False, timeout_s: float | None = None
+) -> Wanted:
+    """Return a request with the environment's limits."""
+    return Wanted(
+        where=where,
+        skip=skip,
+        timeout_s=timeout_s or TIMEOUT_S,
+        start_s=TIMEOUT_S,
+        largest_event_bytes=environment.streaming.largest_event_bytes,
+    )
+
+
+def resnapshot_outbox(
+    environment: Environment, pipeline: EnvironmentPipeline, wanted: Wanted, say: Say
+) -> TableComparison:
+    """Re-snapshot a deployed outbox, from a machine that reaches its VPC. Raises OperateError, PlatformError."""
+    session = outputs.check_account(environment)
+    with outputs.one_line(environment), login(environment, session, pipeline) as parameters:
+        with reader.connect(of_environment(environment, pipeline.name)) as messages:
+            newest = newest_position(messages, source_settings(environment, pipeline).topic)
+        connector = source_of(environment, pipeline, session, newest=newest)
+        with sides(environment, pipeline, session, parameters, chosen(pipeline, [])) as both:
+            comparison = resnapshot(both, connector, wanted, say)
+        if comparison.equal and wanted.where is None:
+            source_cluster.nothing_missed(session.client("rds", config=outputs.QUICK), environment)
+        return comparison
+
+
+def resnapshot_deployed(
     environment: Environment,
     pipeline: EnvironmentPipeline,
     names: Sequence[str],
@@ -41,39 +71,49 @@ def resnapshot_tables(
     console: Console,
     say: Say,
 ) -> bool:
-    """Re-read tables of a deployed pipeline, all or those of these names; then compare and repair differences.
+    """Rewrite a deployed outbox, or re-read tables, all or those of these names; then compare and repair differences.
 
     Return whether they are equal in the end. Raises OperateError, PlatformError, LoadError.
     """
+    if pipeline.captured.outbox is not None:
+        check_unnamed(names)
+        comparison = resnapshot_outbox(environment, pipeline, wanted, say)
+        print_comparison(console, comparison)
+        return comparison.equal
     refuse_queried(environment, pipeline)
-    if wanted.skip:
-        check_whole(wanted, named=bool(names))
     entries = chosen(pipeline, names)
     session = outputs.check_account(environment)
-    with outputs.one_line(environment):
-        cluster, captured = of_environment(environment, pipeline.name), pipeline.as_deployed
-        with login(environment, session, pipeline) as source, reader.connect(cluster) as messages:
-            topics = source_settings(environment, pipeline).topics
-            newest = max(newest_position(messages, topic) for topic in topics)
-            connector, stored, writer = channel(environment, pipeline, session, messages, newest=newest)
-            lakes = [table.lake for table in compared(environment, pipeline, session, captured.tables)]
-            with flowing(source, captured, names, lakes, connector, stored, wanted, say):
-                settle = settlement(source, captured, entries, where=wanted.where)
-                read_tables_again(
-                    source, captured, entries, stored, where=wanted.where, timeout_s=wanted.timeout_s, say=say
+    with (
+        outputs.one_line(environment),
+        login(environment, session, pipeline) as source,
+        reader.connect(of_environment(environment, pipeline.name)) as messages,
+    ):
+        newest = max(newest_position(messages, topic) for topic in source_settings(environment, pipeline).topics)
+        channel = channel_of(
+            environment, pipeline, session, source, messages, newest=newest, timeout_s=wanted.timeout_s, say=say
+        )
+        lakes = [table.lake for table in compared(environment, pipeline, session, pipeline.captured.tables)]
+        with channel.flowing(lakes, wanted, named=bool(names)):
+            settle = channel.settlement(entries, wanted.where)
+            channel.read_again(entries, wanted.where)
+            with sides(environment, pipeline, session, source, entries) as both:
+                equal = reconcile_tables(
+                    console,
+                    both,
+                    timeout_s=wanted.timeout_s,
+                    pipeline=pipeline.name,
+                    report=report_of(environment, pipeline),
+                    repairs=channel.repair,
                 )
-                with sides(environment, pipeline, session, source, entries) as both:
-                    equal = reconcile_tables(
-                        console,
-                        both,
-                        Limits(timeout_s=wanted.timeout_s),
-                        pipeline=pipeline.name,
-                        report=report_of(environment, pipeline),
-                        repairs=repairs(source, captured, stored, writer, timeout_s=wanted.timeout_s, say=say),
-                    )
-            if equal:
-                settle(writer)
-            return equal
+        if equal:
+            settle()
+        return equal
+
+
+def newest_position(messages: reader.Reader, topic: str) -> int:
+    """Return the highest log position among a topic's newest events, 0 if it holds none. Raises KafkaException."""
+    tail = messages.to_the_end(topic, lambda _partition, end: end - TAIL_EVENTS)
+    return max((position_of(message.value()) for message in tail), default=0)
 
 
 def refuse_queried(environment: Environment, pipeline: EnvironmentPipeline) -> None:
@@ -85,34 +125,35 @@ def refuse_queried(environment: Environment, pipeline: EnvironmentPipeline) -> N
         )
 
 
-class Channel(NamedTuple):
-    """How to ask a pipeline's connector for rows: the connector, its stored offsets, and events beside its own."""
-
-    connector: Connector
-    stored: StoredOffsets
-    writer: EventWriter
-
-
-def channel(
+def channel_of(
     environment: Environment,
     pipeline: EnvironmentPipeline,
     session: boto3.Session,
+    parameters: Mapping[str, Any],
     messages: reader.Reader,
     *,
     newest: int = 0,
+    timeout_s: float,
+    say: Say,
 ) -> Channel:
-    """Return the channel; `newest` is the highest log position known to be read. Raises OperateError, ClientError."""
-    connector = source_of(environment, pipeline, session, newest=newest)
-    name = source_settings(environment, pipeline).name
-    topic = offset_topic(name, generation(environment, pipeline, session))
-    client = reader.client(of_environment(environment, pipeline.name))
-    return Channel(connector, StoredOffsets(messages, topic, connector), EventWriter(client))
+    """Return the way to ask a pipeline's connector for rows; `newest` is the highest log position known to be read.
 
-
-def generation(environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session) -> str:
-    """Return the generation of the source's offsets, as its last deployment recorded it."""
+    Raises OperateError, ClientError.
+    """
+    settings = source_settings(environment, pipeline)
+    # As the last deployment recorded it.
     name = source_parameter(environment, pipeline, "generation")
-    return str(session.client("ssm", config=outputs.QUICK).get_parameter(Name=name)["Parameter"]["Value"])
+    generation = session.client("ssm", config=outputs.QUICK).get_parameter(Name=name)["Parameter"]["Value"]
+    stored = StoredOffsets(messages, offset_topic(settings.name, generation))
+    return Channel(
+        pipeline=pipeline.name,
+        settings=settings,
+        parameters=parameters,
+        connector=source_of(environment, pipeline, session, newest=newest, stored=stored),
+        writer=EventWriter(reader.client(of_environment(environment, pipeline.name))),
+        timeout_s=timeout_s,
+        say=say,
+    )
 
 
 def report_of(environment: Environment, pipeline: EnvironmentPipeline) -> Path:

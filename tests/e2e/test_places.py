@@ -16,7 +16,6 @@ import pytest
 from rich.console import Console
 
 from contract.events import CREATE, OPERATION, READ_MS, UPDATE
-from local.comparison.compare import Limits
 from local.comparison.platform_sides import platform_sides
 from local.comparison.reconcile import reconcile_platform
 from local.comparison.run import compare_tables
@@ -145,7 +144,7 @@ def test_a_loss_is_told_after_the_next_complete_look(places: Platform) -> None:
     sides = platform_sides(places, ["city"])
     [city] = sides.tables
     lost = replace(city, lake=ArrowLake(now=[city.lake.rows().slice(1)]))
-    [found] = compare_tables(replace(sides, tables=[lost]), Limits(timeout_s=PATIENT_S))
+    [found] = compare_tables(replace(sides, tables=[lost]), timeout_s=PATIENT_S)
     assert (found.missing, found.late) == (1, 0)
     assert found.seconds < PATIENT_S / 2
 

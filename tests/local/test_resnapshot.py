@@ -11,22 +11,21 @@ from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
+from typer.testing import CliRunner
 
+from cli.__main__ import app
 from contract import events
-from local.comparison.describe import Compared
-from local.comparison.run import Sides
+from contract.errors import CANNOT
+from db.source.signals import Reading
 from local.errors import PlatformError
-from local.look.lake import Lake
 from local.look.topic import RawEvent
 from local.resnapshot import changed_tables, log_tables
-from local.resnapshot.changed_tables import ChangedTables, LocalConnector, new_tables, removed_tables
+from local.resnapshot.changed_tables import ChangedTables, LocalConnector, changes
 from local.resnapshot.log_tables import as_event, delete_event, is_read, settled_event
-from local.resnapshot.run import Wanted, resnapshot
 from local.services.connect_api import ConnectApi, RequestError
 from plugins.connector_settings import SourceSettings
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import source_connector
-from settings.load import load_pipeline
 
 
 @pytest.fixture
@@ -64,11 +63,11 @@ def test_the_newest_position_counts_events_that_left_no_row(api: Mock) -> None:
     assert connector(api, topic).newest_position() == 90
 
 
-def test_what_is_passed_over_may_concern_any_row() -> None:
-    [entry] = load_pipeline("orders").tables
-    outbox = Compared(entry=entry, schema_file=Path("none"), lake=Lake(base_uri="nowhere"))
-    with pytest.raises(PlatformError, match="leave --table and --where out"):
-        resnapshot(Sides({}, [outbox]), connector(Mock()), Wanted(where="TRUE", skip=True), lambda _line: None)
+@pytest.mark.parametrize("options", [["--where", "TRUE"], ["-t", "rental"], ["-e", "dev", "-t", "people"]])
+def test_what_is_passed_over_may_concern_any_row(options: list[str]) -> None:
+    run = CliRunner().invoke(app, ["resnapshot", "--skip", *options])
+    line = "resnapshot: changes were missed, and nobody knows of which rows: leave --table and --where out\n"
+    assert (run.exit_code, run.output) == (CANNOT, line)
 
 
 def test_what_to_run_names_the_pipeline_whose_connector_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,12 +166,9 @@ def test_heartbeats_arent_progress_of_a_snapshot() -> None:
 def test_new_and_removed_tables_are_told_by_a_running_connectors_configuration() -> None:
     running = source_connector(SOURCE)
     another = CapturedTable(schema="public", table="c")
-    assert new_tables(running, SOURCE) == []
-    assert new_tables(running, replace(SOURCE, tables=(*TABLES, another))) == [another]
-    assert removed_tables(running, SOURCE) == []
-    assert removed_tables(running, replace(SOURCE, tables=TABLES[:1])) == ["public.b"]
-    # A connector's first start reads its tables by itself.
-    assert (new_tables({}, SOURCE), removed_tables({}, SOURCE)) == ([], [])
+    assert changes(running, SOURCE) == ([], [])
+    assert changes(running, replace(SOURCE, tables=(*TABLES, another))) == ([another], [])
+    assert changes(running, replace(SOURCE, tables=TABLES[:1])) == ([], ["public.b"])
 
 
 A, B = TABLES
@@ -181,12 +177,19 @@ ODD = CapturedTable(schema="public", table="Order Items")
 CONNECTOR = replace(SOURCE, signal_table="cdc_shop.signal")
 
 
-class FakeWorker:
-    """Stands in for ConnectApi: a connector that runs as configured."""
+class Change:
+    """A change of tables of a connector whose worker this stands in for; it records what is read, or fails at it."""
 
-    def __init__(self, running: Mapping[str, str]) -> None:
-        self.running = dict(running)
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.noted = folder / "to-read.json"
+        self.read: list[str] = []
+        self.running: dict[str, str] = {}
         self.session: int | None = 1
+        self.failing = False
+        monkeypatch.setattr(changed_tables, "committing", lambda _parameters: nullcontext())
+        monkeypatch.setattr(changed_tables, "check_readable", lambda *_: None)
+        monkeypatch.setattr(ChangedTables, "_session", lambda *_: self.session)
+        monkeypatch.setattr(changed_tables, "read_again", self._read)
 
     def stop(self, _name: str) -> None:
         self.session = None
@@ -200,35 +203,18 @@ class FakeWorker:
     def put_connector(self, _name: str, configuration: Mapping[str, str]) -> None:
         self.running = dict(configuration)
 
-
-class Change:
-    """A change of tables whose `capture_added` only records what it is asked to read, or fails."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.noted = folder / "to-read.json"
-        self.read: list[str] = []
-        self.failing = False
-        monkeypatch.setattr(changed_tables, "committing", lambda _parameters: nullcontext())
-        monkeypatch.setattr(changed_tables, "slot_session", lambda _cursor, _slot: self.worker.session)
-        monkeypatch.setattr(changed_tables, "capture_added", self._capture)
-
-    def _capture(self, _cursor: Any, settings: SourceSettings, added: list[CapturedTable], **_: Any) -> None:
-        self.worker.put_connector("", source_connector(settings))
+    def _read(self, _cursor: Any, _settings: SourceSettings, readings: list[Reading], *_: Any, **__: Any) -> None:
         if self.failing:
             raise PlatformError("the connector has failed during the snapshot")
-        self.read += [table.name for table in added]
+        self.read += [reading.shown for reading in readings]
 
     def bring(self, running: Mapping[str, str], *tables: CapturedTable) -> str | None:
-        self.worker = FakeWorker(running)
+        self.running, self.session = dict(running), 1
         wanted = replace(CONNECTOR, tables=tables)
-        worker = cast(Any, self.worker)
-        return ChangedTables(
-            api=worker,
-            settings=wanted,
-            configuration=source_connector(wanted),
-            reader=cast(Any, None),
-            to_read=self.noted,
-        ).bring({})
+        connector = LocalConnector(
+            api=cast(Any, self), topics=[], name="shop", slot="cdc_shop", configuration=source_connector(wanted)
+        )
+        return ChangedTables(connector=connector, settings=wanted, to_read=self.noted).bring({})
 
 
 @pytest.fixture
@@ -248,9 +234,9 @@ def test_a_table_is_read_by_the_next_start_when_this_one_ended_before(change: Ch
         change.bring(source_connector(replace(CONNECTOR, tables=(A,))), A, B)
     assert json.loads(change.noted.read_text()) == ["public.b"]
     change.failing = False
-    assert change.bring(change.worker.running, A, B) == "added and read: public.b"
+    assert change.bring(change.running, A, B) == "added and read: public.b"
     assert change.read == ["public.b"]
-    assert change.bring(change.worker.running, A, B) is None
+    assert change.bring(change.running, A, B) is None
 
 
 def test_a_table_that_leaves_is_said(change: Change) -> None:
@@ -258,8 +244,8 @@ def test_a_table_that_leaves_is_said(change: Change) -> None:
     change.failing = True
     said = change.bring(source_connector(CONNECTOR), A)
     assert said == "no longer captured, topic and lake table stay: public.b"
-    assert (change.read, change.worker.session) == ([], 2)
-    assert B.pattern not in change.worker.running["table.include.list"]
+    assert (change.read, change.session) == ([], 2)
+    assert B.pattern not in change.running["table.include.list"]
 
 
 @pytest.mark.parametrize(
@@ -270,4 +256,4 @@ def test_any_table_is_captured_and_what_cant_be_read_is_said(table: CapturedTabl
     """A name with any characters is read; where every event is a row, no row that was read can be one."""
     assert change.bring(source_connector(CONNECTOR), A, B, table) == f"{said}: {table.name}"
     assert change.read == ([table.name] if table is ODD else [])
-    assert table.pattern in change.worker.running["table.include.list"]
+    assert table.pattern in change.running["table.include.list"]

@@ -8,14 +8,11 @@ import pytest
 from contract.events import ADDED_TYPES, LSN, OPERATION, SETTLED
 from db.source import deletes
 from local.errors import PlatformError
-from local.platform.platform import Platform
-from local.platform.record import PORTS, PlatformOptions
 from local.resnapshot import pipelines
-from local.resnapshot.changed_tables import LocalConnector
-from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.log_tables import EventWriter
-from local.resnapshot.pipelines import log_table, read_tables_again, settlement, signals_of
-from local.resnapshot.run import Wanted
+from local.resnapshot.pipelines import Channel, key_types
+from plugins.connector_settings import SourceSettings
+from settings.connectors import captured_tables
 from settings.load import load_pipeline
 from settings.pipeline import Pipeline
 
@@ -44,37 +41,29 @@ def pipeline(tmp_path: Path) -> Pipeline:
     return load_pipeline("shop", tmp_path)
 
 
-def test_a_pipelines_signals_are_in_the_schema_of_its_own(pipeline: Pipeline) -> None:
-    signals = signals_of(pipeline)
-    assert (signals.table, signals.publication) == (("cdc_shop", "signal"), "cdc_shop")
-    assert signals.role == pipeline.source.role
-    assert signals.left_out[("public", "OrderItems")] == pipeline.tables[0].leave_out
-
-
-def test_a_tables_key_has_the_sources_names_and_the_schemas_types(pipeline: Pipeline, tmp_path: Path) -> None:
-    table = log_table(pipeline, pipeline.tables[0], tmp_path / "shop" / "order_items.avsc")
-    assert (table.name, table.key, table.topic) == (
-        ("public", "OrderItems"),
-        ("Order ID", "day"),
-        "shop.public.OrderItems",
-    )
-    assert table.key_types["Order ID"] == "int"
+def channel(pipeline: Pipeline, **more: Any) -> Channel:
+    """The pipeline's channel without services; `more` replaces some."""
+    tables = captured_tables(pipeline)
+    settings = SourceSettings(database_hostname="db", database_password="", topic_prefix=pipeline.name, **tables)
+    given: dict[str, Any] = {"parameters": {}, "connector": None, "writer": None, "timeout_s": 1, "say": print, **more}
+    return Channel(pipeline=pipeline.name, settings=settings, **given)
 
 
 def test_a_schema_without_the_key_is_named(pipeline: Pipeline, tmp_path: Path) -> None:
+    [table] = pipeline.tables
+    assert key_types(table, tmp_path / "shop" / "order_items.avsc")["Order ID"] == "int"
     path = tmp_path / "other.avsc"
     path.write_text(json.dumps({"type": "record", "name": "o", "fields": [{"name": "day", "type": "int"}]}))
     with pytest.raises(PlatformError, match=r"other\.avsc has no field for Order ID, the key of public\.OrderItems"):
-        log_table(pipeline, pipeline.tables[0], path)
-    with pytest.raises(PlatformError, match=r"gone\.avsc can't be read"):
-        log_table(pipeline, pipeline.tables[0], tmp_path / "gone.avsc")
+        key_types(table, path)
+    with pytest.raises(PlatformError, match=r"gone\.avsc: no Avro schema of a record \(.*No such file"):
+        key_types(table, tmp_path / "gone.avsc")
 
 
 def test_the_outbox_isnt_read_again_but_written_anew() -> None:
     orders = load_pipeline("orders")
-    reader: LocalConnector = None  # type: ignore[assignment]
     with pytest.raises(PlatformError, match=r"datalake\.cdc_events is written anew"):
-        read_tables_again({}, orders, orders.tables, reader, where=None, timeout_s=1, say=print)
+        channel(orders).read_again(orders.tables)
 
 
 @pytest.mark.parametrize("where", [None, "day > 7"])
@@ -88,11 +77,11 @@ def test_what_cant_be_read_again_is_passed_over(
         (tmp_path / "shop" / f"{name}.avsc").write_text((tmp_path / "shop" / "order_items.avsc").read_text())
     pipeline = load_pipeline("shop", tmp_path)
     asked: list[Any] = []
-    monkeypatch.setattr(pipelines, "_cursor", lambda _parameters: nullcontext())
+    monkeypatch.setattr(pipelines, "committing", lambda _parameters: nullcontext())
     monkeypatch.setattr(pipelines, "read_again", lambda _cursor, _signals, readings, *_, **__: asked.extend(readings))
-    reader: LocalConnector = None  # type: ignore[assignment]
     said: list[str] = []
-    read_tables_again({}, pipeline, pipeline.tables, reader, where=where, timeout_s=1, say=said.append)
+    asking = channel(pipeline, say=said.append)
+    asking.read_again(pipeline.tables, where)
     # No condition reaches a name that a signal can't spell; all its rows are read by a pattern.
     names = ["public.OrderItems", *(["public.Order Items"] if where is None else [])]
     assert [(reading.shown, reading.where, reading.blocks) for reading in asked] == [
@@ -101,7 +90,7 @@ def test_what_cant_be_read_again_is_passed_over(
     passed_over = ["public.log", *(["public.Order Items"] if where else [])]
     assert [line.partition(", ")[0] for line in said] == [f"not read again: {name}" for name in passed_over]
     with pytest.raises(PlatformError, match=r"public\.log can't be read again: every event is a row there"):
-        read_tables_again({}, pipeline, [pipeline.table("public.log")], reader, where=where, timeout_s=1, say=print)
+        asking.read_again([pipeline.table("public.log")], where)
     assert len(asked) == len(names)
 
 
@@ -134,25 +123,8 @@ def test_a_table_whose_truncates_are_ignored_is_settled_once_all_of_it_was_read(
 ) -> None:
     (tmp_path / "shop.toml").write_text(f'{TEXT}truncate = "{truncate}"\n')
     pipeline = load_pipeline("shop", tmp_path)
-    monkeypatch.setattr(pipelines, "_cursor", lambda _parameters: nullcontext())
+    monkeypatch.setattr(pipelines, "committing", lambda _parameters: nullcontext())
     monkeypatch.setattr(deletes, "horizon_lsn", lambda _cursor, *, timeout_s: 99 if timeout_s else 0)
     written = Written()
-    settlement({}, pipeline, pipeline.tables, where=where)(written)
+    channel(pipeline, writer=written).settlement(pipeline.tables, where)()
     assert written.events == expected
-
-
-@pytest.mark.parametrize(
-    ("names", "line"),
-    [
-        ([], "is down: `./lake up` starts it"),
-        (["rental"], "nobody knows of which rows: leave --table and --where out"),
-    ],
-)
-def test_what_the_connector_cant_read_is_passed_over_for_all_tables_only(
-    tmp_path: Path, names: list[str], line: str
-) -> None:
-    options = PlatformOptions(pipeline="pagila")
-    platform = Platform(tmp_path, options)
-    platform.record.write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
-    with pytest.raises(PlatformError, match=line):
-        resnapshot_tables(platform, names, Wanted(skip=True))

@@ -18,15 +18,13 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from moto.moto_api._internal.models import moto_api_backend
 from moto.server import ThreadedMotoServer
-from rich.console import Console
 from typer.testing import CliRunner
 
 from cli.__main__ import app
 from contract import rds_ca
 from contract.errors import CANNOT, NO
 from db.connecting import UnreachableError
-from db.source.objects import SourceObjects, WantedTable
-from db.source.plan import prepare
+from db.source.objects import WantedTable
 from local.look.lake import Lake
 from local.look.topic import Topic
 from local.services.kafka import ADMIN, Kafka
@@ -38,20 +36,17 @@ from operate.sides import check_readable
 from plugins.connector_names import sink_group
 from plugins.kafka import msk_login
 from settings import load
-from settings.connectors import sink_settings, source_settings
+from settings.connectors import sink_settings
 from settings.environment import Environment
 from tests.broker import RunningBroker
 from tests.conftest import ask, execute, free_port
 from tests.hudi_files import HudiFiles
 from tests.operate.conftest import REGION, deploy, without_credentials
-from tests.operate.resnapshot.test_tables import BEYOND, PASSWORD, ROLE, crm
-from tests.stacks.environments import mixed
-from tests.tls import Authority, encrypted
+from tests.operate.resnapshot.test_tables import BEYOND, OFFSETS, PASSWORD, captured, deploy_crm
 from tests.transcripts import first_difference, transcript
 from tests.waiting import wait_until
 
 PAGE = Path(__file__).parents[2] / "docs" / "your-database" / "repair.md"
-GENERATION = "0a1b2c3d"
 # Pipeline → its table, its key, and what its DBA or deployment has prepared.
 TABLES = {
     "crm": ("public.people", "id", "CREATE TABLE people (id int PRIMARY KEY, name text)"),
@@ -130,8 +125,7 @@ class Deployed:
 
     def store_offset(self) -> None:
         """Have the connector store an offset beyond any signal."""
-        name = source_settings(self.environment, self._pipeline).name
-        self._send(f"__cdc_lake_offsets_{name}-{GENERATION}", json.dumps({"lsn": BEYOND}))
+        self._send(OFFSETS, json.dumps({"lsn": BEYOND}))
 
     def operations(self) -> list[str]:
         """What the topic's events did."""
@@ -178,29 +172,16 @@ def deployed(
     table, key, created = TABLES[name]
     schema, _, short = table.partition(".")
     execute(database, created)
-    objects = SourceObjects(
-        publication=f"cdc_{name}",
-        slot=f"cdc_{name}",
-        schema=f"cdc_{name}",
-        role=ROLE,
-        tables=(WantedTable(schema=schema, name=short, key=(key,)),),
-    )
-    prepare(database, objects, password=PASSWORD)
-    ask(database, f"SELECT pg_create_logical_replication_slot('cdc_{name}', 'pgoutput')")
-    authority = Authority("The authority of a server")
-    with encrypted(int(database["port"]), authority.server("localhost", tmp_path)) as port:
-        environment = crm(tmp_path, port=port, certificate=authority.root, database=str(database["dbname"]))
-        secret = json.dumps({"username": ROLE, "password": PASSWORD})
-        arn = aws.client("secretsmanager").create_secret(Name="login", SecretString=secret)["ARN"]
-        own = environment.database.model_copy(update={"name": database["dbname"]})
-        pipelines = [
-            one.model_copy(update={"database": one.database and one.database.model_copy(update={"secret": arn})})
-            for one in environment.pipelines
-        ]
-        environment = environment.model_copy(update={"database": own, "pipelines": tuple(pipelines)})
-        _deploy(environment, aws, port)
+    wanted = WantedTable(schema=schema, name=short, key=(key,))
+    with captured(database, aws, tmp_path, name, wanted) as environment:
+        outside = environment.pipelines[1].database
+        assert outside is not None
+        assert outside.certificate is not None
         root = tmp_path / "root.pem"
-        root.write_text(authority.root)
+        root.write_text(outside.certificate)
+        deploy_crm(aws, environment.bucket_name("landing"))
+        logins = dict.fromkeys(("MasterSecretName", "ConnectorSecretName"), "login")
+        deploy("dev-cdc-lake-database", Endpoint=f"localhost:{outside.port}", **logins)
         monkeypatch.setattr(rds_ca, "BUNDLE", root)
         monkeypatch.setattr(load, "load", lambda _name: environment)
         monkeypatch.setattr(sides, "PIPELINES", tmp_path / "pipelines")
@@ -209,28 +190,13 @@ def deployed(
         columns = pyarrow.schema([(key, pyarrow.int32()), ("name", pyarrow.string())])
         with _topics(kafka), confirming(database, f"cdc_{name}"):
             yield Deployed(environment, name, database, kafka, HudiFiles(tmp_path / "lake", columns, key=key))
-    ask(database, f"SELECT pg_drop_replication_slot('cdc_{name}')")
-    execute(database, f"DROP OWNED BY {ROLE}")
-
-
-def _deploy(environment: Environment, aws: boto3.Session, port: int) -> None:
-    """Deploy the stacks' outputs and the buckets."""
-    deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
-    database = {"Endpoint": f"localhost:{port}", "MasterSecretName": "login", "ConnectorSecretName": "login"}
-    deploy("dev-cdc-lake-database", **database)
-    deploy("dev-cdc-lake-connectors", CrmSourceConnectorArn=f"arn:aws:kafkaconnect:{REGION}:1:connector/x/y")
-    name = "/dev-cdc-lake/source/crm/generation"
-    aws.client("ssm").put_parameter(Name=name, Value=GENERATION, Type="String")
-    place: Any = {"LocationConstraint": REGION}
-    for bucket in ("dev-lake", environment.bucket_name("landing")):
-        aws.client("s3").create_bucket(Bucket=bucket, CreateBucketConfiguration=place)
 
 
 @contextlib.contextmanager
 def _topics(kafka: Kafka) -> Iterator[None]:
     """Deploy the broker with the pipeline's topics, and remove them."""
     deploy("dev-cdc-lake-streaming", BootstrapBrokers=kafka.bootstrap_servers)
-    names = ["crm.public.people", f"__cdc_lake_offsets_dev-cdc-lake-crm-source-{GENERATION}", "msk.datalake.cdc_events"]
+    names = ["crm.public.people", OFFSETS, "msk.datalake.cdc_events"]
     admin = AdminClient({**kafka.client()})
     for made in admin.create_topics([NewTopic(topic, 1, 1) for topic in names]).values():
         made.result(60)
@@ -297,11 +263,11 @@ def test_rows_of_the_outbox_are_written_anew(deployed: Deployed, monkeypatch: py
     """tests/e2e writes them anew; here the rows only arrive."""
     asked = []
 
-    def resnapshot(_environment: Environment, wanted: Any, _say: object) -> None:
+    def resnapshot(_environment: Environment, _pipeline: object, wanted: Any, _say: object) -> None:
         asked.append(wanted.where)
         deployed.commit((1, "Ada"), deleted=(9,))
 
-    monkeypatch.setattr(reconcile, "resnapshot_environment", resnapshot)
+    monkeypatch.setattr(reconcile, "resnapshot_outbox", resnapshot)
     deployed.change(f"INSERT INTO {deployed.table} VALUES (1, 'Ada')")
     deployed.land()
     deployed.commit((1, "ada"), (9, "Alan"))
@@ -367,12 +333,6 @@ def test_who_may_not_read_the_lake_hears_it_before_the_comparison(
     stubber.add_client_error("get_object", code)
     with stubber, pytest.raises(OperateError, match=said), outputs.one_line(environment):
         check_readable(client, Lake(base_uri="s3://lake/t"))
-
-
-def test_a_queried_pipelines_rows_are_repaired_by_its_job(tmp_path: Path) -> None:
-    environment = mixed(tmp_path)
-    with pytest.raises(OperateError, match=r"pagilaquery is queried, so .* job\.read_again"):
-        reconcile.reconcile_environment(environment, environment.pipelines[1], [], Console(), repair=True, timeout_s=0)
 
 
 def test_a_database_that_isnt_reached_takes_the_vpn(environment: Environment) -> None:

@@ -5,6 +5,7 @@ Real Hudi tables, which Spark has to write, are read in tests/spark_jobs; here D
 
 import contextlib
 import json
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,15 +17,13 @@ import pyarrow
 from contract.column_types.catalogue import Carried, ColumnType
 from contract.column_types.types import carried
 from contract.events import SOURCE_NAME
-from local.comparison.compare import Limits, TableComparison, compare_table
+from local.comparison.compare import WAIT_BETWEEN_LOOKS_S, Arrivals, TableComparison, comparing, step
 from local.comparison.describe import Compared
 from local.comparison.rows import ComparedColumn, ComparedTable
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import CapturedTableSettings
 from tests.conftest import execute
-
-AT_ONCE = Limits(timeout_s=0, rows_per_chunk=10, pages=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,12 +64,20 @@ def compared(
     )
 
 
-def entry(lake: Lake, folder: Path, *, fields: Mapping[str, str] = MappingProxyType({}), **more: Any) -> Compared:
+def entry(
+    lake: Lake,
+    folder: Path,
+    *,
+    fields: Mapping[str, str] = MappingProxyType({}),
+    arrivals: Arrivals | None = None,
+    **more: Any,
+) -> Compared:
     """A table of a pipeline whose Avro schema has these fields: the lake's name and the source's."""
     schema_file = folder / "table.avsc"
     schema_file.write_text(json.dumps({"fields": [{"name": name, SOURCE_NAME: fields[name]} for name in fields]}))
     values = {"how": "log", "key": ["id"], "truncate": "stop", **more}
-    return Compared(entry=CapturedTableSettings.model_validate(values), schema_file=schema_file, lake=lake)
+    made = CapturedTableSettings.model_validate(values)
+    return Compared(entry=made, schema_file=schema_file, lake=lake, arrivals=arrivals)
 
 
 @contextlib.contextmanager
@@ -91,5 +98,8 @@ def differences(comparison: TableComparison) -> dict[str, set[tuple[Any, ...]]]:
     return found
 
 
-def compare(database: Mapping[str, Any], table: ComparedTable, limits: Limits = AT_ONCE) -> TableComparison:
-    return compare_table(database, table, limits)
+def compare(database: Mapping[str, Any], table: ComparedTable, *, timeout_s: float = 0, **more: Any) -> TableComparison:
+    comparison = comparing(database, table, timeout_s=timeout_s, **more)
+    while (found := step(comparison)) is None:
+        time.sleep(WAIT_BETWEEN_LOOKS_S)
+    return found

@@ -13,8 +13,8 @@ import pyarrow
 import pytest
 from confluent_kafka import KafkaException
 
-from local.comparison.arrivals import LogArrivals, QueriedArrivals, Stages
-from local.comparison.compare import Arrivals, Limits, compare_table
+from local.comparison.arrivals import LogArrivals, QueriedArrivals
+from local.comparison.compare import Arrivals
 from local.comparison.run import Sides, compare_tables
 from local.comparison.source import SourceLook
 from local.look.json_lines import consumed
@@ -22,9 +22,9 @@ from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
 from local.services.source_database import Slot
 from tests.conftest import execute
-from tests.local.comparison.sides import AT_ONCE, ArrowLake, compared, entry, login
+from tests.local.comparison.sides import ArrowLake, compare, compared, entry, login
 
-A_WHILE = dataclasses.replace(AT_ONCE, timeout_s=2.0)
+A_WHILE_S = 2.0
 COLUMNS = {"id": "int8", "name": "text"}
 FILE = "0/000000000041_1_2.json"
 
@@ -54,7 +54,7 @@ def three(database: ConnectionParameters) -> ConnectionParameters:
 @pytest.mark.integration
 def test_a_row_that_the_lake_may_get_yet_is_late_and_not_different(three: ConnectionParameters) -> None:
     table = compared("t", COLUMNS, lake("a", "old"))
-    found = compare_table(three, table, A_WHILE, arrivals=never)
+    found = compare(three, table, timeout_s=A_WHILE_S, arrivals=never)
     assert (found.missing, found.extra, found.different, found.late) == (0, 0, 0, 2)
     assert not found.equal
     assert {one.kind for one in found.shown} == {"late"}
@@ -64,7 +64,7 @@ def test_a_row_that_the_lake_may_get_yet_is_late_and_not_different(three: Connec
 def test_what_differs_is_told_once_the_lake_has_all_and_not_when_the_time_is_over(three: ConnectionParameters) -> None:
     table = compared("t", COLUMNS, lake("a", "old", None, "d"))
     began = time.monotonic()
-    found = compare_table(three, table, Limits(timeout_s=60), arrivals=after(2))
+    found = compare(three, table, timeout_s=60, arrivals=after(2))
     assert time.monotonic() - began < 20
     assert (found.missing, found.extra, found.different, found.late) == (0, 1, 2, 0)
 
@@ -81,7 +81,9 @@ def test_a_row_that_was_another_in_between_is_not_proven_to_differ(
         original(self, *given, **more)
 
     monkeypatch.setattr(SourceLook, "__init__", there_and_back)
-    found = compare_table(three, compared("t", COLUMNS, lake("a", "meanwhile", "lost")), A_WHILE, arrivals=after(0))
+    found = compare(
+        three, compared("t", COLUMNS, lake("a", "meanwhile", "lost")), timeout_s=A_WHILE_S, arrivals=after(0)
+    )
     assert (found.different, found.late) == (1, 1)
 
 
@@ -89,7 +91,7 @@ def test_a_row_that_was_another_in_between_is_not_proven_to_differ(
 def test_who_may_read_some_columns_only_hears_what_differs(three: ConnectionParameters) -> None:
     """That role can't read system columns."""
     with login(three, "SELECT (id, name) ON t") as role:
-        found = compare_table(role, compared("t", COLUMNS, lake("a", "b")), Limits(timeout_s=60), arrivals=after(0))
+        found = compare(role, compared("t", COLUMNS, lake("a", "b")), timeout_s=60, arrivals=after(0))
     assert (found.missing, found.late) == (1, 0)
 
 
@@ -112,12 +114,12 @@ class CommittedLake(ArrowLake):
 def test_a_commit_is_read_once_however_often_is_looked(three: ConnectionParameters) -> None:
     table = compared("t", COLUMNS)
     still = CommittedLake(now=[lake("a", "b")])
-    found = compare_table(three, dataclasses.replace(table, lake=still), A_WHILE, arrivals=never)
+    found = compare(three, dataclasses.replace(table, lake=still), timeout_s=A_WHILE_S, arrivals=never)
     assert found.looks >= 4
     # Everything for the sums, then the differing chunks, then these rows in Python.
     assert len(still.reads) == 3
     moving = CommittedLake(now=[*[lake("a", "b")] * 4, lake("a", "b", "c")], commits=map(str, itertools.count()))
-    found = compare_table(three, dataclasses.replace(table, lake=moving), Limits(timeout_s=60), arrivals=never)
+    found = compare(three, dataclasses.replace(table, lake=moving), timeout_s=60, arrivals=never)
     assert found.equal
     assert len(moving.reads) == 5
 
@@ -140,7 +142,7 @@ def test_while_a_table_waits_its_commits_are_asked_for_and_rows_seldom_read(
 
     monkeypatch.setattr(SourceLook, "__init__", slowly)
     table = compared("t", COLUMNS, *[lake("a", "b")] * 3, lake("a", "b", "c"))
-    found = compare_table(three, table, Limits(timeout_s=60), arrivals=arrives)
+    found = compare(three, table, timeout_s=60, arrivals=arrives)
     assert found.equal
     # The chunks, their rows, these in Python; then nothing until the lake has them.
     assert (len(passes), len(asked)) == (4, 5)
@@ -153,9 +155,9 @@ def test_tables_wait_at_the_same_time(three: ConnectionParameters, tmp_path: Pat
     tables = []
     for number, rows in enumerate((lake("a", "b"), lake("a", "b"), lake("a", "b", "c"), lake("a"), lake("b"))):
         execute(three, f"CREATE TABLE t{number} AS SELECT * FROM t")
-        tables.append(entry(ArrowLake(now=[rows]), tmp_path, source=f"public.t{number}"))
+        tables.append(entry(ArrowLake(now=[rows]), tmp_path, source=f"public.t{number}", arrivals=after(2)))
     began = time.monotonic()
-    found = list(compare_tables(Sides(three, tables, arrivals=lambda _wanted: after(2)), Limits(timeout_s=60)))
+    found = list(compare_tables(Sides(three, tables), timeout_s=60))
     took = time.monotonic() - began
     assert found[0].table == "public.t2"
     assert found[0].equal
@@ -209,7 +211,7 @@ def test_the_lake_has_a_position_once_each_step_of_the_way_has(
         found = [{"Key": key} for key in keys if key.startswith(Prefix) and key > StartAfter]
         return {"Contents": found} if found else {}
 
-    stages = Stages(
+    arrivals = LogArrivals(
         slot=Mock(side_effect=[Slot(active=True, behind_bytes=behind) if behind in (0, 8) else behind]),
         end=lambda: end,
         landed=lambda: landed,
@@ -218,7 +220,7 @@ def test_the_lake_has_a_position_once_each_step_of_the_way_has(
         prefix="cdc/t/",
         lake=FarLake(consumed=last),
     )
-    assert LogArrivals(stages).has("0/1") is there
+    assert arrivals.has("0/1") is there
 
 
 @pytest.mark.parametrize(

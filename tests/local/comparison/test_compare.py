@@ -11,14 +11,13 @@ import pyarrow
 import pytest
 
 from local.comparison import compare as module
-from local.comparison.compare import Limits, compare_table
-from local.comparison.repair import KeyRepair, repair_of
+from local.comparison.repair import repair_by_key
 from local.comparison.source import SourceLook
 from local.look.lake import LakeError
 from local.services.postgres import ConnectionParameters
 from tests import cases
 from tests.conftest import execute
-from tests.local.comparison.sides import AT_ONCE, column, compare, compared, differences, login
+from tests.local.comparison.sides import column, compare, compared, differences, login
 
 pytestmark = pytest.mark.integration
 
@@ -52,7 +51,7 @@ def shop(database: ConnectionParameters) -> ConnectionParameters:
 def test_an_equal_table_takes_one_look(shop: ConnectionParameters) -> None:
     seen: list[tuple[str, str, int, int]] = []
     table = compared("items", ITEMS, items(*range(500, 0, -1)))
-    found = compare_table(shop, table, AT_ONCE, on_progress=lambda *step: seen.append(step))
+    found = compare(shop, table, on_progress=lambda *step: seen.append(step))
     assert found.equal
     assert (found.source_rows, found.lake_rows, found.looks) == (500, 500, 1)
     assert {(what, of) for _, what, _, of in seen} == {("source", 500), ("lake", 500)}
@@ -200,9 +199,13 @@ def test_a_key_that_the_source_cannot_have_is_an_extra_row(database: ConnectionP
     assert differences(found) == {"missing": {("2",)}, "extra": {(lake_id,)}}
 
 
-def test_many_rows_that_differ_are_found_without_their_index(shop: ConnectionParameters) -> None:
+def test_many_rows_that_differ_are_found_without_their_index(
+    shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = compared("items", KEYED, items(*range(1, 401), price_9=1.0))
-    found = compare(shop, table, dataclasses.replace(AT_ONCE, tidied_rows=10, looked_up_rows=20))
+    monkeypatch.setattr(module, "TIDIED_ROWS", 10)
+    monkeypatch.setattr(module, "LOOKED_UP_ROWS", 20)
+    found = compare(shop, table)
     assert (found.missing, found.extra, found.different) == (100, 0, 1)
 
 
@@ -228,7 +231,7 @@ def test_a_row_that_never_rests_is_equal_once_the_lake_has_what_it_was(
 
     states = [items(*range(1, 501), price_5=price) for price in (-1.0, -1.0, -1.0, 2.0, 3.0, 4.0)]
     monkeypatch.setattr(SourceLook, "__init__", change_first)
-    assert compare(shop, compared("items", ITEMS, *states), dataclasses.replace(AT_ONCE, timeout_s=20)).equal
+    assert compare(shop, compared("items", ITEMS, *states), timeout_s=20).equal
 
 
 def test_the_right_to_read_is_enough_and_rows_that_a_policy_may_hide_are_an_error(shop: ConnectionParameters) -> None:
@@ -261,8 +264,7 @@ def test_a_disturbed_look_at_the_lake_is_repeated(shop: ConnectionParameters, mo
             raise LakeError("a file is gone")
 
     monkeypatch.setattr(type(table.lake), "stream", disturbed)
-    monkeypatch.setattr(module, "PAUSE_S", 0)
-    assert compare(shop, table, Limits(timeout_s=0)).equal
+    assert compare(shop, table).equal
 
 
 class TakesFromTheSource:
@@ -273,7 +275,6 @@ class TakesFromTheSource:
         self.lake, self.rows = lake, rows
         self.read: list[tuple[str, ...]] = []
         self.deleted: dict[tuple[str, ...], Any] = {}
-        self.repair = KeyRepair(read_again=self.read_again, delete=self.delete)
 
     def read_again(self, keys: Any) -> None:
         self.read += keys
@@ -291,7 +292,8 @@ def test_exactly_what_differs_is_repaired(shop: ConnectionParameters, monkeypatc
     table = compared("items", KEYED, items(*(i for i in range(1, 501) if i != 99), price_3=0.3))
     keys = TakesFromTheSource(table.lake, items(*there, 77), items(*there))
     said: list[str] = []
-    found = compare_table(shop, table, AT_ONCE, repair=repair_of(shop, table, keys.repair, said.append))
+    repair = repair_by_key(shop, keys.read_again, keys.delete, said.append)
+    found = compare(shop, table, repair=repair)
     assert (keys.read, keys.deleted) == ([("3",), ("99",)], {("77",): {"id": 77}})
     assert found.equal
     assert found.repaired == 3
@@ -299,9 +301,10 @@ def test_exactly_what_differs_is_repaired(shop: ConnectionParameters, monkeypatc
 
 
 def test_a_repair_that_changes_nothing_is_tried_a_few_times(shop: ConnectionParameters) -> None:
-    stale = items(*range(1, 500))
+    stale = items(*range(1, 500), 501)
     table = compared("items", KEYED, stale)
     keys = TakesFromTheSource(table.lake, stale)
-    found = compare_table(shop, table, AT_ONCE, repair=repair_of(shop, table, keys.repair, lambda _line: None))
+    repair = repair_by_key(shop, keys.read_again, keys.delete, lambda _line: None)
+    found = compare(shop, table, repair=repair)
     assert keys.read == [("500",)] * module.REPAIRS
-    assert (found.missing, found.repaired) == (1, 0)
+    assert (found.missing, found.extra, found.repaired) == (1, 1, 0)

@@ -23,14 +23,14 @@ from local.comparison.describe import _canonical_json as canonical_json
 from local.comparison.describe import _fitted as fitted
 from local.comparison.lake import _python_rows as python_rows
 from local.comparison.reconcile import compare_outbox
-from local.comparison.repair import repairs_of_queried
+from local.comparison.repair import repair_of_queried
 from local.comparison.rows import ComparedColumn
 from local.comparison.run import Sides, compare_tables
 from local.platform.platform import Platform
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute
 from tests.db.conftest import Shop, Template, shop_copy, template  # noqa: F401  (a fixture)
-from tests.local.comparison.sides import AT_ONCE, ArrowLake, entry
+from tests.local.comparison.sides import ArrowLake, entry
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def source(database: ConnectionParameters) -> ConnectionParameters:
 
 
 def compare(source: ConnectionParameters, wanted: Compared, **more: Any) -> TableComparison:
-    [found] = compare_tables(Sides(source, [wanted]), AT_ONCE, **more)
+    [found] = compare_tables(Sides(source, [wanted]), timeout_s=0, **more)
     return found
 
 
@@ -166,7 +166,7 @@ def test_what_differs_is_repaired_by_a_job_that_reads_it_anew(source: Connection
 
     said: list[str] = []
     wanted = entry(lake, tmp_path, how="query", source="public.people")
-    found = compare(source, wanted, repairs=repairs_of_queried(read_anew, said.append))
+    found = compare(source, wanted, repairs=lambda _wanted: repair_of_queried(read_anew, said.append))
     assert (found.equal, found.repaired, len(lake.read_anew)) == (True, 1, 1)
     assert said == ["public.people: 1 rows differ, so the job reads the table anew"]
 
@@ -174,7 +174,8 @@ def test_what_differs_is_repaired_by_a_job_that_reads_it_anew(source: Connection
 @pytest.mark.integration
 def test_a_job_that_commits_nothing_is_a_line(source: ConnectionParameters, tmp_path: Path) -> None:
     wanted = entry(Committing(now=[BOTH.slice(1)]), tmp_path, how="query", source="public.people")
-    found = compare(source, wanted, repairs=repairs_of_queried(lambda: None, lambda _line: None, timeout_s=0.1))
+    repair = repair_of_queried(lambda: None, lambda _line: None, timeout_s=0.1)
+    found = compare(source, wanted, repairs=lambda _wanted: repair)
     assert "has committed nothing within 0 s" in str(found.problem)
 
 

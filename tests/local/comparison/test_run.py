@@ -14,15 +14,15 @@ from rich.console import Console
 from contract.events import SPECIALS_COLUMN
 from local.comparison import command
 from local.comparison.command import lines, reconcile_tables, write
-from local.comparison.compare import Difference, Limits, TableComparison
-from local.comparison.repair import log_repair, outbox_repair
+from local.comparison.compare import Difference, TableComparison
+from local.comparison.lake import LakeLook
+from local.comparison.repair import condition_of
 from local.comparison.run import NO_KEY, Sides, compare_tables, with_reasons
 from local.comparison.source import SourceLook
 from local.look.lake import Lake
-from local.resnapshot.log_tables import LogTable
 from local.services.postgres import ConnectionParameters
 from tests.conftest import execute
-from tests.local.comparison.sides import AT_ONCE, ArrowLake, entry, login
+from tests.local.comparison.sides import ArrowLake, entry, login
 from tests.local.query.lakes import Bucket
 
 SALT = "s" * 16
@@ -72,13 +72,13 @@ PEOPLE: dict[str, Any] = {"fields": {"full_name": "Full Name"}, "leave_out": ["p
 @pytest.mark.integration
 def test_a_table_is_compared_as_its_entry_says(people: ConnectionParameters, tmp_path: Path) -> None:
     table = entry(lake_of_people(), tmp_path, source="public.people", **PEOPLE)
-    [found] = compare_tables(Sides(people, [table], salt=SALT), AT_ONCE)
+    [found] = compare_tables(Sides(people, [table], salt=SALT), timeout_s=0)
     assert found.equal, found
     assert found.columns == 6
     assert [note.partition(" ")[0] for note in found.notes] == ["photo", "bits", "twice"]
     other = lake_of_people(full_name=["ann", None], **{SPECIALS_COLUMN: pyarrow.nulls(2, "string")})
     [found] = compare_tables(
-        Sides(people, [entry(other, tmp_path, source="public.people", **PEOPLE)], salt=SALT), AT_ONCE
+        Sides(people, [entry(other, tmp_path, source="public.people", **PEOPLE)], salt=SALT), timeout_s=0
     )
     assert {one.key["id"]: one.columns for one in found.shown} == {"1": ("Full Name",), "2": ("pay",)}
 
@@ -99,7 +99,7 @@ def test_a_table_that_cannot_be_compared_does_not_keep_the_others(
     sound = entry(
         lake_of_people(), tmp_path, source="public.people", **{**PEOPLE, "hash": [], "leave_out": ["photo", "mail"]}
     )
-    first, second = compare_tables(Sides(people, [broken, sound]), AT_ONCE)
+    first, second = compare_tables(Sides(people, [broken, sound]), timeout_s=0)
     assert problem in str(first.problem)
     assert not first.equal
     assert second.equal
@@ -109,13 +109,13 @@ def test_a_table_that_cannot_be_compared_does_not_keep_the_others(
 def test_a_table_without_key_is_compared_and_repaired_by_nobody(database: ConnectionParameters, tmp_path: Path) -> None:
     execute(database, "CREATE TABLE bare (line text); INSERT INTO bare VALUES ('a'), ('a'), ('b')")
 
-    def never(_wanted: Any, _table: Any) -> Any:
+    def never(_wanted: Any) -> Any:
         raise AssertionError
 
     for lines_there, differs in ((["a", "a", "b"], False), (["a", "b"], True)):
         lake = ArrowLake(now=[pyarrow.table({"line": lines_there})])
         table = entry(lake, tmp_path, source="public.bare", key=[], append_only=True)
-        [found] = compare_tables(Sides(database, [table]), AT_ONCE, repairs=never)
+        [found] = compare_tables(Sides(database, [table]), timeout_s=0, repairs=never)
         assert (found.problem, found.equal) == (None, not differs)
         assert (NO_KEY in found.notes) == differs
 
@@ -137,16 +137,13 @@ def test_what_a_repair_brings_to_the_lake_is_compared_too(database: ConnectionPa
     after_it = {**before_the_second, "qty": ["one", "2", "three"]}
     repaired: list[list[str]] = []
 
-    def repairs(_wanted: Any, compared: Any) -> Any:
-        def repair(_suspects: Any, _lake: Any) -> int:
-            columns = after_it if repaired else before_the_second
-            lake.now[:] = [pyarrow.table({"id": ids, "note": ["new", "b", "c"], **columns})]
-            repaired.append([column.name for column in compared.columns])
-            return 1
+    def repair(_suspects: Any, look: LakeLook) -> None:
+        columns = after_it if repaired else before_the_second
+        lake.now[:] = [pyarrow.table({"id": ids, "note": ["new", "b", "c"], **columns})]
+        repaired.append([column.name for column in look.table.columns])
 
-        return repair
-
-    [found] = compare_tables(Sides(database, [entry(lake, tmp_path, source="public.t")]), AT_ONCE, repairs=repairs)
+    compared = entry(lake, tmp_path, source="public.t")
+    [found] = compare_tables(Sides(database, [compared]), timeout_s=0, repairs=lambda _wanted: repair)
     assert found.equal, found
     assert repaired == [["id", "note"], ["id", "note", "qty", "added"]]
     assert (found.repaired, found.columns, found.notes) == (2, 4, ())
@@ -167,7 +164,7 @@ def test_hashes_are_cut_to_their_columns_as_debezium_does(database: ConnectionPa
     }
     hashed = ["short", "padded", "free", "number"]
     table = entry(ArrowLake(now=[pyarrow.table(rows)]), tmp_path, source="public.h", hash=hashed)
-    [found] = compare_tables(Sides(database, [table], salt=salt), AT_ONCE)
+    [found] = compare_tables(Sides(database, [table], salt=salt), timeout_s=0)
     assert found.equal, found
 
 
@@ -175,17 +172,17 @@ def test_hashes_are_cut_to_their_columns_as_debezium_does(database: ConnectionPa
 def test_a_column_that_the_role_may_not_read_is_named(people: ConnectionParameters, tmp_path: Path) -> None:
     table = entry(lake_of_people(), tmp_path, source="public.people", leave_out=["photo", "bits", "twice", "any_size"])
     with login(people, "SELECT (id, pay) ON people") as role:
-        [found] = compare_tables(Sides(role, [table]), AT_ONCE)
+        [found] = compare_tables(Sides(role, [table]), timeout_s=0)
     assert found.problem == "half may not read Full Name, mood, mail: GRANT SELECT on it"
 
 
 @pytest.mark.integration
 def test_without_a_lake_table_an_empty_table_is_equal(people: ConnectionParameters, tmp_path: Path) -> None:
     table = entry(Lake(base_uri=(tmp_path / "nothing").as_uri()), tmp_path, source="public.people")
-    [found] = compare_tables(Sides(people, [table]), AT_ONCE)
+    [found] = compare_tables(Sides(people, [table]), timeout_s=0)
     assert "has no commit yet" in str(found.problem)
     execute(people, "TRUNCATE people")
-    [found] = compare_tables(Sides(people, [table]), AT_ONCE)
+    [found] = compare_tables(Sides(people, [table]), timeout_s=0)
     assert found.equal
 
 
@@ -223,7 +220,7 @@ def test_a_key_of_any_type_is_found_again(
 
     monkeypatch.setattr(SourceLook, "_scan", scan)
     lake = ArrowLake(now=[pyarrow.table({"id": pyarrow.array([], LAKE_TYPES.get(type_, pyarrow.string()))})])
-    [found] = compare_tables(Sides(people, [entry(lake, tmp_path, source="public.k")]), AT_ONCE)
+    [found] = compare_tables(Sides(people, [entry(lake, tmp_path, source="public.k")]), timeout_s=0)
     assert found.missing == 2, found
     assert len(scans) == (2 if type_ in ("float8", "interval") else 1)
 
@@ -260,22 +257,10 @@ def test_a_line_says_what_a_table_is_like(tmp_path: Path) -> None:
     assert document["tables"][1]["shown"][0]["columns"] == ["price", "name"]
 
 
-def test_the_outbox_is_written_anew_for_exactly_the_keys() -> None:
-    asked: list[str] = []
-    repair = outbox_repair("order_id", asked.append)
-    repair.read_again([("10248",), ("10250",)])
-    repair.delete({("7",): {"order_id": 7}})
-    assert asked == ["order_id IN (10248, 10250)", "order_id IN (7)"]
-    # No text becomes part of the condition.
+def test_no_text_becomes_part_of_the_outboxs_condition() -> None:
+    assert condition_of("order_id", [("10248",), ("10250",)]) == "order_id IN (10248, 10250)"
     with pytest.raises(ValueError, match="invalid literal"):
-        repair.read_again([("1) OR (1 = 1",)])
-
-
-@pytest.mark.parametrize(("name", "whole"), [("items", False), ('it"ems', True)])
-def test_a_table_is_read_whole_if_no_signal_can_name_it(name: str, whole: bool) -> None:
-    table = LogTable(database="shop", name=("public", name), key=("id",), topic="shop.items", key_types={})
-    nobody: Any = None
-    assert log_repair({}, nobody, table, nobody, nobody, timeout_s=1).whole is whole
+        condition_of("order_id", [("1) OR (1 = 1",)])
 
 
 def test_each_table_has_its_line_and_all_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,7 +269,7 @@ def test_each_table_has_its_line_and_all_count(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(command, "compare_tables", lambda *_, **__: iter([equal, broken]))
     shown = io.StringIO()
     report = tmp_path / "reconcile.json"
-    done = reconcile_tables(Console(file=shown), Sides({}, []), Limits(), pipeline="shop", report=report)
+    done = reconcile_tables(Console(file=shown), Sides({}, []), timeout_s=0, pipeline="shop", report=report)
     assert not done
     assert shown.getvalue().splitlines() == [
         "public.[a]  equal  2 rows  1.0 s",

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import psycopg2
@@ -14,8 +13,9 @@ from db.source.replication import drop_slot
 from db.source.signals import Reading
 from local.look.topic import Topic
 from local.platform.platform import Platform
-from local.resnapshot.changed_tables import LocalConnector, capture_added
-from local.resnapshot.log_tables import LogTable, Signals, read_again
+from local.resnapshot.changed_tables import ChangedTables, LocalConnector
+from local.resnapshot.log_tables import EventWriter, read_again
+from local.resnapshot.pipelines import Channel
 from local.services.kafka import ADMIN
 from plugins.connector_settings import SourceSettings
 from plugins.source.captured import CapturedTable
@@ -24,12 +24,12 @@ from tests.conftest import ask
 from tests.waiting import wait_until
 
 # A name that no signal of an incremental snapshot can spell.
-ODD = CapturedTable(schema="Größe.n", table='Tabelle "x".y, (Ünï')
-ITEMS = CapturedTable(schema="shop", table="OrderItems")
+ODD = CapturedTable(schema="Größe.n", table='Tabelle "x".y, (Ünï', key=("id",))
+ITEMS = CapturedTable(schema="shop", table="OrderItems", key=("id",))
 PLACES = CapturedTable(schema="shop", table="places", stops_at_truncate=True)
 NAME = "shop"
 OWN_SCHEMA = names.own_schema(NAME)
-SIGNALS = Signals(table=(OWN_SCHEMA, names.SIGNAL), publication="cdc_shop", role=names.CONNECTOR_ROLE, left_out={})
+PUBLICATION = "cdc_shop"
 MAKING = f"""
 CREATE SCHEMA shop; CREATE SCHEMA {OWN_SCHEMA};
 CREATE TABLE shop."OrderItems" (id INTEGER PRIMARY KEY, note TEXT);
@@ -60,10 +60,16 @@ class Shop:
         self._api = platform.services.connect.api
         self.reader = self.connector({})
 
-    @property
-    def pipeline(self) -> Any:
-        """The parts of a pipeline that `flowing` needs."""
-        return SimpleNamespace(name=NAME, source=SimpleNamespace(publication=SIGNALS.publication, role=SIGNALS.role))
+    def channel(self, connector: LocalConnector) -> Channel:
+        return Channel(
+            pipeline=NAME,
+            settings=self.settings(ITEMS),
+            parameters=self.source,
+            connector=connector,
+            writer=EventWriter(self.kafka),
+            timeout_s=TIMEOUT_S,
+            say=print,
+        )
 
     def connector(self, configuration: dict[str, str]) -> LocalConnector:
         return LocalConnector(
@@ -90,35 +96,35 @@ class Shop:
             database_password=running["database.password"],
             database_sslmode="disable",
             topic_prefix=NAME,
-            publication_name=SIGNALS.publication,
+            publication_name=PUBLICATION,
             slot_name="cdc_shop",
             heartbeat_interval_ms=1_000,
             poll_interval_ms=50,
             tables=tables,
-            signal_table=".".join(SIGNALS.table),
+            signal_table=f"{OWN_SCHEMA}.{names.SIGNAL}",
             heartbeat_query=names.heartbeat_statement(OWN_SCHEMA),
         )
 
-    def capture(self, *tables: CapturedTable) -> None:
+    def configuration(self, *tables: CapturedTable) -> dict[str, str]:
         users = self._platform.services.kafka.users
         # The pipeline's own role may not write these topics.
         login = self._platform.services.connect.acting_as(ADMIN, users.java_login(ADMIN))
-        self._api.put_connector(NAME, {**source_connector(self.settings(*tables)), **login})
+        return {**source_connector(self.settings(*tables)), **login}
 
-    def read_again(self, reading: Reading, reader: LocalConnector | None = None) -> None:
-        read_again(self.cursor, SIGNALS, [reading], reader or self.reader, timeout_s=TIMEOUT_S, say=print)
+    def capture(self, *tables: CapturedTable) -> None:
+        self._api.put_connector(NAME, self.configuration(*tables))
+
+    def read_again(self, reading: Reading, connector: LocalConnector | None = None) -> None:
+        connector = connector or self.reader
+        read_again(self.cursor, self.settings(ITEMS), [reading], connector, timeout_s=TIMEOUT_S, say=print)
 
     def add(self, table: CapturedTable) -> None:
         """Capture one more table, and read it."""
-        capture_added(
-            self.cursor,
-            self.settings(ITEMS, table),
-            [table],
-            configure=lambda: self.capture(ITEMS, table),
-            reader=self.reader,
-            timeout_s=TIMEOUT_S,
-            say=print,
-        )
+        ChangedTables(
+            connector=self.connector(self.configuration(ITEMS, table)),
+            settings=self.settings(ITEMS, table),
+            to_read=self._platform.state_dir / "shop-to-read.json",
+        ).bring(self.source)
 
     def topic(self, table: CapturedTable) -> Topic:
         return Topic(connection=self._platform.services.kafka.client(), name=table.topic(NAME))
@@ -137,17 +143,6 @@ class Shop:
     def wait(self, table: CapturedTable, count: int) -> None:
         """Wait for this many events."""
         wait_until(lambda: self.count(table) >= count, every_s=0.2)
-
-    def log_table(self, table: CapturedTable) -> LogTable:
-        """The description of a table whose rows are deleted in the lake."""
-        return LogTable(
-            database=str(self.source["dbname"]),
-            name=(table.schema, table.table),
-            key=("id",),
-            topic=table.topic(NAME),
-            key_types={"id": "int"},
-            pattern=table.pattern,
-        )
 
 
 @contextmanager

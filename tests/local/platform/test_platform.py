@@ -29,7 +29,7 @@ from contract.events import ADDED_TYPES, DELETED, LSN, OPERATION, TABLE, TRUNCAT
 from contract.sizes import LARGEST_EVENT_BYTES
 from db.connecting import LoadError
 from db.source.replication import drop_slot
-from db.source.signals import Reading, ask_for_snapshot
+from db.source.signals import Reading
 from local.errors import PlatformError
 from local.look.topic import Topic
 from local.platform.connectors import Connectors
@@ -38,9 +38,8 @@ from local.platform.record import PlatformOptions, passwords
 from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, SECRET
 from local.platform.startup import SUPERVISOR, StepState
 from local.platform.supervisor import read_restarts
-from local.resnapshot.changed_tables import new_tables
+from local.resnapshot.changed_tables import changes
 from local.resnapshot.log_tables import EventWriter, delete_keys, read_keys_again
-from local.resnapshot.pipelines import flowing
 from local.resnapshot.run import Wanted
 from local.services.kafka import ADMIN
 from local.services.kafka_rights import ROLES, SINK
@@ -50,7 +49,7 @@ from local.state.collect import Collector
 from tests import cases
 from tests.conftest import execute
 from tests.e2e.faults import kill
-from tests.local.platform.shop import ITEMS, ODD, PLACES, SIGNALS, Shop, shop
+from tests.local.platform.shop import ITEMS, ODD, PLACES, Shop, shop
 from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
@@ -327,8 +326,8 @@ class TestOrdinaryTables:
         before = captured.count(ITEMS)
         reading = Reading(table=(ITEMS.schema, ITEMS.table), where="id % 500 = 0")
         captured.read_again(reading)
-        table = captured.log_table(ITEMS)
-        read_keys_again(captured.cursor, SIGNALS, table, [("3",), ("1400",)], captured.reader, timeout_s=180)
+        settings, keys = captured.settings(ITEMS), [("3",), ("1400",)]
+        read_keys_again(captured.cursor, settings, ITEMS, keys, captured.reader, timeout_s=180)
         assert [event["id"] for event in captured.events(ITEMS, before)] == [500, 1_000, 1_500, 3, 1_400]
 
     def test_what_cant_be_read_again_is_refused_before_anything_is_asked(self, captured: Shop) -> None:
@@ -341,12 +340,13 @@ class TestOrdinaryTables:
         }
         for problem, reading in refused.items():
             with pytest.raises(LoadError, match=problem):
-                ask_for_snapshot(captured.cursor, SIGNALS.table, [reading], publication=SIGNALS.publication)
+                captured.read_again(reading)
 
     def test_a_row_that_only_the_lake_has_is_deleted_and_one_inserted_meanwhile_is_newer(self, captured: Shop) -> None:
         before = captured.count(ITEMS)
         rows: dict[tuple[str, ...], dict[str, int]] = {("9000",): {"id": 9_000}, ("7",): {"id": 7}}
-        gone = delete_keys(captured.cursor, captured.log_table(ITEMS), rows, EventWriter(captured.kafka))
+        settings, writer = captured.settings(ITEMS), EventWriter(captured.kafka)
+        gone = delete_keys(captured.cursor, settings, ITEMS, {"id": "int"}, rows, writer)
         assert gone == [("9000",)]
         captured.cursor.execute("INSERT INTO shop.\"OrderItems\" VALUES (9000, 'new')")
         captured.wait(ITEMS, before + 2)
@@ -358,13 +358,13 @@ class TestOrdinaryTables:
         before = captured.count(ITEMS)
         captured.cursor.execute("ALTER PUBLICATION cdc_shop ADD TABLE shop.places")
         settings = captured.settings(ITEMS, PLACES)
-        assert new_tables(captured.running(), settings) == [PLACES]
+        assert changes(captured.running(), settings) == ([PLACES], [])
         captured.add(PLACES)
         assert {event["id"] for event in captured.events(PLACES)} == {1, 2, 3}
         captured.cursor.execute("INSERT INTO shop.places VALUES (4, 'later')")
         captured.wait(PLACES, 4)
         assert captured.count(ITEMS) == before
-        assert new_tables(captured.running(), settings) == []
+        assert changes(captured.running(), settings) == ([], [])
 
     def test_signals_never_become_events_of_a_topic(self, captured: Shop) -> None:
         topics = AdminClient(dict(captured.kafka)).list_topics(timeout=10).topics
@@ -407,9 +407,7 @@ class TestOrdinaryTables:
         )
         captured.cursor.execute(change.format(3))
         reading = Reading(table=(ITEMS.schema, ITEMS.table), where="id = 8")
-        with flowing(
-            captured.source, captured.pipeline, None, [], reader, reader, Wanted(start_s=60, skip=True), print
-        ):
+        with captured.channel(reader).flowing([], Wanted(start_s=60, skip=True), named=False):
             captured.read_again(reading, reader)
         assert [(event["id"], event["note"]) for event in captured.events(ITEMS, before)] == [(8, "xxx")]
 
@@ -422,14 +420,13 @@ class TestOrdinaryTables:
         reader.settle()
         wait_until(lambda: reader.failure() is not None)
         assert "the replication slot is gone" in str(reader.failure())
-        some = [ITEMS.name]
         with (
             pytest.raises(PlatformError, match="leave --table and --where out"),
-            flowing(captured.source, captured.pipeline, some, [], reader, reader, Wanted(), print),
+            captured.channel(reader).flowing([], Wanted(), named=True),
         ):
             pytest.fail("some rows alone were read")
         reading = Reading(table=(ITEMS.schema, ITEMS.table), where="id = 9")
-        with flowing(captured.source, captured.pipeline, None, [], reader, reader, Wanted(start_s=60), print):
+        with captured.channel(reader).flowing([], Wanted(start_s=60), named=False):
             captured.read_again(reading, reader)
         assert [(event["id"], event["note"]) for event in captured.events(ITEMS, before)] == [(9, "missed")]
 
@@ -442,12 +439,13 @@ class TestOrdinaryTables:
             f" ALTER PUBLICATION cdc_shop ADD TABLE {odd}"
         )
         captured.add(ODD)
+        settings = captured.settings(ITEMS, ODD)
         assert [event["id"] for event in captured.events(ODD)] == list(range(1, 1_501))
         before = captured.count(ODD)
         captured.cursor.execute(f"UPDATE {odd} SET note = 'changed' WHERE id = 7")
         with closing(psycopg2.connect(**captured.source)) as writer, writer.cursor() as cursor:
             cursor.execute(f"UPDATE {odd} SET note = 'open then' WHERE id = 8")
-            read_keys_again(captured.cursor, SIGNALS, captured.log_table(ODD), [("8",)], captured.reader, timeout_s=180)
+            read_keys_again(captured.cursor, settings, ODD, [("8",)], captured.reader, timeout_s=180)
             change, *rows = captured.events(ODD, before)
             assert (change["id"], change["__op"], len(rows)) == (7, "u", 1_500)
             # Newer than the previous change, and the next one is newer again: by position in the topic.
@@ -458,7 +456,7 @@ class TestOrdinaryTables:
         assert (late["id"], late["note"], late["__op"]) == (8, "open then", "u")
         rows_of_lake: dict[tuple[str, ...], dict[str, int]] = {("9000",): {"id": 9_000}, ("7",): {"id": 7}}
         writes = EventWriter(captured.kafka)
-        assert delete_keys(captured.cursor, captured.log_table(ODD), rows_of_lake, writes) == [("9000",)]
+        assert delete_keys(captured.cursor, settings, ODD, {"id": "int"}, rows_of_lake, writes) == [("9000",)]
         # It would fail for good on the name of an unfinished snapshot.
         running = captured.connector(captured.running())
         captured.release(running)

@@ -24,7 +24,7 @@ from local.setup.ports import choose
 from operate.errors import OperateError
 from operate.kafka.cluster import Cluster, of_platform
 from operate.kafka.reader import connect, follow, list_topics
-from operate.resnapshot.connectors import MskConnector, StoredOffsets
+from operate.resnapshot.connectors import StoredOffsets
 from plugins.kafka.topics import READER_GROUP, PlannedTopic, reader_access
 from tests.waiting import PATIENCE_S
 
@@ -204,14 +204,13 @@ def test_a_connectors_stored_offsets_are_read_on_from_where_they_were(broker: Br
     broker.kafka.create_topics(
         [PlannedTopic(name=topic, partitions=3, replicas=1, config={"cleanup.policy": "compact"})]
     )
-    connector: MskConnector = None  # type: ignore[assignment]
     with connect(broker.cluster) as reader:
-        stored = StoredOffsets(reader, topic, connector)
-        assert stored.offsets() == []
+        stored = StoredOffsets(reader, topic)
+        assert stored.read() == []
         broker.send(topic, (key, {"lsn": 1}), (key, {"lsn": 2, "incremental_snapshot_collections": "[]"}))
-        assert stored.offsets() == [{"lsn": 2, "incremental_snapshot_collections": "[]"}]
+        assert stored.read() == [{"lsn": 2, "incremental_snapshot_collections": "[]"}]
         broker.send(topic, (key, {"lsn": 3}))
-        assert stored.offsets() == [{"lsn": 3}]
+        assert stored.read() == [{"lsn": 3}]
 
 
 def test_tail_ends_quietly_with_whoever_reads_it(broker: Broker) -> None:

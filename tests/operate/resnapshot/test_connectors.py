@@ -15,7 +15,7 @@ from local.errors import PlatformError
 from operate.errors import OperateError
 from operate.resnapshot import connectors as source_connectors
 from operate.resnapshot.connectors import BUSY_S, EksConnector, MskConnector, source_of
-from operate.resnapshot.outbox import TAIL_EVENTS, newest_position
+from operate.resnapshot.tables import TAIL_EVENTS, newest_position
 from operate.sides import compared, login
 from plugins.source.source_connector import following_slot
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError

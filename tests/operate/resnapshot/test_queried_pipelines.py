@@ -15,7 +15,8 @@ from operate.errors import OperateError
 from operate.kafka.cluster import find_pipeline, of_environment
 from operate.pausing import objections
 from operate.pausing.arrival import Arrival
-from operate.resnapshot.tables import resnapshot_tables
+from operate.reconcile import reconcile_environment
+from operate.resnapshot.tables import resnapshot_deployed
 from settings.environment import Environment
 from settings.load import load
 from tests.stacks.environments import mixed, only_queried
@@ -45,8 +46,11 @@ def test_topics_are_those_of_the_pipelines_that_have_some(both: Environment, alo
 
 
 def test_there_is_no_snapshot_to_repeat(both: Environment) -> None:
-    with pytest.raises(OperateError, match=r"pagilaquery is queried, so there is no snapshot .* job\.read_again"):
-        resnapshot_tables(both, both.pipelines[1], [], Wanted(), Console(), print)
+    queried, line = both.pipelines[1], r"pagilaquery is queried, so there is no snapshot .* job\.read_again"
+    with pytest.raises(OperateError, match=line):
+        resnapshot_deployed(both, queried, [], Wanted(), Console(), print)
+    with pytest.raises(OperateError, match=line):
+        reconcile_environment(both, queried, [], Console(), repair=True, timeout_s=0)
 
 
 def test_a_pause_waits_for_nothing_of_it(alone: Environment) -> None:

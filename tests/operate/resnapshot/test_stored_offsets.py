@@ -5,7 +5,6 @@ from typing import Any
 
 from confluent_kafka import TopicPartition
 
-from local.resnapshot.run import Connector
 from operate.kafka.reader import Reader
 from operate.resnapshot.connectors import StoredOffsets
 
@@ -60,38 +59,18 @@ class Log(Reader):
         return self._ahead.pop(0) if self._ahead else None
 
 
-def stored(log: Log, topic: str = TOPIC) -> StoredOffsets:
-    connector: Connector = None  # type: ignore[assignment]
-    return StoredOffsets(log, topic, connector)
-
-
-def test_the_newest_offset_of_each_source_counts() -> None:
+def test_the_newest_offset_of_each_source_counts_and_nothing_is_read_again() -> None:
     log = Log(3)
+    stored = StoredOffsets(log, TOPIC)
+    assert StoredOffsets(log, "another").read() == stored.read() == []
     for lsn in (1, 2, 3):
         log.add(1, SHOP, {"lsn": lsn})
     log.add(2, OTHER, {"lsn": 9})
-    assert stored(log).offsets() == [{"lsn": 3}, {"lsn": 9}]
-
-
-def test_what_was_read_is_not_read_again() -> None:
-    log = Log(2)
-    log.add(0, SHOP, {"lsn": 1})
-    reader = stored(log)
-    assert reader.offsets() == [{"lsn": 1}]
+    assert stored.read() == [{"lsn": 3}, {"lsn": 9}]
     log.assigned = []
-    assert reader.offsets() == [{"lsn": 1}]
+    assert stored.read() == [{"lsn": 3}, {"lsn": 9}]
     assert log.assigned == []
-    log.add(0, SHOP, {"lsn": 2})
-    assert reader.offsets() == [{"lsn": 2}]
-    assert log.assigned == [(0, 1)]
-
-
-def test_an_offset_that_was_taken_back_is_none() -> None:
-    log = Log(1)
-    log.add(0, SHOP, {"lsn": 1})
-    log.add(0, SHOP, None)
-    assert stored(log).offsets() == []
-
-
-def test_a_connector_that_has_not_stored_anything_has_no_offsets() -> None:
-    assert stored(Log(1), "another").offsets() == []
+    # One is taken back.
+    log.add(1, SHOP, None)
+    assert stored.read() == [{"lsn": 9}]
+    assert log.assigned == [(1, 3)]

@@ -25,7 +25,8 @@ from operate.errors import OperateError
 from operate.kafka import reader
 from operate.kafka.cluster import chosen, of_environment
 from operate.resnapshot import tables as log_tables
-from operate.resnapshot.tables import resnapshot_tables
+from operate.resnapshot.connectors import StoredOffsets
+from operate.resnapshot.tables import resnapshot_deployed
 from operate.sides import login
 from settings.environment import Environment
 from settings.load import load
@@ -39,6 +40,8 @@ from tests.waiting import wait_until
 
 BEYOND = 2**62
 ROLE, PASSWORD = "cdc_connector", "a-Password1"
+GENERATION = "0a1b2c3d"
+OFFSETS = f"__cdc_lake_offsets_dev-cdc-lake-crm-source-{GENERATION}"
 SIGNALS = "SELECT type || ' ' || data FROM cdc_crm.signal"
 
 
@@ -63,23 +66,6 @@ def test_tables_are_chosen_by_their_names(tmp_path: Path) -> None:
         chosen(pipeline, ["nope"])
 
 
-@pytest.mark.parametrize(("names", "where"), [(["public.people"], None), ([], "id = 1")])
-def test_what_is_passed_over_may_concern_any_row(tmp_path: Path, names: list[str], where: str | None) -> None:
-    environment = crm(tmp_path, port=1, certificate=Authority("a").root, database="crmdb")
-    wanted = Wanted(skip=True, where=where)
-    with pytest.raises(PlatformError, match="leave --table and --where out"):
-        resnapshot_tables(environment, environment.pipelines[1], names, wanted, Console(), print)
-
-
-class Server:
-    """A database with two captured tables, as its DBA has prepared it; `environment` captures it."""
-
-    def __init__(self, environment: Environment, database: ConnectionParameters) -> None:
-        self.environment = environment
-        self.database = database
-        self.pipeline = environment.pipelines[1]
-
-
 @contextlib.contextmanager
 def reading(database: ConnectionParameters, name: str) -> Iterator[None]:
     """Read a slot through a publication of the same name, as a connector does."""
@@ -91,29 +77,51 @@ def reading(database: ConnectionParameters, name: str) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def captured(
+    database: ConnectionParameters, aws: boto3.Session, folder: Path, pipeline: str, *tables: WantedTable
+) -> Iterator[Environment]:
+    """A database behind TLS, as its DBA has prepared it for a pipeline of these tables; the environment captures it."""
+    name = f"cdc_{pipeline}"
+    prepare(
+        database,
+        SourceObjects(publication=name, slot=name, schema=name, role=ROLE, tables=tables),
+        password=PASSWORD,
+    )
+    ask(database, f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput')")
+    authority = Authority("The authority of somebody's server")
+    with encrypted(int(database["port"]), authority.server("localhost", folder)) as port:
+        environment = crm(folder, port=port, certificate=authority.root, database=str(database["dbname"]))
+        secret = json.dumps({"username": ROLE, "password": PASSWORD})
+        # moto chooses the ARN's last characters.
+        arn = aws.client("secretsmanager").create_secret(Name="login", SecretString=secret)["ARN"]
+        orders, outside = environment.pipelines
+        assert outside.database is not None
+        found = outside.database.model_copy(update={"secret": arn})
+        pipelines = (orders, outside.model_copy(update={"database": found}))
+        own = environment.database.model_copy(update={"name": database["dbname"]})
+        yield environment.model_copy(update={"database": own, "pipelines": pipelines})
+    # The session that read it may need a moment to release it.
+    wait_until(lambda: drop_slot(database, name))
+    # Not the role: other databases of the server have it, too.
+    execute(database, f"DROP OWNED BY {ROLE}")
+
+
+class Server:
+    """A database with two captured tables; `environment` captures it."""
+
+    def __init__(self, environment: Environment, database: ConnectionParameters) -> None:
+        self.environment = environment
+        self.database = database
+        self.pipeline = environment.pipelines[1]
+
+
 @pytest.fixture
 def server(database: ConnectionParameters, aws: boto3.Session, tmp_path: Path) -> Iterator[Server]:
     execute(database, "CREATE TABLE people (id int PRIMARY KEY, name text); CREATE TABLE notes (id int PRIMARY KEY)")
-    wanted = tuple(WantedTable(schema="public", name=name, key=("id",)) for name in ("people", "notes"))
-    objects = SourceObjects(publication="cdc_crm", slot="cdc_crm", schema="cdc_crm", role=ROLE, tables=wanted)
-    prepare(database, objects, password=PASSWORD)
-    ask(database, "SELECT pg_create_logical_replication_slot('cdc_crm', 'pgoutput')")
-    authority = Authority("The authority of somebody's server")
-    with encrypted(int(database["port"]), authority.server("localhost", tmp_path)) as port:
-        environment = crm(tmp_path, port=port, certificate=authority.root, database=str(database["dbname"]))
-        secret = json.dumps({"username": ROLE, "password": PASSWORD})
-        arn = aws.client("secretsmanager").create_secret(Name="crm", SecretString=secret)["ARN"]
-        pipeline = environment.pipelines[1]
-        assert pipeline.database is not None
-        # moto chooses the ARN's last characters.
-        found = pipeline.database.model_copy(update={"secret": arn})
-        pipelines = (environment.pipelines[0], pipeline.model_copy(update={"database": found}))
-        with reading(database, "cdc_crm"):
-            yield Server(environment.model_copy(update={"pipelines": pipelines}), database)
-    # The session that read it may need a moment to release it.
-    wait_until(lambda: drop_slot(database, "cdc_crm"))
-    # Not the role: other databases of the server have it, too.
-    execute(database, f"DROP OWNED BY {ROLE}")
+    tables = [WantedTable(schema="public", name=name, key=("id",)) for name in ("people", "notes")]
+    with captured(database, aws, tmp_path, "crm", *tables) as environment, reading(database, "cdc_crm"):
+        yield Server(environment, database)
 
 
 @pytest.fixture
@@ -121,7 +129,7 @@ def compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     """The comparison's arguments; tests/local/comparison covers the comparison itself."""
     calls: list[Any] = []
 
-    def compare(_console: Console, sides: Sides, _limits: object, **others: object) -> bool:
+    def compare(_console: Console, sides: Sides, **others: object) -> bool:
         calls.append((sides.tables, others))
         return True
 
@@ -130,23 +138,28 @@ def compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     return calls
 
 
+def deploy_crm(aws: boto3.Session, *buckets: str) -> None:
+    """Deploy the stacks' outputs, and buckets beside the lake's."""
+    deploy("dev-cdc-lake-connectors", CrmSourceConnectorArn=f"arn:aws:kafkaconnect:{REGION}:1:connector/x/y")
+    deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
+    name = "/dev-cdc-lake/source/crm/generation"
+    aws.client("ssm").put_parameter(Name=name, Value=GENERATION, Type="String")
+    place: Any = {"LocationConstraint": REGION}
+    for bucket in ("dev-lake", *buckets):
+        aws.client("s3").create_bucket(Bucket=bucket, CreateBucketConfiguration=place)
+
+
 @pytest.fixture
 def deployed(aws: boto3.Session, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Log:
     """The stacks' outputs, an empty lake, and a broker with offsets past a signal once it is given."""
-    deploy("dev-cdc-lake-connectors", CrmSourceConnectorArn=f"arn:aws:kafkaconnect:{REGION}:1:connector/x/y")
-    deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
+    deploy_crm(aws)
     deploy("dev-cdc-lake-streaming", BootstrapBrokers="b-1.example:9098")
-    place: Any = {"LocationConstraint": REGION}
-    aws.client("s3").create_bucket(Bucket="dev-lake", CreateBucketConfiguration=place)
-    name = "/dev-cdc-lake/source/crm/generation"
-    aws.client("ssm").put_parameter(Name=name, Value="0a1b2c3d", Type="String")
     log = Log(1)
-    topic = "__cdc_lake_offsets_dev-cdc-lake-crm-source-0a1b2c3d"
 
     def partitions() -> dict[str, list[int]]:
         if ask(database, SIGNALS) is not None:
             log.add(0, SHOP, {"lsn": BEYOND})
-        return {topic: [0]}
+        return {OFFSETS: [0]}
 
     monkeypatch.setattr(log, "partitions", partitions)
     monkeypatch.setattr(reader, "connect", lambda _cluster, **_: contextlib.nullcontext(log))
@@ -159,7 +172,7 @@ def deployed(aws: boto3.Session, database: ConnectionParameters, monkeypatch: py
 def test_tables_are_asked_for_by_the_signal_table_and_compared_afterwards(server: Server, compared: list[Any]) -> None:
     said: list[str] = []
     wanted = Wanted(where="id > 7", timeout_s=5)
-    equal = resnapshot_tables(server.environment, server.pipeline, ["public.people"], wanted, Console(), said.append)
+    equal = resnapshot_deployed(server.environment, server.pipeline, ["public.people"], wanted, Console(), said.append)
     assert equal
     kind, _, data = str(ask(server.database, SIGNALS)).partition(" ")
     assert kind == "execute-snapshot"
@@ -178,10 +191,10 @@ def test_a_restored_servers_log_is_brought_past_what_was_read_of_its_predecessor
     now = int(ask(server.database, "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"))
     deployed.add(0, SHOP, {"lsn": now + 1_000_000})
     with pytest.raises(PlatformError, match="leave --table and --where out"):
-        resnapshot_tables(server.environment, server.pipeline, ["public.people"], Wanted(), Console(), print)
+        resnapshot_deployed(server.environment, server.pipeline, ["public.people"], Wanted(), Console(), print)
     deployed.add(0, SHOP, {"lsn": BEYOND})
     with pytest.raises(PlatformError, match="GiB beyond the database's log: this is another server"):
-        resnapshot_tables(server.environment, server.pipeline, [], Wanted(), Console(), print)
+        resnapshot_deployed(server.environment, server.pipeline, [], Wanted(), Console(), print)
 
 
 class Silent:
@@ -189,9 +202,10 @@ class Silent:
 
     slot = "cdc_crm"
 
-    def __init__(self, database: ConnectionParameters, reads: contextlib.ExitStack) -> None:
+    def __init__(self, database: ConnectionParameters, reads: contextlib.ExitStack, stored: StoredOffsets) -> None:
         self._database = database
         self._reads = reads
+        self.offsets = stored.read
 
     def newest_position(self) -> int:
         return 0
@@ -223,23 +237,12 @@ def test_a_lost_slot_is_renewed_also_where_a_connector_has_made_it_again(
         ask(server.database, "SELECT pg_create_logical_replication_slot('cdc_crm', 'pgoutput')")
     said: list[str] = []
     with contextlib.ExitStack() as reads:
-        monkeypatch.setattr(log_tables, "source_of", lambda *_, **__: Silent(server.database, reads))
+        monkeypatch.setattr(log_tables, "source_of", lambda *_, stored, **__: Silent(server.database, reads, stored))
         with pytest.raises(PlatformError, match="leave --table and --where out"):
-            resnapshot_tables(server.environment, server.pipeline, ["people"], Wanted(), Console(), print)
+            resnapshot_deployed(server.environment, server.pipeline, ["people"], Wanted(), Console(), print)
         wanted = Wanted(timeout_s=5, start_s=5)
-        assert resnapshot_tables(server.environment, server.pipeline, [], wanted, Console(), said.append)
+        assert resnapshot_deployed(server.environment, server.pipeline, [], wanted, Console(), said.append)
     assert said[-2:] == ["new replication slot", "asked for a snapshot of public.notes, public.people"]
-
-
-@pytest.mark.integration
-@pytest.mark.usefixtures("deployed", "compared")
-def test_a_condition_that_is_none_is_one_line_and_nothing_is_asked(server: Server) -> None:
-    with pytest.raises(Exception, match=r"--where isn't a condition on public\.people") as caught:
-        resnapshot_tables(
-            server.environment, server.pipeline, ["public.people"], Wanted(where="nope = 1"), Console(), print
-        )
-    assert "\n" not in str(caught.value)
-    assert ask(server.database, SIGNALS) is None
 
 
 @pytest.mark.integration
