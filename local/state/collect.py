@@ -90,6 +90,9 @@ class Collector:
             *(one for table in data.tables for one in problems.of_table(table, platform.processes.log_file("job"))),
             *problems.of_outbox(data.outbox_queue),
         )
+        if found:
+            # A password that was taken before may be the cause.
+            self._accepted = None
         counted = time.monotonic()
         stages = on_wall_clock(self._stages.read(counted, data), counted, time.time())
         state = judge(alive, found, stages, unanswered_s=0)
@@ -118,7 +121,7 @@ class Collector:
             )
 
     def _of_passwords(self, answering: set[str]) -> Iterator[Problem]:
-        """Describe what is lost, and what our own services don't take; a password is tried until it was taken once."""
+        """Describe what is lost, and what our own services don't take; a password that was taken isn't tried while all is well."""
         platform, services = self._platform, self._platform.services
         lost, login = platform.lost_passwords(), services.connector
         yield from problems.of_secrets(lost, platform.pipeline.connectors.lost_salt)

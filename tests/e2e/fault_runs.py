@@ -134,12 +134,8 @@ class Trial:
 
     @contextmanager
     def observed(self) -> Iterator[None]:
-        self._watcher.start()
-        try:
-            with self._status.observing(), self._page.observing():
-                yield
-        finally:
-            self._watcher.close()
+        with self._watcher, self._status.observing(), self._page.observing():
+            yield
 
     def run(self, fault: Fault, seed: int) -> Outcome:
         """Break something under load, wait until it is told, end it or follow the remedy; AssertionError if in vain."""

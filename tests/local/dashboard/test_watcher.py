@@ -190,7 +190,7 @@ def test_the_command_is_that_of_the_process_that_took_the_lock(
     assert running_command(lock) is None
 
 
-@pytest.mark.parametrize("holder", ["", f"{os.getpid()}"])
+@pytest.mark.parametrize("holder", ["", f"{os.getpid()}"], ids=["nobody", "the test itself"])
 def test_a_lock_of_nobodys_is_none(tmp_path: Path, holder: str) -> None:
     (tmp_path / "lock").write_text(holder)
     assert running_command(tmp_path / "lock") is None
