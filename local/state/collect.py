@@ -121,7 +121,10 @@ class Collector:
             )
 
     def _of_passwords(self, answering: set[str]) -> Iterator[Problem]:
-        """Describe what is lost, and what our own services don't take; a password that was taken isn't tried while all is well."""
+        """Describe what is lost, and what our own services don't take.
+
+        A password that was taken isn't tried again while all is well.
+        """
         platform, services = self._platform, self._platform.services
         lost, login = platform.lost_passwords(), services.connector
         yield from problems.of_secrets(lost, platform.pipeline.connectors.lost_salt)
