@@ -17,6 +17,22 @@ from local.state import rows
 from local.state.problems import Problem
 
 STYLE = Path(__file__).with_name("page.css")
+# Vue makes a table's cells again when one has changed: the focus then moves from a head or a link to the table's body.
+KEEP_FOCUS = """<script>
+let focused = null;
+function restore() {
+  if (!focused || document.activeElement.tabIndex >= 0) return;
+  const same = document.querySelectorAll(`section[aria-label="${focused.part}"] ${focused.tag}`);
+  [...same].find(({textContent}) => textContent === focused.text)?.focus({preventScroll: true});
+}
+document.addEventListener("pointerdown", () => { focused = null; });
+document.addEventListener("focusin", ({target}) => {
+  const part = target.closest("section");
+  if (target.tabIndex < 0) setTimeout(restore);
+  else focused = part && {part: part.ariaLabel, tag: target.tagName, text: target.textContent};
+});
+new MutationObserver(restore).observe(document, {childList: true, subtree: true});
+</script>"""
 REFRESH_S = 0.5
 # Shown of a log, and read of it.
 LOG_LINES, LINE_CHARACTERS, LOG_BYTES = 15, 400, 16_384
@@ -32,6 +48,7 @@ NO_CHANGE, NO_COMMIT = "no change since the first load", "no commit in the lake 
 def draw(picture: Callable[[], Picture]) -> None:
     """Draw the page for one viewer, and redraw what changes."""
     ui.add_css(STYLE.read_text(encoding="utf-8"))
+    ui.add_head_html(KEEP_FOCUS)
     _follow([header(picture().pipeline)], picture)
 
     def at(where: PageArguments, name: str = "") -> None:

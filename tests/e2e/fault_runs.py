@@ -203,7 +203,7 @@ class Trial:
         """Return how many rows the lake lacks or has otherwise, and how many it has twice or the source hasn't."""
         comparisons = compare_platform(self._platform, timeout_s=EQUAL_S)
         assert all(one.equal for one in comparisons), comparisons
-        assert all(one.source_rows for one in comparisons)
+        assert any(one.source_rows for one in comparisons)
         lost = sum(one.missing + one.different + one.late for one in comparisons)
         return lost, sum(one.extra for one in comparisons) + sum(map(self._doubled, self._platform.services.tables))
 

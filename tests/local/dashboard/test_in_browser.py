@@ -193,6 +193,10 @@ def test_the_tab_key_goes_through_it_from_top_to_bottom_and_shows_where_it_is(br
         assert [(name, seen) for name, seen, _ in found] == [(name, True) for name in wanted]
         tops = [top for _, _, top in found]
         assert tops == sorted(tops)
+        tables = everything().found.data.tables
+        still.show(everything(tables=(*tables[:2], replace(tables[2], lake_rows=987_654))))
+        expect(viewer.page.get_by_text("987,654")).to_be_visible(timeout=MOVES_MS)
+        expect(viewer.page.get_by_role("link", name=TABLE)).to_be_focused()
 
 
 def test_a_screen_reader_finds_parts_and_tables_by_name(browser: Browser, still: Still) -> None:
