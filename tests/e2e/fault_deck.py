@@ -113,7 +113,7 @@ def _write_password(platform: Platform, _: random.Random, *, file: str, text: st
 def _alter_role(platform: Platform, _: random.Random) -> End:
     role = platform.services.connector["user"]
     execute(platform.source, f"ALTER ROLE {role} PASSWORD 'another'")
-    # Whoever is logged in already wouldn't notice.
+    # A session that has logged in wouldn't notice.
     execute(platform.source, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{role}'")
     return None
 
@@ -171,7 +171,7 @@ def _produce(platform: Platform, value: bytes) -> None:
 
 
 def _quarantine(platform: Platform, _: random.Random) -> End:
-    """Send an event whose key is no number; whoever has handled a quarantined event may delete it."""
+    """Send an event whose key is no number. You may delete a quarantined event once you have handled it."""
     first, end = platform.topic.bounds()
     value = next(event.value for event in platform.topic.events(max(first, end - 50)) if event.value)
     table: LocalTable = platform.services.tables[0]
