@@ -82,7 +82,7 @@ class Collector:
         unproven = _unproven(restarts, data, now)
         found = (
             *problems.of_disk(platform.state_dir, free_bytes(platform.state_dir)),
-            *([Problem(part="the database", what="refuses the role", reason=refused)] if refused else []),
+            *([problems.of_line("the database", "refuses the role", refused)] if refused else []),
             *self._of_passwords(answering),
             *problems.of_services(services, restarts, unproven, platform.processes.logs, now),
             *self._of_pipeline(answering, restarts, unproven),
@@ -106,9 +106,9 @@ class Collector:
         for denial in platform.denials():
             yield Problem(part="Kafka", what=denial.what)
         for name, why in pipeline.tables_aside().items():
-            yield Problem(part=f"table {name}", what="is set aside", reason=why)
+            yield problems.of_line(f"table {name}", "is set aside", why)
         if lost := answer_of(answering, ("postgres", "kafka", "connect", "s3"), pipeline.lost_changes):
-            yield Problem(part="the source", what="doesn't deliver all changes", reason=lost)
+            yield problems.of_line("the source", "doesn't deliver all changes", lost)
         if "connect" in answering:
             # While Kafka hangs, a worker's answer may take a minute.
             api = replace(platform.services.connect.api, timeout_s=ANSWER_S)
@@ -131,7 +131,7 @@ class Collector:
         tried = lost or platform.options.outside is not None or login["password"] == self._accepted
         if "postgres" in answering and not tried:
             if refused := refusal(login, SETS_PASSWORD):
-                yield Problem(part="password connector", what="is refused", reason=refused)
+                yield problems.of_line("password connector", "is refused", refused)
             else:
                 self._accepted = login["password"]
         if "kafka" in answering and not lost and not services.kafka.knows_users():

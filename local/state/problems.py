@@ -40,6 +40,14 @@ class Problem:
         return f"{self.part} {self.what}{reason}{remedy}" + (f" (see {self.log})" if self.log else "")
 
 
+def of_line(part: str, what: str, line: str) -> Problem:
+    """Return a problem from a line that gives the reason and then, after a colon, what to do with `./lake`."""
+    end = line.rfind(": ", 0, max(line.find("`./lake "), 0))
+    if end < 0:
+        return Problem(part=part, what=what, reason=line)
+    return Problem(part=part, what=what, reason=line[:end], remedy=line[end + 2 :])
+
+
 def of_disk(folder: Path, free_bytes: int) -> Iterator[Problem]:
     if free_bytes < LEAST_FREE_BYTES:
         yield Problem(

@@ -189,7 +189,7 @@ class Trial:
 
     def _follow(self, problem: Problem, writer: Business) -> str:
         """Run the command that the problem names, if any; return it."""
-        found = COMMAND.search(problem.remedy) or COMMAND.search(problem.reason)
+        found = COMMAND.search(problem.remedy)
         if found is None:
             return ""
         argv = [sys.executable, "-m", "cli", *shlex.split(found[1]), "--folder", str(self._platform.state_dir)]

@@ -135,6 +135,19 @@ def test_a_restarted_job_has_proven_itself_once_a_table_works_or_says_why_not(
     assert _unproven({"sink": DIED}, data, 1_001.0) == {"sink"}
 
 
+@pytest.mark.parametrize(
+    ("reason", "remedy"),
+    [
+        ("the slot cdc of db is gone: and more", "run `./lake resnapshot`"),
+        ("can't be read (ERROR: x)", "see to that, then run `./lake resnapshot -p a -t b`; found in n: 1 row"),
+        ("a record of no kind that is known: 3", ""),
+    ],
+)
+def test_what_to_do_is_told_from_the_reason_by_its_command(reason: str, remedy: str) -> None:
+    found = problems.of_line("table b", "is set aside", f"{reason}: {remedy}" if remedy else reason)
+    assert (found.reason, found.remedy) == (reason, remedy)
+
+
 def test_a_full_disk_is_named_with_its_folder() -> None:
     assert [*problems.of_disk(Path("/lake"), LEAST_FREE_BYTES)] == []
     [problem] = problems.of_disk(Path("/lake"), 1_200_000)
