@@ -32,6 +32,9 @@ ROWS_PER_CHUNK = 500
 TIDIED_ROWS = 2_000
 # For more keys, the table is scanned.
 LOOKED_UP_ROWS = 50_000
+# Up to this many rows, what the source has meanwhile is remembered, too: the lake shows rows that always change as they
+# were a moment ago.
+REMEMBERED_ROWS = 100
 
 # Gets a pass's progress: the table, the side being read, rows read, and their estimate.
 OnProgress = Callable[[str, str, int, int], None]
@@ -266,7 +269,7 @@ def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
             break
         few = count <= TIDIED_ROWS
         if tidied or not (few or done):
-            yield from _rest(run, deadline)
+            yield from _rest(run, deadline, remembers=tidied and count <= REMEMBERED_ROWS)
         tidied = few or done
         count = _look(run, run.suspects.chosen(LOOKED_UP_ROWS), tidied=tidied)
     if run.arrivals is None:
@@ -274,10 +277,15 @@ def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
     return count
 
 
-def _rest(run: _Run, deadline: float) -> Iterator[None]:
+def _rest(run: _Run, deadline: float, *, remembers: bool) -> Iterator[None]:
     """Wait until the lake has what is awaited; without that, until the next pass is due."""
     yield
-    while time.monotonic() < min(run.look_at, deadline) and not run.arrived():
+    remember_at = 0.0
+    while (began := time.monotonic()) < min(run.look_at, deadline) and not run.arrived():
+        if remembers and began >= remember_at:
+            with look(run.parameters, run.table) as source:
+                run.suspects.remember(source, run.suspects.chosen(REMEMBERED_ROWS))
+            remember_at = _rested(began)
         yield
 
 

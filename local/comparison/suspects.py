@@ -65,18 +65,26 @@ class Suspects:
         Raises psycopg2.Error and LakeError.
         """
         self.looks += 1
-        for name in ("source_now", "states"):
-            self.engine.execute(f"DELETE FROM {name}")
-        for batch in source.tidied(chosen) if tidied else source.rows(chosen):
-            self._insert("source_now", batch, tidied=tidied)
-        if chosen.suspected:
-            self.engine.execute(f"DELETE FROM source_now WHERE key NOT IN (SELECT key FROM {WANTED})")
+        self.engine.execute("DELETE FROM states")
+        self._read_source(source, chosen, tidied=tidied)
         self._read_lake(lake, chosen, tidied=tidied)
         self._settle("tidied" if tidied else "as written")
         self._note_what_rests()
         if passed is not None:
             self._prove(passed)
         return self.count()
+
+    def remember(self, source: SourceLook, chosen: RowFilter) -> None:
+        """Remember what the source has of the suspected rows, in Python's spelling, until the lake is read again."""
+        self._read_source(source, chosen, tidied=True)
+        self.engine.execute(f"INSERT INTO versions SELECT 'tidied', id, state FROM ({_STATE.format('source_now')})")
+
+    def _read_source(self, source: SourceLook, chosen: RowFilter, *, tidied: bool) -> None:
+        self.engine.execute("DELETE FROM source_now")
+        for batch in source.tidied(chosen) if tidied else source.rows(chosen):
+            self._insert("source_now", batch, tidied=tidied)
+        if chosen.suspected:
+            self.engine.execute(f"DELETE FROM source_now WHERE key NOT IN (SELECT key FROM {WANTED})")
 
     def _want(self, query: str, **parameters: Any) -> None:
         """Replace the suspected keys by those of a query."""

@@ -11,8 +11,11 @@ import pyarrow
 import pytest
 
 from local.comparison import compare as module
+from local.comparison.lake import LakeLook
 from local.comparison.repair import repair_by_key
+from local.comparison.rows import RowFilter
 from local.comparison.source import SourceLook
+from local.comparison.suspects import suspects
 from local.look.lake import LakeError
 from local.services.postgres import ConnectionParameters
 from tests import cases
@@ -232,6 +235,21 @@ def test_a_row_that_never_rests_is_equal_once_the_lake_has_what_it_was(
     states = [items(*range(1, 501), price_5=price) for price in (-1.0, -1.0, -1.0, 2.0, 3.0, 4.0)]
     monkeypatch.setattr(SourceLook, "__init__", change_first)
     assert compare(shop, compared("items", ITEMS, *states), timeout_s=20).equal
+
+
+def test_what_a_row_was_between_two_passes_counts_too(shop: ConnectionParameters) -> None:
+    table = compared("items", ITEMS, items(*range(1, 501), price_5=77.0))
+    with suspects() as found:
+        lake, looks = LakeLook(table, found.engine), list[int]()
+        for price in (76, 77, 78):
+            execute(shop, f"UPDATE items SET price = {price} WHERE id = 5")
+            with module.look(shop, table) as source:
+                if price == 77:
+                    found.remember(source, found.chosen(100))
+                else:
+                    chosen = found.chosen(100) if looks else RowFilter()
+                    looks.append(found.look(source, lake, chosen, tidied=bool(looks)))
+    assert looks == [1, 0]
 
 
 def test_the_right_to_read_is_enough_and_rows_that_a_policy_may_hide_are_an_error(shop: ConnectionParameters) -> None:
