@@ -14,7 +14,7 @@ from local.comparison import compare as module
 from local.comparison.lake import LakeLook
 from local.comparison.repair import repair_by_key
 from local.comparison.rows import RowFilter
-from local.comparison.source import SourceLook
+from local.comparison.source import SourceLook, look
 from local.comparison.suspects import suspects
 from local.look.lake import LakeError
 from local.services.postgres import ConnectionParameters
@@ -243,7 +243,7 @@ def test_what_a_row_was_between_two_passes_counts_too(shop: ConnectionParameters
         lake, looks = LakeLook(table, found.engine), list[int]()
         for price in (76, 77, 78):
             execute(shop, f"UPDATE items SET price = {price} WHERE id = 5")
-            with module.look(shop, table) as source:
+            with look(shop, table) as source:
                 if price == 77:
                     found.remember(source, found.chosen(100))
                 else:
