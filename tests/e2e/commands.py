@@ -69,8 +69,8 @@ class Commands:
         """`./lake resnapshot -p …`."""
         return self._run("resnapshot", "--pipeline", self._name, *options, status=status)
 
-    def status(self, *, status: int | None = 0) -> str:
-        return self._run("status", "--pipeline", self._name, status=status)
+    def status(self, *options: str, status: int | None = 0) -> str:
+        return self._run("status", "--pipeline", self._name, *options, status=status)
 
     def wait_until_status_is_well(self) -> None:
         """Wait until `./lake status` ends with 0: it may report a repaired fault a little longer."""
