@@ -5,6 +5,7 @@ A separate database, through a user's commands. The tests share one platform and
 
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
@@ -94,8 +95,12 @@ def make(source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory)
 class Counter(Business):
     """Changes a row until the context ends."""
 
-    def _transact(self, cursor: Any) -> None:
-        cursor.execute("UPDATE busy SET n = n + 1 WHERE id = 1")
+    def _write(self) -> None:
+        """Log in for each change: no open session holds up an ALTER TABLE."""
+        while self._goes_on:
+            execute(self.parameters, "UPDATE busy SET n = n + 1 WHERE id = 1")
+            self.made += 1
+            time.sleep(self._pause_s)
 
 
 @pytest.fixture
