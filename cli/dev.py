@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -67,6 +68,11 @@ def run_tests(
     ] = None,
     *,
     minutes: Annotated[float, typer.Option(min=0, help="How long fuzz goes on.")] = 10,
+    seed: Annotated[int, typer.Option(help="faults: their order and what is written.", show_default="random")] = 0,
+    only: Annotated[str, typer.Option(help="faults: those whose `pipeline: name` matches this pattern.")] = "",
+    folder: Annotated[
+        Path | None, typer.Option(help="faults: the platforms' folder; a disk of less than 8 GiB is filled, too.")
+    ] = None,
 ) -> None:
     """Run all tests, or some parts, and print what each took.
 
@@ -74,9 +80,12 @@ def run_tests(
     """
     alone = {
         "fuzz": lambda: _fuzz(minutes),
+        "faults": lambda: _faults(seed, only, folder),
         "kubernetes": _kubernetes,
     }
     names = parts or []
+    if "long" in names:
+        names.append("faults")
     if not names or {*names} - UNPREPARED - {*alone}:
         prepare.jars()
         prepare.wheels()
@@ -99,6 +108,11 @@ def _fuzz(minutes: float) -> int:
     command = [sys.executable, "-m", "pytest", "-q", "--timeout=0", "-k", "any_", *HISTORIES]
     variables = os.environ | {"FUZZ_MINUTES": f"{minutes:g}"}
     return subprocess.run(command, cwd=prepare.ROOT, env=variables, check=False).returncode
+
+
+def _faults(seed: int, only: str, folder: Path | None) -> int:
+    """Each fault of the deck on running platforms."""
+    return int(import_module("tests.e2e.fault_runs").main(seed, only, folder))
 
 
 def _kubernetes() -> int:

@@ -78,7 +78,6 @@ PARTS: dict[str, list[list[str]]] = {
     "unit": _pytest(f"{WITHOUT_MARKER} and not long"),
     **{part: _pytest(f"{marker} and not long", *arguments) for part, (marker, arguments) in TESTED.items()},
     **LONG,
-    "faults": [["tests.e2e.fault_runs"]],
     "trino": _pytest("trino", "-rP", *FOLDERS["trino"]),
     "yarn": _pytest("yarn", *FOLDERS["yarn"]),
 }
@@ -101,7 +100,7 @@ ORDER = [
 # The unit tests run on both cores where they run almost alone: another process to collect them takes 20 s of CPU.
 ALMOST_ALONE = {"lint", "types", "unit"}
 # Only by name: `./lake dev test trino` and `./lake dev test yarn` download what they need.
-ASKED_FOR = ["faults", "trino", "yarn"]
+ASKED_FOR = ["trino", "yarn"]
 AT_A_TIME = 4
 
 
@@ -121,7 +120,7 @@ class Result:
 def main(arguments: list[str]) -> int:
     """Run the named parts, or all that aren't long; return 0 if all succeeded."""
     if "long" in arguments:
-        arguments = [*(argument for argument in arguments if argument != "long"), *LONG, "faults"]
+        arguments = [*(argument for argument in arguments if argument != "long"), *LONG]
     if unknown := [part for part in arguments if part not in PARTS]:
         print(f"tests: no such part: {', '.join(unknown)}; there are {', '.join([*PARTS, 'long'])}", file=sys.stderr)
         return 2

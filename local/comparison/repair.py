@@ -89,7 +89,7 @@ def repair_of_queried(read_anew: Callable[[], None], say: Say, *, timeout_s: flo
     def repair(suspects: Suspects, lake: LakeLook) -> None:
         table, count = lake.table, suspects.count(IN_THE_SOURCE) + suspects.count(EXTRA)
         before = table.lake.last_commit()
-        say(f"{table.title}: {count:,} rows differ, so the job reads the table anew")
+        say(f"{table.title}: {count:,} rows differ, so the job reads the whole table again")
         read_anew()
         deadline = time.monotonic() + timeout_s
         while table.lake.last_commit() in (None, before):

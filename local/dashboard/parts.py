@@ -1,6 +1,6 @@
 """Parts of the page's pages: texts, sections, lists that are drawn again, tables.
 
-A part returns the function that shows a picture in it; what hasn't changed isn't sent again.
+Each function adds a part and returns what shows a picture in it. What hasn't changed isn't sent again.
 """
 
 from collections.abc import Callable, Sequence

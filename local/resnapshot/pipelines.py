@@ -34,7 +34,7 @@ from settings.pipeline import CapturedTableSettings
 
 @dataclass(frozen=True, kw_only=True)
 class Channel:
-    """How to ask a pipeline's connector for rows, and to write events beside its own.
+    """How to ask a pipeline's connector for rows, and how to write events alongside its own.
 
     `parameters` log in as a role that may insert into the signal table. `timeout_s`: how long nothing may move.
     """
@@ -74,7 +74,7 @@ class Channel:
         """
         if outbox := [entry.name for entry in entries if entry.how != "log"]:
             raise PlatformError(
-                f"{', '.join(outbox)} is written anew, not read again: run `./lake resnapshot` without --table"
+                f"{', '.join(outbox)} is rewritten, not read again: run `./lake resnapshot` without --table"
             )
         passed_over = {entry.name: reason for entry in entries if (reason := _why_not(entry, where))}
         readings = [

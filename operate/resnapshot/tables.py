@@ -71,7 +71,7 @@ def resnapshot_deployed(
     console: Console,
     say: Say,
 ) -> bool:
-    """Rewrite a deployed outbox, or re-read tables, all or those of these names; then compare and repair differences.
+    """Rewrite a deployed outbox, or read all tables or the named ones again; then compare and repair differences.
 
     Return whether they are equal in the end. Raises OperateError, PlatformError, LoadError.
     """

@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -54,8 +55,7 @@ def deck(platform: Platform) -> list[Fault]:
         found += _LOSSES
         found += [_TRUNCATED] if platform.services.pipeline.outbox is None else [_RESTARTED_MEANWHILE]
     if shutil.disk_usage(platform.state_dir).total < SMALL_DISK_BYTES:
-        full = {"told": "disk is full", "held_s": (10.0, 60.0)}
-        found.append(Fault(name="a full disk", breaks=_fill, **full))  # type: ignore[arg-type]
+        found.append(Fault(name="a full disk", breaks=_fill, told="disk is full", held_s=(10, 60)))
     return found
 
 
@@ -83,13 +83,9 @@ def _kill(platform: Platform, _: random.Random, *, names: Sequence[str]) -> End:
 
 
 def _stop(platform: Platform, _: random.Random, *, names: Sequence[str]) -> End:
-    stopping = suspended(platform, *names)
-    stopping.__enter__()
-
-    def resume() -> None:
-        stopping.__exit__(None, None, None)
-
-    return resume
+    stopping = ExitStack()
+    stopping.enter_context(suspended(platform, *names))
+    return stopping.close
 
 
 def _secrets(*, queried: bool) -> Iterator[Fault]:
@@ -125,7 +121,7 @@ def _drop_slot(platform: Platform, _: random.Random) -> End:
 
 
 def _outrun_slot(platform: Platform, _: random.Random) -> End:
-    """Write more log than a slot may keep, while nobody reads it."""
+    """Write more log than a slot may keep, while nothing reads it."""
     source = platform.source
     with suspended(platform, "connect"):
         execute(source, "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
@@ -139,7 +135,7 @@ def _outrun_slot(platform: Platform, _: random.Random) -> End:
 
 
 def _delete_topic(platform: Platform, _: random.Random) -> End:
-    """Its events can't come back by themselves, not even those that the sink hasn't landed."""
+    """Its events can't come back by themselves, nor can those that the sink hasn't landed."""
     with suspended(platform, "sink"):
         platform.services.kafka.delete_topic(platform.topic.name)
     return None

@@ -16,9 +16,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from contract.states import Word
 from contract.table_names import lake_name
@@ -138,7 +135,7 @@ class Trial:
             yield
 
     def run(self, fault: Fault, seed: int) -> Outcome:
-        """Break something under load, wait until it is told, end it or follow the remedy; AssertionError if in vain."""
+        """Break something under load, wait until it is told, and end it or follow the remedy. Raises AssertionError."""
         chance = random.Random(seed)
         self._status.error = self._page.error = None
         with self._writer(seed) as writer:
@@ -200,7 +197,7 @@ class Trial:
         return found[1]
 
     def _compare(self) -> tuple[int, int]:
-        """Return how many rows the lake lacks or has otherwise, and how many it has twice or the source hasn't."""
+        """Return how many rows the lake lacks or shows wrong, and how many it has twice or only the lake has."""
         comparisons = compare_platform(self._platform, timeout_s=EQUAL_S)
         assert all(one.equal for one in comparisons), comparisons
         assert any(one.source_rows for one in comparisons)
@@ -214,19 +211,17 @@ class Trial:
         return int(rows.num_rows - rows.group_by(names).aggregate([]).num_rows)
 
 
-def main(
-    seed: Annotated[int, typer.Option(help="Of the faults' order and of what is written.")] = 0,
-    only: Annotated[str, typer.Option(help="Only faults whose `pipeline: name` matches this pattern.")] = "",
-    folder: Annotated[
-        Path | None, typer.Option(help="Where the platforms are; on a small disk that is filled, too.")
-    ] = None,
-) -> None:
-    """Inject every fault into a platform of each kind; exit 1 at the first one that it doesn't recover from."""
+def main(seed: int, only: str, folder: Path | None) -> int:
+    """Inject every fault that matches `only` into a platform of each kind; raise at the first one that isn't got over.
+
+    `seed`: of the faults' order and of what is written; 0 is a random one. `folder`: for the platforms.
+    """
     seed = seed or random.SystemRandom().randrange(1, 1_000_000)
     folder = folder or Path(tempfile.mkdtemp(prefix="faults-"))
     print(f"seed {seed}\n{HEAD}", flush=True)
     runs = sum(_try_all(folder / name, name, seed, only) for name in PIPELINES)
     print(f"{runs} faults, each ended equal")
+    return 0
 
 
 def _try_all(folder: Path, pipeline: str, seed: int, only: str) -> int:
@@ -245,9 +240,3 @@ def _try_all(folder: Path, pipeline: str, seed: int, only: str) -> int:
                 raise
     platform.remove()
     return len(faults)
-
-
-if __name__ == "__main__":
-    program = typer.Typer(pretty_exceptions_enable=False)
-    program.command()(main)
-    program()

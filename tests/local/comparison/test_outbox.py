@@ -168,7 +168,7 @@ def test_what_differs_is_repaired_by_a_job_that_reads_it_anew(source: Connection
     wanted = entry(lake, tmp_path, how="query", source="public.people")
     found = compare(source, wanted, repairs=lambda _wanted: repair_of_queried(read_anew, said.append))
     assert (found.equal, found.repaired, len(lake.read_anew)) == (True, 1, 1)
-    assert said == ["public.people: 1 rows differ, so the job reads the table anew"]
+    assert said == ["public.people: 1 rows differ, so the job reads the whole table again"]
 
 
 @pytest.mark.integration
