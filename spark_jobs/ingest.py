@@ -189,7 +189,7 @@ class Ingest(KeptTable):
             self._log(f"{name} goes to quarantine whole: {reason}")
         self._quarantine.write_unreadable(batch)
         kafka = isinstance(self._settings.source, KafkaSettings)
-        self._quarantine.write(bad, batch=batch, lines=summary.positions, one_per_event=kafka)
+        self._quarantine.write(bad, batch=batch, shifts=summary.shifts, one_per_event=kafka)
 
     def _write(self, batch: Batch, ordered: OrderedChanges) -> Commit:
         newest = ordered.events

@@ -119,7 +119,7 @@ class BatchDecoder:
         """Decode a batch, without the parts that turned out to be unreadable."""
         while True:
             try:
-                return batch, self._decode(batch)
+                return batch, self._typed(batch) or self._decode_lines(batch, self._lines(batch), {})
             except (JobError, Py4JNetworkError):
                 raise
             except Exception as error:
@@ -131,7 +131,6 @@ class BatchDecoder:
             batch = readable
 
     def _decode_the_rest(self, batch: Batch, error: Exception) -> DecodedBatch:
-        """Decode a batch and set aside the lines whose decoding fails; raises `error` when no line is to blame."""
         lines = cached(self._lines(batch))
         try:
             lines.frame.count()  # the lines are read: later failures come from decoding
@@ -155,7 +154,6 @@ class BatchDecoder:
                 raise SettingsError(f"{self._settings.schema_file} has no field {name}, which the settings name")
 
     def _operations(self) -> tuple[str, ...]:
-        """Operations that events may have: a TRUNCATE where every event is a row, or where settings handle it."""
         table = self._settings.table
         marks = (SETTLED,) if table.truncate else ()
         return (*OPERATIONS, *((TRUNCATE,) if table.append_only or table.truncate else ()), *marks)
@@ -170,7 +168,6 @@ class BatchDecoder:
     def _without_earlier(
         self, declared: tuple[Column, ...], stored: T.StructType, added: Mapping[str, AddedColumn]
     ) -> tuple[Column, ...]:
-        """Return the declared columns without those that came earlier with events as another type; log those."""
         earlier = {name for name, column in added.items() if column.guessed or column.avro is not None}
         kept = {name: said for name, said in refused_changes(declared, stored).items() if name in earlier}
         for said in kept.values():
@@ -179,13 +176,8 @@ class BatchDecoder:
 
     def _required(self) -> tuple[str, ...]:
         table = self._settings.table
-        if table.append_only:
-            return tuple(dict.fromkeys((LSN, table.ordering_field)))
-        return tuple(dict.fromkeys((*table.key_fields, table.ordering_field)))
-
-    def _decode(self, batch: Batch) -> DecodedBatch:
-        """Decode a batch by the table's columns, and once more when it has fields that they lack."""
-        return self._typed(batch) or self._decode_lines(batch, self._lines(batch), {})
+        key = (LSN,) if table.append_only else table.key_fields
+        return tuple(dict.fromkeys((*key, table.ordering_field)))
 
     def _lines(self, batch: Batch) -> DataFrame:
         # In one task: no later step needs a shuffle then.
@@ -205,7 +197,6 @@ class BatchDecoder:
         return self._summarised(decode.decode_lines(lines, last, failing))
 
     def _grow(self, batch: Batch, decoded: DecodedBatch) -> Collection[str]:
-        """Add columns for new fields; returns the fields that can't be columns. Raises UndescribedError."""
         known = [column.name for column in self._columns]
         new = new_columns(known, decoded.summary.unknown, room=self._room())
         if not new.names:
@@ -232,7 +223,6 @@ class BatchDecoder:
         )
 
     def _typed(self, batch: Batch) -> DecodedBatch | None:
-        """Return a large batch of queried rows, if all columns have simple types and no value is odd."""
         events = batch.rows_of(self._columns) if isinstance(batch, JdbcBatch) else None
         if events is None:
             return None
@@ -285,10 +275,8 @@ class BatchDecoder:
         )
 
     def _room(self) -> int:
-        """Return how many columns may be added to those that the schema file declares."""
         return max(self._settings.new_columns_limit - (len(self._columns) - len(self._declared)), 0)
 
 
 def _columns_of(fields: Mapping[str, Any]) -> dict[str, Column]:
-    """Return the columns of Avro fields that were made from the source's catalogue."""
     return {name: column_of(field, "the source's catalogue") for name, field in fields.items()}

@@ -59,7 +59,6 @@ def new_columns(known: Collection[str], sets: Collection[tuple[str, ...]], *, ro
 
 
 def _unusable(fields: Iterable[str], taken: Collection[str]) -> set[str]:
-    """Return the fields of one event that can't be columns next to those `taken`, or next to each other."""
     alike: dict[str, set[str]] = {}
     for name in fields:
         alike.setdefault(lake_name(name), set()).add(name)
@@ -101,10 +100,9 @@ def infer_columns(spark: SparkSession, events: DataFrame, names: Mapping[str, st
 
 
 def _beyond_double(values: DataFrame, names: Collection[str]) -> set[str]:
-    """Return the whole-number columns with a value beyond 2^53, where doubles stop being exact."""
     if not names:
         return set()
-    limit = 2**53
+    limit = 2**53  # beyond it, doubles aren't exact
     columns = [values[quoted(name)] for name in names]
     [row] = values.agg(*(F.max((column > limit) | (column < -limit)) for column in columns)).collect()
     return {name for name, beyond in zip(names, row, strict=True) if beyond}

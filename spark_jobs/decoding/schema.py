@@ -60,7 +60,6 @@ class Column:
 
     @property
     def source(self) -> str:
-        """The column's name in events."""
         return self.name if self.given_source is None else self.given_source
 
 
@@ -246,7 +245,6 @@ def column_of(field: dict[str, Any], path: str) -> Column:
 
 
 def _only_branch(declared: Any, name: str, path: str) -> dict[str, Any]:
-    """Return the only type, besides null, of a field or of an array's items."""
     branches = [b for b in declared if b != "null"] if isinstance(declared, list) else [declared]
     if len(branches) != 1:
         raise SettingsError(f"{path}: field {name} is a union of {len(branches)} types; only null and one other works")
@@ -254,7 +252,6 @@ def _only_branch(declared: Any, name: str, path: str) -> dict[str, Any]:
 
 
 def _array(name: str, attributes: dict[str, Any], source: str | None, path: str) -> Column:
-    """Return the column of an array, stored as JSON text."""
     items = _only_branch(attributes.get("items"), f"{name} (its items)", path)
     element = column_of({"name": f"{name} (its items)", "type": items}, path)
     if element.encoding in (*_OBJECTS, Encoding.BITS, Encoding.ARRAY) or (
@@ -272,7 +269,6 @@ def _bits(attributes: dict[str, Any], name: str, path: str) -> int:
 
 
 def _decimal(attributes: dict[str, Any], name: str, path: str) -> T.DecimalType:
-    """Return the type of a decimal; it travels as text (Debezium's `decimal.handling.mode=string`) or as a number."""
     precision, scale = attributes.get("precision"), attributes.get("scale", 0)
     if not (isinstance(precision, int) and isinstance(scale, int) and 0 <= scale <= precision <= 38 and precision):
         raise SettingsError(f"{path}: field {name} needs a precision of 1 to 38 and a scale of 0 to the precision")

@@ -18,12 +18,10 @@ def sent(columns: Sequence[Column]) -> Expression:
 
 
 def sent_path(column: Column) -> str:
-    """Return SQL for a column's wire value."""
     return f"_wire.{quoted(column.source)}"
 
 
 def quoted(name: str) -> str:
-    """Quote any name for SQL."""
     return f"`{name.replace('`', '``')}`"
 
 
@@ -32,7 +30,6 @@ def texts(of: Iterable[str]) -> Expression:
 
 
 def grouped(columns: Iterable[Column], by: Callable[[Column], Hashable]) -> list[tuple[Column, ...]]:
-    """Group the columns that are alike in something."""
     groups: dict[Hashable, list[Column]] = {}
     for column in columns:
         groups.setdefault(by(column), []).append(column)

@@ -40,25 +40,10 @@ class DerivedFrom:
         return json.dumps({"query": self.query, "read_ms": read_ms, "tables": self.instants}, sort_keys=True)
 
 
-def stored_progress(text: str | None) -> tuple[DerivedFrom, int]:
-    """Parse a commit's progress and the order of its rows; nothing and 0 without one.
-
-    Raises JobError for the progress of another kind of table.
-    """
-    if text is None:
-        return DerivedFrom(), 0
-    try:
-        found = json.loads(text)
-        return DerivedFrom(str(found["query"]), dict(found["tables"])), int(found["read_ms"])
-    except (ValueError, TypeError, LookupError) as error:
-        raise JobError(f"the table's progress {text[:60]!r} isn't a derived table's: give it another name") from error
-
-
 class DerivedTable(MadeTable):
     """Brings a query's result into the table; remembers the inputs of its rows between commits."""
 
     def __init__(self, spark: SparkSession, settings: Settings, **shared: Any) -> None:
-        """`shared` is KeptTable's."""
         super().__init__(spark, settings, **shared)
         assert isinstance(settings.source, SqlSettings)  # noqa: S101  (table_job.py puts the two together)
         self._keys = settings.table.key_fields
@@ -68,12 +53,18 @@ class DerivedTable(MadeTable):
         hadoop = Hadoop(spark)
         # A table's properties are fixed: each look lists only its timeline again.
         self._inputs = {name: Timeline(hadoop, path) for name, path in settings.source.tables.items()}
-        self._of = DerivedFrom()
-        self._read_ms = 0
         self._missing: tuple[str, ...] = ()
 
     def _go_on(self, progress: str | None) -> None:
-        self._of, self._read_ms = stored_progress(progress)
+        self._of, self._read_ms = DerivedFrom(), 0
+        if progress is None:
+            return
+        try:
+            found = json.loads(progress)
+            self._of, self._read_ms = DerivedFrom(str(found["query"]), dict(found["tables"])), int(found["read_ms"])
+        except (ValueError, TypeError, LookupError) as error:
+            told = f"the table's progress {progress[:60]!r} isn't a derived table's: give it another name"
+            raise JobError(told) from error
 
     def run_batch(self) -> CommitReport | None:
         """Commit what differs; None when nothing does, or no table that the query names has a new commit.
@@ -105,14 +96,13 @@ class DerivedTable(MadeTable):
         rows = differences.writable(self._result(wanted), self._keys, stored.schema if stored else None)
         difference = differences.compare(rows, stored, self._keys)
         try:
-            commit = None if difference.is_none else self._upsert(difference, wanted)
+            commit = self._upsert(difference, wanted) if difference.count else None
         finally:
             difference.release()
         self._of = wanted
         return None if commit is None else report(commit, difference.count, len(self._inputs), started)
 
     def _result(self, wanted: DerivedFrom) -> DataFrame:
-        """Return the query's rows, from the tables as of the instants that the commit will name."""
         for name, path in self._source.tables.items():
             as_of(self._spark, path, wanted.instants[name]).createOrReplaceTempView(name)
         try:

@@ -112,7 +112,7 @@ class S3Lister(Lister):
         return self._walk.after(self, watermarks)
 
     def missing(self, *, read_before: bool) -> str | None:
-        """Return what is wrong with a root that has no files. S3 has no folders: one vanishes with its last object."""
+        # S3 has no folders: one vanishes with its last object.
         try:
             found = self._client.list_objects_v2(Bucket=self._walk.name, Prefix=self.prefix, MaxKeys=1)
         except self._client.exceptions.NoSuchBucket:
@@ -121,7 +121,6 @@ class S3Lister(Lister):
 
 
 def _source_file(entry: Mapping[str, Any], bucket: str, prefix: str) -> SourceFile | None:
-    """Return an object of `scheme://bucket` from list_objects_v2's answer; None for a folder or bookkeeping."""
     name = entry["Key"].removeprefix(prefix)
     if not name or name.endswith("/") or is_bookkeeping(name):
         return None
@@ -151,8 +150,7 @@ class HadoopLister(Lister):
 
 
 def _below(path: str, root: str) -> str:
-    plain = path.partition(":")[2].lstrip("/") if ":" in path else path.lstrip("/")
-    plain_root = root.partition(":")[2].lstrip("/") if ":" in root else root.lstrip("/")
+    plain, plain_root = (full.partition(":")[2].lstrip("/") for full in (path, root))
     return plain.removeprefix(plain_root).lstrip("/")
 
 

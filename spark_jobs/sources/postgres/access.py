@@ -7,6 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -88,7 +89,6 @@ def unverified(server: Server) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine."""
     if host == "localhost":
         return True
     try:
@@ -121,7 +121,6 @@ def _credentials(server: Server, read_text: ReadText) -> tuple[str | None, str |
 
 
 def _of_secret(name: str) -> tuple[str | None, str]:
-    """Return user, if the secret has one, and password: JSON as RDS writes it, or the password alone."""
     # An ARN contains its region.
     region: dict[str, Any] = {"region_name": name.split(":")[3]} if name.startswith("arn:") else {}
     try:
@@ -252,15 +251,16 @@ class Database:
         """
         self._free.acquire()
         connection = None
+        begun = partial(Look, timeout_seconds=self._server.statement_seconds, give_back=self._taken_back, first=first)
         try:
             with contextlib.suppress(IndexError):  # when all are in use
                 connection = self._idle.pop()
             if connection is not None:
                 with contextlib.suppress(Py4JJavaError):
-                    return self._begun(connection, first)
+                    return begun(connection)
                 self._discard(connection)
             connection = self._connected()
-            return self._begun(connection, first)
+            return begun(connection)
         except BaseException:
             if connection is not None:
                 self._discard(connection)
@@ -274,9 +274,6 @@ class Database:
     def reader_properties(self) -> dict[str, str]:
         """Return the connection properties for a reader of a large batch, the password included."""
         return connection_properties(self._server, lambda path: read_text(path, self._spark))
-
-    def _begun(self, connection: Any, first: str | None) -> Look:
-        return Look(connection, self._server.statement_seconds, self._taken_back, first)
 
     def _taken_back(self, connection: Any, broken: bool) -> None:
         if broken:
@@ -311,7 +308,6 @@ class Databases:
         self._known: dict[Server, Database] = {}
 
     def of(self, server: Server) -> Database:
-        """Return the settings' database; tables with the same settings share its connections."""
         with self._lock:
             if server not in self._known:
                 self._known[server] = Database(self._spark, server, log=self._log)
@@ -323,7 +319,6 @@ class Databases:
 
 
 def state_of(error: Py4JJavaError) -> str | None:
-    """Return the SQLSTATE of a driver's error; None for another one."""
     java: Any = error.java_exception
     state = java.getSQLState() if "SQL" in str(java.getClass().getName()) else None
     return None if state is None else str(state)
