@@ -14,7 +14,7 @@ from contract.added_columns import AddedColumn
 from contract.events import LSN, OPERATION, OPERATIONS, SETTLED, SOURCE_TIME_MS, SPECIALS_COLUMN, TRUNCATE
 from spark_jobs.decoding import decode, row_keys
 from spark_jobs.decoding.decode import Decoder, Reasons
-from spark_jobs.decoding.new_columns import SourceTypes, described_columns, infer_columns, new_columns
+from spark_jobs.decoding.new_columns import described_columns, infer_columns, new_columns, source_types
 from spark_jobs.decoding.schema import Column, column_of, extend, refused_changes, with_decimal_ordering
 from spark_jobs.decoding.summary import Summary, summarise
 from spark_jobs.errors import JobError, Log, SettingsError
@@ -24,6 +24,7 @@ from spark_jobs.ordering.changes import have_places
 from spark_jobs.runtime.query_plans import CachedFrame, cached
 from spark_jobs.runtime.retry import may_be_a_value
 from spark_jobs.sources.batches import Batch
+from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.sources.postgres.batch import JdbcBatch
 
 
@@ -49,12 +50,13 @@ class BatchDecoder:
         given: Sequence[Column],
         *,
         encoded: bool,
-        types: SourceTypes,
+        databases: Databases | None,
         log: Log,
     ) -> None:
-        """`given`: the schema file's columns; `encoded`: whether partition values are; `types`: new columns' types.
+        """`given`: the schema file's columns; `encoded`: whether partition values are.
 
-        Raises SettingsError when the schema file lacks a field that the settings name.
+        `databases`, the application's, supply new columns' types; without any this table has its own. Raises
+        SettingsError when the schema file lacks a field that the settings name.
         """
         self._spark = spark
         self._settings = settings
@@ -62,7 +64,7 @@ class BatchDecoder:
         if settings.table.append_only:
             self._given = (*self._given, row_keys.EVENT_ID_COLUMN)
         self._declared = with_decimal_ordering(self._given, settings.table.ordering_field)
-        self._types = types
+        self._databases = databases or Databases(spark, log=log)
         # The Avro fields of columns that the catalogue described when they came, by name.
         self.described: dict[str, Any] = {}
         self._log = log
@@ -201,7 +203,7 @@ class BatchDecoder:
         new = new_columns(known, decoded.summary.unknown, room=self._room())
         if not new.names:
             return new.unusable
-        kinds = self._types.of(batch, new.names)
+        kinds = source_types(batch, new.names, self._settings, self._databases, log=self._log)
         described = described_columns(kinds, new.names, specials=SPECIALS_COLUMN in known)
         self.described |= described
         inferred = T.StructType()

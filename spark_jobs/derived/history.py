@@ -80,14 +80,12 @@ def named_by(names: Sequence[str], commits: Iterable[Carried]) -> dict[str, str]
 
     A batch with the commit's progress that follows an earlier instant than the commit was never committed: skip it.
     """
-    found = {commit.instant: _named(names, commit) for commit in commits}
-    return {instant: name for instant, name in found.items() if name is not None}
-
-
-def _named(names: Iterable[str], commit: Carried) -> str | None:
-    end = f"-{_digest(commit.progress)}"
-    its = (name for name in names if name.endswith(end) and commit.since <= _follows(name) < commit.instant)
-    return max(its, default=None)
+    found: dict[str, str] = {}
+    for commit in commits:
+        end = f"-{_digest(commit.progress)}"
+        its = [name for name in names if name.endswith(end) and commit.since <= _follows(name) < commit.instant]
+        found |= {commit.instant: max(its)} if its else {}
+    return found
 
 
 def _follows(name: str) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 from local.services.aws import NO_CREDENTIALS, REGION
 from local.services.jvm import write_properties
 from local.services.processes import Command
-from local.setup.ports import HOST, accepts_connections
+from local.setup.ports import HOST
 from tests.trino.install import Installed
 
 HEAP_MB = 1024
@@ -37,7 +37,6 @@ def _instant(text: str) -> datetime.datetime:
 
 
 def _single(number: Any) -> float:
-    """A value in 32 bits."""
     (value,) = struct.unpack("f", struct.pack("f", float(number)))
     return float(value)
 
@@ -74,11 +73,9 @@ class Trino:
 
     @property
     def endpoint(self) -> str:
-        """The server's URL."""
         return f"http://{HOST}:{self._port}"
 
     def prepare(self) -> Command:
-        """Write the configuration and return how to start the server."""
         catalogues = self._folder / "catalogues"
         catalogues.mkdir(parents=True)
         write_properties(catalogues / "hudi.properties", {"connector.name": "hudi", **self._storage()})
@@ -105,9 +102,6 @@ class Trino:
         return Command(argv=self._argv(), folder=self._folder)
 
     def ready(self) -> bool:
-        """Whether the server accepts statements."""
-        if not accepts_connections(self._port):
-            return False
         try:
             return not self._call(f"{self.endpoint}/v1/info")["starting"]
         except OSError:
@@ -172,13 +166,8 @@ class Trino:
         }
 
     def _call(self, url: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
-        given = {
-            "X-Trino-User": USER,
-            "X-Trino-Catalog": CATALOGUE,
-            "X-Trino-Time-Zone": "UTC",
-            **(headers or {}),
-        }
-        request = urllib.request.Request(url, data=body, headers=given)  # noqa: S310  (our own server's)
+        given = {"X-Trino-User": USER, "X-Trino-Catalog": CATALOGUE, "X-Trino-Time-Zone": "UTC"}
+        request = urllib.request.Request(url, data=body, headers=given | dict(headers or {}))  # noqa: S310  (our own server's)
         with _opener.open(request, timeout=ANSWER_S) as response:
             answer: dict[str, Any] = json.load(response)
         return answer
@@ -199,8 +188,4 @@ def _value(kind: Mapping[str, Any], value: Any) -> Any:
         return tuple(_value(each["typeSignature"], one) for each, one in zip(of, value, strict=True))
     if name == "map":
         return {_value(of[0], key): _value(of[1], each) for key, each in value.items()}
-    return _VALUES.get(name, _as_it_is)(value)
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
+    return _VALUES[name](value) if name in _VALUES else value

@@ -155,7 +155,7 @@ def described(look: Look, control: Control, settings: JdbcSettings, key: Sequenc
     for missing columns.
     """
     if settings.query is None:
-        columns = read_table_columns(look, settings)
+        columns = table_columns(look, settings.schema, settings.table)
     else:
         columns = _query_columns(look, source_of(settings))
     named = {column.name: column for column in columns}
@@ -182,8 +182,8 @@ def described(look: Look, control: Control, settings: JdbcSettings, key: Sequenc
     )
 
 
-def read_table_columns(look: Look, settings: JdbcSettings) -> tuple[SourceColumn, ...]:
-    return read_columns(str(look.text(catalogue_sql(settings.schema, settings.table))))
+def table_columns(look: Look, schema: str, table: str) -> tuple[SourceColumn, ...]:
+    return read_columns(str(look.text(catalogue_sql(schema, table))))
 
 
 def _query_columns(look: Look, source: str) -> tuple[SourceColumn, ...]:

@@ -72,17 +72,17 @@ class Jdbc:
         self._last: tuple[str, Key | None] = ("", None)
         self._suspicion: str | None = None
         self._horizon = (-1, 0.0)
-        self._next_sweep = 0.0
         # Start of the last look at all rows whose result the lake has completely, by the clock in milliseconds.
         self.looked_ms: int | None = None
-        # The progress after a look at all rows, and when that look began.
-        self._brought: tuple[str, int] | None = None
         self._forget()
 
     def next_batch(self, checkpoint: str | None) -> JdbcBatch | None:
         """Return the changes since `checkpoint`; None when there are none, or no look is due."""
         self._close()
-        self._take_in(checkpoint)
+        # The lake has the previous look completely, if its progress is the lake's.
+        if self._brought is not None and self._brought[0] == checkpoint:
+            self.looked_ms = self._brought[1]
+        self._brought = None
         progress = self._known(checkpoint)
         sweeps = progress.target is not None or self._elapsed() >= self._next_sweep
         if not sweeps and self._column is None:
@@ -124,11 +124,6 @@ class Jdbc:
         self._relation = None
         return self._look(checkpoint, progress, sweeps=sweeps, again=True)
 
-    def _take_in(self, checkpoint: str | None) -> None:
-        if self._brought is not None and self._brought[0] == checkpoint:
-            self.looked_ms = self._brought[1]
-        self._brought = None
-
     def reset(self) -> None:
         self._close()
         self._forget()
@@ -140,7 +135,8 @@ class Jdbc:
 
     def _forget(self) -> None:
         self._ahead: tuple[str | None, Progress] | None = None
-        self._brought = None
+        # The progress after a look at all rows, and when that look began.
+        self._brought: tuple[str, int] | None = None
         self._next_sweep = 0.0
         self._swept: tuple[str, Seen] | None = None
         self._stamped: Seen | None = None

@@ -132,7 +132,6 @@ MADE = {"at": "timestamp", "born": "date", "unit_cost": "decimal(10,2)", "nr": "
 
 
 def asking(database: ConnectionParameters) -> dict[str, str]:
-    """Settings that make the job query a database for the types of new columns."""
     return {
         keys.NEW_COLUMN_TYPES: keys.TYPES_OF_SOURCE,
         keys.JDBC_URL: f"jdbc:postgresql://{database['host']}:{database['port']}/{database['dbname']}",

@@ -18,7 +18,7 @@ from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.table.commits import Carried, Timeline
 from tests import cases
 from tests.cases import long
-from tests.spark_jobs.derived.made_tables import Failing, History
+from tests.spark_jobs.derived.conftest import Failing, History
 from tests.spark_jobs.events import Event, event
 from tests.spark_jobs.lake import Lake, has_cached
 
@@ -199,7 +199,7 @@ def test_crashes_at_either_commit_double_no_version(kept: Kept, fails: Failing) 
 
 
 def test_a_batch_that_was_never_committed_names_nothing() -> None:
-    [name] = [f"20260101-{history._digest('to here')}"]
+    name = f"20260101-{history._digest('to here')}"
     for commit, named in [
         (Carried("20260102", "to here", "20260101"), {"20260102": name}),
         (Carried("20260103", "to here", "20260102"), {}),

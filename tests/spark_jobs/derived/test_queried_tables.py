@@ -184,7 +184,6 @@ def source(database: ConnectionParameters) -> ConnectionParameters:
 
 
 def things(spark: SparkSession, condition: str = "true", **changed: str) -> DataFrame:
-    """The source's rows as the job decodes them."""
     made = {
         "kind": "if(id % 3 > 0, concat('kind ', id % 3), '')",
         "price": "id / 8D",
@@ -198,7 +197,6 @@ def things(spark: SparkSession, condition: str = "true", **changed: str) -> Data
 
 
 def writer(spark: SparkSession, path: Path, table_type: str, *given: str) -> Write:
-    """Writes commits to one table with the job's own options."""
     arguments = ["--table-type", table_type, "--target-base-path", str(path), "--target-table", "datalake.things"]
     parsed = command_line.parse([*arguments, "--source-ordering-field", "__lsn", "--disable-compaction"])
     overrides = {
@@ -219,9 +217,9 @@ def writer(spark: SparkSession, path: Path, table_type: str, *given: str) -> Wri
     return write
 
 
-def compared(source: ConnectionParameters, path: Path) -> TableComparison:
+def compared(source: ConnectionParameters, path: Path, **more: str) -> TableComparison:
     lake = Lake(base_uri=path.as_uri())
-    columns = tuple(column(*pair, value_sql=None) for pair in COLUMNS.items())
+    columns = tuple(column(*pair, value_sql=None) for pair in (COLUMNS | more).items())
     return compare(
         source, ComparedTable(schema="public", name="things", lake=lake, columns=columns, key=("id", "kind"))
     )
@@ -270,7 +268,7 @@ def test_a_table_with_folders(spark: SparkSession, source: ConnectionParameters,
     assert differences(compared(source, tmp_path / "things")) == {"missing": {("5", "kind 2")}}
 
 
-@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", long("MERGE_ON_READ")])
+@by_type
 def test_files_older_than_a_column_have_nulls_there(
     table_type: str, spark: SparkSession, source: ConnectionParameters, tmp_path: Path
 ) -> None:
@@ -279,8 +277,5 @@ def test_files_older_than_a_column_have_nulls_there(
     write(things(spark))
     write(things(spark, "id = 7", __lsn="2L", note="nullif('new', '')"))
     execute(source, "ALTER TABLE things ADD note text; UPDATE things SET note = 'new' WHERE id = 7")
-    lake = Lake(base_uri=(tmp_path / "things").as_uri())
-    assert "note" in lake.schema().names
-    columns = tuple(column(*pair) for pair in (COLUMNS | {"note": "text"}).items())
-    table = ComparedTable(schema="public", name="things", lake=lake, columns=columns, key=("id", "kind"))
-    assert compare(source, table).equal
+    assert "note" in Lake(base_uri=(tmp_path / "things").as_uri()).schema().names
+    assert compared(source, tmp_path / "things", note="text").equal

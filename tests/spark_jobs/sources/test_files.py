@@ -94,15 +94,6 @@ class Reader:
         return read_file_checkpoint(self.checkpoint, normalised_root("s3a://landing"))
 
 
-def test_files_of_the_checkpoints_time_are_not_skipped() -> None:
-    reader = Reader(file("a", 1000))
-    assert reader.names() == ["a"]
-    assert reader.names() == []
-    reader.listing.files.append(file("b", 1000))
-    reader.restart()
-    assert reader.names() == ["b"]
-
-
 def test_a_file_that_is_written_again_is_read_again() -> None:
     reader = Reader(file("a"))
     reader.names()

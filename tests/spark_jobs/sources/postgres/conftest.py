@@ -41,7 +41,6 @@ Rows = dict[Any, dict[str, Any]]
 
 
 def server_of(parameters: ConnectionParameters) -> Server:
-    """A job's settings for a server."""
     p = parameters
     url = f"jdbc:postgresql://{p['host']}:{p['port']}/{p['dbname']}"
     return replace(decided().server, url=url, user=p["user"], password=Password(given=p["password"]))
@@ -98,6 +97,13 @@ class Queried(IngestedTable):
             running.close()
         return reports
 
+    def equal_after(self, *statements: str, job: Ingest | None = None) -> list[CommitReport]:
+        """Run statements and a job; the lake must equal the source then."""
+        self.execute(*statements)
+        reports = self.run(job)
+        assert self.lake() == self.source()
+        return reports
+
     def lake(self) -> Rows:
         """The lake's rows by key, without columns about how they travelled."""
         found = self.stored()
@@ -114,11 +120,9 @@ class Queried(IngestedTable):
         return {row[self.key]: row for row in rows}
 
     def operations(self) -> dict[Any, str]:
-        """Each row's operation in the lake."""
         return {row[self.key]: row["__op"] for row in self.stored()}
 
     def progress(self) -> dict[str, Any]:
-        """The progress of the newest commit."""
         newest = max((self.table_path / ".hoodie").glob("[0-9]*.commit"), key=lambda path: path.name)
         found: dict[str, Any] = json.loads(json.loads(newest.read_text())["extraMetadata"][keys.PROGRESS])
         return found
@@ -138,6 +142,15 @@ def queried(spark: SparkSession, database: ConnectionParameters, tmp_path: Path)
         " FROM generate_series(1, 603) AS i",
     )
     return made
+
+
+@pytest.fixture
+def job(queried: Queried) -> Iterator[Ingest]:
+    """A job that has read all rows."""
+    job = queried.job()
+    queried.run(job)
+    yield job
+    job.close()
 
 
 @pytest.fixture(autouse=True)

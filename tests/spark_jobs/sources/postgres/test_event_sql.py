@@ -15,12 +15,12 @@ from contract import events
 from contract.column_types.catalogue import Carried
 from contract.column_types.types import avro_field, specials_field
 from contract.events import SPECIALS_COLUMN
-from local.services.postgres import ConnectionParameters, Postgres
+from local.services.postgres import ConnectionParameters
 from spark_jobs.decoding import schema
 from spark_jobs.decoding.decode import Decoder
 from spark_jobs.sources.postgres import event_sql
 from spark_jobs.sources.postgres.event_sql import SourceColumn
-from tests.conftest import execute, fresh_database
+from tests.conftest import execute
 from tests.spark_jobs.events import EVENTS, frame_of
 
 pytestmark = pytest.mark.integration
@@ -41,19 +41,10 @@ class Decoded:
     texts: Mapping[int, Mapping[str, str | None]]
 
 
-@pytest.fixture(scope="module")
-def source(postgres: Postgres) -> Iterator[ConnectionParameters]:
-    with fresh_database(postgres) as parameters:
-        script = (EVENTS / "every_type.sql").read_text(encoding="utf-8")
-        for part in script.split("-- changes\n"):
-            execute(parameters, part)
-        yield parameters
-
-
 @contextlib.contextmanager
-def session(source: ConnectionParameters) -> Iterator[Any]:
+def session(typed_source: ConnectionParameters) -> Iterator[Any]:
     """A cursor like the source's connection, in a session with other settings."""
-    with contextlib.closing(psycopg2.connect(**source)) as connection, connection.cursor() as cursor:
+    with contextlib.closing(psycopg2.connect(**typed_source)) as connection, connection.cursor() as cursor:
         cursor.execute(
             "SET DateStyle = 'SQL, DMY'; SET IntervalStyle = sql_standard; SET TimeZone = 'Asia/Kolkata';"
             "SET bytea_output = escape; SET extra_float_digits = 0; SET standard_conforming_strings = off"
@@ -74,12 +65,12 @@ def lines_of(cursor: Any, columns: Sequence[SourceColumn], relation: str, **meta
 
 
 @pytest.fixture(scope="module")
-def decoded(spark: SparkSession, source: ConnectionParameters) -> dict[str, Decoded]:
-    return {table: _decoded(spark, source, table) for table in TABLES}
+def decoded(spark: SparkSession, typed_source: ConnectionParameters) -> dict[str, Decoded]:
+    return {table: _decoded(spark, typed_source, table) for table in TABLES}
 
 
-def _decoded(spark: SparkSession, source: ConnectionParameters, table: str) -> Decoded:
-    with session(source) as cursor:
+def _decoded(spark: SparkSession, typed_source: ConnectionParameters, table: str) -> Decoded:
+    with session(typed_source) as cursor:
         columns = columns_of(cursor, "types", table)
         types = {c.name: c.carried for c in columns if isinstance(c.carried, Carried)}
         queried = lines_of(cursor, columns, f"types.{table}", __op="c")
@@ -234,7 +225,6 @@ def test_names_with_any_sign_are_columns(database: ConnectionParameters) -> None
 
 
 def parsed(columns: Sequence[SourceColumn]) -> tuple[schema.Column, ...]:
-    """The lake's columns for the source's."""
     fields = [avro_field(c.name, c.name, c.carried) for c in columns if isinstance(c.carried, Carried)]
     return schema.parse(json.dumps({"type": "record", "name": "t", "fields": fields}), "t.avsc")
 

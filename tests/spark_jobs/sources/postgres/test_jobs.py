@@ -83,7 +83,6 @@ def tables(job_run: JobRun, database: ConnectionParameters) -> QueriedTables:
 
 
 def role(password: str) -> list[str]:
-    """A role that may read all tables, with this password."""
     return [
         "DO $$ BEGIN CREATE ROLE hushed LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
         f"ALTER ROLE hushed PASSWORD '{password}'",

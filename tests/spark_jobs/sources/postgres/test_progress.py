@@ -184,5 +184,5 @@ def test_a_look_says_since_when_the_lake_has_all(
             continue
         database.now, progress, result, looked_ms = look
         found.append(result)
-        jdbc.next_batch(progress and progress.checkpoint)
+        jdbc.next_batch(progress.checkpoint if progress else None)
         assert jdbc.looked_ms == looked_ms

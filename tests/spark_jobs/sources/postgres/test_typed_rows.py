@@ -107,7 +107,6 @@ def add(database: ConnectionParameters, values: Mapping[str, Sequence[str]]) -> 
 
 
 def columns_of(batch: JdbcBatch) -> tuple[Column, ...]:
-    """The lake's columns, as declared for the source's types."""
     carried = {c.name: c.carried for c in batch.relation.columns if isinstance(c.carried, Carried)}
     fields = [avro_field(name, name, kind) for name, kind in carried.items()]
     fields += [{"name": name, "type": ["null", kind]} for name, kind in QUERIED_TYPES.items()]
