@@ -193,7 +193,7 @@ class Walk:
     """One walk's findings over the folders below one; the next walk starts when the answer is too old.
 
     S3 answers a listing with 1,000 objects in the order of their names. The walk goes from the first table's folder to
-    the last one's and jumps over consumed objects: to the watermark of each topic partition. Whatever fits into one
+    the last one's and jumps over consumed objects: to the watermark of each topic partition. All that fits into one
     answer costs no request of its own, so 100 idle tables cost as few requests as one.
     """
 

@@ -312,8 +312,8 @@ class Databases:
             if server not in self._known:
                 self._known[server] = Database(self._spark, server, log=self._log)
                 self._log(
-                    f"database {server.database} at {', '.join(server.hosts)}: its tables look by {server.connections} "
-                    "connections at most, and large batches are read by further ones"
+                    f"database {server.database} at {', '.join(server.hosts)}: its tables share {server.connections} "
+                    "connections at most; large batches are read through further ones"
                 )
             return self._known[server]
 

@@ -14,7 +14,7 @@ from contract.events import PLACEHOLDER
 from spark_jobs.decoding.decode import Decoder
 from spark_jobs.decoding.schema import Column, extend, parse
 from tests.spark_jobs.decoding.conftest import REQUIRED, Decode
-from tests.spark_jobs.events import Event, as_lines, captured, event, frame_of
+from tests.spark_jobs.events import Event, as_lines, avro, captured, event, frame_of
 
 pytestmark = pytest.mark.integration
 
@@ -59,8 +59,7 @@ FITTING: list[tuple[Event | str, dict[str, Any]]] = [
 
 
 def schema_of(**types: Any) -> tuple[Column, ...]:
-    fields = [{"name": name, "type": kind} for name, kind in types.items()]
-    return parse(json.dumps({"type": "record", "name": "t", "fields": fields}), "t.avsc")
+    return parse(avro(types), "t.avsc")
 
 
 def test_what_fits_keeps_its_values(decode: Decode, spark: SparkSession) -> None:
@@ -133,7 +132,7 @@ def test_an_array_has_each_date_that_postgresql_has(decode: Decode) -> None:
         "-infinity": -2_147_472_691,
     }
     days = {"type": "array", "items": ["null", {"type": "int", "connect.name": "io.debezium.time.Date"}]}
-    by = schema_of(order_id="int", days=["null", days])
+    by = schema_of(order_id="int", days=days)
     [row] = decode({"order_id": 1, "days": [*dates.values(), None]}, by=by)
     assert (row["reason"], json.loads(row["row"]["days"] or "[]")) == (None, [*dates, None])
 
@@ -293,7 +292,7 @@ ODD[6]["type"]["connect.parameters"] = {"length": "4"}
 
 
 def test_values_that_debezium_has_spoiled_are_not_taken(decode: Decode) -> None:
-    columns = parse(json.dumps({"type": "record", "name": "odd", "fields": ODD}), "odd.avsc")
+    columns = parse(avro({}, *ODD), "odd.avsc")
     cases: list[tuple[Event, str | None]] = [
         ({'Order "Note" (1)': "a", "tags": ["a", None], "counts": [], "photo": "AP8="}, None),
         ({'Order "Note" (1)': 7}, 'type: Order \\"Note\\" (1) (not string)'),
@@ -323,7 +322,7 @@ def test_values_that_debezium_has_spoiled_are_not_taken(decode: Decode) -> None:
 
 def test_decimals_are_taken_as_text_and_as_numbers_and_never_rounded(decode: Decode) -> None:
     kind = {"type": "bytes", "logicalType": "decimal", "precision": 20, "scale": 2}
-    columns = schema_of(order_id="int", price=["null", kind])
+    columns = schema_of(order_id="int", price=kind)
     unfit = "value: price (not a decimal number as text)"
     changed = "value: price (a number in it would change)"
     cases: list[tuple[str, str | None]] = [

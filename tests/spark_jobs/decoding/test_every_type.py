@@ -30,7 +30,7 @@ from local.services.postgres import ConnectionParameters
 from local.sink.values import content
 from tests.cases import chance
 from tests.spark_jobs.decoding.conftest import Decode
-from tests.spark_jobs.events import EVENTS, captured, event
+from tests.spark_jobs.events import EVENTS, avro, captured, event
 from tests.spark_jobs.lake import Lake
 
 pytestmark = pytest.mark.integration
@@ -61,10 +61,9 @@ def _load(spark: SparkSession, typed_source: ConnectionParameters, table: Table,
     found = {column.name: carried(column.type, column.modifier) for column in table.columns}
     types = {name: type_ for name, type_ in found.items() if isinstance(type_, Carried)}
     assert len(types) == len(found)
-    fields = [avro_field(name, name, type_, nullable=name != "id") for name, type_ in types.items()]
-    fields += [specials_field(), *({"name": name, "type": ["null", kind]} for name, kind in ADDED_TYPES.items())]
+    fields = (avro_field(name, name, type_, nullable=name != "id") for name, type_ in types.items())
     schema = folder / "table.avsc"
-    schema.write_text(json.dumps({"type": "record", "name": table.name.name, "fields": fields}))
+    schema.write_text(avro(ADDED_TYPES, *fields, specials_field()))
     settings = {
         "hoodie.datasource.write.recordkey.field": "id",
         "hoodie.streamer.schemaprovider.source.schema.file": str(schema),

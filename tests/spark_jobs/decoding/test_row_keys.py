@@ -162,7 +162,7 @@ def test_a_column_that_comes_later_leaves_identities_as_they_are(log_table: Lake
 
 
 @pytest.mark.integration
-def test_a_key_beside_it_is_refused(lake: Lake) -> None:
+def test_append_only_with_a_key_is_refused(lake: Lake) -> None:
     lake.extra = {keys.APPEND_ONLY: "true"}
     with pytest.raises(
         SettingsError, match=r"recordkey\.field=order_id contradicts hoodie\.streamer\.append\.only=true"

@@ -123,7 +123,7 @@ def test_a_column_becomes_what_hudi_can_read_it_as(before: T.DataType, now: T.Da
 KNOWN = ("order_id", "note")
 
 
-def test_of_names_that_differ_by_case_one_becomes_a_column_whatever_the_order() -> None:
+def test_of_names_that_differ_by_case_one_becomes_a_column_in_any_order() -> None:
     sets = [("Weight",), ("weight",), ("N",), ("n",), ("Note",)]
     for order in itertools.permutations(sets):
         found = new_columns(KNOWN, order, room=10)

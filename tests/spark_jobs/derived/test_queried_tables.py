@@ -1,7 +1,7 @@
 """The job's tables, of each type and layout: compared with their source, and queried in Athena's SQL."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -225,10 +225,20 @@ def compared(source: ConnectionParameters, path: Path, **more: str) -> TableComp
     )
 
 
-def test_a_copy_on_write_table_of_two_buckets(
-    spark: SparkSession, source: ConnectionParameters, tmp_path: Path
+FOLDERS = (
+    "hoodie.datasource.write.partitionpath.field=kind",
+    "hoodie.datasource.write.keygenerator.class=org.apache.hudi.keygen.ComplexKeyGenerator",
+    "hoodie.datasource.write.hive_style_partitioning=true",
+    "hoodie.index.type=GLOBAL_SIMPLE",
+    "hoodie.storage.layout.type=DEFAULT",
+)
+
+
+@pytest.mark.parametrize("layout", [(), FOLDERS], ids=["two buckets", "folders"])
+def test_a_copy_on_write_table(
+    spark: SparkSession, source: ConnectionParameters, tmp_path: Path, layout: Sequence[str]
 ) -> None:
-    write = writer(spark, tmp_path / "things", "COPY_ON_WRITE")
+    write = writer(spark, tmp_path / "things", "COPY_ON_WRITE", *layout)
     write(things(spark))
     assert compared(source, tmp_path / "things").equal
     write(things(spark, "id = 7", price="0D", __lsn="2L"))
@@ -251,21 +261,6 @@ def test_a_merge_on_read_table_with_updates_and_deletes_in_its_logs(
     write(things(spark, "id % 2 = 0", __lsn="4L"))
     assert compared(source, tmp_path / "things").equal
     assert Lake(base_uri=(tmp_path / "things").as_uri()).progress() == "3"
-
-
-def test_a_table_with_folders(spark: SparkSession, source: ConnectionParameters, tmp_path: Path) -> None:
-    write = writer(
-        spark,
-        tmp_path / "things",
-        "COPY_ON_WRITE",
-        "hoodie.datasource.write.partitionpath.field=kind",
-        "hoodie.datasource.write.keygenerator.class=org.apache.hudi.keygen.ComplexKeyGenerator",
-        "hoodie.datasource.write.hive_style_partitioning=true",
-        "hoodie.index.type=GLOBAL_SIMPLE",
-        "hoodie.storage.layout.type=DEFAULT",
-    )
-    write(things(spark, "id <> 5"))
-    assert differences(compared(source, tmp_path / "things")) == {"missing": {("5", "kind 2")}}
 
 
 @by_type

@@ -19,7 +19,7 @@ from spark_jobs.options.jdbc_settings import Password, Server
 from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.sources.postgres import source
 from tests.conftest import execute
-from tests.spark_jobs.events import SHARED
+from tests.spark_jobs.events import SHARED, avro
 from tests.spark_jobs.lake import IngestedTable
 from tests.spark_jobs.options.test_jdbc_settings import decided
 
@@ -69,14 +69,13 @@ class Queried(IngestedTable):
             yield cursor
 
     def properties(self) -> dict[str, str]:
-        avro = self.folder / "table.avsc"
-        fields = [{"name": name, "type": ["null", kind]} for name, kind in {**self.fields, **QUERIED_TYPES}.items()]
-        avro.write_text(json.dumps({"type": "record", "name": "row", "fields": fields}))
+        schema_file = self.folder / "table.avsc"
+        schema_file.write_text(avro({**self.fields, **QUERIED_TYPES}))
         p = self.parameters
         given = {
             **SHARED,
             keys.RECORD_KEY: self.key,
-            keys.SCHEMA_FILE: str(avro),
+            keys.SCHEMA_FILE: str(schema_file),
             keys.JDBC_URL: f"jdbc:postgresql://{p['host']}:{p['port']}/{p['dbname']}",
             keys.JDBC_USER: p["user"],
             keys.JDBC_PASSWORD: p["password"],

@@ -21,7 +21,7 @@ from spark_jobs.decoding.decode import Decoder
 from spark_jobs.sources.postgres import event_sql
 from spark_jobs.sources.postgres.event_sql import SourceColumn
 from tests.conftest import execute
-from tests.spark_jobs.events import EVENTS, frame_of
+from tests.spark_jobs.events import EVENTS, avro, frame_of
 
 pytestmark = pytest.mark.integration
 
@@ -77,9 +77,8 @@ def _decoded(spark: SparkSession, typed_source: ConnectionParameters, table: str
         texts = ", ".join(type_.source_sql(name) for name, type_ in types.items())
         cursor.execute(f"SELECT id, {texts} FROM types.{table}")
         expected = {key: dict(zip(types, row, strict=True)) for key, *row in cursor}
-    fields = [avro_field(name, name, type_, nullable=name != "id") for name, type_ in types.items()]
-    fields += [specials_field(), *({"name": name, "type": ["null", kind]} for name, kind in events.ADDED_TYPES.items())]
-    parsed = schema.parse(json.dumps({"type": "record", "name": "t", "fields": fields}), "t.avsc")
+    fields = (avro_field(name, name, type_, nullable=name != "id") for name, type_ in types.items())
+    parsed = schema.parse(avro(events.ADDED_TYPES, *fields, specials_field()), "t.avsc")
     recorded = [json.dumps(event) for event in _recorded(table).values()]
     # In one query, which takes longer to plan and to compile than to run.
     rows = _rows(spark, parsed, [*queried, *recorded])
@@ -225,8 +224,8 @@ def test_names_with_any_sign_are_columns(database: ConnectionParameters) -> None
 
 
 def parsed(columns: Sequence[SourceColumn]) -> tuple[schema.Column, ...]:
-    fields = [avro_field(c.name, c.name, c.carried) for c in columns if isinstance(c.carried, Carried)]
-    return schema.parse(json.dumps({"type": "record", "name": "t", "fields": fields}), "t.avsc")
+    fields = (avro_field(c.name, c.name, c.carried) for c in columns if isinstance(c.carried, Carried))
+    return schema.parse(avro({}, *fields), "t.avsc")
 
 
 def test_days_and_instants_in_arrays_are_the_sources_in_any_era(

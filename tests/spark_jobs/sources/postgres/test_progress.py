@@ -65,15 +65,15 @@ def test_all_rows_are_read_where_32_bits_do_not_tell_what_is_older(begun: int, r
     ],
 )
 def test_all_rows_are_read_once_for_each_start_of_a_server(standby: bool, servers: str, all_rows_at: str) -> None:
-    mark, anew = Mark(system="7/1", shape="s", horizon=1, members=(1,)), ""
+    mark, again = Mark(system="7/1", shape="s", horizon=1, members=(1,)), ""
     for server in servers:
         seen = control(server, 2, standby=standby)
         if (reason := why_all(mark, seen, Detection.XMIN)) is not None:
             assert "was started again" in reason
-            anew += server
+            again += server
         # No digests are queried.
         mark = all_rows(None, None, seen, Detection.XMIN, mark)  # type: ignore[arg-type]
-    assert anew == all_rows_at
+    assert again == all_rows_at
 
 
 def control(since: str, begun: int, *, standby: bool = False) -> Control:
