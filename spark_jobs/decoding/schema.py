@@ -44,10 +44,9 @@ class Encoding(Enum):
 
 @dataclass(frozen=True)
 class Column:
-    """One column: the JSON type in events and the type in the table.
+    """One column: the JSON type in events and the type in the table; `name` there, `source` in events.
 
-    `source`: its name in events; `name`: in the table. `length`: the number of bits; `element`: how an array's elements
-    become text.
+    `length`: the number of bits; `element`: how an array's elements become text.
     """
 
     name: str
@@ -131,10 +130,7 @@ _ARRAYS = ("io.debezium.data.DoubleVector", "io.debezium.data.FloatVector")
 
 
 def parse(text: str, path: str) -> tuple[Column, ...]:
-    """Return the columns of an Avro record schema; errors name `path`.
-
-    Raises SettingsError when the text isn't such a schema, or a field has a type that JSON events can't carry.
-    """
+    """Return an Avro record schema's columns. Raises SettingsError, naming `path`, for types that JSON can't carry."""
     try:
         record = json.loads(text)
     except ValueError as error:
@@ -156,8 +152,7 @@ def extend(
 ) -> tuple[Column, ...]:
     """Return `columns`, followed by those that only `stored` (the table, or new events) has.
 
-    `fields`: their names in events, where they differ from the column's; `described`: those whose type the source's
-    catalogue has given.
+    `fields`: their names in events, if others; `described`: those whose type the source's catalogue has given.
     """
     known = {column.name for column in columns} | {IS_DELETED}
     sources, said = fields or {}, described or {}

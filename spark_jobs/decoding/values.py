@@ -255,10 +255,7 @@ def _with_small_escapes(text: Expression) -> Expression:
 
 
 def _in_era(instant: Expression, pattern: str) -> Expression:
-    """Write an instant as PostgreSQL does, before the era: years before 1 are 1 BC and earlier.
-
-    Spark counts years without an era from year 0, unless the pattern has one.
-    """
+    """Write an instant before its era, as PostgreSQL does: without an era in the pattern Spark counts years from 0."""
     return F.regexp_replace(F.date_format(instant, f"{pattern} G"), r"^\+| (AD|BC)$", "")
 
 

@@ -54,9 +54,6 @@ def in_order(found: Sequence[Expression], labels: Sequence[str]) -> Expression:
 
 
 def listed(prefix: str, found: Expression) -> Expression:
-    """Return `prefix` and the names in an array; null when it has none.
-
-    The array appears in it once: a repeated expression is analysed twice, in each batch.
-    """
+    """Return `prefix` and the names found, null without any. A repeated `found` would be analysed twice per batch."""
     names = F.filter(F.array(F.concat_ws(", ", found)), lambda text: text != "")[0]
     return F.concat(F.lit(prefix), names)

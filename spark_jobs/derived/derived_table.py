@@ -69,8 +69,7 @@ class DerivedTable(MadeTable):
     def run_batch(self) -> CommitReport | None:
         """Commit what differs; None when nothing does, or no table that the query names has a new commit.
 
-        Raises JobError, before anything is written, for a query whose result can't be the table's, or that fails for
-        one of its rows.
+        Raises JobError, and writes nothing, if the result can't be the table's or the query fails for a row.
         """
         started = time.monotonic()
         instants = {name: timeline.last_instant() for name, timeline in self._inputs.items()}

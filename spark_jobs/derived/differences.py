@@ -1,7 +1,4 @@
-"""Compares a query's result with a derived table's rows by key: new, changed and missing rows.
-
-The result is a full outer join by key, reduced to the rows that differ.
-"""
+"""Compares a query's result with a derived table's rows: a full outer join by key, reduced to the rows that differ."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -85,10 +82,9 @@ def writable(
 def compare(
     rows: DataFrame, stored: DataFrame | None, key_fields: Sequence[str], *, ignored: Collection[str] = ()
 ) -> Difference:
-    """Compare `rows` (`writable`) with the table's `stored` ones, None for a table without a commit.
+    """Compare `rows` (`writable`) with the table's, None before its first commit; columns `ignored` make no difference.
 
-    Rows that differ only in `ignored` columns are equal. Raises JobError for null or repeated keys, and then caches
-    nothing.
+    Raises JobError for null or repeated keys, and then caches nothing.
     """
     lacks = reduce(lambda one, other: one | other, (F.col(name).isNull() for name in key_fields))
     keyed = rows.select(key_of(key_fields).alias(KEY), F.struct(*rows.columns).alias(_NOW), lacks.alias(_LACKS))

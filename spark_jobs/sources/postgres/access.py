@@ -152,10 +152,7 @@ _OUTRUN = """SELECT (EXISTS (SELECT FROM pg_locks l LEFT JOIN pg_class c ON c.oi
 
 
 class Look:
-    """A read-only transaction, all of whose statements see the same snapshot; `close` ends it.
-
-    `before`: the result of a one-text query from before that snapshot was taken.
-    """
+    """A read-only transaction of one snapshot, until `close`; `before`: a text that was queried before the snapshot."""
 
     def __init__(
         self,
@@ -185,19 +182,13 @@ class Look:
         return "; ".join(lines)
 
     def text(self, query: str) -> str | None:
-        """Return the text that a query returns: each further value would cost another call into the JVM.
-
-        Raises JobError for wrong settings, and Py4JJavaError for anything else.
-        """
+        """Return a query's text; a further value is another call into the JVM. Raises JobError for wrong settings."""
         with self._asked(query) as found:
             text = found.getString(1) if found.next() else None
         return None if text is None else str(text)
 
     def columns(self, query: str) -> list[tuple[str, int, int]]:
-        """Return a query's columns: names, and precision and scale where they are numbers.
-
-        Raises JobError for an invalid query.
-        """
+        """Return a query's columns: name, precision and scale (of numbers). Raises JobError for an invalid query."""
         with self._asked(f"{query} LIMIT 0") as found:
             meta = found.getMetaData()
             count = range(1, meta.getColumnCount() + 1)
@@ -250,9 +241,9 @@ class Database:
             log(line)
 
     def look(self, first: str | None = None, *, snapshot: str | None = None) -> Look:
-        """Begin a look, waiting until a connection is free; a connection that was left idle may be dead.
+        """Begin a look once a connection is free; a dead one is replaced. `first` is queried before the snapshot.
 
-        `first` is queried before the look's snapshot is taken, unless that is another connection's `snapshot`.
+        `snapshot`: another connection's, which exports it.
         """
         self._free.acquire()
         connection = None

@@ -30,10 +30,7 @@ _FIRST_DAY, _BEYOND = "0001-01-01", "10000-01-01"
 
 @dataclass(frozen=True)
 class ColumnTransfer:
-    """How values travel: SQL for the database, Spark's conversion to the lake's value, and SQL that marks odd values.
-
-    A value without a conversion is cast.
-    """
+    """How values travel: SQL for the database, Spark's conversion (None: a cast), and SQL that marks odd values."""
 
     sql: str = "{c}"
     conversion: str | None = None
@@ -92,10 +89,7 @@ def typed_rows(
 
 
 def typed_keys(columns: Mapping[str, Column], key: Sequence[SourceColumn]) -> tuple[str, list[Expression]] | None:
-    """Return SQL for a key's columns, and their conversion to the lake's; None where they have to be lines.
-
-    `columns` are the lake's, by the source's names.
-    """
+    """Return a key's SQL, and its conversion to the lake's `columns` (by source name); None if it has to be lines."""
     found = _transferred(key, columns)
     if found is None or not all(column.type.name in _PLAIN_KEYS for column in key):
         return None
@@ -212,10 +206,7 @@ class JdbcBatch(Batch):
         )
 
     def keys_of(self, columns: Mapping[str, Column]) -> DataFrame | None:
-        """Return the source's keys with the lake's names and types; None for few keys, or if only lines will do.
-
-        `columns` are the lake's, by the source's names.
-        """
+        """Return the keys as the lake's `columns` (by source name); None for few keys, or if only lines will do."""
         typed = typed_keys(columns, self.relation.key) if (self.rows or 0) > _KEYS_AT_ONCE else None
         if typed is None:
             return None

@@ -56,10 +56,7 @@ class Progress:
 
 
 def read_progress(text: str | None, table: str) -> Progress:
-    """Return the progress in a text; a new one for None.
-
-    Raises SettingsError for a text that isn't this job's, or another table's.
-    """
+    """Return the progress in a text, a new one for None. Raises SettingsError for another job's or another table's."""
     if text is None:
         return Progress(table=table)
     try:
@@ -138,7 +135,7 @@ def _why_unusable(look: Look, relation: Relation, control: Control, name: str) -
     return None
 
 
-def why_all(mark: Mark | None, control: Control, detection: Detection) -> str | None:
+def why_all_rows(mark: Mark | None, control: Control, detection: Detection) -> str | None:
     """Return why changes since a mark can't be detected, so that all rows are read; None where they can."""
     if mark is None:
         return "the table has no progress"

@@ -192,10 +192,7 @@ class SourceColumn:
 
 
 def catalogue_sql(schema: str, table: str) -> str:
-    """Write the query that returns a table's or view's columns in one text, for `read_columns`.
-
-    The text has no columns when the table is missing, or the role may not read any column of it.
-    """
+    """Write the query for `read_columns`; no columns come of a table that is missing, or that the role may not read."""
     return _catalogue(
         "SELECT a.attnum, a.attname::text, a.atttypid, a.atttypmod"
         " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
@@ -242,10 +239,7 @@ def not_sent(columns: Sequence[SourceColumn], *, leave_out: Collection[str] = ()
 
 
 def row_sql(columns: Sequence[SourceColumn], metadata: Mapping[str, str | int] | None = None) -> str:
-    """Write the expression of one row's line, of `t`: a JSON object in one line, its columns first, then `metadata`.
-
-    Columns that can't be carried are omitted (`sent`).
-    """
+    """Write the expression of the line of `t`: an object of the columns that can be carried, then of `metadata`."""
     fields = [
         f"{literal(f'{_json(column.name)}:')} || {wire_sql(kind, f't.{quoted(column.name)}')}"
         for column in columns

@@ -176,9 +176,9 @@ class Jdbc:
         at = _Sight(look=look, relation=relation, control=control, checkpoint=checkpoint, progress=progress)
         if not sweeps:
             return self._by_column(at)
-        if progress.target is not None and not detection.why_all(progress.target, control, self._detection):
+        if progress.target is not None and not detection.why_all_rows(progress.target, control, self._detection):
             return self._next_part(at)
-        reason = self._suspicion or detection.why_all(progress.mark, control, self._detection)
+        reason = self._suspicion or detection.why_all_rows(progress.mark, control, self._detection)
         if reason is None:
             return self._by_sweep(at)
         self._log(f"{self._settings.name}: all rows are read: {reason}")
@@ -188,7 +188,7 @@ class Jdbc:
 
     def _by_sweep(self, at: _Sight) -> JdbcBatch | None:
         progress = at.progress
-        assert progress.mark is not None  # noqa: S101  (why_all names a missing one)
+        assert progress.mark is not None  # noqa: S101  (why_all_rows names a missing one)
         condition, seen, target = detection.changes(at.look, at.relation, at.control, progress.mark)
         if (seen.changed == 0 and seen.rows == progress.rows) or self._swept == (condition, seen):
             self._ahead = (at.checkpoint, replace(progress, mark=target))
@@ -203,7 +203,7 @@ class Jdbc:
         mark, low = at.progress.mark, at.control.oldest_micros
         if self._column is None or mark is None or mark.low is None or low is None:
             return None
-        if detection.why_all(mark, at.control, self._detection):
+        if detection.why_all_rows(mark, at.control, self._detection):
             return None
         condition = stamped_since(self._column, mark.low - int(self._settings.margin_seconds * 1e6))
         seen = at.relation.seen(at.look, condition)

@@ -10,7 +10,7 @@ from spark_jobs.errors import SettingsError
 from spark_jobs.options.jdbc_settings import Detection
 from spark_jobs.sources.postgres import source
 from spark_jobs.sources.postgres.control import Control
-from spark_jobs.sources.postgres.detection import Mark, Progress, all_rows, read_progress, why_all
+from spark_jobs.sources.postgres.detection import Mark, Progress, all_rows, read_progress, why_all_rows
 from spark_jobs.sources.postgres.source import Jdbc
 from tests.spark_jobs.options.test_jdbc_settings import decided
 
@@ -52,7 +52,7 @@ def test_another_text_or_another_tables_is_refused(text: str, message: str) -> N
 )
 def test_all_rows_are_read_where_32_bits_do_not_tell_what_is_older(begun: int, reason: str | None) -> None:
     mark = Mark(system="7/1", shape="s", horizon=1_000, members=(1,), since=("1",))
-    found = why_all(mark, control("1", begun), Detection.XMIN)
+    found = why_all_rows(mark, control("1", begun), Detection.XMIN)
     assert found is None if reason is None else re.match(reason, str(found))
 
 
@@ -68,7 +68,7 @@ def test_all_rows_are_read_once_for_each_start_of_a_server(standby: bool, server
     mark, again = Mark(system="7/1", shape="s", horizon=1, members=(1,)), ""
     for server in servers:
         seen = control(server, 2, standby=standby)
-        if (reason := why_all(mark, seen, Detection.XMIN)) is not None:
+        if (reason := why_all_rows(mark, seen, Detection.XMIN)) is not None:
             assert "was started again" in reason
             again += server
         # No digests are queried.

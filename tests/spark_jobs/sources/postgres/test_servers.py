@@ -202,13 +202,9 @@ def test_a_cold_copy_in_the_servers_place_is_compared_once_its_numbers_have_pass
 @pytest.fixture
 def late(tmp_path: Path) -> Iterator[Postgres]:
     """A server with some 200 transactions left until their numbers in rows wrap around."""
-    port = choose([Postgres.name], earlier={})[Postgres.name]
     settings = {"max_prepared_transactions": "1", "autovacuum": "off"}
-    server = Postgres(tmp_path / "data", port=port, superuser_password="superuser", settings=settings)
-    processes = processes_of(server, tmp_path)
-    try:
-        processes.run(server)
-        own = server.connection_parameters()
+    with temporary_postgres(tmp_path, settings=settings) as server:
+        own, processes = server.connection_parameters(), processes_of(server, tmp_path)
         # Otherwise rows from the server's creation would be in the future.
         for name in ask(own, "SELECT json_agg(datname) FROM pg_database WHERE datallowconn"):
             execute({**own, "dbname": name}, "VACUUM (FREEZE)")
@@ -216,9 +212,6 @@ def late(tmp_path: Path) -> Iterator[Postgres]:
         put_forward(server)
         processes.run(server)
         yield server
-    finally:
-        processes.stop(server.name, grace_s=PATIENCE_S)
-        server.cluster.remove()
 
 
 def put_forward(server: Postgres) -> None:
