@@ -9,7 +9,6 @@ from pathlib import Path
 
 from py4j.protocol import Py4JNetworkError
 
-from contract import metrics as names
 from contract import table_states
 from contract.table_states import ENDED, FAILING, RUNNING, STARTING, STOPPED
 from spark_jobs.errors import JobError, Log, first_line, user_message
@@ -122,8 +121,7 @@ class Listeners:
         if self.looked_file:
             self.looked_file.write(self.kept.looked_ms)
         if self.metrics:
-            self.metrics.state(names.IGNORED_TRUNCATES, self.kept.ignored_truncates)
-            self.metrics.state(names.HORIZON_AGE_SECONDS, self.kept.horizon_age_seconds)
+            self.metrics.set_states(self.kept.states())
 
     def finish(self) -> None:
         """Let each listener finish its work."""

@@ -24,6 +24,7 @@ from spark_jobs.runtime.application import stop_on_signals, watched
 from spark_jobs.runtime.hadoop import read_text
 from spark_jobs.runtime.metrics import metrics_for, publishing
 from spark_jobs.runtime.retry import Backoff, retry_outages
+from spark_jobs.table.kept_table import SharedParts
 
 T = TypeVar("T")
 
@@ -87,7 +88,7 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop:
     name = f"{decided.table.database}.{decided.table.name}"
     metrics = metrics_for(decided.metrics_namespace, name, log)
     with publishing(metrics), watched(spark, stop=stop, log=log, stop_file=decided.stop_file):
-        shared = table_job.SharedParts(stop=stop, log=log, metrics=metrics)
+        shared = SharedParts(stop=stop, log=log, metrics=metrics)
         pause = partial(Backoff, stop=stop, longest_seconds=decided.options.retry_interval_seconds, log=log)
         backoff, described = pause(), partial(table_job.columns_of, decided, spark)
         status = TableStatus(name, worked=backoff.over)

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -68,12 +68,26 @@ def may_be_a_value(error: BaseException) -> bool:
 
 
 def _passes(cause: Any) -> bool:
-    status = _status(cause)
-    if status is not None:
-        return status >= _SERVER_ERROR or status == _TOO_MANY_REQUESTS or _code(cause) in _PASSING_CODES
-    if _sql_state(cause).startswith(_PASSING_STATES):
+    kinds = set(_class_names(cause))
+    status, code = _answer(cause, kinds)
+    if status:
+        return status >= _SERVER_ERROR or status == _TOO_MANY_REQUESTS or code in _PASSING_CODES
+    if "java.sql.SQLException" in kinds and str(cause.getSQLState() or "").startswith(_PASSING_STATES):
         return True
-    return _UNRESOLVED in str(cause) or any(name in _PASSING for name in _class_names(cause))
+    return _UNRESOLVED in str(cause) or not kinds.isdisjoint(_PASSING)
+
+
+def _answer(cause: Any, kinds: Collection[str]) -> tuple[int, str]:
+    """Return HTTP status and error code of AWS's answer; 0 without one."""
+    if "com.amazonaws.AmazonServiceException" in kinds:
+        return int(cause.getStatusCode()), str(cause.getErrorCode())
+    if "software.amazon.awssdk.core.exception.SdkServiceException" in kinds:
+        return int(cause.statusCode()), ""
+    response = getattr(cause, "response", None) if isinstance(cause, BaseException) else None
+    if not isinstance(response, dict):
+        return 0, ""
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    return int(status or 0), str(response.get("Error", {}).get("Code", ""))
 
 
 def _causes(error: BaseException) -> Iterator[Any]:
@@ -100,32 +114,6 @@ def _class_names(cause: Any) -> Iterator[str]:
     while kind is not None:
         yield str(kind.getName())
         kind = kind.getSuperclass()
-
-
-def _status(cause: Any) -> int | None:
-    """Return the HTTP status of AWS's answer; None without one."""
-    if isinstance(cause, BaseException):
-        response = getattr(cause, "response", None)
-        found = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
-        return int(found) if found else None
-    if "com.amazonaws.AmazonServiceException" in _class_names(cause):
-        return int(cause.getStatusCode())
-    if "software.amazon.awssdk.core.exception.SdkServiceException" in _class_names(cause):
-        return int(cause.statusCode())
-    return None
-
-
-def _sql_state(cause: Any) -> str:
-    is_java = not isinstance(cause, BaseException) and "java.sql.SQLException" in _class_names(cause)
-    return str(cause.getSQLState() or "") if is_java else ""
-
-
-def _code(cause: Any) -> str:
-    if isinstance(cause, BaseException):
-        return str(getattr(cause, "response", {}).get("Error", {}).get("Code", ""))
-    if "com.amazonaws.AmazonServiceException" in _class_names(cause):
-        return str(cause.getErrorCode())
-    return ""
 
 
 T = TypeVar("T")

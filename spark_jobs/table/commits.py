@@ -152,16 +152,14 @@ class Timeline:
         """Return the time of the newest completed write (commits, compactions, replacements); None without any."""
         if not self.exists():
             return None
-        timeline = self.meta_client().getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
-        last = timeline.lastInstant()
+        last = self._completed().lastInstant()
         return self._time_of(last.get()) if last.isPresent() else None
 
     def instants_after(self, instant: str) -> list[str]:
         """Return the times of the completed writes after an instant, or all for an empty text, oldest first."""
         if not self.exists():
             return []
-        timeline = self.meta_client().getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
-        return sorted(time for each in timeline.getInstants() if (time := self._time_of(each)) > instant)
+        return sorted(time for each in self._completed().getInstants() if (time := self._time_of(each)) > instant)
 
     def progress(self) -> dict[str, str]:
         """Return the metadata of the newest commit with a checkpoint; empty without any."""
@@ -241,6 +239,9 @@ class Timeline:
             details = completed.getInstantDetails(instant)
             if details.isPresent():
                 yield self._time_of(instant), bytes(details.get())
+
+    def _completed(self) -> Any:
+        return self.meta_client().getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
 
     def _hudi_table_version(self) -> int:
         versions = self._hadoop.jvm.org.apache.hudi.common.table.HoodieTableVersion

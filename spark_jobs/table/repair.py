@@ -72,9 +72,8 @@ def _name(path: str) -> str:
 def damaged(path: str, what: str) -> JobError:
     """Return the error with a table's losses, and the remedy."""
     return JobError(
-        f"{path} is damaged: {what}; nothing was written. Move the folder away, then `./lake resnapshot` fills a new"
-        " one "
-        "(docs/your-database/repair.md)"
+        f"{path} is damaged: {what}; nothing was written. Move the folder away, then `./lake resnapshot` fills a new "
+        "one (docs/your-database/repair.md)"
     )
 
 

@@ -16,7 +16,7 @@ from spark_jobs.options import command_line, properties, settings
 from spark_jobs.options.settings import Settings
 from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.table.hudi_table import HudiTable
-from spark_jobs.table_job import SharedParts, build_ingest
+from spark_jobs.table.kept_table import SharedParts
 from tests.spark_jobs.events import CONF, SCHEMA, TOPIC, Event, as_lines
 
 
@@ -72,7 +72,7 @@ class IngestedTable:
         """A job that has read the table's progress, as after a start."""
         decided = self.settings()
         columns = schema.parse(Path(decided.schema_file).read_text(), decided.schema_file)
-        job = build_ingest(self.spark, decided, columns, SharedParts(log=self.log.append))
+        job = Ingest(self.spark, decided, columns, shared=SharedParts(log=self.log.append))
         job.load()
         return job
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from contract import metrics
 from contract.events import LSN, OPERATION, SETTLED, TRUNCATE
 from local.look.lake import Lake as LakeLook
 from spark_jobs.options import keys
@@ -75,7 +76,7 @@ def test_an_ignored_truncate_leaves_the_rows_and_is_told_until_it_is_settled(
     lake.run(event(1, 80, "c"), truncate(160), event(2, 168, "c"))
     assert lake.lsns() == {1: 80, 2: 168}
     assert lake.table().progress()[IGNORED_TRUNCATE] == "160"
-    assert lake.job().ignored_truncates == 1
+    assert lake.job().states() == {metrics.IGNORED_TRUNCATES: 1}
     # The value that `./lake status` reads.
     status = LakeLook(base_uri=lake.table_path.as_uri())
     assert status.has_ignored_truncate()
@@ -84,7 +85,7 @@ def test_an_ignored_truncate_leaves_the_rows_and_is_told_until_it_is_settled(
     assert lake.table().progress()[IGNORED_TRUNCATE] == "160"
     lake.run(truncate(200, SETTLED), truncate(160))
     assert IGNORED_TRUNCATE not in lake.table().progress()
-    assert lake.job().ignored_truncates == 0
+    assert lake.job().states() == {metrics.IGNORED_TRUNCATES: 0}
     assert not status.has_ignored_truncate()
     assert lake.lsns() == {1: 80, 2: 168, 3: 176}
 

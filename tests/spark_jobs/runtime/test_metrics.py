@@ -88,8 +88,8 @@ def test_failed_attempts_are_counted_and_none_is_said_too(cloudwatch: Any) -> No
 @pytest.mark.parametrize("name", metrics.STATES)
 def test_a_state_is_told_of_tables_that_have_it_alone_and_holds(cloudwatch: Any, name: str) -> None:
     made = make(cloudwatch, Clock())
-    for value, total in ((None, None), (0, 0), (1, 1), (1, 2)):
-        made.state(name, value)
+    for states, total in (({}, None), ({name: 0}, 0), ({name: 1}, 1), ({}, 2)):
+        made.set_states(states)
         made.publish()
         assert sums(cloudwatch, name) == [total]
     made.publish()
