@@ -1,7 +1,6 @@
 """Runs batches until the source is read or the job is told to stop, however long outages last; tells its listeners."""
 
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
@@ -12,10 +11,12 @@ from py4j.protocol import Py4JNetworkError
 from contract import table_states
 from contract.table_states import ENDED, FAILING, RUNNING, STARTING, STOPPED
 from spark_jobs.errors import JobError, Log, first_line, user_message
-from spark_jobs.runtime.metrics import CommitReport, Metrics
+from spark_jobs.options.jdbc_settings import JdbcSettings
+from spark_jobs.options.settings import Settings
+from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.runtime.retry import Backoff, is_outage
 from spark_jobs.table.glue import GlueSync
-from spark_jobs.table.kept_table import KeptTable
+from spark_jobs.table.kept_table import KeptTable, SharedParts
 
 
 @dataclass(eq=False)
@@ -85,95 +86,61 @@ class TableStatus:
         return changed
 
 
-@dataclass(frozen=True, kw_only=True)
-class Listeners:
-    """Tells the listeners that the settings enable what the loop has just done."""
-
-    kept: KeptTable
-    glue_sync: GlueSync | None
-    metrics: Metrics | None
-    status: TableStatus
-    looked_file: SweepTimeFile | None = None
-
-    def committed(self, report: CommitReport) -> None:
-        """Write a commit's line to standard output, then pass the commit on."""
-        write_line(f"{report.line()} table={self.status.table}")
-        self._works()
-        if self.metrics:
-            self.metrics.committed(report)
-        if self.glue_sync and self.kept.last_commit:
-            self.glue_sync.committed(self.kept.last_commit)
-
-    def idle(self) -> None:
-        self._works()
-        if self.metrics:
-            self.metrics.idle()
-        if self.glue_sync:
-            self.glue_sync.run_if_due()
-
-    def failed(self, error: Exception) -> None:
-        self.status.fails(error)
-        if self.metrics:
-            self.metrics.failed()
-
-    def _works(self) -> None:
-        self.status.works()
-        if self.looked_file:
-            self.looked_file.write(self.kept.looked_ms)
-        if self.metrics:
-            self.metrics.set_states(self.kept.states())
-
-    def finish(self) -> None:
-        """Let each listener finish its work."""
-        if self.glue_sync:
-            self.glue_sync.finish()
-
-
 @dataclass(eq=False)
 class Loop:
-    """Drives batches, in continuous mode indefinitely; after a failure each starts from the table's own progress.
+    """Drives a table's batches, in continuous mode indefinitely, and tells what listens to them.
 
-    In continuous mode a round begins at least `min_interval_seconds()` after the previous one, and outages are retried
-    without limit. Other failures are retried `max_retries` times in a row; so are outages without continuous mode.
-    Pauses double from 1 s up to `retry_seconds`.
+    After a failure each batch starts from the table's own progress. In continuous mode a round begins at least the
+    minimum interval after the previous one, and outages are retried without limit. Other failures are retried
+    `--max-retry-count` times in a row; so are outages without continuous mode. Pauses double from 1 s.
     """
 
     kept: KeptTable
-    listeners: Listeners
+    settings: Settings
+    shared: SharedParts
+    status: TableStatus
     _: KW_ONLY
-    stop: threading.Event
-    log: Log
-    max_retries: int
-    retry_seconds: float
-    min_interval_seconds: Callable[[], float] = lambda: 0
+    glue_sync: GlueSync | None = None
     clock: Callable[[], float] = time.monotonic
     _counted: int = field(default=0, init=False)
     _loaded: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self._backoff = Backoff(stop=self.stop, longest_seconds=self.retry_seconds, log=self.log, clock=self.clock)
+        options, source, stop, log = self.settings.options, self.settings.source, self.shared.stop, self.shared.log
+        longest = options.retry_interval_seconds
+        self._backoff = Backoff(stop=stop, longest_seconds=longest, log=log, clock=self.clock)
+        looked_file = source.looked_file if isinstance(source, JdbcSettings) else None
+        self._looked_file = SweepTimeFile(Path(looked_file), log) if looked_file else None
 
-    def run(self, *, continuous: bool, poll_seconds: float) -> None:
-        """Run until told to stop; without `continuous` until nothing is left to read.
+    def run(self) -> None:
+        """Run until told to stop; without `--continuous` until nothing is left to read.
 
         Raises JobError when the job can't continue, or when all attempts have failed.
         """
-        while not self.stop.is_set():
+        options, shared = self.settings.options, self.shared
+        while not shared.stop.is_set():
             began = self.clock()
-            succeeded, report = self._attempt(continuous)
+            succeeded, report = self._attempt()
             if not succeeded:
                 continue
             if report is not None:
-                self.listeners.committed(report)
-            elif not continuous:
+                self._committed(report)
+            elif not options.continuous:
                 return
             else:
-                self.listeners.idle()
-            if continuous:
-                rest = began + self.min_interval_seconds() - self.clock()
-                self.stop.wait(max(rest, 0 if report else poll_seconds))
+                self._idle()
+            if options.continuous:
+                interval = max(options.min_sync_interval_seconds, shared.turns.min_interval_seconds())
+                rest = began + interval - self.clock()
+                shared.stop.wait(max(rest, 0 if report else self.settings.poll_seconds))
 
-    def _attempt(self, continuous: bool) -> tuple[bool, CommitReport | None]:
+    def finish(self) -> None:
+        """Close what the table has open, and sync what is pending."""
+        self.kept.close()
+        if self.glue_sync:
+            self.glue_sync.finish()
+
+    def _attempt(self) -> tuple[bool, CommitReport | None]:
         try:
             if not self._loaded:
                 self.kept.load()
@@ -182,20 +149,43 @@ class Loop:
         except (JobError, Py4JNetworkError):
             raise
         except Exception as error:  # noqa: BLE001  (the network, S3, Kafka, Spark and Hudi each raise their own)
-            if self.stop.is_set():
-                # Waiting for a claim, or for executors, ends with an error when the job is told to stop.
-                return False, None
-            self._try_again(error, waited_for=continuous and is_outage(error))
+            if not self.shared.stop.is_set():
+                self._try_again(error)
+            # Waiting for a claim, or for executors, ends with an error when the job is told to stop.
             return False, None
         self._backoff.over()
         self._counted = 0
         return True, report
 
-    def _try_again(self, error: Exception, *, waited_for: bool) -> None:
+    def _try_again(self, error: Exception) -> None:
         # A commit may have completed before the failure was noticed: only the table knows.
         self._loaded = False
-        self._counted += 0 if waited_for else 1
-        if self._counted > self.max_retries:
+        self._counted += 0 if self.settings.options.continuous and is_outage(error) else 1
+        if self._counted > self.settings.options.max_retry_count:
             raise JobError(f"given up after {self._counted} attempts: {first_line(error)}") from error
-        self.listeners.failed(error)
+        self.status.fails(error)
+        if self.shared.metrics:
+            self.shared.metrics.failed()
         self._backoff.wait(error)
+
+    def _committed(self, report: CommitReport) -> None:
+        write_line(f"{report.line()} table={self.status.table}")
+        self._works()
+        if self.shared.metrics:
+            self.shared.metrics.committed(report)
+        if self.glue_sync and self.kept.last_commit:
+            self.glue_sync.committed(self.kept.last_commit)
+
+    def _idle(self) -> None:
+        self._works()
+        if self.shared.metrics:
+            self.shared.metrics.idle()
+        if self.glue_sync:
+            self.glue_sync.run_if_due()
+
+    def _works(self) -> None:
+        self.status.works()
+        if self._looked_file:
+            self._looked_file.write(self.kept.looked_ms)
+        if self.shared.metrics:
+            self.shared.metrics.set_states(self.kept.states())

@@ -1,7 +1,6 @@
-"""Runs one table's job: its batches, claim and listeners."""
+"""Runs one table's job: its claim, batches and catalog sync."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -10,8 +9,7 @@ from spark_jobs.decoding.schema import Column
 from spark_jobs.derived.derived_table import DerivedTable
 from spark_jobs.derived.history import HistoryTable
 from spark_jobs.ingest import Ingest
-from spark_jobs.loop import Listeners, Loop, SweepTimeFile, TableStatus
-from spark_jobs.options.jdbc_settings import JdbcSettings
+from spark_jobs.loop import Loop, TableStatus
 from spark_jobs.options.settings import HistorySettings, Settings, SqlSettings
 from spark_jobs.runtime.hadoop import Hadoop, read_text
 from spark_jobs.table.claim import Claim, claim_store
@@ -33,32 +31,16 @@ def run(
 
     Raises JobError when the job can't continue.
     """
-    stop, log, given, sync = shared.stop, shared.log, decided.options, decided.sync
-    claim = Claim(claim_store(decided.claim_path, Hadoop(spark)), decided.table.base_path, log=log, stop=stop)
+    log, sync = shared.log, decided.sync
+    claim = Claim(claim_store(decided.claim_path, Hadoop(spark)), decided.table.base_path, log=log, stop=shared.stop)
     kept = _kept_table(spark, decided, columns, shared, claim)
-    looked_file = decided.source.looked_file if isinstance(decided.source, JdbcSettings) else None
-    listeners = Listeners(
-        kept=kept,
-        glue_sync=GlueSync(sync, sync=lambda: sync_to_glue(spark, sync, decided.table), log=log) if sync else None,
-        metrics=shared.metrics,
-        status=status,
-        looked_file=SweepTimeFile(Path(looked_file), log) if looked_file else None,
-    )
-    loop = Loop(
-        kept,
-        listeners,
-        stop=stop,
-        log=log,
-        max_retries=given.max_retry_count,
-        retry_seconds=given.retry_interval_seconds,
-        min_interval_seconds=lambda: max(given.min_sync_interval_seconds, shared.turns.min_interval_seconds()),
-    )
+    glue_sync = GlueSync(sync, sync=lambda: sync_to_glue(spark, sync, decided.table), log=log) if sync else None
+    loop = Loop(kept, decided, shared, status, glue_sync=glue_sync)
     try:
-        loop.run(continuous=given.continuous, poll_seconds=decided.poll_seconds)
+        loop.run()
     finally:
         try:
-            kept.close()
-            listeners.finish()
+            loop.finish()
         finally:
             claim.release()
 

@@ -6,11 +6,12 @@ defaults from here.
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from spark_jobs.errors import SettingsError
+from spark_jobs.options.keys import refused
 
 OLD_PREFIX = "hoodie.deltastreamer."
 PREFIX = "hoodie.streamer."
@@ -139,7 +140,8 @@ class Declared:
     """An option or a property: names, of which the last given one counts, default, and allowed values.
 
     `needed_by`: who can't do without it. `unused`: why it has no use, regardless of its value. `words`: the only
-    allowed values, in any case. `help`: an option's meaning.
+    allowed values, in any case. `take`: returns another value of a text, given its name, too. `help`: an option's
+    meaning.
     """
 
     names: tuple[str, ...]
@@ -147,6 +149,7 @@ class Declared:
     default: Any = None
     number: Number | None = None
     words: tuple[str, ...] = ()
+    take: Callable[[str, str], Any] | None = None
     needed_by: str = ""
     unused: str = ""
 
@@ -161,23 +164,29 @@ class Declared:
         text = properties.get(name)
         if self.needed_by and not text:
             raise SettingsError(f"{self.key} is missing: {self.needed_by} needs it")
-        if text is None:
-            return self.default
+        return self.default if text is None else self.meant(name, text)
+
+    def meant(self, name: str, text: str) -> Any:
+        """Return the value that a text means; raises SettingsError with `name`, its own or an older one."""
         if self.number:
             return self.number.read(name, text)
         if isinstance(self.default, bool):
-            return _word(name, text, ("true", "false")) == "true"
+            return one_of(name, text, ("true", "false")) == "true"
         if isinstance(self.default, tuple):
             return listed(text)
-        return _word(name, text, self.words) if self.words else text
+        if self.take:
+            return self.take(name, text)
+        return one_of(name, text, self.words) if self.words else text
 
 
-def _word(name: str, text: str, words: tuple[str, ...]) -> str:
-    """Return the matching word, ignoring case."""
+def one_of(name: str, text: str, words: Sequence[str]) -> str:
+    """Return the matching word, ignoring case; raises SettingsError for any other text."""
     found = {word.lower(): word for word in words}.get(text.lower())
-    if found is None:
-        raise SettingsError(f"{name}={text}: say {' or '.join(words)}")
-    return found
+    if found is not None:
+        return found
+    if reason := refused("class").get(text.rpartition(".")[2]):
+        raise SettingsError(f"{name}={text} isn't supported: {reason}")
+    raise SettingsError(f"{name}={text}: say {' or '.join(words)}")
 
 
 def listed(text: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ Hudi silently ignores a misspelt key and misreads some values (any text but `tru
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -14,7 +14,7 @@ from contract.events import EVENT_ID, LSN
 from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import Options
-from spark_jobs.options.properties import Declared, Number, declare, declared_in, listed, number, read
+from spark_jobs.options.properties import Declared, Number, declare, declared_in, listed, number, one_of, read
 
 _STEPS = ("upsert", "insert", "delete", "bulkinsert")
 _ERROR_TABLE = "hoodie.errortable."
@@ -135,9 +135,8 @@ def check_hudis(properties: Mapping[str, str], warn: Log) -> None:
 def _check_value(key: str, value: str) -> None:
     if key in NUMBERS:
         NUMBERS[key].read(key, value)
-    words: Iterable[str] = ("true", "false") if _FLAG.fullmatch(key) else WORDS.get(key, ())
-    if words and value.lower() not in [word.lower() for word in words]:
-        raise SettingsError(f"{key}={value}: say {' or '.join(words)}")
+    if words := ("true", "false") if _FLAG.fullmatch(key) else WORDS.get(key):
+        one_of(key, value, words)
     if value.lower() != "false" and (reason := keys.refused("beside").get(key)):
         raise SettingsError(f"{key}={value} isn't supported: {reason}")
 
