@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 
 from spark_jobs import table_job
 from spark_jobs.errors import Log, SettingsError, log, user_message
-from spark_jobs.loop import TableStatus
 from spark_jobs.options import command_line
 from spark_jobs.options.settings import Settings
 from spark_jobs.options.table_list import ListedTable, TableList
@@ -74,7 +73,7 @@ class ManyTables:
         # A pool of its own: with FIFO inside one pool, a busy table would hold up all others.
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", table.full_name)
         backoff = Backoff(stop=self._stop, longest_seconds=LONGEST_PAUSE_S, log=log)
-        status = TableStatus(table.full_name, worked=backoff.over)
+        status = table_job.TableStatus(table.full_name, worked=backoff.over)
         metrics = metrics_for(self._listed.metrics_namespace, table.full_name, log)
         shared = replace(self._shared, log=log, metrics=metrics)
         with publishing(metrics):
@@ -95,7 +94,7 @@ class ManyTables:
                     backoff.wait(error)
         status.ends(stopped=self._stop.is_set())
 
-    def _run(self, table: ListedTable, shared: SharedParts, status: TableStatus) -> None:
+    def _run(self, table: ListedTable, shared: SharedParts, status: table_job.TableStatus) -> None:
         decided = self._listed.settings(table, shared.log)
         self._take_base_path(table, decided)
         columns = table_job.columns_of(decided, self._spark)

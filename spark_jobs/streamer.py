@@ -15,7 +15,6 @@ from pyspark.sql import SparkSession
 from spark_jobs import table_job
 from spark_jobs.decoding.schema import Column
 from spark_jobs.errors import JobError, UndescribedError, log, user_message
-from spark_jobs.loop import TableStatus
 from spark_jobs.options import command_line, properties, settings
 from spark_jobs.options.command_line import Options
 from spark_jobs.options.settings import Settings
@@ -91,7 +90,7 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop:
         shared = SharedParts(stop=stop, log=log, metrics=metrics)
         pause = partial(Backoff, stop=stop, longest_seconds=decided.options.retry_interval_seconds, log=log)
         backoff, described = pause(), partial(table_job.columns_of, decided, spark)
-        status = TableStatus(name, worked=backoff.over)
+        status = table_job.TableStatus(name, worked=backoff.over)
         known: Sequence[Column] | None = columns
         while known is not None:
             try:

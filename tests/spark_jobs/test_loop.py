@@ -11,12 +11,12 @@ import pytest
 from py4j.protocol import Py4JNetworkError
 
 from spark_jobs.errors import JobError, first_line
-from spark_jobs.loop import Loop, TableStatus
 from spark_jobs.options import command_line, keys, settings
 from spark_jobs.runtime.metrics import CommitReport, Metrics
 from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
 from spark_jobs.runtime.session import PACE_SECONDS, Turns, large_turns
 from spark_jobs.table.kept_table import KeptTable, SharedParts
+from spark_jobs.table_job import Loop, TableStatus
 from tests.waiting import PATIENCE_S, wait_until
 
 REPORT = CommitReport(
