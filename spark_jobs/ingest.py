@@ -124,10 +124,7 @@ class Ingest(KeptTable):
         return self._source.looked_ms if isinstance(self._source, Jdbc) else None
 
     def run_batch(self) -> CommitReport | None:
-        """Commit the next batch; None when there is nothing new.
-
-        Raises QuarantineLimitError and ConcurrentWriterError before anything is written to the table.
-        """
+        """Commit the next batch, None without any; an error comes before anything is written to the table."""
         while True:
             started = time.monotonic()
             batch = self._source.next_batch(self._checkpoint.source)
@@ -142,7 +139,6 @@ class Ingest(KeptTable):
         self._source.reset()
 
     def _brought(self, batch: Batch, started: float) -> CommitReport | None:
-        """Bring a batch into the table; None when the table already has all of it."""
         with self._turns.take(small=batch.is_small), self._compiling.unless(batch.is_small):
             batch, decoded = self._decoder.decode(batch)
             try:

@@ -15,7 +15,6 @@ from pyspark.sql import SparkSession
 from spark_jobs import table_job
 from spark_jobs.errors import Log, SettingsError, log, user_message
 from spark_jobs.options import command_line
-from spark_jobs.options.settings import Settings
 from spark_jobs.options.table_list import ListedTable, TableList
 from spark_jobs.runtime import session
 from spark_jobs.runtime.application import stop_on_signals, watched
@@ -96,17 +95,14 @@ class ManyTables:
 
     def _run(self, table: ListedTable, shared: SharedParts, status: table_job.TableStatus) -> None:
         decided = self._listed.settings(table, shared.log)
-        self._take_base_path(table, decided)
-        columns = table_job.columns_of(decided, self._spark)
-        # A session's settings apply to all of its queries, and each table's batches need their own.
-        table_job.run(self._spark.newSession(), decided, columns, shared, status)
-
-    def _take_base_path(self, table: ListedTable, decided: Settings) -> None:
         path = decided.table.base_path
         with self._lock:
             owner = self._base_paths.setdefault(path, table.full_name)
         if owner != table.full_name:
             raise SettingsError(f"{path} is {owner}'s base path, too: give each table its own")
+        columns = table_job.columns_of(decided, self._spark)
+        # A session's settings apply to all of its queries, and each table's batches need their own.
+        table_job.run(self._spark.newSession(), decided, columns, shared, status)
 
 
 @program

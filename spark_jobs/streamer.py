@@ -6,7 +6,7 @@ Run it by spark-submit with HoodieStreamer's own options (docs/reference/streami
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import wraps
 from typing import TypeVar
 
 from py4j.protocol import Py4JNetworkError
@@ -80,30 +80,25 @@ def read_settings(given: command_line.Options, spark: SparkSession) -> Settings:
 
 
 def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop: threading.Event) -> None:
-    """Keep the table until all is read or the job is told to stop; raises JobError when it can't continue.
-
-    While the table waits for a new column's type, its schema file is read repeatedly.
-    """
+    """Keep the table until all is read or a stop is requested, waiting for new columns' types; raises JobError."""
     name = f"{decided.table.database}.{decided.table.name}"
     metrics = metrics_for(decided.metrics_namespace, name, log)
     with publishing(metrics), watched(spark, stop=stop, log=log, stop_file=decided.stop_file):
-        shared = SharedParts(stop=stop, log=log, metrics=metrics)
-        pause = partial(Backoff, stop=stop, longest_seconds=decided.options.retry_interval_seconds, log=log)
-        backoff, described = pause(), partial(table_job.columns_of, decided, spark)
+        given, shared = decided.options, SharedParts(stop=stop, log=log, metrics=metrics)
+        backoff = Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log)
         status = table_job.TableStatus(name, worked=backoff.over)
-        known: Sequence[Column] | None = columns
-        while known is not None:
+        while not stop.is_set():
             try:
-                table_job.run(spark, decided, known, shared, status)
-                known = None
+                table_job.run(spark, decided, columns, shared, status)
+                break
             except JobError as error:
                 status.fails(error)
-                if not (decided.options.continuous and isinstance(error, UndescribedError)):
+                if not (given.continuous and isinstance(error, UndescribedError)):
                     raise
                 if metrics:
                     metrics.failed()
                 backoff.wait(error)
-                known = retry_outages(described, pause())
+                columns = when_readable(lambda: table_job.columns_of(decided, spark), given, stop) or columns
         status.ends(stopped=stop.is_set())
 
 

@@ -74,12 +74,10 @@ class TableStatus:
         self._say(STARTING)
 
     def works(self) -> None:
-        """Record a successful look at the source."""
         if self._say(RUNNING):
             self._worked()
 
     def fails(self, error: BaseException) -> None:
-        """Record a failed attempt."""
         self._say(FAILING, user_message(error))
 
     def ends(self, *, stopped: bool) -> None:
@@ -121,10 +119,7 @@ class Loop:
         self._looked_file = SweepTimeFile(Path(looked_file), log) if looked_file else None
 
     def run(self) -> None:
-        """Run until told to stop; without `--continuous` until nothing is left to read.
-
-        Raises JobError when the job can't continue, or when all attempts have failed.
-        """
+        """Run until told to stop, or all is read; raises JobError when it can't continue or gives up."""
         options, shared = self.settings.options, self.shared
         while not shared.stop.is_set():
             began = self.clock()
@@ -209,10 +204,7 @@ def columns_of(decided: Settings, spark: SparkSession) -> Sequence[Column]:
 def run(
     spark: SparkSession, decided: Settings, columns: Sequence[Column], shared: SharedParts, status: TableStatus
 ) -> None:
-    """Bring new data into the table and the catalog, until all is read or a stop is requested.
-
-    Raises JobError when the job can't continue.
-    """
+    """Bring new data into the table and the catalog until all is read or a stop is requested; raises JobError."""
     log, sync = shared.log, decided.sync
     claim = Claim(claim_store(decided.claim_path, Hadoop(spark)), decided.table.base_path, log=log, stop=shared.stop)
     kept = _kept_table(spark, decided, columns, shared, claim)

@@ -35,10 +35,7 @@ def table_name(name: str, text: str) -> str:
 
 
 def transformers(name: str, text: str) -> int:
-    """Return how often the query is applied: once per class in a comma-separated list of transformers.
-
-    Raises SettingsError for any other class.
-    """
+    """Return how often the query is applied: once per class in a comma-separated list; raises SettingsError."""
     return len([one_of(name, given.strip(), TRANSFORMERS) for given in text.split(",")])
 
 
@@ -71,10 +68,7 @@ class Options:
     )
     base_file_format: str = _only("--base-file-format", words=("PARQUET",))
     payload_class: str = declare(
-        "--payload-class",
-        default=PAYLOADS[-1],
-        words=PAYLOADS,
-        help="nothing else: others don't honour the ordering",
+        "--payload-class", default=PAYLOADS[-1], words=PAYLOADS, help="nothing else: others don't honour the ordering"
     )
     merge_mode: str = _only("--merge-mode", "--record-merge-mode", words=("EVENT_TIME_ORDERING",))
     disable_compaction: bool = declare(
@@ -221,8 +215,6 @@ def _kind(declared: Declared) -> dict[str, Any]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse that raises one-line errors instead of printing them."""
-
     def error(self, message: str) -> NoReturn:
         raise SettingsError(message)
 
@@ -237,10 +229,7 @@ MANY_TABLES = CommandLine(
 
 
 def parse(arguments: Sequence[str]) -> Options:
-    """Parse HoodieStreamer's command line.
-
-    Raises SettingsError, naming the option, for one that is unknown, unsupported, missing or wrong.
-    """
+    """Parse HoodieStreamer's command line; raises SettingsError, naming the option, for a wrong one."""
     values = ONE_TABLE.parse(arguments)
     return _options({**values, "target_base_path": values["target_base_path"].rstrip("/")})
 

@@ -1,8 +1,4 @@
-"""Reads .properties files as HoodieStreamer does; declares options and properties once, as fields of dataclasses.
-
-A declaration has names, default and bounds. `read` fills a dataclass from properties; the README's tables take the
-defaults from here.
-"""
+"""Reads .properties files as HoodieStreamer does; declares options and properties as dataclasses' fields."""
 
 import posixpath
 import re
@@ -35,10 +31,7 @@ def parse(text: str) -> list[tuple[str, str]]:
 
 
 def load(path: str, read_text: Callable[[str], str], _within: tuple[str, ...] = ()) -> list[tuple[str, str]]:
-    """Return the pairs of a file and of the files in its `include=` lines, relative to its own folder.
-
-    `read_text` returns a path's text. Raises SettingsError for a cycle of includes.
-    """
+    """Return the pairs of a file and of its `include=` files, relative to it; SettingsError for a cycle."""
     if path in _within:
         raise SettingsError(f"--props {path}: includes itself by way of {' -> '.join(_within)}")
     pairs: list[tuple[str, str]] = []
@@ -63,10 +56,7 @@ def parse_overrides(overrides: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def combine(file_pairs: Iterable[tuple[str, str]], override_pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Merge the pairs, later ones winning and overrides last; older names of keys become the newer ones.
-
-    Raises SettingsError when one level gives a key under both of its names with different values.
-    """
+    """Merge pairs under the keys' newer names, overrides last; SettingsError if a level gives both, differing."""
     merged = _by_newer_name(file_pairs)
     merged.update(_by_newer_name(override_pairs))
     return merged
@@ -155,7 +145,6 @@ class Declared:
 
     @property
     def key(self) -> str:
-        """Its name in messages."""
         return self.names[0]
 
     def read(self, properties: Mapping[str, str]) -> Any:
@@ -190,7 +179,6 @@ def one_of(name: str, text: str, words: Sequence[str]) -> str:
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Return the names in a comma-separated list."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 

@@ -75,7 +75,6 @@ class TableList:
         return decide(options, ours, warn)
 
     def _all(self, own: Mapping[str, str]) -> dict[str, str]:
-        """Merge the levels: the common file, the table's own, the command line."""
         return {**self._common, **own, **self._overrides}
 
     def _listed(self, names: Sequence[str]) -> tuple[ListedTable, ...]:

@@ -77,8 +77,8 @@ class BatchTruncates:
         if self.summary.truncated is not None:
             events = events.drop(_BEHIND, _AHEAD)
         # A repeated snapshot row has a place before the TRUNCATE, and none in `lowest`.
-        looked_at = self.summary.truncated is not None or self.summary.snapshot_rows
-        if applied is None or not (looked_at or _reaches(self.summary.lowest, applied)):
+        looked_at, lowest = self.summary.truncated is not None or self.summary.snapshot_rows, self.summary.lowest
+        if applied is None or not (looked_at or (lowest is not None and rank(lowest) <= rank(str(applied)))):
             return events
         return events.filter(F.col(f"row.{LSN}") > F.lit(applied))
 
@@ -100,11 +100,6 @@ def removals(rows: DataFrame, newest: DataFrame, table: TableSettings, position:
     same = [gone[KEY] == written[KEY], *(gone[name].eqNullSafe(written[f"_to_{name}"]) for name in places)]
     left = gone.join(written, same, "left_anti")
     return left.select(*columns, F.lit(position).cast(kind).alias(LSN), F.lit(True).alias(IS_DELETED))
-
-
-def _reaches(lowest: str | None, position: int) -> bool:
-    """Check whether a batch's lowest ordering value is at or below a position."""
-    return lowest is not None and rank(lowest) <= rank(str(position))
 
 
 # Maximum keys that one look-up brings to the driver; Spark looks up more.

@@ -24,13 +24,10 @@ _NAMES = ("TERM", "INT")
 
 
 class _JvmHandler:
-    """Java's view of the stop event."""
-
     def __init__(self, stop: threading.Event) -> None:
         self._stop = stop
 
     def handle(self, _signal: Any) -> None:
-        """Runs in Python, called by the JVM for each signal."""
         self._stop.set()
 
     class Java:
@@ -85,16 +82,12 @@ class SparkApplication:
         return self._hadoop.exists(path)
 
     def cancel_jobs(self) -> None:
-        """Fail the Spark jobs that run or wait."""
         self._context.cancelAllJobs()
 
 
 @dataclass(eq=False)
 class Watch:
-    """Sets `stop` when the application has ended, or the stop file exists; logs a lack of executors.
-
-    It looks for the file every 10 s at most.
-    """
+    """Sets `stop` when the application has ended, or the stop file exists; logs a lack of executors."""
 
     application: SparkApplication
     _: KW_ONLY
@@ -167,10 +160,7 @@ class Watch:
 
 @contextmanager
 def watched(spark: SparkSession, *, stop: threading.Event, log: Log, stop_file: str | None) -> Iterator[None]:
-    """Watch a session's application, and for a stop file, while jobs run in it.
-
-    Raises `Watch.raise_if_ended`'s errors in place of a job's.
-    """
+    """Watch a session's application while jobs run in it; raises `Watch.raise_if_ended`'s errors in place of theirs."""
     watch = Watch(SparkApplication(spark), stop=stop, log=log, stop_file=stop_file)
     watch.look()
     done = threading.Event()

@@ -53,10 +53,7 @@ class Hadoop:
         return field.get(self.configuration)
 
     def qualified(self, path: str) -> str:
-        """Return a path with scheme, authority and all its folders.
-
-        Raises SettingsError for one that Hadoop can't parse.
-        """
+        """Return a path with scheme, authority and all its folders; SettingsError if Hadoop can't parse it."""
         if _S3.match(path):
             if not _S3_BUCKET.match(path):
                 raise SettingsError(f"{path}: no bucket; write it as s3://bucket/folder")
@@ -106,10 +103,7 @@ class Hadoop:
         return (system.getRawFileSystem() if local_path(path) else system).open(self._path(path))
 
     def why_unreadable(self, path: str) -> str | None:
-        """Return why a compressed file can't be decompressed; None when it can, or isn't compressed.
-
-        Raises the file system's errors when the bytes themselves can't be read.
-        """
+        """Return why a compressed file can't be decompressed, or None; raises the errors of reading its bytes."""
         codecs = self.jvm.org.apache.hadoop.io.compress.CompressionCodecFactory(self.configuration)
         codec = codecs.getCodec(self._path(path))
         if codec is None:
@@ -174,7 +168,6 @@ class Hadoop:
         return {"endpoint_url": with_scheme} | ({"region_name": region} if region else {})
 
     def system(self, path: str) -> Any:
-        """Return a path's FileSystem."""
         return self._path(path).getFileSystem(self.configuration)
 
     def _path(self, path: str) -> Any:

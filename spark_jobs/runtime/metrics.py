@@ -115,7 +115,6 @@ class Metrics:
             self._states |= states
 
     def failed(self) -> None:
-        """Note a failed attempt that will be retried."""
         with self._lock:
             self._add(names.FAILED_ATTEMPTS, 1)
 
@@ -180,14 +179,13 @@ class Metrics:
 @contextmanager
 def publishing(metrics: Metrics | None) -> Iterator[None]:
     """Publish a table's metrics, if it has any, until the block ends."""
-    if metrics is None:
-        yield
-        return
-    metrics.start()
+    if metrics:
+        metrics.start()
     try:
         yield
     finally:
-        metrics.finish()
+        if metrics:
+            metrics.finish()
 
 
 def metrics_for(namespace: str | None, table: str, log: Log) -> Metrics | None:

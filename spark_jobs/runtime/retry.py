@@ -91,7 +91,6 @@ def _answer(cause: Any, kinds: Collection[str]) -> tuple[int, str]:
 
 
 def _causes(error: BaseException) -> Iterator[Any]:
-    """Yield an exception and its causes; for one that came through py4j the JVM's own, too."""
     python: BaseException | None = error
     for _ in range(_DEPTH):
         if python is None:
@@ -124,10 +123,7 @@ LINE_S = 600.0
 
 @dataclass(eq=False, kw_only=True)
 class Backoff:
-    """Waits between attempts, 1, 2, 4 … s up to `longest_seconds`; logs at first, every 10 minutes, and at the end.
-
-    `stop` ends a pause immediately.
-    """
+    """Waits 1, 2, 4 … s up to `longest_seconds`, or until `stop`; logs at first, every 10 minutes, and at the end."""
 
     stop: threading.Event
     longest_seconds: float
@@ -138,7 +134,6 @@ class Backoff:
     _last_line: float = field(default=0.0, init=False)
 
     def wait(self, error: Exception) -> None:
-        """Pause after an attempt that failed with `error`."""
         now = self.clock()
         self._began = self._began if self.attempts else now
         pause = min(_FIRST_PAUSE_S * 2.0 ** min(self.attempts, 30), self.longest_seconds)

@@ -92,10 +92,7 @@ def _use(spark: SparkSession, settings: Mapping[str, str]) -> None:
 
 
 class CodegenSwitch:
-    """Decides whether a session's queries are compiled or interpreted; the results are the same.
-
-    The setting is the session's: concurrent jobs have one each.
-    """
+    """Decides whether a session's queries are compiled or interpreted; the results are the same."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -143,7 +140,6 @@ def slots(spark: SparkSession) -> int:
 
 
 def _keep(jvm: Any, name: str) -> None:
-    """Keep a class, and the packages above it, in the view of the JVM."""
     above = jvm
     for part in name.split("."):
         found = getattr(above, part)
@@ -185,7 +181,6 @@ class Turns:
 
     @contextmanager
     def take(self, *, small: bool = False) -> Iterator[None]:
-        """Wait for a turn, and hold it."""
         mine = threading.Event()
         # Read here, since executors come and go; returning a turn must not fail.
         slots = None if small or self._slots is None else self._slots()

@@ -1,7 +1,4 @@
-"""A Hudi table's commits: the progress in their metadata, under HoodieStreamer's own keys, and its timeline.
-
-Works with Hudi 0.15 and 1.0 on table version 6.
-"""
+"""A Hudi table's commits (0.15 and 1.0, table version 6): the progress in their metadata, and its timeline."""
 
 import itertools
 import json
@@ -81,10 +78,7 @@ class Checkpoint:
 
 
 def from_commits(commits: Iterable[Mapping[str, str]]) -> Checkpoint:
-    """Return the checkpoint from commits' metadata, newest first; an empty one without any.
-
-    Reads only as many as needed to find the whole register of deletes.
-    """
+    """Return the checkpoint from commits' metadata, newest first; reads no more of them than the register takes."""
     newest: Mapping[str, str] | None = None
     added: list[Mapping[str, Delete]] = []
     register: Mapping[str, Delete] = {}
@@ -166,10 +160,7 @@ class Timeline:
         return next(self.commits_with_progress(), {})
 
     def commits_with_progress(self) -> Iterator[dict[str, str]]:
-        """Yield the metadata of the commits with a checkpoint, newest first.
-
-        Skips commits without (compactions, other writers), and reads the archived timeline after the active one.
-        """
+        """Yield the metadata of commits with a checkpoint, newest first, archived ones too; others' have none."""
         if not self.exists():
             return
         for _, metadata in self._newest_first(self.meta_client()):

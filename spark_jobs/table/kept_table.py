@@ -63,10 +63,7 @@ class KeptTable(ABC):
         return None
 
     def load(self) -> None:
-        """Read where the table stands: at the start, and after a failure, when a commit may exist.
-
-        Raises JobError for a table that can't be written to, or another kind of table's progress.
-        """
+        """Read where the table stands, at the start and after a failure; JobError if it can't be written to."""
         if self._claim:
             self._claim.acquire()
         self._begin(exists=self._table.recover(self._log))
@@ -83,7 +80,6 @@ class KeptTable(ABC):
         """Close open resources."""
 
     def _written(self, rows: DataFrame, metadata: Mapping[str, str], *, operation: str) -> Commit:
-        """Write rows as one commit with `metadata`, and remember it as our own."""
         commit = self._table.write(rows, metadata, operation=operation)
         self._last_instant, self._progress = commit.newest, metadata[commits.SOURCE_KEY]
         self.last_commit = commit
@@ -123,7 +119,6 @@ class MadeTable(KeptTable):
         """Take the progress from the newest commit, None for a table without."""
 
     def _rows(self) -> DataFrame | None:
-        """Return the table's rows; None before its first commit."""
         return None if self._last_instant is None else self._table.rows()
 
     def _write(self, rows: DataFrame, progress: str) -> Commit:
@@ -139,7 +134,6 @@ def as_of(spark: SparkSession, path: str, instant: str) -> DataFrame:
 
 
 def report(commit: Commit, events: int, inputs: int, started: float) -> CommitReport:
-    """Return the report of a commit that is computed from other tables."""
     return CommitReport(
         commit=commit.instant,
         files=inputs,

@@ -34,7 +34,6 @@ def rows_of(table_path: Path) -> list[dict[str, Any]]:
 
 
 def has_cached(spark: SparkSession) -> bool:
-    """Whether the session keeps a frame in memory."""
     shared: Any = spark._jsparkSession.sharedState()
     return not shared.cacheManager().isEmpty()
 
@@ -83,7 +82,6 @@ class IngestedTable:
         return [without_hudis(row.asDict()) for row in self.frame().collect()]
 
     def frame(self) -> DataFrame:
-        """The table as Spark reads it."""
         return self.spark.read.format("hudi").load(str(self.table_path))
 
     def commits(self) -> int:
@@ -133,21 +131,17 @@ class Lake(IngestedTable):
         return report
 
     def rows(self, *, by_spark: bool = False) -> dict[int, dict[str, Any]]:
-        """The table's rows by order_id."""
         rows = self.stored(by_spark=by_spark)
         by_key = {row["order_id"]: row for row in rows}
         assert len(by_key) == len(rows), "a key is in the table twice"
         return by_key
 
     def column(self, name: str) -> dict[int, Any]:
-        """A column's values by order_id."""
         return {key: row[name] for key, row in self.rows().items()}
 
     def lsns(self) -> dict[int, int]:
-        """The ordering value of each row."""
         return self.column("__lsn")
 
     def quarantined(self) -> list[dict[str, Any]]:
-        """All quarantined entries."""
         files = sorted(path for path in self.quarantine.rglob("*.json") if not path.name.startswith("."))
         return [json.loads(line) for path in files for line in path.read_text().strip().split("\n")]

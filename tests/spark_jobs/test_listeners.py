@@ -11,13 +11,7 @@ from spark_jobs.table.hudi_table import Commit
 from spark_jobs.table_job import SweepTimeFile
 from tests.waiting import PATIENCE_S
 
-SETTINGS = SyncSettings(
-    database="datalake",
-    table="cdc_events",
-    partition_fields=(),
-    properties={},
-    timeout_seconds=5,
-)
+SETTINGS = SyncSettings(database="datalake", table="cdc_events", partition_fields=(), properties={}, timeout_seconds=5)
 
 
 def commit(schema: str = "a", *partitions: str) -> Commit:
@@ -44,7 +38,6 @@ class Glue:
         return True
 
     def at(self, now: float) -> int:
-        """Syncs done when the loop has looked at this time."""
         self.now = now
         self.glue_sync.run_if_due()
         self.settle()

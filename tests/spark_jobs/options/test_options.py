@@ -214,12 +214,10 @@ def row(line: str, declared: Declared) -> str:
 
 
 def tables() -> list[list[str]]:
-    """The lines of the page's tables."""
     return [found.splitlines() for found in _TABLE.findall(PAGE.read_text())]
 
 
 def key(line: str) -> str:
-    """The first name in a table's line."""
     return line.split("`")[1]
 
 

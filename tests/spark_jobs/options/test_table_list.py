@@ -21,7 +21,6 @@ hoodie.deltastreamer.schemaprovider.source.schema.file=s3://conf/orders.avsc
 
 
 def listed(files: Mapping[str, str], *arguments: str) -> TableList:
-    """The list of tables from some files."""
     folder = {"list.properties": "", **files}
 
     def read_text(path: str) -> str:
@@ -34,7 +33,6 @@ def listed(files: Mapping[str, str], *arguments: str) -> TableList:
 
 
 def first(found: TableList) -> Settings:
-    """The settings of the list's first table."""
     return found.settings(found.tables[0], lambda line: pytest.fail(line))
 
 

@@ -34,12 +34,10 @@ def incremental(who: str) -> Entry:
 
 
 def change(lsn: int, who: str) -> Entry:
-    """An insert or update."""
     return lambda key: event(key, lsn, customer_id=who)
 
 
 def delete(lsn: int) -> Entry:
-    """A delete."""
     return lambda key: event(key, lsn, "d")
 
 
@@ -122,7 +120,6 @@ class Told:
 
 @pytest.fixture(scope="module", params=["COPY_ON_WRITE", long("MERGE_ON_READ")])
 def told(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Told:
-    """All stories in one table of each type."""
     folder: Path = tmp_path_factory.mktemp("stories")
     limit = {"hoodie.streamer.quarantine.max.records": "1"}
     lake = Lake(spark, folder, extra=limit, arguments=["--table-type", request.param])

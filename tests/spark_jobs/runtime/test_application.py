@@ -44,19 +44,13 @@ class Application(SparkApplication):
 
 
 class Watched:
-    """A watch with its own clock."""
-
     def __init__(self, executors: int | None) -> None:
         self.application = Application(executors)
         self.stop = threading.Event()
         self.log: list[str] = []
         self.seconds = 0.0
         self.watch = Watch(
-            self.application,
-            stop=self.stop,
-            log=self.log.append,
-            stop_file="s3://b/stop",
-            clock=lambda: self.seconds,
+            self.application, stop=self.stop, log=self.log.append, stop_file="s3://b/stop", clock=lambda: self.seconds
         )
 
     def look_until(self, seconds: int) -> None:
@@ -68,11 +62,7 @@ class Watched:
 @pytest.mark.parametrize(
     ("name", "error", "reason"),
     [
-        (
-            "ended",
-            ApplicationEndedError,
-            "^application_1_0001 has ended, killed or after too many failures: see `yarn",
-        ),
+        ("ended", ApplicationEndedError, "^application_1_0001 has ended, killed or after too many failures: see `yarn"),
         ("gone", Py4JNetworkError, "^gone$"),
     ],
 )

@@ -19,8 +19,6 @@ NAMESPACE, TABLE = "dev-cdc-lake", "datalake.cdc_events"
 
 
 class Clock:
-    """The job's monotonic time."""
-
     seconds = 1000.0
 
     def __call__(self) -> float:
