@@ -102,7 +102,6 @@ class JdbcSettings:
 
     @property
     def name(self) -> str:
-        """Its name in log lines."""
         return f"{self.schema}.{self.table}" if self.query is None else f"the query of {self.table}"
 
 
@@ -121,10 +120,7 @@ class Accepted:
 
 
 def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Log) -> JdbcSettings:
-    """Return the settings of JdbcSource; `warn` gets a line for each property without use.
-
-    Raises SettingsError, naming the key.
-    """
+    """Return JdbcSource's settings; `warn` gets a line per property without use. Raises SettingsError."""
     _refuse_secrets_in_arguments(options)
     _refuse_others(options, properties)
     for key, accepted in declared_in(Accepted).items():

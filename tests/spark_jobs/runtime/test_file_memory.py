@@ -66,11 +66,7 @@ def tasks_by_job(spark: SparkSession) -> dict[int, int]:
 @pytest.mark.integration
 @pytest.mark.parametrize(
     ("conf", "commits"),
-    [
-        ("cdc_events.properties", 3),
-        long("cdc_events.properties", 12),
-        long("cdc_events_partitioned.properties", 3),
-    ],
+    [("cdc_events.properties", 3), long("cdc_events.properties", 12), long("cdc_events_partitioned.properties", 3)],
 )
 def test_requests_per_commit(spark: SparkSession, s3: CountedS3, tmp_path: Path, conf: str, commits: int) -> None:
     name = f"{conf.removesuffix('.properties')}{commits}"

@@ -66,10 +66,7 @@ def test_no_more_commits_are_read_than_it_takes(history: list[tuple[Checkpoint, 
 
 
 def test_a_table_of_an_earlier_version_keeps_its_deletes() -> None:
-    old = {
-        commits.SOURCE_KEY: "1",
-        commits.DELETES_KEY: memory.encode({"a": Delete("5"), "b": Delete("6")}),
-    }
+    old = {commits.SOURCE_KEY: "1", commits.DELETES_KEY: memory.encode({"a": Delete("5"), "b": Delete("6")})}
     stored = commits.from_commits([old, {commits.SOURCE_KEY: "0"}])
     following, _ = stored.following("2", {"a": Delete("7")}, limit=10)
     assert commits.from_commits([following.to_metadata(), old]).deleted == {"a": Delete("7"), "b": Delete("6")}

@@ -162,6 +162,18 @@ def test_a_job_on_another_machine_that_renews_its_claim_lives(jobs: Jobs, monkey
     assert jobs.now < 5
 
 
+def test_a_stop_ends_the_wait_for_a_claim(jobs: Jobs) -> None:
+    jobs.folder.mkdir()
+    (jobs.folder / "000000000001.json").write_text('{"job": "process 1 on another machine"}')
+    waiting, stop = jobs.new(), threading.Event()
+    waiting.stop = stop
+    stop.set()
+    with pytest.raises(InterruptedError, match="told to stop while waiting for the claim on s3://lake/t"):
+        waiting.acquire()
+    assert (jobs.now, jobs.holder()["number"]) == (0, 1)
+    assert jobs.log == ["s3://lake/t: waiting to see whether the job before (process 1 on another machine) still lives"]
+
+
 def test_a_claim_cut_short_by_a_crash_is_waited_for_and_replaced(jobs: Jobs) -> None:
     jobs.folder.mkdir()
     (jobs.folder / "000000000041.json").write_text('{"id"')

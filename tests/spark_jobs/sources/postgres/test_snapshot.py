@@ -108,7 +108,8 @@ def test_rows_and_the_changes_that_their_snapshot_lacks_are_the_table(
                 threading.Event().wait(0.1)
                 rows = look.text("SELECT coalesce(string_agg(concat_ws('=', id, v), ' '), '') FROM public.w")
             threading.Event().wait(0.1)
-        lake = dict(tuple(map(int, row.split("="))) for row in str(rows).split())
+        pairs = (row.split("=") for row in str(rows).split())
+        lake = {int(key): int(value) for key, value in pairs}
         found = list(changes(database))
         frame = spark.createDataFrame(found, "transaction long, position long, id int, v int").coalesce(1)
         contained = frame.select(snapshot.contains(F.col("transaction"), F.col("position"))).collect()
