@@ -20,6 +20,7 @@ from spark_jobs.ordering.changes import KEY, STORED_AT, key_of
 from spark_jobs.ordering.memory import LATE, Truncates, is_mark, isnt_behind, rank
 from spark_jobs.ordering.orderer import OrderedChanges, Orderer
 from spark_jobs.sources.batches import Batch
+from spark_jobs.sources.postgres.first_load import LoadBatch
 from spark_jobs.table.commits import Checkpoint
 from spark_jobs.table.quarantine import COLUMNS
 
@@ -115,6 +116,8 @@ class LoggedEvents(Orderer):
         """Return the events with TOAST placeholders replaced, and those without a known value."""
         summary, ordering = decoded.summary, self._settings.ordering_field
         events = changes.with_key(decoded.events, self._settings.key_fields)
+        if isinstance(batch, LoadBatch):
+            return OrderedChanges(events, None, summary, fresh=True)
         truncates = BatchTruncates(self._settings.truncate, progress.truncates, summary)
         if summary.snapshot_rows:
             events, behind, emptied = truncates.places(events)

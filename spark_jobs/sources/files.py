@@ -219,6 +219,11 @@ class JsonFiles:
         self._since_sweep = 0
         self._can_list_after = False
 
+    @property
+    def start(self) -> str:
+        """The progress before anything is read."""
+        return FileCheckpoint(self._root).to_text()
+
     def next_batch(self, checkpoint: str | None) -> FileBatch | None:
         """Return the next files after `checkpoint`, at most the settings' bytes but at least one file."""
         progress = read_file_checkpoint(checkpoint, self._root)

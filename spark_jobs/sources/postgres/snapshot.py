@@ -1,8 +1,9 @@
 """A snapshot with a known place in the log: which changes the rows that are read in it already contain."""
 
+# ruff: noqa: S608  # what is put into the query comes from the server, or is our own
+
 import contextlib
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import uuid4
@@ -27,9 +28,10 @@ class Snapshot:
     """What `pg_current_snapshot()` says, in full transaction numbers, and the log position that it belongs to.
 
     All transactions below `oldest` have ended before it, and none from `next` on; those `running` hadn't. Each change
-    behind `position` belongs to a transaction that it doesn't contain.
+    behind `position` belongs to a transaction that it doesn't contain, and none of these has written before `begin`.
     """
 
+    begin: int
     position: int
     oldest: int
     next: int
@@ -55,8 +57,7 @@ def read_snapshot(text: str) -> Snapshot:
     return Snapshot(**{**found, "running": tuple(found["running"])})
 
 
-@contextlib.contextmanager
-def snapshot_look(database: Database) -> Iterator[tuple[Look, Snapshot]]:
+def snapshot_look(database: Database) -> tuple[Look, Snapshot]:
     """Begin a look whose snapshot has a known place in the log, that of a temporary slot. Raises Py4JJavaError.
 
     A snapshot of its own wouldn't do: a transaction that waits for a standby is in the log, so that a slot leaves it
@@ -69,16 +70,19 @@ def snapshot_look(database: Database) -> Iterator[tuple[Look, Snapshot]]:
         found.next()
         place, name = str(found.getString("consistent_point")), str(found.getString("snapshot_name"))
         look = database.look(snapshot=name)
+        try:
+            snapshot = _described(look, slot, place)
+        except BaseException:
+            look.close()
+            raise
     # The slot has gone with its connection, and keeps no log back; the look keeps the snapshot.
-    try:
-        yield look, _described(look, place)
-    finally:
-        look.close()
+    return look, snapshot
 
 
-def _described(look: Look, place: str) -> Snapshot:
+def _described(look: Look, slot: str, place: str) -> Snapshot:
     text = look.text(
-        f"SELECT json_build_object('position', pg_wal_lsn_diff('{place}', '0/0')::bigint,"  # noqa: S608  (the server's)
+        "SELECT json_build_object('begin', (SELECT pg_wal_lsn_diff(restart_lsn, '0/0')::bigint FROM"
+        f" pg_replication_slots WHERE slot_name = '{slot}'), 'position', pg_wal_lsn_diff('{place}', '0/0')::bigint,"
         " 'oldest', pg_snapshot_xmin(s)::text::bigint, 'next', pg_snapshot_xmax(s)::text::bigint, 'running',"
         " (SELECT coalesce(json_agg(x::text::bigint), '[]') FROM pg_snapshot_xip(s) AS x))::text"
         " FROM pg_current_snapshot() AS s"

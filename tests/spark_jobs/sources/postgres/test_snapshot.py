@@ -39,7 +39,7 @@ def test_which_changes_a_snapshot_contains(
     spark: SparkSession, cycle: int, transaction: int | None, position: int, *, contained: bool
 ) -> None:
     base = cycle * CYCLE
-    snapshot = Snapshot(position=100, oldest=base + 900, next=base + 910, running=(base + 905,))
+    snapshot = Snapshot(begin=50, position=100, oldest=base + 900, next=base + 910, running=(base + 905,))
     known = read_snapshot(snapshot.to_text())
     column = known.contains(F.lit(transaction).cast("long"), F.lit(position).cast("long"))
     assert spark.range(1).select(column).collect() == [(contained,)]
@@ -104,7 +104,8 @@ def test_rows_and_the_changes_that_their_snapshot_lacks_are_the_table(
         execute(database, "SELECT pg_create_logical_replication_slot(current_database(), 'pgoutput')")
         with writers(database, seed):
             threading.Event().wait(0.2)
-            with snapshot_look(Database(spark, server_of(database), log=lambda _line: None)) as (look, snapshot):
+            look, snapshot = snapshot_look(Database(spark, server_of(database), log=lambda _line: None))
+            with contextlib.closing(look):
                 threading.Event().wait(0.1)
                 rows = look.text("SELECT coalesce(string_agg(concat_ws('=', id, v), ' '), '') FROM public.w")
             threading.Event().wait(0.1)
@@ -117,6 +118,9 @@ def test_rows_and_the_changes_that_their_snapshot_lacks_are_the_table(
             if not is_there:
                 lake.pop(key, None)
                 lake |= {} if value is None else {key: value}
+        assert all(
+            at > snapshot.begin for (_, at, _, _), (is_there,) in zip(found, contained, strict=True) if not is_there
+        )
         assert any(is_there for (is_there,) in contained)
         assert not all(is_there for (is_there,) in contained)
         wanted = ask(database, "SELECT coalesce(json_object_agg(id, v), '{}') FROM w")
