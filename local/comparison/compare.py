@@ -5,6 +5,7 @@ Differing rows are compared again until they are proven not to be late, at most 
 that they wait for runs on the same database, and maybe on the same machine (docs/decisions/0003).
 """
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -13,14 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from local.comparison.lake import LakeLook
+from local.comparison.notes import REST, noting
 from local.comparison.rows import CHUNK_BITS, ComparedTable, RowFilter, Sum, differing, join, split
 from local.comparison.source import look
 from local.comparison.suspects import DIFFERENT, EXTRA, LATE, MISSING, Suspects, suspects
 from local.look.lake import again
 
 WAIT_BETWEEN_LOOKS_S = 0.5
-# Rest after a pass, and after asking how far the lake is: this many times as long as that took.
-REST = 50
+# The longest rest after asking how far the lake is; otherwise it is REST times as long as that took.
 LONGEST_REST_S = 5.0
 SHOWN_ROWS = 5
 # Maximum repair attempts.
@@ -32,9 +33,6 @@ ROWS_PER_CHUNK = 500
 TIDIED_ROWS = 2_000
 # For more keys, the table is scanned.
 LOOKED_UP_ROWS = 50_000
-# Up to this many rows, what the source has meanwhile is remembered, too: the lake shows rows that always change as they
-# were a moment ago.
-REMEMBERED_ROWS = 100
 
 # Gets a pass's progress: the table, the side being read, rows read, and their estimate.
 OnProgress = Callable[[str, str, int, int], None]
@@ -209,7 +207,7 @@ def _settle_and_repair(run: _Run, chosen: RowFilter, repair: Repair | None) -> _
         if repair is None or not run.suspects.count("proven"):
             break
         repair(run.suspects, run.lake)
-        run.passed = run.read_after = run.suspects.begin_anew()
+        run.passed = run.read_after = run.suspects.begin_again()
         run.awaited = None
         # Always in Python's spelling: otherwise differences that only Python found would count as repaired.
         yield from _settle(run, run.suspects.chosen(LOOKED_UP_ROWS), tidied=True)
@@ -269,7 +267,7 @@ def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
             break
         few = count <= TIDIED_ROWS
         if tidied or not (few or done):
-            yield from _rest(run, deadline, remembers=tidied and count <= REMEMBERED_ROWS)
+            yield from _rest(run, deadline, notes=tidied)
         tidied = few or done
         count = _look(run, run.suspects.chosen(LOOKED_UP_ROWS), tidied=tidied)
     if run.arrivals is None:
@@ -277,16 +275,12 @@ def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
     return count
 
 
-def _rest(run: _Run, deadline: float, *, remembers: bool) -> Iterator[None]:
+def _rest(run: _Run, deadline: float, *, notes: bool) -> Iterator[None]:
     """Wait until the lake has what is awaited; without that, until the next pass is due."""
-    yield
-    remember_at = 0.0
-    while (began := time.monotonic()) < min(run.look_at, deadline) and not run.arrived():
-        if remembers and began >= remember_at:
-            with look(run.parameters, run.table) as source:
-                run.suspects.remember(source, run.suspects.chosen(REMEMBERED_ROWS))
-            remember_at = _rested(began)
+    with noting(run.suspects, run.parameters, run.table) if notes else contextlib.nullcontext():
         yield
+        while time.monotonic() < min(run.look_at, deadline) and not run.arrived():
+            yield
 
 
 @again

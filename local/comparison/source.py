@@ -7,7 +7,8 @@ of some thousand pages, and results come through a cursor.
 # ruff: noqa: S608  # names are quoted; what isn't a name is a number or goes through mogrify
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,8 +74,7 @@ class SourceLook:
         self._table = table
         self._cursors = 0
         with connection.cursor() as cursor:
-            for name, value in SETTINGS.items():
-                cursor.execute(f"SET LOCAL {name} = %s", [value])
+            cursor.execute("SELECT set_config(k, v, true) FROM json_each_text(%s) AS s (k, v)", [json.dumps(SETTINGS)])
             cursor.execute(
                 "SELECT (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()"
                 " ELSE pg_current_wal_insert_lsn() END)::text,"
@@ -270,13 +270,21 @@ class SourceLook:
                 yield batch
 
 
-@contextlib.contextmanager
-def look(parameters: Mapping[str, Any], table: ComparedTable) -> Iterator[SourceLook]:
-    """Open a transaction that sees one state of the table. Raises psycopg2.Error."""
+def looks(parameters: Mapping[str, Any], table: ComparedTable) -> Generator[SourceLook, None, None]:
+    """Yield one state of the table after another; each transaction ends before the next. Raises psycopg2.Error."""
     with contextlib.closing(psycopg2.connect(**parameters)) as connection:
         connection.set_client_encoding("UTF8")
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
-        yield SourceLook(connection, table)
+        while True:
+            yield SourceLook(connection, table)
+            connection.rollback()
+
+
+@contextlib.contextmanager
+def look(parameters: Mapping[str, Any], table: ComparedTable) -> Iterator[SourceLook]:
+    """Open a transaction that sees one state of the table. Raises psycopg2.Error."""
+    with contextlib.closing(looks(parameters, table)) as states:
+        yield next(states)
 
 
 def _chunk(hash_: str, bits: int) -> str:
