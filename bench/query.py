@@ -23,7 +23,7 @@ from local.services.postgres import ConnectionParameters, temporary_postgres
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, Password, Server
 from spark_jobs.sources.postgres import detection
 from spark_jobs.sources.postgres.access import Database, Look
-from spark_jobs.sources.postgres.control import IDENTITIES, OLDEST, Control, read_control, read_table_columns
+from spark_jobs.sources.postgres.control import IDENTITIES, OLDEST, Control, read_control, table_columns
 from spark_jobs.sources.postgres.detection import Mark
 from spark_jobs.sources.postgres.event_sql import sent
 from spark_jobs.sources.postgres.relation import ALL, Relation, stamped_since, written_since
@@ -112,7 +112,7 @@ def _looks(spark: SparkSession, parameters: ConnectionParameters, rows: int) -> 
     settings = _settings(parameters)
     database = Database(spark, settings.server, log=lambda _line: None)
     look = database.look()
-    columns = sent(read_table_columns(look, settings))
+    columns = sent(table_columns(look, settings.schema, settings.table))
     control = read_control(look, settings, IDENTITIES[0])
     look.close()
     relation = Relation(settings=settings, columns=columns, key=columns[:1], is_unique=True)

@@ -13,7 +13,6 @@ from contract import added_columns
 from contract.added_columns import AddedColumn
 from contract.events import PREFIX
 from spark_jobs.decoding.batch_decoder import BatchDecoder, DecodedBatch
-from spark_jobs.decoding.new_columns import SourceTypes
 from spark_jobs.decoding.schema import Column
 from spark_jobs.decoding.summary import Summary
 from spark_jobs.derived.history import CommitEvents
@@ -61,9 +60,8 @@ class Ingest(KeptTable):
         """
         super().__init__(spark, settings, **shared)
         self._given = tuple(columns)
-        types = SourceTypes(spark, settings, databases, log=self._log)
         encoded = self._table.url_encodes
-        self._decoder = BatchDecoder(spark, settings, columns, encoded=encoded, types=types, log=self._log)
+        self._decoder = BatchDecoder(spark, settings, columns, encoded=encoded, databases=databases, log=self._log)
         self._source = source
         self._quarantine = quarantine
         self._transformer = transformer
@@ -189,7 +187,7 @@ class Ingest(KeptTable):
             self._log(f"{name} goes to quarantine whole: {reason}")
         self._quarantine.write_unreadable(batch)
         kafka = isinstance(self._settings.source, KafkaSettings)
-        self._quarantine.write(bad, batch=batch, lines=summary.positions, one_per_event=kafka)
+        self._quarantine.write(bad, batch=batch, shifts=summary.shifts, one_per_event=kafka)
 
     def _write(self, batch: Batch, ordered: OrderedChanges) -> Commit:
         newest = ordered.events

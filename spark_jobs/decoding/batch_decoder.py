@@ -14,7 +14,7 @@ from contract.added_columns import AddedColumn
 from contract.events import LSN, OPERATION, OPERATIONS, SETTLED, SOURCE_TIME_MS, SPECIALS_COLUMN, TRUNCATE
 from spark_jobs.decoding import decode, row_keys
 from spark_jobs.decoding.decode import Decoder, Reasons
-from spark_jobs.decoding.new_columns import SourceTypes, described_columns, infer_columns, new_columns
+from spark_jobs.decoding.new_columns import described_columns, infer_columns, new_columns, source_types
 from spark_jobs.decoding.schema import Column, column_of, extend, refused_changes, with_decimal_ordering
 from spark_jobs.decoding.summary import Summary, summarise
 from spark_jobs.errors import JobError, Log, SettingsError
@@ -24,6 +24,7 @@ from spark_jobs.ordering.changes import have_places
 from spark_jobs.runtime.query_plans import CachedFrame, cached
 from spark_jobs.runtime.retry import may_be_a_value
 from spark_jobs.sources.batches import Batch
+from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.sources.postgres.batch import JdbcBatch
 
 
@@ -49,12 +50,13 @@ class BatchDecoder:
         given: Sequence[Column],
         *,
         encoded: bool,
-        types: SourceTypes,
+        databases: Databases | None,
         log: Log,
     ) -> None:
-        """`given`: the schema file's columns; `encoded`: whether partition values are; `types`: new columns' types.
+        """`given`: the schema file's columns; `encoded`: whether partition values are.
 
-        Raises SettingsError when the schema file lacks a field that the settings name.
+        `databases`, the application's, supply new columns' types; without any this table has its own. Raises
+        SettingsError when the schema file lacks a field that the settings name.
         """
         self._spark = spark
         self._settings = settings
@@ -62,7 +64,7 @@ class BatchDecoder:
         if settings.table.append_only:
             self._given = (*self._given, row_keys.EVENT_ID_COLUMN)
         self._declared = with_decimal_ordering(self._given, settings.table.ordering_field)
-        self._types = types
+        self._databases = databases or Databases(spark, log=log)
         # The Avro fields of columns that the catalogue described when they came, by name.
         self.described: dict[str, Any] = {}
         self._log = log
@@ -119,7 +121,7 @@ class BatchDecoder:
         """Decode a batch, without the parts that turned out to be unreadable."""
         while True:
             try:
-                return batch, self._decode(batch)
+                return batch, self._typed(batch) or self._decode_lines(batch, self._lines(batch), {})
             except (JobError, Py4JNetworkError):
                 raise
             except Exception as error:
@@ -131,7 +133,6 @@ class BatchDecoder:
             batch = readable
 
     def _decode_the_rest(self, batch: Batch, error: Exception) -> DecodedBatch:
-        """Decode a batch and set aside the lines whose decoding fails; raises `error` when no line is to blame."""
         lines = cached(self._lines(batch))
         try:
             lines.frame.count()  # the lines are read: later failures come from decoding
@@ -155,7 +156,6 @@ class BatchDecoder:
                 raise SettingsError(f"{self._settings.schema_file} has no field {name}, which the settings name")
 
     def _operations(self) -> tuple[str, ...]:
-        """Operations that events may have: a TRUNCATE where every event is a row, or where settings handle it."""
         table = self._settings.table
         marks = (SETTLED,) if table.truncate else ()
         return (*OPERATIONS, *((TRUNCATE,) if table.append_only or table.truncate else ()), *marks)
@@ -170,7 +170,6 @@ class BatchDecoder:
     def _without_earlier(
         self, declared: tuple[Column, ...], stored: T.StructType, added: Mapping[str, AddedColumn]
     ) -> tuple[Column, ...]:
-        """Return the declared columns without those that came earlier with events as another type; log those."""
         earlier = {name for name, column in added.items() if column.guessed or column.avro is not None}
         kept = {name: said for name, said in refused_changes(declared, stored).items() if name in earlier}
         for said in kept.values():
@@ -179,13 +178,8 @@ class BatchDecoder:
 
     def _required(self) -> tuple[str, ...]:
         table = self._settings.table
-        if table.append_only:
-            return tuple(dict.fromkeys((LSN, table.ordering_field)))
-        return tuple(dict.fromkeys((*table.key_fields, table.ordering_field)))
-
-    def _decode(self, batch: Batch) -> DecodedBatch:
-        """Decode a batch by the table's columns, and once more when it has fields that they lack."""
-        return self._typed(batch) or self._decode_lines(batch, self._lines(batch), {})
+        key = (LSN,) if table.append_only else table.key_fields
+        return tuple(dict.fromkeys((*key, table.ordering_field)))
 
     def _lines(self, batch: Batch) -> DataFrame:
         # In one task: no later step needs a shuffle then.
@@ -205,24 +199,23 @@ class BatchDecoder:
         return self._summarised(decode.decode_lines(lines, last, failing))
 
     def _grow(self, batch: Batch, decoded: DecodedBatch) -> Collection[str]:
-        """Add columns for new fields; returns the fields that can't be columns. Raises UndescribedError."""
         known = [column.name for column in self._columns]
-        new = new_columns(known, decoded.summary.unknown, room=self._room())
-        if not new.names:
-            return new.unusable
-        kinds = self._types.of(batch, new.names)
-        described = described_columns(kinds, new.names, specials=SPECIALS_COLUMN in known)
+        names, unusable = new_columns(known, decoded.summary.unknown, room=self._room())
+        if not names:
+            return unusable
+        kinds = source_types(batch, names, self._settings, self._databases, log=self._log)
+        described = described_columns(kinds, names, specials=SPECIALS_COLUMN in known)
         self.described |= described
         inferred = T.StructType()
-        if len(kinds) < len(new.names):
-            found = infer_columns(self._spark, decoded.events, new.names)
+        if len(kinds) < len(names):
+            found = infer_columns(self._spark, decoded.events, names)
             inferred = T.StructType([field for field in found.fields if field.name not in described])
-        fields = {name: field for field, name in new.names.items()}
+        fields = {name: field for field, name in names.items()}
         columns = extend((*self._columns, *_columns_of(described).values()), inferred, fields)
         for column in columns[len(known) :]:
             self._say(column)
         self._use(columns, encoded=self._encoded)
-        return new.unusable
+        return unusable
 
     def _say(self, column: Column) -> None:
         called = f" (the events' {column.source})" if column.source != column.name else ""
@@ -232,7 +225,6 @@ class BatchDecoder:
         )
 
     def _typed(self, batch: Batch) -> DecodedBatch | None:
-        """Return a large batch of queried rows, if all columns have simple types and no value is odd."""
         events = batch.rows_of(self._columns) if isinstance(batch, JdbcBatch) else None
         if events is None:
             return None
@@ -285,10 +277,8 @@ class BatchDecoder:
         )
 
     def _room(self) -> int:
-        """Return how many columns may be added to those that the schema file declares."""
         return max(self._settings.new_columns_limit - (len(self._columns) - len(self._declared)), 0)
 
 
 def _columns_of(fields: Mapping[str, Any]) -> dict[str, Column]:
-    """Return the columns of Avro fields that were made from the source's catalogue."""
     return {name: column_of(field, "the source's catalogue") for name, field in fields.items()}

@@ -62,18 +62,20 @@ class Decoder:
         unknown = F.col("_given")
         kinds = values.by_kind(column for column in sent if column.encoding not in _AS_SENT)
         bad_values = misfits.bad_values(kinds, takes_specials=len(sent) < len(columns))
-        reasons = [
-            _broken(),
-            _repeated(),
-            misfits.wrong_types(sent),
-            bad_values,
-            misfits.changed_numbers(sent, unknown),
-        ]
         is_row = ~is_mark() if has_marks else F.lit(True)
-        reasons += [_missing(required, key, not_of_snapshots, is_row), _bad_operation(known, operations)]
+        reasons = [
+            *(_broken(), _naming("twice", F.col("_names.twice")), misfits.wrong_types(sent), bad_values),
+            *(misfits.changed_numbers(sent, unknown), _missing(required, key, not_of_snapshots, is_row)),
+        ]
+        if events.OPERATION in known:
+            reasons.append(_bad_operation(operations))
         if unplaceable:
             reasons.append(F.when(is_row, unplaceable(_is_delete(known))))
-        reasons += [_unusable_names(unknown, unusable), _refused_names(unknown, refusal)]
+        if unusable:
+            found = F.array_intersect(unknown, F.array(*map(F.lit, sorted(unusable))))
+            reasons.append(_naming("no column can be called", found, then=" "))
+        if refusal:
+            reasons.append(_naming(refusal, unknown))
         fits = F.col("reason").isNull()
         self._parsed, self._with_text = _parsed(sent), _with_text(sent)
         self._converted = [
@@ -117,7 +119,6 @@ class Decoder:
 
 
 def _parsed(sent: Sequence[Column]) -> list[Expression]:
-    """Parse a line: whether it is one JSON value, its typed fields, and its field names."""
     fields = [*(T.StructField(column.source, column.wire) for column in sent), T.StructField(CORRUPT, T.StringType())]
     return [
         *map(F.col, LINE_COLUMNS),
@@ -128,10 +129,7 @@ def _parsed(sent: Sequence[Column]) -> list[Expression]:
 
 
 def _odd_names(found: Expression, sent: Sequence[Column]) -> Expression:
-    """Return names that the columns lack, and repeated names; null for most lines.
-
-    Checking for both is slow, and most lines have exactly the columns' names, in their order.
-    """
+    # Looking for names that the columns lack, and for repeated ones, is slow; most lines have the usual names in order.
     usual = wire.texts(column.source for column in sent)
     distinct = F.array_distinct(found)
     twice = F.filter(distinct, lambda name: F.size(F.filter(found, lambda key: key == name)) > 1)
@@ -140,7 +138,6 @@ def _odd_names(found: Expression, sent: Sequence[Column]) -> Expression:
 
 
 def _with_text(sent: Sequence[Column]) -> list[Expression]:
-    """Add all fields as text, for the few lines that need it: those with unknown fields, and those that don't fit."""
     needs_text = (F.size("_names.others") > 0) | F.col(f"_wire.`{CORRUPT}`").isNotNull() | misfits.is_large(sent)
     return [F.col("*"), F.when(needs_text, F.from_json("line", "map<string,string>", _STRICT)).alias("_text")]
 
@@ -179,11 +176,9 @@ def _broken() -> Expression:
     )
 
 
-def _repeated() -> Expression:
-    """Name repeated fields: their value would be ambiguous."""
-    return F.when(
-        F.col("_names.twice").isNotNull(), F.concat(F.lit("name: twice: "), F.concat_ws(", ", "_names.twice"))
-    )
+def _naming(problem: str, names: Expression, *, then: str = ": ") -> Expression:
+    """Return the problem of some field names, one of which may be empty; null without any."""
+    return F.when(F.size(names) > 0, F.concat(F.lit(f"name: {problem}{then}"), F.concat_ws(", ", names)))
 
 
 def _missing(
@@ -201,25 +196,10 @@ def _missing(
     )
 
 
-def _bad_operation(known: Sequence[str], operations: Sequence[str]) -> Expression:
-    if events.OPERATION not in known:
-        return F.lit(None).cast("string")
+def _bad_operation(operations: Sequence[str]) -> Expression:
     operation = F.col(f"row.{events.OPERATION}")
     wrong = F.concat(F.lit(f"operation: {events.OPERATION} is "), operation)
     return F.when(~operation.isin(*operations), wrong)
-
-
-def _unusable_names(unknown: Expression, unusable: Collection[str]) -> Expression:
-    if not unusable:
-        return F.lit(None).cast("string")
-    found = F.array_intersect(unknown, F.array(*map(F.lit, sorted(unusable))))
-    return F.when(F.size(found) > 0, F.concat(F.lit("name: no column can be called "), F.concat_ws(", ", found)))
-
-
-def _refused_names(unknown: Expression, refusal: str | None) -> Expression:
-    if refusal is None:
-        return F.lit(None).cast("string")
-    return F.when(F.size(unknown) > 0, F.concat(F.lit(f"name: {refusal}: "), F.concat_ws(", ", unknown)))
 
 
 def _is_delete(known: Sequence[str]) -> Expression:
@@ -270,7 +250,6 @@ def decode_lines(lines: DataFrame, decoder: Decoder, failing: Reasons) -> DataFr
 
 
 def _failure(lines: DataFrame, decoder: Decoder) -> str | None:
-    """Return the decoding error, None without one; raises errors that no value causes."""
     try:
         decoder(lines).write.format("noop").mode("overwrite").save()
     except Exception as error:
@@ -281,7 +260,6 @@ def _failure(lines: DataFrame, decoder: Decoder) -> str | None:
 
 
 def _why_failing(line: DataFrame, decoder: Decoder, columns: Sequence[Column]) -> str:
-    """Describe a single line's failure, with the column if it is only one."""
     names = [column for column in columns if column.encoding is not Encoding.SPECIALS]
     while len(names) > 1:
         half = names[: len(names) // 2]

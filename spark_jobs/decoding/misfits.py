@@ -78,10 +78,8 @@ def wrong_types(columns: Sequence[Column]) -> Expression:
 
 
 def _not_text(columns: Sequence[Column]) -> Expression:
-    """Name text fields that came as a number, a boolean or an object: `from_json` reads those as text.
-
-    JSON columns may come as objects, decimals as numbers, and events.DELETED as a boolean: their meaning is the same.
-    """
+    # `from_json` reads numbers, booleans and objects as text. JSON columns may come as objects, decimals as numbers,
+    # and events.DELETED as a boolean.
     said = {column.source: f"{_as_key(column)} (not string)" for column in columns if _is_strict_text(column)}
     return wire.listed("type: ", _where_own(said, lambda text: ~text.startswith("\0")))
 
@@ -117,7 +115,6 @@ def changed_numbers(columns: Sequence[Column], unknown: Expression) -> Expressio
 
 
 def _where_own(said: Mapping[str, str], holds: Callable[[Expression], Expression]) -> Expression:
-    """Return names of the fields whose own text meets a condition; nothing for lines that aren't suspect."""
     if not said:
         return wire.no_names()
     names = F.filter(wire.texts(said), lambda name: holds(F.col("_own")[name]))
@@ -130,7 +127,6 @@ def _number(own: Expression) -> Expression:
 
 
 def _has_inexact(own: Expression) -> Expression:
-    """Check whether a number, alone or within an object or array, may change when read as a double."""
     numbers = F.when(~own.startswith("\0"), F.regexp_extract_all(own, F.lit(_OWN_NUMBER), F.lit(1)))
     return F.exists(numbers, lambda number: number.rlike(_INEXACT_IN_TEXT))
 
@@ -190,17 +186,14 @@ def _is_strict_text(column: Column) -> bool:
 
 
 def _some(columns: Sequence[Column], holds: Callable[[Expression], Expression]) -> Expression:
-    """Check whether a condition holds for one of several columns that are alike on the wire."""
     return F.exists(wire.sent(columns), lambda value: F.coalesce(holds(value), F.lit(False)))
 
 
 def _names_one(columns: Sequence[Column], value: str) -> Expression:
-    """Check whether a key of these names, on any level, has a value that starts so, or any key has an escape."""
     line, names = F.col("line"), "|".join(re.escape(_as_key(column)) for column in columns)
     is_escaped = line.contains("\\u") & line.rlike(r'\\u[^"\\]*"\s*:')
     return line.rlike(rf'"(?:{names})"\s*:\s*{value}') | is_escaped
 
 
 def _as_key(column: Column) -> str:
-    """Return a column's name as a line has it."""
     return json.dumps(column.source, ensure_ascii=False)[1:-1]

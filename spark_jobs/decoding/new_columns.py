@@ -1,7 +1,6 @@
 """Decides which new fields become columns, and of which type (docs/decisions/0070)."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,25 +20,19 @@ from spark_jobs.options.settings import Settings
 from spark_jobs.sources.batches import Batch
 from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.sources.postgres.batch import JdbcBatch
-from spark_jobs.sources.postgres.event_sql import SourceColumn, catalogue_sql, read_columns
+from spark_jobs.sources.postgres.control import table_columns
+from spark_jobs.sources.postgres.event_sql import SourceColumn
 
 # Hudi's own columns.
 _RESERVED = "_hoodie_"
 
 
-@dataclass(frozen=True)
-class NewColumns:
-    """Outcome for fields that a table lacks: `names`, field by column, of new columns; `unusable`: fields that can't be
-    columns next to its present ones.
-    """
-
-    names: Mapping[str, str] = field(default_factory=dict)
-    unusable: frozenset[str] = frozenset()
-
-
-def new_columns(known: Collection[str], sets: Collection[tuple[str, ...]], *, room: int) -> NewColumns:
+def new_columns(
+    known: Collection[str], sets: Collection[tuple[str, ...]], *, room: int
+) -> tuple[dict[str, str], set[str]]:
     """Decide on each event's unknown fields, in `sets`: all of an event's become columns, or none.
 
+    Returns the new columns' names by field, and the fields that can't be columns next to the table's present ones.
     A column has the lake's name for the field (contract/table_names.py). Of two fields with the same lake name one
     becomes a column; the choice doesn't depend on the order of events: lower case before upper. `room`: how many
     columns may be added.
@@ -55,11 +48,10 @@ def new_columns(known: Collection[str], sets: Collection[tuple[str, ...]], *, ro
             added |= {name: lake_name(name) for name in fields}
             taken |= {lake_name(name) for name in fields}
         unusable |= wrong
-    return NewColumns(added, frozenset(unusable))
+    return added, unusable
 
 
 def _unusable(fields: Iterable[str], taken: Collection[str]) -> set[str]:
-    """Return the fields of one event that can't be columns next to those `taken`, or next to each other."""
     alike: dict[str, set[str]] = {}
     for name in fields:
         alike.setdefault(lake_name(name), set()).add(name)
@@ -101,54 +93,47 @@ def infer_columns(spark: SparkSession, events: DataFrame, names: Mapping[str, st
 
 
 def _beyond_double(values: DataFrame, names: Collection[str]) -> set[str]:
-    """Return the whole-number columns with a value beyond 2^53, where doubles stop being exact."""
     if not names:
         return set()
-    limit = 2**53
+    limit = 2**53  # beyond it, doubles aren't exact
     columns = [values[quoted(name)] for name in names]
     [row] = values.agg(*(F.max((column > limit) | (column < -limit)) for column in columns)).collect()
     return {name for name, beyond in zip(names, row, strict=True) if beyond}
 
 
-class SourceTypes:
-    """Knows the lake's types of a source's columns: from a queried batch, or by querying the catalog."""
+def source_types(
+    batch: Batch, fields: Collection[str], settings: Settings, databases: Databases, *, log: Log
+) -> Mapping[str, Carried]:
+    """Return the lake's types for a batch's new `fields`, without those whose types have to be guessed.
 
-    def __init__(self, spark: SparkSession, settings: Settings, databases: Databases | None, *, log: Log) -> None:
-        """`databases` are the application's; without any this table has its own."""
-        self._settings = settings
-        self._databases = databases or Databases(spark, log=log)
-        self._log = log
+    A queried batch knows its columns' types; for others the source's catalog is queried. Raises UndescribedError where
+    neither is allowed: the schema file has to describe them first.
+    """
+    if isinstance(batch, JdbcBatch):
+        columns: Sequence[SourceColumn] = batch.relation.columns
+    elif settings.catalogue is None:
+        return {}
+    else:
+        columns = _asked(fields, settings, databases)
+    kinds = {column.name: column.carried for column in columns if column.name in fields}
+    for name in sorted(fields):
+        kind = kinds.get(name)
+        if not isinstance(kind, Carried):
+            why = "the source has no such column any more" if kind is None else kind.reason
+            log(f"the type of the new column {name} is guessed by its values: {why}")
+    return {name: kind for name, kind in kinds.items() if isinstance(kind, Carried)}
 
-    def of(self, batch: Batch, fields: Collection[str]) -> Mapping[str, Carried]:
-        """Return the lake's types for a batch's new `fields`, without those whose types have to be guessed.
 
-        Raises UndescribedError where neither is allowed: the schema file has to describe them first.
-        """
-        if isinstance(batch, JdbcBatch):
-            columns: Sequence[SourceColumn] = batch.relation.columns
-        elif self._settings.catalogue is None:
-            return {}
-        else:
-            columns = self._asked(fields)
-        kinds = {column.name: column.carried for column in columns if column.name in fields}
-        for name in sorted(fields):
-            kind = kinds.get(name)
-            if not isinstance(kind, Carried):
-                why = "the source has no such column any more" if kind is None else kind.reason
-                self._log(f"the type of the new column {name} is guessed by its values: {why}")
-        return {name: kind for name, kind in kinds.items() if isinstance(kind, Carried)}
-
-    def _asked(self, fields: Collection[str]) -> tuple[SourceColumn, ...]:
-        where = self._settings.catalogue
-        if where is None or where.server is None:
-            raise UndescribedError(
-                f"{self._settings.schema_file} lacks {', '.join(sorted(fields))}, which events have: the table waits"
-                " until it says their types (`./lake source describe … --update`, then `./lake up` or `./lake aws"
-                " deploy`), or has"
-                f" {keys.NEW_COLUMN_TYPES}={keys.TYPES_GUESSED} (docs/reference/source-changes.md); nothing is lost"
-            )
-        look = self._databases.of(where.server).look()
-        try:
-            return read_columns(str(look.text(catalogue_sql(where.schema, where.table))))
-        finally:
-            look.close()
+def _asked(fields: Collection[str], settings: Settings, databases: Databases) -> tuple[SourceColumn, ...]:
+    where = settings.catalogue
+    if where is None or where.server is None:
+        raise UndescribedError(
+            f"{settings.schema_file} lacks {', '.join(sorted(fields))}, which events have: the table waits until it"
+            " says their types (`./lake source describe … --update`, then `./lake up` or `./lake aws deploy`), or has"
+            f" {keys.NEW_COLUMN_TYPES}={keys.TYPES_GUESSED} (docs/reference/source-changes.md); nothing is lost"
+        )
+    look = databases.of(where.server).look()
+    try:
+        return table_columns(look, where.schema, where.table)
+    finally:
+        look.close()

@@ -61,8 +61,7 @@ _MOST_BYTES = 255
 def unplaceable(table: TableSettings, columns: Sequence[Column], encoded: bool, deleted: Expression) -> Expression:
     """Return why an event's `row` can't be placed in a partition, as text; null when it can.
 
-    `encoded`: whether the table's folders are. `deleted` marks deletes: without a global index those need the values of
-    their partition.
+    `encoded`: whether folders are. `deleted`: deletes, which without a global index need their partition's values.
     """
     kinds = {column.name: column.stored for column in columns}
     reasons = []

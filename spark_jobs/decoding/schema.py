@@ -44,10 +44,9 @@ class Encoding(Enum):
 
 @dataclass(frozen=True)
 class Column:
-    """One column: the JSON type in events and the type in the table.
+    """One column: the JSON type in events and the type in the table; `name` there, `source` in events.
 
-    `source`: its name in events; `name`: in the table. `length`: the number of bits; `element`: how an array's elements
-    become text.
+    `length`: the number of bits; `element`: how an array's elements become text.
     """
 
     name: str
@@ -60,7 +59,6 @@ class Column:
 
     @property
     def source(self) -> str:
-        """The column's name in events."""
         return self.name if self.given_source is None else self.given_source
 
 
@@ -132,10 +130,7 @@ _ARRAYS = ("io.debezium.data.DoubleVector", "io.debezium.data.FloatVector")
 
 
 def parse(text: str, path: str) -> tuple[Column, ...]:
-    """Return the columns of an Avro record schema; errors name `path`.
-
-    Raises SettingsError when the text isn't such a schema, or a field has a type that JSON events can't carry.
-    """
+    """Return an Avro record schema's columns. Raises SettingsError, naming `path`, for types that JSON can't carry."""
     try:
         record = json.loads(text)
     except ValueError as error:
@@ -157,8 +152,7 @@ def extend(
 ) -> tuple[Column, ...]:
     """Return `columns`, followed by those that only `stored` (the table, or new events) has.
 
-    `fields`: their names in events, where they differ from the column's; `described`: those whose type the source's
-    catalogue has given.
+    `fields`: their names in events, if others; `described`: those whose type the source's catalogue has given.
     """
     known = {column.name for column in columns} | {IS_DELETED}
     sources, said = fields or {}, described or {}
@@ -246,7 +240,6 @@ def column_of(field: dict[str, Any], path: str) -> Column:
 
 
 def _only_branch(declared: Any, name: str, path: str) -> dict[str, Any]:
-    """Return the only type, besides null, of a field or of an array's items."""
     branches = [b for b in declared if b != "null"] if isinstance(declared, list) else [declared]
     if len(branches) != 1:
         raise SettingsError(f"{path}: field {name} is a union of {len(branches)} types; only null and one other works")
@@ -254,7 +247,6 @@ def _only_branch(declared: Any, name: str, path: str) -> dict[str, Any]:
 
 
 def _array(name: str, attributes: dict[str, Any], source: str | None, path: str) -> Column:
-    """Return the column of an array, stored as JSON text."""
     items = _only_branch(attributes.get("items"), f"{name} (its items)", path)
     element = column_of({"name": f"{name} (its items)", "type": items}, path)
     if element.encoding in (*_OBJECTS, Encoding.BITS, Encoding.ARRAY) or (
@@ -272,7 +264,6 @@ def _bits(attributes: dict[str, Any], name: str, path: str) -> int:
 
 
 def _decimal(attributes: dict[str, Any], name: str, path: str) -> T.DecimalType:
-    """Return the type of a decimal; it travels as text (Debezium's `decimal.handling.mode=string`) or as a number."""
     precision, scale = attributes.get("precision"), attributes.get("scale", 0)
     if not (isinstance(precision, int) and isinstance(scale, int) and 0 <= scale <= precision <= 38 and precision):
         raise SettingsError(f"{path}: field {name} needs a precision of 1 to 38 and a scale of 0 to the precision")

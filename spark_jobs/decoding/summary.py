@@ -10,7 +10,6 @@ from contract.events import LSN, OPERATION, SETTLED, SOURCE_TIME_MS, TRUNCATE
 from spark_jobs.ordering import memory
 from spark_jobs.ordering.changes import is_snapshot_row
 from spark_jobs.ordering.memory import TopicPlace, rank
-from spark_jobs.table.quarantine import OriginLines
 
 _COUNTED = ("origin", "block", "number", "blank", "reason", "deleted", "unknown", "placeholders")
 
@@ -22,7 +21,7 @@ class Summary:
     `snapshot_rows`: those of a snapshot that fit. `lowest`: the lowest ordering value, as text, of those that fit;
     `unknown`: the sets of new fields that they have. `marks`: events that belong to no row; `truncated` and `settled`:
     the newest positions of both kinds (memory.py), None for none; `truncate_place`: where the newest TRUNCATE is in
-    its topic.
+    its topic. `shifts`: per origin and block of a file, a line's number in the file less its number in the block.
     """
 
     events: int
@@ -38,7 +37,7 @@ class Summary:
     unknown: frozenset[tuple[str, ...]]
     placeholders: tuple[str, ...]
     lines_of_origin: Mapping[str, int]
-    positions: Mapping[str, OriginLines]
+    shifts: Mapping[str, Mapping[int, int]]
 
 
 def summarise(
@@ -74,14 +73,12 @@ def summarise(
 
 def _total(rows: list[Row]) -> Summary:
     lines: dict[str, int] = {}
-    first: dict[str, dict[int, int]] = {}
-    before: dict[str, dict[int, int]] = {}
+    shifts: dict[str, dict[int, int]] = {}
     spans: dict[str, int] = {}
     for row in sorted(rows, key=lambda row: (row["origin"], row["block"])):
         origin = row["origin"]
         lines[origin] = lines.get(origin, 0) + row["events"]
-        first.setdefault(origin, {})[row["block"]] = row["first"]
-        before.setdefault(origin, {})[row["block"]] = spans.get(origin, 0)
+        shifts.setdefault(origin, {})[row["block"]] = spans.get(origin, 0) - row["first"] + 1
         spans[origin] = spans.get(origin, 0) + row["last"] - row["first"] + 1
     times = [row["newest_ms"] for row in rows if row["newest_ms"] is not None]
     truncate = _newest(row["truncated"] for row in rows)
@@ -101,7 +98,7 @@ def _total(rows: list[Row]) -> Summary:
         unknown=frozenset(tuple(names) for row in rows for names in row["unknown"]),
         placeholders=tuple(sorted({name for row in rows for name in row["placeholders"]})),
         lines_of_origin=lines,
-        positions={origin: OriginLines(first[origin], before[origin]) for origin in lines},
+        shifts=shifts,
     )
 
 

@@ -79,12 +79,10 @@ def specials(columns: Sequence[Column]) -> Expression:
 
 
 def is_special(value: Expression) -> Expression:
-    """Check whether a decimal's text is one that is no number."""
     return F.coalesce(value.isin(*NOT_NUMBERS), F.lit(False))
 
 
 def has_placeholder(column: Column) -> bool:
-    """Check whether columns of its encoding can come as a TOAST placeholder."""
     is_text = isinstance(column.wire, T.StringType) and column.encoding is not Encoding.BITS
     return is_text or column.encoding is Encoding.ARRAY
 
@@ -105,16 +103,12 @@ def _is_array_placeholder(value: Expression, column: Column) -> Expression:
     element = cast(T.ArrayType, column.wire).elementType
     if isinstance(element, T.StringType):
         # Debezium derives a placeholder's uuid from its MD5 (java.util.UUID.nameUUIDFromBytes).
-        digest = uuid.UUID(bytes=_md5(events.PLACEHOLDER.encode()), version=3)
+        digest = uuid.UUID(bytes=hashlib.md5(events.PLACEHOLDER.encode(), usedforsecurity=False).digest(), version=3)
         return F.coalesce(
             (F.size(value) == 1) & value[0].isin(events.PLACEHOLDER, _IN_BASE64, str(digest)), F.lit(False)
         )
     codes = F.array(*(F.lit(code).cast(element) for code in _CODES))
     return F.coalesce(value == codes, F.lit(False))
-
-
-def _md5(content: bytes) -> bytes:
-    return hashlib.md5(content, usedforsecurity=False).digest()
 
 
 def to_decimal(value: Expression, kind: T.DecimalType) -> Expression:
@@ -169,7 +163,6 @@ def _iso_timestamp(value: Expression) -> Expression:
 
 
 def _fraction(micros: Expression) -> Expression:
-    """Write the fraction of a second as PostgreSQL does: `.5`, or nothing."""
     digits = F.lpad((micros % 1_000_000).cast("string"), 6, "0")
     return F.when(micros % 1_000_000 == 0, F.lit("")).otherwise(
         F.concat(F.lit("."), F.regexp_replace(digits, "0+$", ""))
@@ -188,15 +181,10 @@ def _zoned_time(value: Expression) -> Expression:
 
 
 def _named(value: Expression) -> Expression:
-    """Return PostgreSQL's name of a value that is no number; null for numbers."""
     name = F.lit(None).cast("string")
     for sent, meant in NOT_NUMBERS.items():
         name = F.when(value == sent, F.lit(meant)).otherwise(name)
     return name
-
-
-def _exact_number(value: Expression) -> Expression:
-    return F.coalesce(_named(value), F.when(value.rlike(_NUMBER), value))
 
 
 def _bytes(value: Expression) -> Expression:
@@ -251,31 +239,23 @@ def _to_json_array(value: Expression, column: Column) -> Expression:
     if is_text:
         bad |= F.exists(value, lambda one: F.coalesce(one.rlike(_JAVA_ARRAY), F.lit(False)))
     if element:
-        bad |= F.exists(F.arrays_zip(value.alias("a"), converted.alias("b")), _is_lost)
+        pairs = F.arrays_zip(value.alias("a"), converted.alias("b"))
+        bad |= F.exists(pairs, lambda pair: pair["a"].isNotNull() & pair["b"].isNull())
     text = F.to_json(converted)
     is_free = is_text and column.element in (Encoding.PLAIN, Encoding.JSON, Encoding.TEXT_AS_BYTES)
     return F.when(~bad, _with_small_escapes(text) if is_free else text)
 
 
-def _is_lost(pair: Expression) -> Expression:
-    return pair["a"].isNotNull() & pair["b"].isNull()
-
-
 def _with_small_escapes(text: Expression) -> Expression:
-    """Write the escapes of control characters in small letters, as PostgreSQL does."""
-    rewritten = text
     for code in _CAPITALS:
         # After an even number of backslashes it is an escape.
         pattern = rf"(?<!\\)((?:\\\\)*)\\u00{code}"
-        rewritten = F.regexp_replace(rewritten, pattern, rf"$1\\u00{code.lower()}")
-    return rewritten
+        text = F.regexp_replace(text, pattern, rf"$1\\u00{code.lower()}")
+    return text
 
 
 def _in_era(instant: Expression, pattern: str) -> Expression:
-    """Write an instant as PostgreSQL does, before the era: years before 1 are 1 BC and earlier.
-
-    Spark counts years without an era from year 0, unless the pattern has one.
-    """
+    """Write an instant before its era, as PostgreSQL does: without an era in the pattern Spark counts years from 0."""
     return F.regexp_replace(F.date_format(instant, f"{pattern} G"), r"^\+| (AD|BC)$", "")
 
 
@@ -306,10 +286,6 @@ def _instant_text(instant: Expression, zone: str) -> Expression:
     return text
 
 
-def _bytea_text(value: Expression) -> Expression:
-    return F.concat(F.lit("\\x"), F.lower(F.hex(_bytes(value))))
-
-
 _CONVERSIONS: dict[Encoding, Callable[[Expression], Expression]] = {
     Encoding.DAYS: _days,
     Encoding.MILLIS: _millis,
@@ -318,7 +294,7 @@ _CONVERSIONS: dict[Encoding, Callable[[Expression], Expression]] = {
     Encoding.MICROS_OF_DAY: _time_of_day,
     Encoding.ZONED_TIME: _zoned_time,
     Encoding.ISO_TIMESTAMP: _iso_timestamp,
-    Encoding.EXACT_NUMBER: _exact_number,
+    Encoding.EXACT_NUMBER: lambda value: F.coalesce(_named(value), F.when(value.rlike(_NUMBER), value)),
     Encoding.JSON: lambda value: F.when(is_one_json_value(value) | (value == events.PLACEHOLDER), value),
     Encoding.HSTORE: _hstore,
     Encoding.BYTES: _bytes,
@@ -334,6 +310,6 @@ _ELEMENTS: dict[Encoding, Callable[[Expression], Expression]] = {
     Encoding.MILLIS: lambda value: _instant_text(_millis(value), ""),
     Encoding.MICROS: lambda value: _instant_text(_micros(value), ""),
     Encoding.ISO_TIMESTAMP: lambda value: _instant_text(_iso_timestamp(value), "+00"),
-    Encoding.BYTES: _bytea_text,
+    Encoding.BYTES: lambda value: F.concat(F.lit("\\x"), F.lower(F.hex(_bytes(value)))),
     Encoding.TEXT_AS_BYTES: _text,
 }

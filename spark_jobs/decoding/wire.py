@@ -18,12 +18,10 @@ def sent(columns: Sequence[Column]) -> Expression:
 
 
 def sent_path(column: Column) -> str:
-    """Return SQL for a column's wire value."""
     return f"_wire.{quoted(column.source)}"
 
 
 def quoted(name: str) -> str:
-    """Quote any name for SQL."""
     return f"`{name.replace('`', '``')}`"
 
 
@@ -32,7 +30,6 @@ def texts(of: Iterable[str]) -> Expression:
 
 
 def grouped(columns: Iterable[Column], by: Callable[[Column], Hashable]) -> list[tuple[Column, ...]]:
-    """Group the columns that are alike in something."""
     groups: dict[Hashable, list[Column]] = {}
     for column in columns:
         groups.setdefault(by(column), []).append(column)
@@ -57,9 +54,6 @@ def in_order(found: Sequence[Expression], labels: Sequence[str]) -> Expression:
 
 
 def listed(prefix: str, found: Expression) -> Expression:
-    """Return `prefix` and the names in an array; null when it has none.
-
-    The array appears in it once: a repeated expression is analysed twice, in each batch.
-    """
+    """Return `prefix` and the names found, null without any. A repeated `found` would be analysed twice per batch."""
     names = F.filter(F.array(F.concat_ws(", ", found)), lambda text: text != "")[0]
     return F.concat(F.lit(prefix), names)

@@ -8,7 +8,6 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException
@@ -28,37 +27,10 @@ from spark_jobs.table.kept_table import MadeTable, as_of, report
 _DIGEST_DIGITS = 16
 
 
-@dataclass(frozen=True)
-class DerivedFrom:
-    """Inputs of the table's rows: the query's digest, and the newest instant of each table that it names."""
-
-    query: str = ""
-    instants: Mapping[str, str] = field(default_factory=dict)
-
-    def to_text(self, read_ms: int) -> str:
-        """Return the progress for a commit; `read_ms` is the order of its rows."""
-        return json.dumps({"query": self.query, "read_ms": read_ms, "tables": self.instants}, sort_keys=True)
-
-
-def stored_progress(text: str | None) -> tuple[DerivedFrom, int]:
-    """Parse a commit's progress and the order of its rows; nothing and 0 without one.
-
-    Raises JobError for the progress of another kind of table.
-    """
-    if text is None:
-        return DerivedFrom(), 0
-    try:
-        found = json.loads(text)
-        return DerivedFrom(str(found["query"]), dict(found["tables"])), int(found["read_ms"])
-    except (ValueError, TypeError, LookupError) as error:
-        raise JobError(f"the table's progress {text[:60]!r} isn't a derived table's: give it another name") from error
-
-
 class DerivedTable(MadeTable):
     """Brings a query's result into the table; remembers the inputs of its rows between commits."""
 
     def __init__(self, spark: SparkSession, settings: Settings, **shared: Any) -> None:
-        """`shared` is KeptTable's."""
         super().__init__(spark, settings, **shared)
         assert isinstance(settings.source, SqlSettings)  # noqa: S101  (table_job.py puts the two together)
         self._keys = settings.table.key_fields
@@ -68,22 +40,30 @@ class DerivedTable(MadeTable):
         hadoop = Hadoop(spark)
         # A table's properties are fixed: each look lists only its timeline again.
         self._inputs = {name: Timeline(hadoop, path) for name, path in settings.source.tables.items()}
-        self._of = DerivedFrom()
-        self._read_ms = 0
         self._missing: tuple[str, ...] = ()
 
     def _go_on(self, progress: str | None) -> None:
-        self._of, self._read_ms = stored_progress(progress)
+        # The instants of the tables that its rows are made of; None if they are another query's.
+        self._of: Mapping[str, str] | None = None
+        self._read_ms = 0  # the order of its rows
+        if progress is None:
+            return
+        try:
+            found = json.loads(progress)
+            self._of = dict(found["tables"]) if found["query"] == self._digest else None
+            self._read_ms = int(found["read_ms"])
+        except (ValueError, TypeError, LookupError) as error:
+            told = f"the table's progress {progress[:60]!r} isn't a derived table's: give it another name"
+            raise JobError(told) from error
 
     def run_batch(self) -> CommitReport | None:
         """Commit what differs; None when nothing does, or no table that the query names has a new commit.
 
-        Raises JobError, before anything is written, for a query whose result can't be the table's, or that fails for
-        one of its rows.
+        Raises JobError, and writes nothing, if the result can't be the table's or the query fails for a row.
         """
         started = time.monotonic()
         instants = {name: timeline.last_instant() for name, timeline in self._inputs.items()}
-        wanted = DerivedFrom(self._digest, {name: at for name, at in instants.items() if at is not None})
+        wanted = {name: at for name, at in instants.items() if at is not None}
         if self._waits(tuple(name for name, at in instants.items() if at is None)) or wanted == self._of:
             return None
         with self._turns.take():
@@ -100,30 +80,30 @@ class DerivedTable(MadeTable):
         self._missing = missing
         return bool(missing)
 
-    def _brought(self, wanted: DerivedFrom, started: float) -> CommitReport | None:
+    def _brought(self, wanted: Mapping[str, str], started: float) -> CommitReport | None:
         stored = self._rows()
         rows = differences.writable(self._result(wanted), self._keys, stored.schema if stored else None)
         difference = differences.compare(rows, stored, self._keys)
         try:
-            commit = None if difference.is_none else self._upsert(difference, wanted)
+            commit = self._upsert(difference, wanted) if difference.count else None
         finally:
             difference.release()
         self._of = wanted
         return None if commit is None else report(commit, difference.count, len(self._inputs), started)
 
-    def _result(self, wanted: DerivedFrom) -> DataFrame:
-        """Return the query's rows, from the tables as of the instants that the commit will name."""
+    def _result(self, wanted: Mapping[str, str]) -> DataFrame:
         for name, path in self._source.tables.items():
-            as_of(self._spark, path, wanted.instants[name]).createOrReplaceTempView(name)
+            as_of(self._spark, path, wanted[name]).createOrReplaceTempView(name)
         try:
             with as_in_athena(self._spark):
                 return self._spark.sql(self._source.query)
         except (AnalysisException, ParseException) as error:
             raise JobError(f"the query can't be run: {first_line(error)}") from error
 
-    def _upsert(self, difference: Difference, wanted: DerivedFrom) -> Commit:
+    def _upsert(self, difference: Difference, wanted: Mapping[str, str]) -> Commit:
         # After a clock moves back, older rows must not win.
         read_ms = max(int(self._clock() * 1000), self._read_ms + 1)
-        commit = self._write(difference.to_write(read_ms), wanted.to_text(read_ms))
+        progress = json.dumps({"query": self._digest, "read_ms": read_ms, "tables": wanted}, sort_keys=True)
+        commit = self._write(difference.to_write(read_ms), progress)
         self._read_ms = read_ms
         return commit

@@ -1,7 +1,4 @@
-"""Compares a query's result with a derived table's rows by key: new, changed and missing rows.
-
-The result is a full outer join by key, reduced to the rows that differ.
-"""
+"""Compares a query's result with a derived table's rows: a full outer join by key, reduced to the rows that differ."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -19,51 +16,30 @@ from spark_jobs.ordering.changes import KEY, comparison_form, filled, key_of
 from spark_jobs.table.kept_table import META_PREFIX
 
 # No column of a query can have these names: each contains a blank.
-_NOW, _THERE, _STATE, _ROWS, _LACKS = "row now", "row there", "row state", "rows of key", "lacks key"
-_SAME, _NEW, _CHANGED, _GONE = "same", "new", "changed", "gone"
+_NOW, _THERE, _ROWS, _LACKS = "row now", "row there", "rows of key", "lacks key"
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
-_RESERVED = (READ_MS,)
 # Types that Avro, and so Hudi, lacks, with their replacements.
 _WRITTEN_AS: Mapping[type[T.DataType], T.DataType] = {T.ByteType: T.IntegerType(), T.ShortType: T.IntegerType()}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The rows that differ, cached until `release`, with the count of each kind."""
+    """The rows that differ, cached until `release`, and their number. A row that is missing now is null there."""
 
     rows: DataFrame
-    new: int
-    changed: int
-    gone: int
-
-    @property
-    def count(self) -> int:
-        return self.new + self.changed + self.gone
-
-    @property
-    def is_none(self) -> bool:
-        """Whether the table equals the query's result."""
-        return not self.count
+    count: int
 
     def to_write(self, read_ms: int) -> DataFrame:
         """Return the table's rows to upsert, those to delete with Hudi's flag."""
-        is_gone = F.col(_STATE) == _GONE
-        row = F.when(is_gone, F.col(_THERE)).otherwise(F.col(_NOW))
-        values = self.rows.select(row.alias("row"), is_gone.alias(IS_DELETED))
+        values = self.rows.select(F.coalesce(_NOW, _THERE).alias("row"), F.isnull(_NOW).alias(IS_DELETED))
         return values.select("row.*", F.lit(read_ms).cast("long").alias(READ_MS), IS_DELETED)
 
     def to_append(self, key_fields: Sequence[str], ended: str) -> DataFrame:
         """Return new and changed rows, and only the key of missing rows, which `ended` marks."""
-        is_gone = F.col(_STATE) == _GONE
-        kind = self.rows.schema[_NOW].dataType
-        assert isinstance(kind, T.StructType)  # noqa: S101  (`compare` makes it)
-        values = [
-            (F.when(is_gone, F.col(_THERE)[name]) if name in key_fields else F.when(is_gone, None))
-            .otherwise(F.col(_NOW)[name])
-            .alias(name)
-            for name in kind.names
-        ]
-        return self.rows.select(*values, is_gone.alias(ended))
+        names = self.rows.select(f"`{_NOW}`.*").columns
+        sides = {name: (_NOW, _THERE) if name in key_fields else (_NOW,) for name in names}
+        values = [F.coalesce(*(F.col(side)[name] for side in sides[name])).alias(name) for name in names]
+        return self.rows.select(*values, F.isnull(_NOW).alias(ended))
 
     def release(self) -> None:
         self.rows.unpersist()
@@ -74,7 +50,7 @@ def writable(
     key_fields: Sequence[str],
     stored: T.StructType | None,
     *,
-    reserved: Collection[str] = _RESERVED,
+    reserved: Collection[str] = (READ_MS,),
 ) -> DataFrame:
     """Return a query's rows as the table's columns; columns that the query no longer has are null.
 
@@ -106,10 +82,9 @@ def writable(
 def compare(
     rows: DataFrame, stored: DataFrame | None, key_fields: Sequence[str], *, ignored: Collection[str] = ()
 ) -> Difference:
-    """Compare `rows` (`writable`) with the table's `stored` ones, None for a table without a commit.
+    """Compare `rows` (`writable`) with the table's, None before its first commit; columns `ignored` make no difference.
 
-    Rows that differ only in `ignored` columns are equal. Raises JobError for null or repeated keys, and then caches
-    nothing.
+    Raises JobError for null or repeated keys, and then caches nothing.
     """
     lacks = reduce(lambda one, other: one | other, (F.col(name).isNull() for name in key_fields))
     keyed = rows.select(key_of(key_fields).alias(KEY), F.struct(*rows.columns).alias(_NOW), lacks.alias(_LACKS))
@@ -117,12 +92,12 @@ def compare(
     compared = [field for field in rows.schema.fields if field.name not in ignored]
     differing = _flagged(now, _there(rows, stored, key_fields), compared).persist()
     try:
-        counts = {row[_STATE]: row["count"] for row in differing.groupBy(_STATE).count().collect()}
+        count = differing.count()
         _refuse_keys(differing, key_fields)
     except Exception:
         differing.unpersist()
         raise
-    return Difference(differing, *(counts.get(state, 0) for state in (_NEW, _CHANGED, _GONE)))
+    return Difference(differing, count)
 
 
 def _there(rows: DataFrame, stored: DataFrame | None, key_fields: Sequence[str]) -> DataFrame:
@@ -133,17 +108,15 @@ def _there(rows: DataFrame, stored: DataFrame | None, key_fields: Sequence[str])
 
 
 def _flagged(now: DataFrame, there: DataFrame, compared: Sequence[T.StructField]) -> DataFrame:
-    """Return rows that differ between the sides, or lack a unique key, with the state of each."""
+    """Return rows that differ between the sides, or lack a unique key."""
     joined = now.join(there, KEY, "full_outer")
     # One comparison of structs: Spark walks a condition over 1,600 columns by recursion.
     there_, now_ = (
         F.struct(*(comparison_form(F.col(row)[field.name], field.dataType).alias(field.name) for field in compared))
         for row in (_THERE, _NOW)
     )
-    same = there_.eqNullSafe(now_)
-    state = F.when(F.col(_NOW).isNull(), _GONE).when(F.col(_THERE).isNull(), _NEW).when(same, _SAME).otherwise(_CHANGED)
-    flagged = joined.withColumn(_STATE, state)
-    return flagged.filter((F.col(_STATE) != _SAME) | (F.col(_ROWS) > 1))
+    differs = F.isnull(_NOW) | F.isnull(_THERE) | ~there_.eqNullSafe(now_)
+    return joined.filter(differs | (F.col(_ROWS) > 1))
 
 
 def _refuse_keys(differing: DataFrame, key_fields: Sequence[str]) -> None:
@@ -174,15 +147,10 @@ def _check_names(names: Sequence[str], key_fields: Sequence[str], reserved: Coll
 def _unwritable(kind: T.DataType) -> str | None:
     if isinstance(kind, T.NullType):
         return "has no type: cast it"
-    inner = (
-        [kind.elementType]
-        if isinstance(kind, T.ArrayType)
-        else [field.dataType for field in kind.fields]
-        if isinstance(kind, T.StructType)
-        else []
-    )
     if isinstance(kind, T.MapType | T.DayTimeIntervalType | T.ByteType | T.ShortType):
         return f"is {kind.simpleString()}, which can't be compared or written: cast it"
+    inner = [kind.elementType] if isinstance(kind, T.ArrayType) else []
+    inner += [field.dataType for field in kind.fields] if isinstance(kind, T.StructType) else []
     return next((reason for each in inner if (reason := _unwritable(each))), None)
 
 
@@ -192,7 +160,6 @@ def _fits(stored: T.DataType, given: T.DataType) -> bool:
 
 
 def _wider(stored: T.DataType | None, given: T.DataType) -> T.DataType:
-    """A column never becomes narrower."""
     if stored is not None and (given.simpleString(), stored.simpleString()) in WIDENED:
         return stored
     return given

@@ -31,7 +31,7 @@ from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.table.commits import Carried, Timeline
 from spark_jobs.table.kept_table import META_PREFIX, MadeTable, as_of, report
 
-# Besides the row, an event is stored with whether it is a delete, and how many newer ones of its key the batch has.
+# Along with the row, an event is stored with whether it is a delete, and how many newer ones of its key the batch has.
 _DELETED, _NEWER = "deleted", "newer"
 _DIGEST_DIGITS = 32
 # Stands for the instant before a table's first commit; sorts before each instant.
@@ -63,11 +63,9 @@ class CommitEvents:
         numbered.write.mode("overwrite").options(**_WRITTEN_ONCE).parquet(folder)
 
     def names(self) -> list[str]:
-        """Return the names of all stored batches."""
         return list(self._hadoop.sizes_in(self._path))
 
     def read(self, name: str) -> DataFrame:
-        """Return the events stored under a name."""
         return self._spark.read.parquet(f"{self._path}/{name}")
 
     def forget_before(self, instant: str, names: Iterable[str]) -> None:
@@ -82,14 +80,12 @@ def named_by(names: Sequence[str], commits: Iterable[Carried]) -> dict[str, str]
 
     A batch with the commit's progress that follows an earlier instant than the commit was never committed: skip it.
     """
-    found = {commit.instant: _named(names, commit) for commit in commits}
-    return {instant: name for instant, name in found.items() if name is not None}
-
-
-def _named(names: Iterable[str], commit: Carried) -> str | None:
-    end = f"-{_digest(commit.progress)}"
-    its = (name for name in names if name.endswith(end) and commit.since <= _follows(name) < commit.instant)
-    return max(its, default=None)
+    found: dict[str, str] = {}
+    for commit in commits:
+        end = f"-{_digest(commit.progress)}"
+        its = [name for name in names if name.endswith(end) and commit.since <= _follows(name) < commit.instant]
+        found |= {commit.instant: max(its)} if its else {}
+    return found
 
 
 def _follows(name: str) -> str:
@@ -198,7 +194,6 @@ class HistoryTable(MadeTable):
     """Brings the versions of a table's commits into its history, one commit at a time."""
 
     def __init__(self, spark: SparkSession, settings: Settings, **shared: Any) -> None:
-        """`shared` is KeptTable's."""
         super().__init__(spark, settings, **shared)
         assert isinstance(settings.source, HistorySettings)  # noqa: S101  (table_job.py puts the two together)
         self._path = settings.source.path
@@ -248,7 +243,7 @@ class HistoryTable(MadeTable):
             difference = differences.compare(rows, newest, self._keys, ignored=_HOW_IT_CAME)
             cached.callback(difference.release)
             found = difference.to_append(self._keys, ENDED).withColumn(VERSION, F.lit(0))
-            is_new = not difference.is_none
+            is_new = difference.count > 0
             if chains is not None and not chains.isEmpty():
                 found, is_new = self._without(found, chains).unionByName(chains), True
             commit = self._write(self._dated(found, instant), json.dumps({"history_to": instant})) if is_new else None
@@ -256,7 +251,6 @@ class HistoryTable(MadeTable):
         return None if commit is None else report(commit, commit.inserts + commit.updates, 1, started)
 
     def _named(self, instants: Sequence[str], put_away: Sequence[str]) -> list[str]:
-        """Return the stored events of commits, the last commit's at the end, or nothing."""
         if not put_away and len(instants) == 1:
             return []
         carried = self._of.carried(self._read_to or instants[-1], instants[-1])
@@ -276,12 +270,10 @@ class HistoryTable(MadeTable):
         return chained(between, rows, newest, self._keys, ordering=ordering, ignored=_HOW_IT_CAME).persist()
 
     def _without(self, versions: DataFrame, others: DataFrame) -> DataFrame:
-        """Return the versions whose keys `others` lack."""
         keyed = versions.withColumn(KEY, key_of(self._keys))
         return keyed.join(others.select(key_of(self._keys).alias(KEY)).distinct(), KEY, "left_anti").drop(KEY)
 
     def _newest(self, stored: DataFrame) -> DataFrame:
-        """Return the newest version of each key, without ended ones."""
         newest_first = Window.partitionBy(*self._keys).orderBy(F.desc(COMMIT), F.desc(VERSION))
         numbered = stored.withColumn(_AGE, F.row_number().over(newest_first))
         newest = numbered.filter((F.col(_AGE) == 1) & ~F.col(ENDED))

@@ -36,7 +36,6 @@ class SourceFile:
 
     @property
     def digest(self) -> bytes:
-        """A digest of the file and its content."""
         identity = f"{self.name}\n{self.size}\n{self.mark}"
         return hashlib.blake2b(identity.encode(), digest_size=_DIGEST_BYTES).digest()
 
@@ -66,7 +65,6 @@ class FileCheckpoint:
     watermarks: Mapping[str, str] = field(default_factory=dict)
 
     def is_new(self, file: SourceFile) -> bool:
-        """Check whether a listed file, with its present content, still has to be consumed."""
         return file.changed_ms >= self.horizon_ms and file.digest not in self.memory
 
     def is_late(self, file: SourceFile) -> bool:

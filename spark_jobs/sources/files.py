@@ -119,10 +119,8 @@ class FileBatch(Batch):
 
     @property
     def _cutting(self) -> Mapping[str, str]:
-        """Options that make Hadoop's reader skip too long lines, without keeping them in memory.
-
-        Its length includes the line's end, of two characters at most, and it skips lines that reach the given size.
-        """
+        # Hadoop's reader skips lines that reach this size, with their end of two characters at most, and keeps none of
+        # them in memory.
         return {"mapreduce.input.linerecordreader.line.maxlength": str(self.line_bytes + 3)}
 
     def without_long_lines(self) -> "FileBatch":
@@ -169,11 +167,9 @@ class FileBatch(Batch):
         return to
 
     def name_of(self, origin: str) -> str:
-        """Return the name, relative to the root, of a path as Spark gives it."""
         return normalised_root(unquote(origin)).removeprefix(self.before.root).lstrip("/")
 
     def content_of(self, origin: str) -> str:
-        """Return the name with the digest of the file's content mark before its ending."""
         name = self.name_of(origin)
         [digest] = [file.digest for file in self.consumed if file.name == name]
         return _name_with(digest, name)
@@ -264,7 +260,6 @@ class JsonFiles:
         return files
 
     def _notice_missing(self, progress: FileCheckpoint) -> None:
-        """Log once that the root is missing; raise SettingsError where waiting for it makes no sense."""
         if self._said_missing:
             return
         reason = self._lister.missing(read_before=bool(progress.memory))

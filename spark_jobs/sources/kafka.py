@@ -39,7 +39,6 @@ def read_offsets(text: str, topic: str) -> Offsets:
 
 
 def write_offsets(topic: str, offsets: Mapping[int, int]) -> str:
-    """Return the checkpoint text of next offsets."""
     return ",".join([topic, *(f"{partition}:{offset}" for partition, offset in sorted(offsets.items()))])
 
 
@@ -103,7 +102,6 @@ class KafkaBatch(Batch):
         )
 
     def check(self, lines_of_origin: Mapping[str, int]) -> Findings:  # noqa: ARG002  (offsets of a topic may have holes)
-        """Report offsets that the topic lost before they were read."""
         notes = [
             f"{count} offsets of partition {p} had left the topic unread" for p, count in sorted(self.lost.items())
         ]
@@ -170,7 +168,7 @@ class JsonKafka:
             if offset > end.get(partition, -1):
                 raise JobError(
                     f"topic {self._settings.topic} ends at {end.get(partition)} in partition {partition}, progress is "
-                    f"at {offset}: it was created anew; start over with --ignore-checkpoint"
+                    f"at {offset}: it was created again; start over with --ignore-checkpoint"
                 )
         # Partitions added since start at their beginning.
         return {partition: known.get(partition, earliest[partition]) for partition in end}
@@ -179,19 +177,14 @@ class JsonKafka:
         jvm: Any = self._spark._jvm
         if self._consumer is None:
             configuration = jvm.java.util.HashMap()
-            fixed = {
-                "key.deserializer": _DESERIALIZER,
-                "value.deserializer": _DESERIALIZER,
-                "default.api.timeout.ms": _CALL_TIMEOUT_MS,
-            }
+            fixed = dict.fromkeys(("key.deserializer", "value.deserializer"), _DESERIALIZER)
+            fixed["default.api.timeout.ms"] = _CALL_TIMEOUT_MS
             for key, value in {**self._settings.consumer, **fixed, **_FIXED}.items():
                 configuration.put(key, value)
             self._consumer = jvm.org.apache.kafka.clients.consumer.KafkaConsumer(configuration)
         partitions = jvm.java.util.ArrayList()
         for partition in self._consumer.partitionsFor(self._settings.topic) or []:
             partitions.add(jvm.org.apache.kafka.common.TopicPartition(self._settings.topic, partition.partition()))
-        earliest, end = self._consumer.beginningOffsets(partitions), self._consumer.endOffsets(partitions)
-        return (
-            {partition.partition(): int(offset) for partition, offset in earliest.items()},
-            {partition.partition(): int(offset) for partition, offset in end.items()},
-        )
+        asked = (self._consumer.beginningOffsets(partitions), self._consumer.endOffsets(partitions))
+        earliest, end = ({each.partition(): int(offset) for each, offset in found.items()} for found in asked)
+        return earliest, end

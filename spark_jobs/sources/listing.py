@@ -26,10 +26,7 @@ class Lister(ABC):
 
     @abstractmethod
     def missing(self, *, read_before: bool) -> str | None:
-        """Return what is wrong with a root that has no files; None when it is only empty.
-
-        `read_before`: it had files earlier.
-        """
+        """Return what is wrong with a root without files; None if it is only empty. `read_before`: it had some."""
 
     @abstractmethod
     def all(self) -> list[SourceFile]:
@@ -86,10 +83,7 @@ class LocalLister(Lister):
 
 
 class S3Lister(Lister):
-    """Objects under `scheme://bucket/prefix`, through boto3's list_objects_v2; `after` comes from a walk.
-
-    Full listings are its own.
-    """
+    """Objects under `scheme://bucket/prefix`, through boto3's list_objects_v2; `after` comes from a walk."""
 
     def __init__(self, root: str, walk: "Walk", *, is_shared: bool) -> None:
         self._client = walk.client
@@ -112,7 +106,7 @@ class S3Lister(Lister):
         return self._walk.after(self, watermarks)
 
     def missing(self, *, read_before: bool) -> str | None:
-        """Return what is wrong with a root that has no files. S3 has no folders: one vanishes with its last object."""
+        # S3 has no folders: one vanishes with its last object.
         try:
             found = self._client.list_objects_v2(Bucket=self._walk.name, Prefix=self.prefix, MaxKeys=1)
         except self._client.exceptions.NoSuchBucket:
@@ -121,7 +115,6 @@ class S3Lister(Lister):
 
 
 def _source_file(entry: Mapping[str, Any], bucket: str, prefix: str) -> SourceFile | None:
-    """Return an object of `scheme://bucket` from list_objects_v2's answer; None for a folder or bookkeeping."""
     name = entry["Key"].removeprefix(prefix)
     if not name or name.endswith("/") or is_bookkeeping(name):
         return None
@@ -151,8 +144,7 @@ class HadoopLister(Lister):
 
 
 def _below(path: str, root: str) -> str:
-    plain = path.partition(":")[2].lstrip("/") if ":" in path else path.lstrip("/")
-    plain_root = root.partition(":")[2].lstrip("/") if ":" in root else root.lstrip("/")
+    plain, plain_root = (full.partition(":")[2].lstrip("/") for full in (path, root))
     return plain.removeprefix(plain_root).lstrip("/")
 
 
@@ -162,10 +154,7 @@ _FIRST_PARTITION = "0"
 
 
 class SharedListing:
-    """Creates the tables' listers; `max_age_seconds`: maximum age of an answer, the time between two looks.
-
-    With 0 a single table walks alone.
-    """
+    """Creates the tables' listers; answers are `max_age_seconds` old at most. With 0 a single table walks alone."""
 
     def __init__(self, *, max_age_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._max_age = max_age_seconds
@@ -176,8 +165,7 @@ class SharedListing:
     def lister(self, root: str, client: Any) -> S3Lister:
         """Return the lister of `scheme://bucket/prefix`; it walks with the others of its parent folder.
 
-        A single table, and a folder in the bucket's root, walk within their own folder: the job's role may list only
-        that.
+        One alone, or of a folder in the bucket's root, walks within its own: the job's role may list only that.
         """
         scheme, _, rest = root.partition("://")
         name, _, prefix = rest.partition("/")
@@ -195,7 +183,7 @@ class Walk:
     """One walk's findings over the folders below one; the next walk starts when the answer is too old.
 
     S3 answers a listing with 1,000 objects in the order of their names. The walk goes from the first table's folder to
-    the last one's and jumps over consumed objects: to the watermark of each topic partition. Whatever fits into one
+    the last one's and jumps over consumed objects: to the watermark of each topic partition. All that fits into one
     answer costs no request of its own, so 100 idle tables cost as few requests as one.
     """
 
@@ -213,10 +201,7 @@ class Walk:
     _began: float = float("-inf")
 
     def after(self, lister: S3Lister, watermarks: Watermarks) -> list[SourceFile]:
-        """Return the objects named after their folder's watermark, below the lister's prefix.
-
-        Raises the client's errors.
-        """
+        """Return the objects behind their folder's watermark, below the lister's prefix. Raises the client's errors."""
         with self._lock:
             is_known = lister in self._asked
             self._asked[lister] = dict(watermarks)

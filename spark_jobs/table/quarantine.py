@@ -14,18 +14,6 @@ from spark_jobs.sources.batches import Batch
 COLUMNS = ("origin", "block", "number", "reason", "line")
 
 
-@dataclass(frozen=True)
-class OriginLines:
-    """Where an origin's lines begin: number of the first, and how many lines precede it, per block of the file."""
-
-    first: Mapping[int, int]
-    before: Mapping[int, int]
-
-    def position(self, block: int, number: int) -> int:
-        """Return the line's number within its file, from 1."""
-        return number - self.first[block] + self.before[block] + 1
-
-
 @dataclass(eq=False)
 class Quarantine:
     """A folder with one file per origin: the same bad lines always get the same name, so a rerun adds nothing."""
@@ -33,8 +21,13 @@ class Quarantine:
     hadoop: Hadoop
     path: str
 
-    def write(self, bad: DataFrame, *, batch: Batch, lines: Mapping[str, OriginLines], one_per_event: bool) -> None:
-        """Write bad events (COLUMNS), one file per origin, or one per event where batches have no fixed bounds."""
+    def write(
+        self, bad: DataFrame, *, batch: Batch, shifts: Mapping[str, Mapping[int, int]], one_per_event: bool
+    ) -> None:
+        """Write bad events (COLUMNS), one file per origin, or one per event where batches have no fixed bounds.
+
+        `shifts` are Summary's: they make a line's number within its file, from 1.
+        """
         now = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
         ordered = bad.select(*COLUMNS).orderBy("origin", "block", "number")
         for origin, rows in groupby(ordered.toLocalIterator(), key=lambda row: str(row["origin"])):
@@ -45,7 +38,7 @@ class Quarantine:
                     entry = _entry(row, now, {"origin": name, "offset": offset})
                     self.hadoop.write_text(f"{self.path}/{content}/{offset:012d}.json", entry)
             else:
-                places = ((row, lines[origin].position(row["block"], row["number"])) for row in rows)
+                places = ((row, row["number"] + shifts[origin][row["block"]]) for row in rows)
                 entries = (_entry(row, now, {"origin": name, "line": line}) for row, line in places)
                 self.hadoop.write_text(f"{self.path}/{content}", "".join(entries))
 

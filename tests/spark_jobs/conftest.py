@@ -9,14 +9,16 @@ import pytest
 from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
+from local.services.postgres import ConnectionParameters, Postgres
 from local.services.spark import job_class_path, spark_flags
 from local.setup.java import java_home
 from spark_jobs.decoding import batch_decoder, schema
 from spark_jobs.decoding.decode import Decoder
 from spark_jobs.decoding.schema import Column
 from spark_jobs.runtime import session
+from tests.conftest import execute, fresh_database
 from tests.spark_jobs import class_archive, programs
-from tests.spark_jobs.events import SCHEMA, aws_environment, glue_client
+from tests.spark_jobs.events import EVENTS, SCHEMA, aws_environment, glue_client
 from tests.spark_jobs.lake import Lake
 from tests.spark_jobs.programs import JobRun
 
@@ -117,6 +119,15 @@ def job_run(tmp_path: Path, glue_endpoint: str, java_options: list[str]) -> Iter
     job_run = JobRun(tmp_path, glue_endpoint, java_options)
     yield job_run
     job_run.end()
+
+
+@pytest.fixture(scope="session")
+def typed_source(postgres: Postgres) -> Iterator[ConnectionParameters]:
+    """The database of tests/events/every_type.sql, of which Debezium's events were recorded; tests only read it."""
+    with fresh_database(postgres) as parameters:
+        for part in (EVENTS / "every_type.sql").read_text(encoding="utf-8").split("-- changes\n"):
+            execute(parameters, part)
+        yield parameters
 
 
 @pytest.fixture(scope="session")

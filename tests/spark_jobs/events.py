@@ -1,7 +1,7 @@
 """Events in Debezium's form, the project's files, and AWS as moto simulates it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,12 @@ def event(order_id: int, lsn: int, op: str = "u", **fields: Any) -> Event:
         "__lsn": lsn,
         "__source_ts_ms": 1795216992726,
     } | fields
+
+
+def avro(nullable: Mapping[str, Any], *more: Mapping[str, Any]) -> str:
+    """An Avro file of fields by their names and types, behind `more` whole ones."""
+    fields = [*more, *({"name": name, "type": ["null", kind]} for name, kind in nullable.items())]
+    return json.dumps({"type": "record", "name": "row", "fields": fields})
 
 
 def captured(case: str) -> list[str]:

@@ -110,7 +110,7 @@ def test_a_topic_is_read_from_where_the_table_is(lake: Lake, services: Services)
 
     # Progress beyond the topic's end belongs to another topic: continuing would skip events.
     lake.arguments = (*lake.arguments, "--checkpoint", f"{topic},0:100")
-    with pytest.raises(JobError, match="it was created anew; start over with --ignore-checkpoint"):
+    with pytest.raises(JobError, match="it was created again; start over with --ignore-checkpoint"):
         lake.job().run_batch()
 
 

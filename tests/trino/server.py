@@ -14,13 +14,14 @@ import urllib.parse
 import urllib.request
 import zoneinfo
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from local.services.aws import NO_CREDENTIALS, REGION
 from local.services.jvm import write_properties
 from local.services.processes import Command
-from local.setup.ports import HOST, accepts_connections
+from local.setup.ports import HOST
 from tests.trino.install import Installed
 
 HEAP_MB = 1024
@@ -37,7 +38,6 @@ def _instant(text: str) -> datetime.datetime:
 
 
 def _single(number: Any) -> float:
-    """A value in 32 bits."""
     (value,) = struct.unpack("f", struct.pack("f", float(number)))
     return float(value)
 
@@ -60,26 +60,23 @@ class TrinoError(RuntimeError):
     """A statement failed; Trino's own words."""
 
 
+@dataclass
 class Trino:
-    """The server whose files are in `folder`."""
+    """The server whose files are in `folder`; `glue` and `s3` are the catalogs' endpoints."""
 
-    name = "trino"
-
-    def __init__(self, folder: Path, installed: Installed, *, port: int, glue: str, s3: str) -> None:
-        self._folder = folder
-        self._installed = installed
-        self._port = port
-        self._glue = glue
-        self._s3 = s3
+    folder: Path
+    installed: Installed
+    port: int
+    glue: str
+    s3: str
+    name: str = "trino"
 
     @property
     def endpoint(self) -> str:
-        """The server's URL."""
-        return f"http://{HOST}:{self._port}"
+        return f"http://{HOST}:{self.port}"
 
     def prepare(self) -> Command:
-        """Write the configuration and return how to start the server."""
-        catalogues = self._folder / "catalogues"
+        catalogues = self.folder / "catalogues"
         catalogues.mkdir(parents=True)
         write_properties(catalogues / "hudi.properties", {"connector.name": "hudi", **self._storage()})
         hive = {
@@ -97,17 +94,14 @@ class Trino:
             "node.internal-address": HOST,
             "coordinator": "true",
             "node-scheduler.include-coordinator": "true",
-            "http-server.http.port": str(self._port),
+            "http-server.http.port": str(self.port),
             "discovery.uri": self.endpoint,
             "catalog.config-dir": str(catalogues),
         }
-        write_properties(self._folder / "config.properties", settings)
-        return Command(argv=self._argv(), folder=self._folder)
+        write_properties(self.folder / "config.properties", settings)
+        return Command(argv=self._argv(), folder=self.folder)
 
     def ready(self) -> bool:
-        """Whether the server accepts statements."""
-        if not accepts_connections(self._port):
-            return False
         try:
             return not self._call(f"{self.endpoint}/v1/info")["starting"]
         except OSError:
@@ -138,7 +132,7 @@ class Trino:
         options = {
             "config": "config.properties",
             "node.id": "tests",
-            "plugin.dir": str(self._installed.server / "plugin"),
+            "plugin.dir": str(self.installed.server / "plugin"),
             "log.enable-console": "true",
             "file.encoding": "UTF-8",
             # To measure objects, JOL tries to attach a debugger to its own JVM, and fails seconds later.
@@ -146,25 +140,25 @@ class Trino:
             "jol.skipHotspotSAAttach": "true",
         }
         return [
-            str(self._installed.java),
+            str(self.installed.java),
             f"-Xmx{HEAP_MB}m",
             "-XX:+ExitOnOutOfMemoryError",
             "-XX:-UsePerfData",
             *(f"-D{name}={value}" for name, value in options.items()),
-            *("-cp", f"{self._installed.server}/lib/*", "io.trino.server.TrinoServer"),
+            *("-cp", f"{self.installed.server}/lib/*", "io.trino.server.TrinoServer"),
         ]
 
     def _storage(self) -> dict[str, str]:
         return {
             "hive.metastore": "glue",
-            "hive.metastore.glue.endpoint-url": self._glue,
+            "hive.metastore.glue.endpoint-url": self.glue,
             "hive.metastore.glue.region": REGION,
             "hive.metastore.glue.aws-access-key": NO_CREDENTIALS,
             "hive.metastore.glue.aws-secret-key": NO_CREDENTIALS,
             # Moto ignores segments: it gives each of them everything.
             "hive.metastore.glue.partitions-segments": "1",
             "fs.native-s3.enabled": "true",
-            "s3.endpoint": self._s3,
+            "s3.endpoint": self.s3,
             "s3.region": REGION,
             "s3.path-style-access": "true",
             "s3.aws-access-key": NO_CREDENTIALS,
@@ -172,13 +166,8 @@ class Trino:
         }
 
     def _call(self, url: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
-        given = {
-            "X-Trino-User": USER,
-            "X-Trino-Catalog": CATALOGUE,
-            "X-Trino-Time-Zone": "UTC",
-            **(headers or {}),
-        }
-        request = urllib.request.Request(url, data=body, headers=given)  # noqa: S310  (our own server's)
+        given = {"X-Trino-User": USER, "X-Trino-Catalog": CATALOGUE, "X-Trino-Time-Zone": "UTC"}
+        request = urllib.request.Request(url, data=body, headers=given | dict(headers or {}))  # noqa: S310  (our own server's)
         with _opener.open(request, timeout=ANSWER_S) as response:
             answer: dict[str, Any] = json.load(response)
         return answer
@@ -199,8 +188,4 @@ def _value(kind: Mapping[str, Any], value: Any) -> Any:
         return tuple(_value(each["typeSignature"], one) for each, one in zip(of, value, strict=True))
     if name == "map":
         return {_value(of[0], key): _value(of[1], each) for key, each in value.items()}
-    return _VALUES.get(name, _as_it_is)(value)
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
+    return _VALUES[name](value) if name in _VALUES else value

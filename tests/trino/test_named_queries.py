@@ -209,7 +209,6 @@ def test_trino_answers_the_cases_as_their_file_says(copy_on_write: WrittenLake) 
 
 
 def trinos_answers(trino: Trino) -> dict[str, str]:
-    """Run all cases in Trino."""
     tables = ", ".join(f"{name} AS ({query})" for name, query in alike.TABLES.items())
     found = {}
     for case in alike.cases():

@@ -7,13 +7,14 @@ import re
 import subprocess
 import urllib.request
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from contract.text import UTF_8_FLAG, UTF_8_LOCALE
 from local.services.jvm import write_properties
-from local.services.processes import PLATFORM_VARIABLE, SERVICE_VARIABLE, Command, Processes, Service
+from local.services.processes import PLATFORM_VARIABLE, SERVICE_VARIABLE, Command, Processes
 from local.services.spark import job_class_path, s3a_settings
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary, java_home, spark_home, trust_store_flags
@@ -43,29 +44,23 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
+@dataclass
 class Daemon:
-    """One of Hadoop's own programs; it is ready once its web server answers."""
+    """One of Hadoop's own programs; it is ready once its web server answers, at the port named `http`."""
 
-    def __init__(self, name: str, main: str, *, cluster: "Cluster", http: str, arguments: Sequence[str] = ()) -> None:
-        self.name = name
-        self._main = main
-        self._cluster = cluster
-        self._url = f"http://{HOST}:{cluster.ports[http]}/jmx?qry=none"
-        self._arguments = arguments
+    name: str
+    main: str
+    cluster: "Cluster"
+    http: str
 
     def prepare(self) -> Command:
-        """Write this daemon's configuration and return how to start it."""
-        conf = self._cluster.configuration(self.name)
-        return Command(
-            argv=self._cluster.java(conf, self._main, *self._arguments),
-            folder=self._cluster.folder,
-            environment=self._cluster.environment(conf),
-        )
+        cluster, conf = self.cluster, self.cluster.configuration(self.name)
+        argv, environment = cluster.java(conf, self.main), cluster.environment(conf)
+        return Command(argv=argv, folder=cluster.folder, environment=environment)
 
     def ready(self) -> bool:
-        """Whether it answers."""
         try:
-            with _opener.open(self._url, timeout=5):
+            with _opener.open(f"http://{HOST}:{self.cluster.ports[self.http]}/jmx?qry=none", timeout=5):
                 return True
         except OSError:
             return False
@@ -88,25 +83,21 @@ class Cluster:
     def start(self) -> None:
         """Start everything and wait until both nodes have joined. Raises PlatformError."""
         self._format()
-        first = [
+        self._run(
             Daemon("namenode", f"{_HDFS}.namenode.NameNode", cluster=self, http="hdfs-http"),
             Daemon("resourcemanager", f"{_YARN}.resourcemanager.ResourceManager", cluster=self, http="rm-http"),
-        ]
-        for daemon in first:
-            self.processes.start(daemon.name, daemon.prepare())
-        self._wait(first)
-        data = Daemon("datanode", f"{_HDFS}.datanode.DataNode", cluster=self, http="data-http")
-        self.processes.start(data.name, data.prepare())
-        self.start_nodes(*NODES)
-        self._wait([data])
+        )
+        self._run(
+            Daemon("datanode", f"{_HDFS}.datanode.DataNode", cluster=self, http="data-http"), *self._nodes(*NODES)
+        )
 
     def start_nodes(self, *names: str) -> None:
         """Start NodeManagers and wait until YARN counts them."""
+        self._run(*self._nodes(*names))
+
+    def _nodes(self, *names: str) -> list[Daemon]:
         main = f"{_YARN}.nodemanager.NodeManager"
-        nodes = [Daemon(name, main, cluster=self, http=f"{name}-http") for name in names]
-        for node in nodes:
-            self.processes.start(node.name, node.prepare())
-        self._wait(nodes)
+        return [Daemon(name, main, cluster=self, http=f"{name}-http") for name in names]
 
     def end_applications(self) -> None:
         """Stop running applications, as `yarn application -kill` does."""
@@ -117,11 +108,12 @@ class Cluster:
         run([*cli, "-kill", *re.findall(r"^application_\w+", listed, re.MULTILINE)])
 
     def stop(self) -> None:
-        """Stop all processes, containers included."""
         for name in self.processes.find():
             self.processes.stop(name, grace_s=0)
 
-    def _wait(self, daemons: Sequence[Service]) -> None:
+    def _run(self, *daemons: Daemon) -> None:
+        for daemon in daemons:
+            self.processes.start(daemon.name, daemon.prepare())
         for daemon in daemons:
             self.processes.wait_until(daemon.name, daemon.ready, timeout_s=START_S)
 
@@ -131,7 +123,6 @@ class Cluster:
         subprocess.run(argv, env=self.environment(conf), capture_output=True, check=True)
 
     def java(self, conf: Path, main: str, *arguments: str) -> list[str]:
-        """Return the arguments that run one of Hadoop's programs."""
         # Guice accesses java.lang, which Java 17 closes.
         flags = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--add-opens", "java.base/java.lang=ALL-UNNAMED"]
         flags += [UTF_8_FLAG, f"-Xmx{HEAP_MB}m", *trust_store_flags()]
@@ -139,13 +130,11 @@ class Cluster:
         return [str(java_binary()), *flags, "-cp", ":".join(path), main, *arguments]
 
     def environment(self, conf: Path) -> dict[str, str]:
-        """Return a program's environment for the cluster."""
-        home = spark_home()
         return {
             **UTF_8_LOCALE,
             "JAVA_HOME": str(java_home()),
             "HADOOP_CONF_DIR": str(conf),
-            "SPARK_HOME": str(home),
+            "SPARK_HOME": str(spark_home()),
             "SPARK_CONF_DIR": str(conf),
             "SPARK_LOCAL_IP": HOST,
             "USER": "hadoop",
@@ -233,12 +222,10 @@ class Cluster:
         }
 
     def logs_of_containers(self) -> list[Path]:
-        """Return containers' standard error files."""
         return [path for node in NODES for path in (self.folder / node / "logs").rglob("stderr")]
 
     @property
     def events(self) -> Path:
-        """The folder of Spark's event logs."""
         path = self.folder / "events"
         path.mkdir(exist_ok=True)
         return path

@@ -56,7 +56,6 @@ class Assets:
 
 
 def command(environment: Environment, assets: Assets, stop: str) -> list[str]:
-    """Return the first step's command with this machine's paths."""
     [step, *_] = Jobs(environment, cast(JobAssets, assets)).steps()
     spark_submit, *arguments = step.arguments
     jars = {name: f"local:{next(jar_folder('spark').glob(pattern))}" for name, pattern in _JARS.items()}

@@ -56,16 +56,13 @@ class Lake:
 
     def start(self, environment: Environment | None = None, *more: tuple[str, str]) -> Step:
         """Start the environment's step, with `more` values for its options, and a stop file of its own."""
-        stop = self._stop_file()
-        argv = command(environment or self._environment, self._assets, f"s3://{self._bucket('artefacts')}/{stop}")
+        stop = f"s3://{self._bucket('artefacts')}/stop/{len(self.steps)}"
+        argv = command(environment or self._environment, self._assets, stop)
         for option, value in more:
             argv[argv.index(option) + 1] = value
         step = Step(self.cluster, argv, self.s3, self.aws.endpoint)
         self.steps.append(step)
         return step
-
-    def _stop_file(self) -> str:
-        return f"stop/{len(self.steps)}"
 
     def stop(self) -> None:
         """Write the stop file of the step that was started last."""
@@ -81,7 +78,6 @@ class Lake:
         return sum(int(commit["events"]) for step in self.steps for commit in step.commits())
 
     def rows(self) -> dict[int, int]:
-        """The table's rows, from hudi-rs."""
         uri = f"s3://{self._bucket('lake')}/{TABLE}"
         table = TableReader(base_uri=uri, storage_options=local_s3_options(self.s3.endpoint))
         found = table.rows(["order_id", "__lsn"])

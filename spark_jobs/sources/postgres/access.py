@@ -7,6 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -88,7 +89,6 @@ def unverified(server: Server) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine."""
     if host == "localhost":
         return True
     try:
@@ -121,7 +121,6 @@ def _credentials(server: Server, read_text: ReadText) -> tuple[str | None, str |
 
 
 def _of_secret(name: str) -> tuple[str | None, str]:
-    """Return user, if the secret has one, and password: JSON as RDS writes it, or the password alone."""
     # An ARN contains its region.
     region: dict[str, Any] = {"region_name": name.split(":")[3]} if name.startswith("arn:") else {}
     try:
@@ -153,10 +152,7 @@ _OUTRUN = """SELECT (EXISTS (SELECT FROM pg_locks l LEFT JOIN pg_class c ON c.oi
 
 
 class Look:
-    """A read-only transaction, all of whose statements see the same snapshot; `close` ends it.
-
-    `before`: the result of a one-text query from before that snapshot was taken.
-    """
+    """A read-only transaction of one snapshot, until `close`; `before`: a text that was queried before the snapshot."""
 
     def __init__(
         self, connection: Any, timeout_seconds: float, give_back: Callable[[Any, bool], None], first: str | None
@@ -181,19 +177,13 @@ class Look:
         return "; ".join(lines)
 
     def text(self, query: str) -> str | None:
-        """Return the text that a query returns: each further value would cost another call into the JVM.
-
-        Raises JobError for wrong settings, and Py4JJavaError for anything else.
-        """
+        """Return a query's text; a further value is another call into the JVM. Raises JobError for wrong settings."""
         with self._asked(query) as found:
             text = found.getString(1) if found.next() else None
         return None if text is None else str(text)
 
     def columns(self, query: str) -> list[tuple[str, int, int]]:
-        """Return a query's columns: names, and precision and scale where they are numbers.
-
-        Raises JobError for an invalid query.
-        """
+        """Return a query's columns: name, precision and scale (of numbers). Raises JobError for an invalid query."""
         with self._asked(f"{query} LIMIT 0") as found:
             meta = found.getMetaData()
             count = range(1, meta.getColumnCount() + 1)
@@ -246,21 +236,19 @@ class Database:
             log(line)
 
     def look(self, first: str | None = None) -> Look:
-        """Begin a look, waiting until a connection is free; a connection that was left idle may be dead.
-
-        `first` is queried before the look's snapshot is taken.
-        """
+        """Begin a look once a connection is free; a dead one is replaced. `first` is queried before the snapshot."""
         self._free.acquire()
         connection = None
+        begun = partial(Look, timeout_seconds=self._server.statement_seconds, give_back=self._taken_back, first=first)
         try:
             with contextlib.suppress(IndexError):  # when all are in use
                 connection = self._idle.pop()
             if connection is not None:
                 with contextlib.suppress(Py4JJavaError):
-                    return self._begun(connection, first)
+                    return begun(connection)
                 self._discard(connection)
             connection = self._connected()
-            return self._begun(connection, first)
+            return begun(connection)
         except BaseException:
             if connection is not None:
                 self._discard(connection)
@@ -274,9 +262,6 @@ class Database:
     def reader_properties(self) -> dict[str, str]:
         """Return the connection properties for a reader of a large batch, the password included."""
         return connection_properties(self._server, lambda path: read_text(path, self._spark))
-
-    def _begun(self, connection: Any, first: str | None) -> Look:
-        return Look(connection, self._server.statement_seconds, self._taken_back, first)
 
     def _taken_back(self, connection: Any, broken: bool) -> None:
         if broken:
@@ -311,19 +296,17 @@ class Databases:
         self._known: dict[Server, Database] = {}
 
     def of(self, server: Server) -> Database:
-        """Return the settings' database; tables with the same settings share its connections."""
         with self._lock:
             if server not in self._known:
                 self._known[server] = Database(self._spark, server, log=self._log)
                 self._log(
-                    f"database {server.database} at {', '.join(server.hosts)}: its tables look by {server.connections} "
-                    "connections at most, and large batches are read by further ones"
+                    f"database {server.database} at {', '.join(server.hosts)}: its tables share {server.connections} "
+                    "connections at most; large batches are read through further ones"
                 )
             return self._known[server]
 
 
 def state_of(error: Py4JJavaError) -> str | None:
-    """Return the SQLSTATE of a driver's error; None for another one."""
     java: Any = error.java_exception
     state = java.getSQLState() if "SQL" in str(java.getClass().getName()) else None
     return None if state is None else str(state)

@@ -30,17 +30,13 @@ _FIRST_DAY, _BEYOND = "0001-01-01", "10000-01-01"
 
 @dataclass(frozen=True)
 class ColumnTransfer:
-    """How values travel: SQL for the database, Spark's conversion to the lake's value, and SQL that marks odd values.
-
-    A value without a conversion is cast.
-    """
+    """How values travel: SQL for the database, Spark's conversion (None: a cast), and SQL that marks odd values."""
 
     sql: str = "{c}"
     conversion: str | None = None
     odd: str | None = None
 
     def read(self, number: int, stored: T.DataType) -> Expression:
-        """Return the lake's value from the result's column of this number."""
         value = F.col(f"v{number}")
         return F.call_function(self.conversion, value) if self.conversion else value.cast(stored)
 
@@ -76,20 +72,15 @@ def typed_rows(
     The first is SQL, whose result's columns are ODD and v0, v1 and so on; the second the row of those. Rows whose
     columns have simple types needn't be written as JSON and parsed again; the values are the same either way. The
     database marks rare values that need a closer look: a batch with one of them is read entirely as lines. `key`: the
-    source's names of its key; `metadata`: the fields that each event has besides.
+    source's names of its key; `metadata`: the fields that each event also has.
     """
     lake = {column.source: column for column in columns}
-    ways = {column.name: _way(column, lake.get(column.name)) for column in sent}
-    if None in ways.values() or not all(_takes(lake.get(name), value) for name, value in metadata.items()):
+    found = _transferred(sent, lake)
+    if found is None or not all(_takes(lake.get(name), value) for name, value in metadata.items()):
         return None
-    select, values, odd = list[str](), dict[str, Expression](), list[str]()
-    for column in sent:
-        way, name = ways[column.name], f"t.{quoted(column.name)}"
-        assert way is not None  # noqa: S101  (just looked at)
-        values[column.name] = way.read(len(select), lake[column.name].stored)
-        select.append(f"{way.sql.replace('{c}', name)} AS v{len(select)}")
-        odd += [way.odd.replace("{c}", name)] if way.odd else []
-        odd += [f"{name} IS NULL", f"concat({name}) = ''"] if column.name in key else []
+    select, values, odd = found
+    for name in (f"t.{quoted(name)}" for name in key):
+        odd += [f"{name} IS NULL", f"concat({name}) = ''"]
     # All of a row's columns may be null, like those of a line.
     values |= {name: F.when(~F.col(ODD), F.lit(value)) for name, value in metadata.items()}
     row = F.struct(*(values.get(c.source, F.lit(None)).cast(c.stored).alias(c.name) for c in columns))
@@ -98,24 +89,30 @@ def typed_rows(
 
 
 def typed_keys(columns: Mapping[str, Column], key: Sequence[SourceColumn]) -> tuple[str, list[Expression]] | None:
-    """Return SQL for a key's columns, and their conversion to the lake's; None where they have to be lines.
+    """Return a key's SQL, and its conversion to the lake's `columns` (by source name); None if it has to be lines."""
+    found = _transferred(key, columns)
+    if found is None or not all(column.type.name in _PLAIN_KEYS for column in key):
+        return None
+    select, values, _ = found
+    return ", ".join(select), [value.alias(columns[name].name) for name, value in values.items()]
 
-    `columns` are the lake's, by the source's names.
-    """
-    ways = [_way(column, columns.get(column.name)) for column in key]
-    select, found = list[str](), list[Expression]()
-    for number, (column, way) in enumerate(zip(key, ways, strict=True)):
-        if way is None or column.type.name not in _PLAIN_KEYS:
+
+def _transferred(
+    columns: Sequence[SourceColumn], lake: Mapping[str, Column]
+) -> tuple[list[str], dict[str, Expression], list[str]] | None:
+    """Return the columns' SQL, their lake values by name, and SQL that marks odd values; None if one can't be typed."""
+    select, values, odd = list[str](), dict[str, Expression](), list[str]()
+    for column in columns:
+        way, name = _way(column, lake.get(column.name)), f"t.{quoted(column.name)}"
+        if way is None:
             return None
-        lake = columns[column.name]
-        sql = way.sql.replace("{c}", f"t.{quoted(column.name)}")
-        select.append(f"{sql} AS v{number}")
-        found.append(way.read(number, lake.stored).alias(lake.name))
-    return ", ".join(select), found
+        values[column.name] = way.read(len(select), lake[column.name].stored)
+        select.append(f"{way.sql.replace('{c}', name)} AS v{len(select)}")
+        odd += [way.odd.replace("{c}", name)] if way.odd else []
+    return select, values, odd
 
 
 def _way(column: SourceColumn, lake: Column | None) -> ColumnTransfer | None:
-    """Return how a column travels; None when it can't travel typed, or the lake's type differs from its own."""
     kind = column.carried
     is_known = column.type.schema == "pg_catalog" and column.type.name in _WAYS
     if lake is None or not is_known or not isinstance(kind, Carried) or lake.name == SPECIALS_COLUMN:
@@ -209,10 +206,7 @@ class JdbcBatch(Batch):
         )
 
     def keys_of(self, columns: Mapping[str, Column]) -> DataFrame | None:
-        """Return the source's keys with the lake's names and types; None for few keys, or if only lines will do.
-
-        `columns` are the lake's, by the source's names.
-        """
+        """Return the keys as the lake's `columns` (by source name); None for few keys, or if only lines will do."""
         typed = typed_keys(columns, self.relation.key) if (self.rows or 0) > _KEYS_AT_ONCE else None
         if typed is None:
             return None
@@ -220,7 +214,6 @@ class JdbcBatch(Batch):
         return self._read(lambda part: self.relation.select(select, part), self._parts_of_all()).select(*found)
 
     def key_lines(self) -> DataFrame:
-        """Return a line for each key in the source."""
         if (self.rows or 0) <= _KEYS_AT_ONCE:
             return self._as_lines(self._of_text(self.look.text(_together(self.relation.key_lines(ALL))) or ""))
         return self._as_lines(self._read(self.relation.key_lines, self._parts_of_all()))
@@ -230,7 +223,6 @@ class JdbcBatch(Batch):
         return f"{origin}/{self.read_ms}.json"
 
     def close(self) -> None:
-        """End the look: nothing more is read."""
         self.look.close()
 
     @property

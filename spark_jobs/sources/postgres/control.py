@@ -155,7 +155,7 @@ def described(look: Look, control: Control, settings: JdbcSettings, key: Sequenc
     for missing columns.
     """
     if settings.query is None:
-        columns = read_table_columns(look, settings)
+        columns = table_columns(look, settings.schema, settings.table)
     else:
         columns = _query_columns(look, source_of(settings))
     named = {column.name: column for column in columns}
@@ -182,13 +182,11 @@ def described(look: Look, control: Control, settings: JdbcSettings, key: Sequenc
     )
 
 
-def read_table_columns(look: Look, settings: JdbcSettings) -> tuple[SourceColumn, ...]:
-    """Return a table's or view's columns as the catalog describes them."""
-    return read_columns(str(look.text(catalogue_sql(settings.schema, settings.table))))
+def table_columns(look: Look, schema: str, table: str) -> tuple[SourceColumn, ...]:
+    return read_columns(str(look.text(catalogue_sql(schema, table))))
 
 
 def _query_columns(look: Look, source: str) -> tuple[SourceColumn, ...]:
-    """Return the columns of a query; `source` follows FROM, as t."""
     named = look.columns(f"SELECT * FROM {source}")
     types = ", ".join(f"pg_typeof(t.{quoted(name)})::oid::bigint" for name, _, _ in named)
     # No row of the query is read: its columns are NULLs, which still have their types.
@@ -203,7 +201,6 @@ def _query_columns(look: Look, source: str) -> tuple[SourceColumn, ...]:
 
 
 def _refuse_other_keys(look: Look, settings: JdbcSettings, key: Sequence[str]) -> None:
-    """Raise JobError unless the `key` columns identify a table's rows: it has a unique index of exactly these."""
     if not _has_index(look, settings, _OF_JUST_THESE.format(key=", ".join(map(literal, sorted(key))))):
         raise JobError(
             f"{settings.name}: {', '.join(map(quoted, key))} is no key of it: no unique index has just these columns; "
@@ -212,7 +209,6 @@ def _refuse_other_keys(look: Look, settings: JdbcSettings, key: Sequence[str]) -
 
 
 def is_indexed(look: Look, settings: JdbcSettings, column: str) -> bool:
-    """Check whether an index begins with a column."""
     return _has_index(look, settings, _BEGINS_WITH.format(column=literal(column)))
 
 

@@ -10,10 +10,9 @@ from spark_jobs.options import keys
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings
 from spark_jobs.sources.postgres.access import Look
 from spark_jobs.sources.postgres.control import Control, is_indexed
-from spark_jobs.sources.postgres.relation import ALL, Relation, Seen, other_shares, written_since
+from spark_jobs.sources.postgres.relation import ALL, Relation, Seen, written_since
 
-VERSION = 1
-_SOURCE = "jdbc"
+_LABELS = {"version": 1, "source": "jdbc"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,44 +52,32 @@ class Progress:
 
     def to_text(self) -> str:
         entries = asdict(self, dict_factory=lambda pairs: {key: value for key, value in pairs if value is not None})
-        return json.dumps({"version": VERSION, "source": _SOURCE, **entries}, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps({**_LABELS, **entries}, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_progress(text: str | None, table: str) -> Progress:
-    """Return the progress in a text; a new one for None.
-
-    Raises SettingsError for a text that isn't this job's, or another table's.
-    """
+    """Return the progress in a text, a new one for None. Raises SettingsError for another job's or another table's."""
     if text is None:
         return Progress(table=table)
     try:
         found = json.loads(text)
-        if found["source"] != _SOURCE or found["version"] != VERSION:
+        if {name: found[name] for name in _LABELS} != _LABELS:
             raise ValueError(text)
-        progress = Progress(
-            table=found["table"],
-            mark=_stored_mark(found.get("mark")),
-            target=_stored_mark(found.get("target")),
-            whole=found["whole"],
-            after=found.get("after"),
-            read_ms=found["read_ms"],
-            rows=found.get("rows"),
-        )
+        marks = {name: _stored_mark(found[name]) for name in ("mark", "target") if name in found}
+        progress = Progress(**{name: value for name, value in found.items() if name not in _LABELS} | marks)
     except (ValueError, KeyError, TypeError) as error:
         raise SettingsError(
-            f"checkpoint {text[:60]!r} isn't one of JdbcSource: give --ignore-checkpoint to read everything anew"
+            f"checkpoint {text[:60]!r} isn't one of JdbcSource: give --ignore-checkpoint to read everything again"
         ) from error
     if progress.table != table:
         raise SettingsError(
             f"the table has progress of {progress.table}, the settings say {table}: give --ignore-checkpoint to read "
-            "everything anew; what isn't there is deleted then"
+            "everything again; what isn't there is deleted then"
         )
     return progress
 
 
-def _stored_mark(entries: Mapping[str, Any] | None) -> Mark | None:
-    if entries is None:
-        return None
+def _stored_mark(entries: Mapping[str, Any]) -> Mark:
     return Mark(**{**entries, "members": tuple(entries["members"]), "since": tuple(entries["since"])})
 
 
@@ -148,24 +135,22 @@ def _why_unusable(look: Look, relation: Relation, control: Control, name: str) -
     return None
 
 
-def why_anew(mark: Mark | None, control: Control, detection: Detection) -> str | None:
+def why_all_rows(mark: Mark | None, control: Control, detection: Detection) -> str | None:
     """Return why changes since a mark can't be detected, so that all rows are read; None where they can."""
     if mark is None:
         return "the table has no progress"
-    if mark.system != control.system:
-        changed = f"({mark.system}, now {control.system})"
-        return f"this is another cluster or database than before, or it was restored {changed}"
-    if mark.shape != control.shape:
-        return "its columns are others than before"
-    if (mark.digests is None) != (detection is Detection.XMIN):
-        return "changes were found in another way before"
-    if detection is Detection.XMIN and control.since not in mark.since:
-        return "the server has crashed since, was started again, or its statistics were reset"
-    if detection is Detection.XMIN and control.next_transaction < mark.horizon:
-        return "the database knows fewer transactions than before: restored, or a standby that lags"
-    if detection is Detection.XMIN and control.next_transaction - mark.horizon >= _WRAPPED:
-        return "2^31 transactions were begun since the last look"
-    return None
+    by_xmin, begun = detection is Detection.XMIN, control.next_transaction - mark.horizon
+    changed = f"({mark.system}, now {control.system})"
+    reasons = {
+        f"this is another cluster or database than before, or it was restored {changed}": mark.system != control.system,
+        "its columns are others than before": mark.shape != control.shape,
+        "changes were found in another way before": by_xmin != (mark.digests is None),
+        "the server has crashed since, was started again, or its statistics were reset": by_xmin
+        and control.since not in mark.since,
+        "the database knows fewer transactions than before: restored, or a standby that lags": by_xmin and begun < 0,
+        "2^31 transactions were begun since the last look": by_xmin and begun >= _WRAPPED,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 def all_rows(look: Look, relation: Relation, control: Control, detection: Detection, before: Mark | None) -> Mark:
@@ -196,10 +181,9 @@ def condition_of(progress: Progress, relation: Relation) -> str:
 
 
 def _changed(relation: Relation, before: Mark, target: Mark) -> str:
-    """Write the condition of rows that differ from a mark, or are in a new partition or table."""
     if before.digests is None or target.digests is None:
         return written_since(before.horizon, new_members=sorted({*target.members} - {*before.members}))
-    return relation.of_shares(other_shares(before.digests, target.digests))
+    return relation.of_other_shares(before.digests, target.digests)
 
 
 def _mark(control: Control, digests: str | None, before: Mark | None) -> Mark:

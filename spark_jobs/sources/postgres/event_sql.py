@@ -42,7 +42,6 @@ def wire_sql(type_: Carried, column: str) -> str:
 
 
 def _value(avro: AvroType, spelling: Spelling, value: str) -> str:
-    """Write the JSON of a value that isn't NULL."""
     attributes: Mapping[str, Any] = avro if isinstance(avro, Mapping) else {"type": avro}
     if attributes["type"] == "array":
         # Extensions' vectors, which aren't arrays to PostgreSQL, are known by name.
@@ -67,7 +66,8 @@ def _plain(type_: str, spelling: Spelling, value: str) -> str:
     if type_ == "bytes":
         return _quoted(_base64(value))
     if type_ == "string":
-        return _as_text(value)
+        # concat() writes a value with its type's own output function; a cast to text may differ (inet).
+        return _text(f"concat({value})")
     return _filled(spelling.source, value)
 
 
@@ -77,11 +77,6 @@ def _filled(expression: str, value: str) -> str:
 
 def _text(expression: str) -> str:
     return f"to_json({expression})::text"
-
-
-def _as_text(value: str) -> str:
-    # concat() writes a value with its type's own output function; a cast to text may differ (inet).
-    return _text(f"concat({value})")
 
 
 def _quoted(expression: str) -> str:
@@ -94,7 +89,6 @@ def _base64(expression: str) -> str:
 
 
 def _number(text: str) -> str:
-    """Write a numeric's text as a JSON text, with Debezium's names for values that are no number."""
     cases = " ".join(f"WHEN '{meant}' THEN '{sent}'" for sent, meant in NOT_NUMBERS.items())
     return _quoted(f"CASE {text} {cases} ELSE {text} END")
 
@@ -111,18 +105,6 @@ def _infinite(value: str, infinite: Mapping[int, str], otherwise: str) -> str:
     return f"CASE WHEN isfinite({value}) THEN ({otherwise})::text ELSE CASE {value}::text {cases} END END"
 
 
-def _days(value: str) -> str:
-    return _infinite(value, INFINITE_DAYS, f"{value} - DATE '1970-01-01'")
-
-
-def _micros(value: str) -> str:
-    return _infinite(value, INFINITE_MICROS, _filled(canonical.MICROS, value))
-
-
-def _millis(value: str) -> str:
-    return _infinite(value, INFINITE_MICROS, f"div({_filled(canonical.MICROS, value)}, 1000)")
-
-
 def _zoned_timestamp(value: str) -> str:
     """Write an instant in UTC in ISO 8601: the year before 1 is 0, and years of five digits have a sign."""
     year = f"extract(year FROM {value})"
@@ -135,14 +117,6 @@ def _zoned_timestamp(value: str) -> str:
     return _quoted(f"CASE WHEN isfinite({value}) THEN {instant} ELSE {value}::text END")
 
 
-def _time(units: int) -> Callable[[str], str]:
-    return lambda value: f"(extract(epoch FROM {value}) * {units})::bigint::text"
-
-
-def _zoned_time(value: str) -> str:
-    return _quoted(f"replace({_filled(canonical.TIME_WITH_ZONE.source, value)}, '+00', 'Z')")
-
-
 def _bits(value: str, length: int) -> str:
     """Write bits as bytes, the lowest first."""
     whole = -(-length // 8) * 8
@@ -150,10 +124,6 @@ def _bits(value: str, length: int) -> str:
     byte = f"lpad(to_hex(substr({padded}, i, 8)::bit(8)::int), 2, '0')"
     digits = f"(SELECT string_agg({byte}, '' ORDER BY i DESC) FROM generate_series(1, {whole}, 8) AS s (i))"
     return _quoted(_base64(f"decode({digits}, 'hex')"))
-
-
-def _text_as_bytes(value: str) -> str:
-    return _quoted(_base64(f"convert_to(concat({value}), 'UTF8')"))
 
 
 def _path(value: str) -> str:
@@ -166,10 +136,6 @@ def _floats(parts: Mapping[str, str], value: str) -> str:
     return f"concat('{{', concat_ws(',', {', '.join(fields)}), '}}')"
 
 
-def _line(value: str) -> str:
-    return _floats(canonical.LINE_PARTS, value)
-
-
 def _circle(value: str) -> str:
     radius = {"radius": canonical.CIRCLE_PARTS["radius"]}
     center = {name: part for name, part in canonical.CIRCLE_PARTS.items() if name not in radius}
@@ -177,7 +143,6 @@ def _circle(value: str) -> str:
 
 
 def _array(items: AvroType, value: str) -> str:
-    """Write an array element by element, each like a column of its type."""
     element = _value(items, canonical.INTEGER, "e")
     elements = f"string_agg(CASE WHEN e IS DISTINCT FROM NULL THEN {element} ELSE 'null' END, ',' ORDER BY n)"
     # Within FROM, unnest would split composites.
@@ -193,22 +158,22 @@ _BITS = "io.debezium.data.Bits"
 _SPELLED = ("io.debezium.time.Interval", HSTORE)
 _WKB = ("io.debezium.data.geometry.Point", "io.debezium.data.geometry.Geometry")
 _BY_MEANING: Mapping[str, Callable[[str], str]] = {
-    "io.debezium.time.Date": _days,
-    "io.debezium.time.Timestamp": _millis,
-    "io.debezium.time.MicroTimestamp": _micros,
+    "io.debezium.time.Date": lambda c: _infinite(c, INFINITE_DAYS, f"{c} - DATE '1970-01-01'"),
+    "io.debezium.time.Timestamp": lambda c: _infinite(c, INFINITE_MICROS, f"div({_filled(canonical.MICROS, c)}, 1000)"),
+    "io.debezium.time.MicroTimestamp": lambda c: _infinite(c, INFINITE_MICROS, _filled(canonical.MICROS, c)),
     "io.debezium.time.ZonedTimestamp": _zoned_timestamp,
-    "io.debezium.time.Time": _time(1_000),
-    "io.debezium.time.MicroTime": _time(1_000_000),
-    ZONED_TIME: _zoned_time,
-    "io.debezium.data.geometry.Line": _line,
+    "io.debezium.time.Time": lambda c: f"(extract(epoch FROM {c}) * 1000)::bigint::text",
+    "io.debezium.time.MicroTime": lambda c: f"(extract(epoch FROM {c}) * 1000000)::bigint::text",
+    ZONED_TIME: lambda c: _quoted(f"replace({_filled(canonical.TIME_WITH_ZONE.source, c)}, '+00', 'Z')"),
+    "io.debezium.data.geometry.Line": lambda c: _floats(canonical.LINE_PARTS, c),
     "io.debezium.data.geometry.Circle": _circle,
-    EXACT_NUMBER: lambda value: _number(f"{value}::text"),
-    TEXT_AS_BYTES: _text_as_bytes,
+    EXACT_NUMBER: lambda c: _number(f"{c}::text"),
+    TEXT_AS_BYTES: lambda c: _quoted(_base64(f"convert_to(concat({c}), 'UTF8')")),
     PATH: _path,
 }
 
 
-# Besides the settings for values' spelling: a row that a policy hides is an error, not a deleted row; and a backslash
+# The settings for values' spelling, and: a row that a policy hides is an error, not a deleted row; and a backslash
 # is itself.
 SESSION_SETTINGS = {**SOURCE_SETTINGS, "row_security": "off", "standard_conforming_strings": "on"}
 
@@ -223,15 +188,11 @@ class SourceColumn:
 
     @property
     def carried(self) -> Carried | LeftOut:
-        """How it is carried, or why it can't be."""
         return carried(self.type, self.modifier)
 
 
 def catalogue_sql(schema: str, table: str) -> str:
-    """Write the query that returns a table's or view's columns in one text, for `read_columns`.
-
-    The text has no columns when the table is missing, or the role may not read any column of it.
-    """
+    """Write the query for `read_columns`; no columns come of a table that is missing, or that the role may not read."""
     return _catalogue(
         "SELECT a.attnum, a.attname::text, a.atttypid, a.atttypmod"
         " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
@@ -273,16 +234,12 @@ def sent(columns: Sequence[SourceColumn], *, leave_out: Collection[str] = ()) ->
 
 
 def not_sent(columns: Sequence[SourceColumn], *, leave_out: Collection[str] = ()) -> dict[str, str]:
-    """Return why columns that aren't excluded are missing from events, by their names."""
     kinds = {c.name: c.carried for c in columns if c.name not in leave_out}
     return {name: kind.reason for name, kind in kinds.items() if isinstance(kind, LeftOut)}
 
 
 def row_sql(columns: Sequence[SourceColumn], metadata: Mapping[str, str | int] | None = None) -> str:
-    """Write the expression of one row's line, of `t`: a JSON object in one line, its columns first, then `metadata`.
-
-    Columns that can't be carried are omitted (`sent`).
-    """
+    """Write the expression of the line of `t`: an object of the columns that can be carried, then of `metadata`."""
     fields = [
         f"{literal(f'{_json(column.name)}:')} || {wire_sql(kind, f't.{quoted(column.name)}')}"
         for column in columns
@@ -294,7 +251,6 @@ def row_sql(columns: Sequence[SourceColumn], metadata: Mapping[str, str | int] |
 
 
 def quoted(name: str) -> str:
-    """Quote any name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -42,15 +42,12 @@ class Relation:
         return source_of(self.settings)
 
     def lines(self, condition: str, metadata: Mapping[str, str | int]) -> str:
-        """Write the query of the rows' lines, its only column."""
         return self.select(f"{row_sql(self.columns, metadata)} AS line", condition)
 
     def select(self, expressions: str, condition: str) -> str:
-        """Write the query of expressions over the rows, whose columns are those of `t`."""
         return f"SELECT {expressions} FROM {self.source} WHERE {condition}"
 
     def key_lines(self, condition: str) -> str:
-        """Write the query of lines with only the rows' keys."""
         return self.select(f"{row_sql(self.key)} AS line", condition)
 
     def seen(self, look: Look, condition: str, rows: int | None = None) -> Seen:
@@ -83,9 +80,11 @@ class Relation:
         digests, rows = json.loads(str(text))
         return str(digests), int(rows)
 
-    def of_shares(self, shares: Sequence[int]) -> str:
-        """Write the condition of rows whose keys are in these shares."""
-        return f"{self._share()} IN ({', '.join(map(str, shares))})" if shares else "false"
+    def of_other_shares(self, before: str, now: str) -> str:
+        """Write the condition of rows in the shares of keys whose `digests` differ."""
+        places = {share: slice(share * DIGITS, (share + 1) * DIGITS) for share in range(SHARES)}
+        shares = [str(share) for share, place in places.items() if before[place] != now[place]]
+        return f"{self._share()} IN ({', '.join(shares)})" if shares else "false"
 
     def parts(self, look: Look, condition: str, after: Key | None, *, most: int) -> tuple[int, list[Key]]:
         """Divide the next `most` rows behind a key among readers.
@@ -153,7 +152,6 @@ class Relation:
 
 
 def source_of(settings: JdbcSettings) -> str:
-    """Write the FROM clause's source: a table, a view or a query."""
     if settings.query is not None:
         return f"({settings.query.rstrip().rstrip(';')}\n) AS t"
     return f"{quoted(settings.schema)}.{quoted(settings.table)} AS t"
@@ -174,11 +172,6 @@ def written_since(horizon: int, *, new_members: Sequence[int] = ()) -> str:
 def stamped_since(column: str, micros: int) -> str:
     """Write the condition of rows whose column isn't before an instant, in microseconds since 1970."""
     return f"t.{quoted(column)} >= TIMESTAMPTZ 'epoch' + {micros} * INTERVAL '1 microsecond'"
-
-
-def other_shares(before: str, now: str) -> list[int]:
-    """Return the shares of a view's keys whose digests differ."""
-    return [i for i in range(SHARES) if before[i * DIGITS : (i + 1) * DIGITS] != now[i * DIGITS : (i + 1) * DIGITS]]
 
 
 def _of(column: SourceColumn) -> str:

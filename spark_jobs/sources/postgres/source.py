@@ -70,19 +70,19 @@ class Jdbc:
         self._missing = 0
         # The last key of the newest part, by its digest.
         self._last: tuple[str, Key | None] = ("", None)
-        self._anew: str | None = None
+        self._suspicion: str | None = None
         self._horizon = (-1, 0.0)
-        self._next_sweep = 0.0
         # Start of the last look at all rows whose result the lake has completely, by the clock in milliseconds.
         self.looked_ms: int | None = None
-        # The progress after a look at all rows, and when that look began.
-        self._brought: tuple[str, int] | None = None
         self._forget()
 
     def next_batch(self, checkpoint: str | None) -> JdbcBatch | None:
         """Return the changes since `checkpoint`; None when there are none, or no look is due."""
         self._close()
-        self._take_in(checkpoint)
+        # The lake has the previous look completely, if its progress is the lake's.
+        if self._brought is not None and self._brought[0] == checkpoint:
+            self.looked_ms = self._brought[1]
+        self._brought = None
         progress = self._known(checkpoint)
         sweeps = progress.target is not None or self._elapsed() >= self._next_sweep
         if not sweeps and self._column is None:
@@ -124,12 +124,6 @@ class Jdbc:
         self._relation = None
         return self._look(checkpoint, progress, sweeps=sweeps, again=True)
 
-    def _take_in(self, checkpoint: str | None) -> None:
-        """Note that the lake has the previous look completely, if its progress is the lake's."""
-        if self._brought is not None and self._brought[0] == checkpoint:
-            self.looked_ms = self._brought[1]
-        self._brought = None
-
     def reset(self) -> None:
         self._close()
         self._forget()
@@ -141,7 +135,8 @@ class Jdbc:
 
     def _forget(self) -> None:
         self._ahead: tuple[str | None, Progress] | None = None
-        self._brought = None
+        # The progress after a look at all rows, and when that look began.
+        self._brought: tuple[str, int] | None = None
         self._next_sweep = 0.0
         self._swept: tuple[str, Seen] | None = None
         self._stamped: Seen | None = None
@@ -161,7 +156,6 @@ class Jdbc:
         return progress if checkpoint is not None else replace(progress, read_ms=self._newest_ms() or 0)
 
     def _identified(self) -> str:
-        """Return the SQL for the cluster's identity."""
         first, otherwise = IDENTITIES
         try:
             self._database.look(f"SELECT {first}").close()
@@ -182,19 +176,19 @@ class Jdbc:
         at = _Sight(look=look, relation=relation, control=control, checkpoint=checkpoint, progress=progress)
         if not sweeps:
             return self._by_column(at)
-        if progress.target is not None and not detection.why_anew(progress.target, control, self._detection):
+        if progress.target is not None and not detection.why_all_rows(progress.target, control, self._detection):
             return self._next_part(at)
-        reason = self._anew or detection.why_anew(progress.mark, control, self._detection)
+        reason = self._suspicion or detection.why_all_rows(progress.mark, control, self._detection)
         if reason is None:
             return self._by_sweep(at)
         self._log(f"{self._settings.name}: all rows are read: {reason}")
-        self._anew = None
+        self._suspicion = None
         target = detection.all_rows(look, relation, control, self._detection, progress.mark)
         return self._next_part(replace(at, progress=replace(progress, target=target, whole=True, after=None)))
 
     def _by_sweep(self, at: _Sight) -> JdbcBatch | None:
         progress = at.progress
-        assert progress.mark is not None  # noqa: S101  (why_anew names a missing one)
+        assert progress.mark is not None  # noqa: S101  (why_all_rows names a missing one)
         condition, seen, target = detection.changes(at.look, at.relation, at.control, progress.mark)
         if (seen.changed == 0 and seen.rows == progress.rows) or self._swept == (condition, seen):
             self._ahead = (at.checkpoint, replace(progress, mark=target))
@@ -209,7 +203,7 @@ class Jdbc:
         mark, low = at.progress.mark, at.control.oldest_micros
         if self._column is None or mark is None or mark.low is None or low is None:
             return None
-        if detection.why_anew(mark, at.control, self._detection):
+        if detection.why_all_rows(mark, at.control, self._detection):
             return None
         condition = stamped_since(self._column, mark.low - int(self._settings.margin_seconds * 1e6))
         seen = at.relation.seen(at.look, condition)
@@ -222,7 +216,6 @@ class Jdbc:
         return self._batch(at, condition, seen, following, complete=False)
 
     def _next_part(self, at: _Sight) -> JdbcBatch:
-        """Read as many rows, in the order of their keys, as one commit may take."""
         look, relation, progress, most = at.look, at.relation, at.progress, self._settings.max_rows
         condition, after = detection.condition_of(progress, relation), self._reached(look, relation, progress)
         count, bounds = relation.parts(look, condition, after, most=most)
@@ -301,7 +294,7 @@ class Jdbc:
         elif missing and whole:
             self._log(f"{name}: {missing} of its rows don't fit, or have no key, and aren't in the lake")
         elif missing:
-            self._anew = f"{missing} of its rows aren't in the lake, though no transaction wrote them since"
+            self._suspicion = f"{missing} of its rows aren't in the lake, though no transaction wrote them since"
             self._next_sweep = 0.0
 
     def _completed(self, progress: Progress, rows: int | None) -> Progress:
@@ -316,7 +309,6 @@ class Jdbc:
         )
 
     def _described(self, look: Look, control: Control) -> Relation:
-        """Return the table's description, querying the catalog again when the table differs from the last look."""
         known = (control.shape, control.kind, control.foreign, control.standby, control.members, control.indexes)
         if self._relation is not None and self._described_as == known:
             return self._relation
@@ -328,7 +320,6 @@ class Jdbc:
         return relation
 
     def _watch(self, control: Control) -> None:
-        """Note since when one transaction has held the horizon back."""
         if control.horizon >= control.next_transaction:
             self._horizon = (control.horizon, 0.0)
         elif not self._horizon[1] or control.horizon != self._horizon[0]:

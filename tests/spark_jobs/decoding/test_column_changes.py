@@ -15,7 +15,7 @@ from local.services.postgres import ConnectionParameters
 from spark_jobs.errors import SettingsError, UndescribedError
 from spark_jobs.options import keys
 from tests.conftest import execute
-from tests.spark_jobs.events import Event
+from tests.spark_jobs.events import Event, avro
 from tests.spark_jobs.lake import Lake
 
 pytestmark = pytest.mark.integration
@@ -24,8 +24,7 @@ DECIMAL = {"type": "string", "logicalType": "decimal", "precision": 10, "scale":
 
 def schema(**types: Any) -> str:
     kinds = {"count": "int", "price": DECIMAL, "__op": "string", "__lsn": "long", "__deleted": "string"} | types
-    fields = [{"name": name, "type": ["null", kind], "default": None} for name, kind in kinds.items()]
-    return json.dumps({"type": "record", "name": "stock", "fields": [{"name": "id", "type": "int"}, *fields]})
+    return avro(kinds, {"name": "id", "type": "int"})
 
 
 def event(key: int, lsn: int, **fields: Any) -> Event:
@@ -112,7 +111,7 @@ def test_each_commit_says_which_columns_came_later_and_by_which_commit(stock: La
 
 
 @pytest.mark.long
-def test_a_column_that_came_with_events_keeps_its_type_whatever_the_file_says_later(stock: Lake) -> None:
+def test_a_column_that_came_with_events_keeps_its_type_even_if_the_file_has_another(stock: Lake) -> None:
     stock.run(event(2, 2, size=7, **{"Unit Cost": "1.50"}))
     cost = {"name": "unit_cost", "type": ["null", DECIMAL], "source.name": "Unit Cost"}
     described = json.loads(schema(size="int"))
@@ -132,7 +131,6 @@ MADE = {"at": "timestamp", "born": "date", "unit_cost": "decimal(10,2)", "nr": "
 
 
 def asking(database: ConnectionParameters) -> dict[str, str]:
-    """Settings that make the job query a database for the types of new columns."""
     return {
         keys.NEW_COLUMN_TYPES: keys.TYPES_OF_SOURCE,
         keys.JDBC_URL: f"jdbc:postgresql://{database['host']}:{database['port']}/{database['dbname']}",

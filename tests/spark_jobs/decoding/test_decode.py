@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -14,60 +14,71 @@ from contract.events import PLACEHOLDER
 from spark_jobs.decoding.decode import Decoder
 from spark_jobs.decoding.schema import Column, extend, parse
 from tests.spark_jobs.decoding.conftest import REQUIRED, Decode
-from tests.spark_jobs.events import Event, as_lines, captured, event, frame_of
+from tests.spark_jobs.events import Event, as_lines, avro, captured, event, frame_of
 
 pytestmark = pytest.mark.integration
 
 
 CONNECTORS = ("snapshot", "insert", "update", "delete", "insert_by_statement")
 ESCAPED = ["\U0001f600", "\\ud83d", "\\\\ud83d\\", "\u00e9"]
+TEXTS = ["7", "true", "{}", "[", "null", '\n"customer_id": 7,']
 # In a document that travels as text nothing changes.
 DOCUMENT = json.dumps({"n": 1.2345678901234567, "s": "\ud83d"})
-FITTING: dict[str, list[Event | str]] = {
-    "connector": [line for case in CONNECTORS for line in captured(case)],
-    "types": [event(10248, 2**53 + 1)],
-    "instants": [
+WHOLE, UNAVAILABLE = captured("unavailable_value")
+# Lines that fit, and what each has then: columns of its row, or of the decoded event.
+FITTING: list[tuple[Event | str, dict[str, Any]]] = [
+    *((line, {"unknown": []}) for case in CONNECTORS for line in captured(case)),
+    (event(10248, 2**53 + 1), {"order_date": dt.date(2026, 11, 20), "shipped_date": None, "__lsn": 2**53 + 1}),
+    (event(1, 1), {"customer": '{"customer_id": "VINET"}'}),
+    (
         event(1, 1, updated_at="2026-11-20T23:23:11.083659000Z"),
+        {"updated_at": dt.datetime(2026, 11, 20, 23, 23, 11, 83659, dt.UTC)},
+    ),
+    (
         event(2, 1, updated_at="2026-11-21T01:23:11+02:00"),
-        event(3, 1, updated_at=None),
-    ],
-    "missing fields": ['{"order_id":1,"__lsn":5}'],
-    "deletes": [
-        event(1, 1, "d"),
-        event(1, 1, "d") | {"__op": "u"},
-        event(1, 1, "d") | {"__deleted": "false"},
-        event(1, 1, "u"),
-        event(1, 1) | {"__deleted": True},
-        *captured("delete_key_only"),
-    ],
-    "texts": [event(1, 1, customer_id=text) for text in ("7", "true", "{}", "[", "null", '\n"customer_id": 7,')],
-    "escaped": [*(event(1, 1, customer_id=text) for text in ESCAPED), event(1, 1, customer=DOCUMENT)],
-    "unavailable": [*captured("unavailable_value")],
-    "new fields": [event(1, 1, discount=0.5, note=None), *captured("new_column")],
-}
+        {"updated_at": dt.datetime(2026, 11, 20, 23, 23, 11, 0, dt.UTC)},
+    ),
+    (event(3, 1, updated_at=None), {"updated_at": None}),
+    ('{"order_id":1,"__lsn":5}', {"customer_id": None}),
+    # Deletes are seen through either field.
+    (event(1, 1, "d"), {"deleted": True}),
+    (event(1, 1, "d") | {"__op": "u"}, {"deleted": True}),
+    (event(1, 1, "d") | {"__deleted": "false"}, {"deleted": True}),
+    (event(1, 1, "u"), {"deleted": False}),
+    (event(1, 1) | {"__deleted": True}, {"deleted": True}),
+    *((line, {"deleted": True}) for line in captured("delete_key_only")),
+    # Texts that look like other values are texts.
+    *((event(1, 1, customer_id=text), {"customer_id": text}) for text in (*TEXTS, *ESCAPED)),
+    (event(1, 1, customer=DOCUMENT), {"customer": DOCUMENT}),
+    (WHOLE, {"placeholders": []}),
+    (UNAVAILABLE, {"placeholders": ["products"], "products": PLACEHOLDER, "line": UNAVAILABLE}),
+    # New fields are named unless they are null.
+    (event(1, 1, discount=0.5, note=None), {"unknown": ["discount"]}),
+    *((line, {"unknown": ["sales_channel"]}) for line in captured("new_column")),
+]
 
 
-@pytest.fixture(scope="module")
-def fitting(decode: Decode) -> dict[str, list[Row]]:
-    """All of FITTING, decoded at once; all fit."""
-    rows = iter(decode(*(line for lines in FITTING.values() for line in lines)))
-    found = {name: [next(rows) for _ in lines] for name, lines in FITTING.items()}
-    reasons = {name: [row["reason"] for row in some] for name, some in found.items()}
-    assert reasons == {name: [None] * len(lines) for name, lines in FITTING.items()}
-    return found
+def schema_of(**types: Any) -> tuple[Column, ...]:
+    return parse(avro(types), "t.avsc")
 
 
-def test_the_connectors_events_have_no_unknown_field(fitting: dict[str, list[Row]]) -> None:
-    assert [row["unknown"] for row in fitting["connector"]] == [[]] * len(FITTING["connector"])
+def test_what_fits_keeps_its_values(decode: Decode, spark: SparkSession) -> None:
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    for row, (line, expected) in zip(decode(*(line for line, _ in FITTING)), FITTING, strict=True):
+        assert row["reason"] is None, line
+        found = row["row"].asDict() | row.asDict()
+        assert {name: _in_utc(found[name]) for name in expected} == expected
+
+
+def _in_utc(value: Any) -> Any:
+    return value.astimezone(dt.UTC) if isinstance(value, dt.datetime) else value
 
 
 def test_events_are_read_by_the_contracts_names(decode: Decode, monkeypatch: pytest.MonkeyPatch) -> None:
     """Debezium could be configured with other names, so the job must not hard-code any of them."""
     for name, other in (("OPERATION", "_x_op"), ("DELETED", "_x_gone"), ("PLACEHOLDER", "_x_unchanged")):
         monkeypatch.setattr(events, name, other)
-    fields = [{"name": name, "type": ["null", "string"]} for name in ("_x_op", "_x_gone", "products", "__op")]
-    key = {"name": "order_id", "type": "int"}
-    by = parse(json.dumps({"type": "record", "name": "t", "fields": [key, *fields]}), "t.avsc")
+    by = schema_of(order_id="int", **dict.fromkeys(("_x_op", "_x_gone", "products", "__op"), "string"))
     rows = decode(
         {"order_id": 1, "_x_op": "d"},
         {"order_id": 2, "_x_gone": "true"},
@@ -78,25 +89,6 @@ def test_events_are_read_by_the_contracts_names(decode: Decode, monkeypatch: pyt
     assert [row["deleted"] for row in rows] == [True, True, False, False]
     assert [row["reason"] for row in rows] == [None, None, "operation: _x_op is q", None]
     assert [row["placeholders"] for row in rows] == [[], [], [], ["products"]]
-
-
-def test_values_get_their_types(fitting: dict[str, list[Row]]) -> None:
-    [row] = fitting["types"]
-    stored = row["row"]
-    assert stored["order_date"] == dt.date(2026, 11, 20)
-    assert stored["shipped_date"] is None
-    assert stored["__lsn"] == 2**53 + 1
-    assert stored["customer"] == '{"customer_id": "VINET"}'
-    [row] = fitting["missing fields"]
-    assert row["row"]["customer_id"] is None
-
-
-def test_timestamps_keep_their_microseconds(fitting: dict[str, list[Row]], spark: SparkSession) -> None:
-    values = [row["row"]["updated_at"] for row in fitting["instants"]]
-    assert values[0].astimezone(dt.UTC) == dt.datetime(2026, 11, 20, 23, 23, 11, 83659, dt.UTC)
-    assert values[1].astimezone(dt.UTC) == dt.datetime(2026, 11, 20, 23, 23, 11, 0, dt.UTC)
-    assert values[2] is None
-    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
 # Debezium 3.7.0's values for PostgreSQL's, and the stored number: days or microseconds since 1970.
@@ -140,8 +132,7 @@ def test_an_array_has_each_date_that_postgresql_has(decode: Decode) -> None:
         "-infinity": -2_147_472_691,
     }
     days = {"type": "array", "items": ["null", {"type": "int", "connect.name": "io.debezium.time.Date"}]}
-    fields = [{"name": "order_id", "type": "int"}, {"name": "days", "type": ["null", days]}]
-    by = parse(json.dumps({"type": "record", "name": "t", "fields": fields}), "t.avsc")
+    by = schema_of(order_id="int", days=days)
     [row] = decode({"order_id": 1, "days": [*dates.values(), None]}, by=by)
     assert (row["reason"], json.loads(row["row"]["days"] or "[]")) == (None, [*dates, None])
 
@@ -150,7 +141,6 @@ _NOT_ISO = "value: updated_at (not ISO 8601 text with an offset)"
 
 
 def _and(more: str) -> str:
-    """An event with more fields after its own, as text."""
     return f"{json.dumps(event(10248, 1))[:-1]}, {more}}}"
 
 
@@ -204,26 +194,12 @@ WRONG: list[tuple[Event | str, str]] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def wrong(decode: Decode) -> list[Row]:
-    """All of WRONG, decoded at once."""
-    return decode(*(given for given, _ in WRONG))
-
-
-def test_what_does_not_fit_says_which_field(wrong: list[Row]) -> None:
+def test_what_does_not_fit_says_which_field(decode: Decode) -> None:
+    wrong = decode(*(given for given, _ in WRONG))
     assert [row["reason"] for row in wrong] == [reason for _, reason in WRONG]
     assert [row["line"] for row in wrong] == [as_lines([given]).rstrip("\n") for given, _ in WRONG]
-
-
-def test_deletes_are_seen_by_either_field(fitting: dict[str, list[Row]]) -> None:
-    assert [row["deleted"] for row in fitting["deletes"]] == [True, True, True, False, True, True]
-
-
-def test_texts_that_look_like_other_values_are_texts(fitting: dict[str, list[Row]]) -> None:
-    assert fitting["texts"][-1]["row"]["customer_id"] == '\n"customer_id": 7,'
-    *escaped, document = fitting["escaped"]
-    assert [row["row"]["customer_id"] for row in escaped] == ESCAPED
-    assert document["row"]["customer"] == DOCUMENT
+    # Events that don't fit don't affect the table's columns.
+    assert {tuple(row["unknown"]) for row in wrong} == {()}
 
 
 def test_bytes_that_are_no_text_are_set_aside(spark: SparkSession, columns: tuple[Column, ...]) -> None:
@@ -244,33 +220,15 @@ def test_only_one_part_of_a_key_has_to_have_a_value(spark: SparkSession, columns
     assert [row["reason"] for row in found.orderBy("number").collect()] == reasons
 
 
-def test_unavailable_values_are_named(fitting: dict[str, list[Row]]) -> None:
-    whole, unavailable = fitting["unavailable"]
-    assert whole["placeholders"] == []
-    assert unavailable["placeholders"] == ["products"]
-    assert unavailable["row"]["products"] == PLACEHOLDER
-    assert unavailable["line"] is not None
-
-
-def test_new_fields_are_named_unless_null(fitting: dict[str, list[Row]], wrong: list[Row]) -> None:
-    assert [row["unknown"] for row in fitting["new fields"]] == [["discount"], ["sales_channel"]]
-    # Events that don't fit don't affect the table's columns.
-    assert {tuple(row["unknown"]) for row in wrong} == {()}
-
-
 def test_numbers_and_json_of_other_schemas(decode: Decode) -> None:
-    fields = {
-        "order_id": "long",
-        "price": "double",
-        "paid": "boolean",
-        "at": {"type": "long", "logicalType": "timestamp-millis"},
-        "micros": {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"},
-        "extra": {"type": "string", "connect.name": "io.debezium.data.Json"},
-    }
-    listed = ",".join(
-        f'{{"name":"{name}","type":{repr(kind).replace(chr(39), chr(34))}}}' for name, kind in fields.items()
+    columns = schema_of(
+        order_id="long",
+        price="double",
+        paid="boolean",
+        at={"type": "long", "logicalType": "timestamp-millis"},
+        micros={"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"},
+        extra={"type": "string", "connect.name": "io.debezium.data.Json"},
     )
-    columns = parse(f'{{"type":"record","name":"r","fields":[{listed.replace(":long", ":long")}]}}', "test.avsc")
     good = {"order_id": 1, "price": 3, "paid": True, "at": 1_000, "micros": 1_500_000, "extra": {"a": [1]}}
     rows = decode(good, good | {"price": "3"}, good | {"paid": "true"}, by=columns)
     assert [row["reason"] for row in rows] == [None, "type: price (not double)", "type: paid (not boolean)"]
@@ -309,15 +267,12 @@ OWN: list[tuple[str, str | None]] = [
 
 
 def test_a_field_is_judged_by_its_own_text(decode: Decode) -> None:
-    kinds = {"order_id": "int", "customer_id": "string", "weight": "double", "size": "float"}
-    fields = [{"name": name, "type": ["null", kind]} for name, kind in kinds.items()]
-    columns = parse(json.dumps({"type": "record", "name": "own", "fields": fields}), "own.avsc")
+    columns = schema_of(order_id="int", customer_id="string", weight="double", size="float")
     tags = T.StructType([T.StructField("tags", T.StringType())])
-    rows = decode(*(f'{{"order_id": 1, {end}}}' for end, _ in OWN), by=extend(columns, tags))
-    assert [row["reason"] for row in rows] == [reason for _, reason in OWN]
-    # Too long for a recursive regular expression.
-    [long] = decode(f'{{"order_id": 1, "tags": [{"1.5, " * 100_000} 3.14159265358979323]}}', by=extend(columns, tags))
-    assert long["reason"] == "value: tags (a number in it would change)"
+    # The last one is too long for a recursive regular expression.
+    cases = [*OWN, (f'"tags": [{"1.5, " * 100_000} 3.14159265358979323]', "value: tags (a number in it would change)")]
+    rows = decode(*(f'{{"order_id": 1, {end}}}' for end, _ in cases), by=extend(columns, tags))
+    assert [row["reason"] for row in rows] == [reason for _, reason in cases]
 
 
 ODD: list[dict[str, Any]] = [
@@ -337,7 +292,7 @@ ODD[6]["type"]["connect.parameters"] = {"length": "4"}
 
 
 def test_values_that_debezium_has_spoiled_are_not_taken(decode: Decode) -> None:
-    columns = parse(json.dumps({"type": "record", "name": "odd", "fields": ODD}), "odd.avsc")
+    columns = parse(avro({}, *ODD), "odd.avsc")
     cases: list[tuple[Event, str | None]] = [
         ({'Order "Note" (1)': "a", "tags": ["a", None], "counts": [], "photo": "AP8="}, None),
         ({'Order "Note" (1)': 7}, 'type: Order \\"Note\\" (1) (not string)'),
@@ -367,8 +322,7 @@ def test_values_that_debezium_has_spoiled_are_not_taken(decode: Decode) -> None:
 
 def test_decimals_are_taken_as_text_and_as_numbers_and_never_rounded(decode: Decode) -> None:
     kind = {"type": "bytes", "logicalType": "decimal", "precision": 20, "scale": 2}
-    fields = [{"name": "order_id", "type": "int"}, {"name": "price", "type": ["null", kind]}]
-    columns = parse(json.dumps({"type": "record", "name": "prices", "fields": fields}), "prices.avsc")
+    columns = schema_of(order_id="int", price=kind)
     unfit = "value: price (not a decimal number as text)"
     changed = "value: price (a number in it would change)"
     cases: list[tuple[str, str | None]] = [

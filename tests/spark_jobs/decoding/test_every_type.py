@@ -7,7 +7,7 @@ Events land as the real sink rewrites them: the job must not depend on details t
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,11 @@ from contract.sizes import LARGEST_EVENT_BYTES
 from db.source.catalogue import Table
 from db.source.inspection import inspect
 from local.look.lake import Lake as HudiRs
-from local.services.postgres import ConnectionParameters, Postgres
+from local.services.postgres import ConnectionParameters
 from local.sink.values import content
 from tests.cases import chance
-from tests.conftest import execute, fresh_database
 from tests.spark_jobs.decoding.conftest import Decode
-from tests.spark_jobs.events import EVENTS, captured, event
+from tests.spark_jobs.events import EVENTS, avro, captured, event
 from tests.spark_jobs.lake import Lake
 
 pytestmark = pytest.mark.integration
@@ -50,31 +49,21 @@ class Loaded:
 
 
 @pytest.fixture(scope="module")
-def source(postgres: Postgres) -> Iterator[ConnectionParameters]:
-    with fresh_database(postgres) as parameters:
-        script = (EVENTS / "every_type.sql").read_text(encoding="utf-8")
-        for part in script.split("-- changes\n"):
-            execute(parameters, part)
-        yield parameters
-
-
-@pytest.fixture(scope="module")
 def loaded(
-    spark: SparkSession, source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory
+    spark: SparkSession, typed_source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Loaded]:
-    with contextlib.closing(psycopg2.connect(**source)) as connection:
+    with contextlib.closing(psycopg2.connect(**typed_source)) as connection:
         tables = {table.name.name: table for table in inspect(connection, ["types"]).tables}
-    return {name: _load(spark, source, tables[name], tmp_path_factory.mktemp(name)) for name in TABLES}
+    return {name: _load(spark, typed_source, tables[name], tmp_path_factory.mktemp(name)) for name in TABLES}
 
 
-def _load(spark: SparkSession, source: ConnectionParameters, table: Table, folder: Path) -> Loaded:
+def _load(spark: SparkSession, typed_source: ConnectionParameters, table: Table, folder: Path) -> Loaded:
     found = {column.name: carried(column.type, column.modifier) for column in table.columns}
     types = {name: type_ for name, type_ in found.items() if isinstance(type_, Carried)}
     assert len(types) == len(found)
-    fields = [avro_field(name, name, type_, nullable=name != "id") for name, type_ in types.items()]
-    fields += [specials_field(), *({"name": name, "type": ["null", kind]} for name, kind in ADDED_TYPES.items())]
+    fields = (avro_field(name, name, type_, nullable=name != "id") for name, type_ in types.items())
     schema = folder / "table.avsc"
-    schema.write_text(json.dumps({"type": "record", "name": table.name.name, "fields": fields}))
+    schema.write_text(avro(ADDED_TYPES, *fields, specials_field()))
     settings = {
         "hoodie.datasource.write.recordkey.field": "id",
         "hoodie.streamer.schemaprovider.source.schema.file": str(schema),
@@ -86,12 +75,12 @@ def _load(spark: SparkSession, source: ConnectionParameters, table: Table, folde
     for of_snapshot in (True, False):
         lake.run(*(line for line, event in ours.items() if (event["__op"] == "r") is of_snapshot))
     assert lake.quarantined() == []
-    return Loaded(lake, types, _source_texts(source, table, types))
+    return Loaded(lake, types, _source_texts(typed_source, table, types))
 
 
-def _source_texts(source: ConnectionParameters, table: Table, types: Mapping[str, Carried]) -> Texts:
+def _source_texts(typed_source: ConnectionParameters, table: Table, types: Mapping[str, Carried]) -> Texts:
     columns = ", ".join(type_.source_sql(name) for name, type_ in types.items())
-    with contextlib.closing(psycopg2.connect(**source)) as connection, connection.cursor() as cursor:
+    with contextlib.closing(psycopg2.connect(**typed_source)) as connection, connection.cursor() as cursor:
         for name, value in SOURCE_SETTINGS.items():
             cursor.execute("SELECT set_config(%s, %s, true)", (name, value))
         cursor.execute(f"SELECT id, {columns} FROM {table.name}")

@@ -12,7 +12,6 @@ from pyspark.sql import SparkSession
 from capture.entry import propose
 from capture.pipeline_file import avro_schema
 from contract import events
-from db.source.catalogue import Database
 from db.source.inspection import inspect
 from local.comparison.compare import TableComparison
 from local.comparison.describe import Compared, describe
@@ -81,19 +80,14 @@ def source(database: ConnectionParameters) -> ConnectionParameters:
     return database
 
 
-def look(source: ConnectionParameters) -> Database:
-    with contextlib.closing(psycopg2.connect(**source)) as connection:
-        return inspect(connection, ["public"])
-
-
 def test_1600_columns_are_the_sources_after_an_insert_an_update_and_a_delete(
     spark: SparkSession, source: ConnectionParameters, tmp_path: Path
 ) -> None:
-    found = look(source)
+    with contextlib.closing(psycopg2.connect(**source)) as connection:
+        found = inspect(connection, ["public"])
     [table] = found.tables
-    record = avro_schema("p", propose(table, "wide"), table)
     schema_file = tmp_path / "wide.avsc"
-    schema_file.write_text(json.dumps(record))
+    schema_file.write_text(json.dumps(avro_schema("p", propose(table, "wide"), table)))
     settings = {
         "hoodie.datasource.write.recordkey.field": "id",
         "hoodie.streamer.schemaprovider.source.schema.file": str(schema_file),

@@ -18,7 +18,7 @@ from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.table.commits import Carried, Timeline
 from tests import cases
 from tests.cases import long
-from tests.spark_jobs.derived.made_tables import Failing, History
+from tests.spark_jobs.derived.conftest import Failing, History
 from tests.spark_jobs.events import Event, event
 from tests.spark_jobs.lake import Lake, has_cached
 
@@ -107,15 +107,6 @@ def test_what_ends_as_it_was_has_had_the_versions_in_between(kept: Kept) -> None
 
 
 @pytest.mark.long
-def test_what_is_sent_again_is_no_version(kept: Kept) -> None:
-    kept.lake.run(change(1, 10, "a"), change(1, 11, None), change(1, 12, "b"))
-    kept.follow()
-    kept.lake.run(change(1, 1, "one"), change(1, 10, "a"), change(1, 11, None), change(1, 12, "b"), change(1, 13, "c"))
-    assert kept.follow() == 1
-    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", None, "b", "c")]
-
-
-@pytest.mark.long
 def test_what_the_history_has_is_put_away_no_longer(kept: Kept) -> None:
     for number in range(3):
         kept.lake.run(change(1, 10 + 2 * number, "x"), change(1, 11 + 2 * number, "y"))
@@ -199,7 +190,7 @@ def test_crashes_at_either_commit_double_no_version(kept: Kept, fails: Failing) 
 
 
 def test_a_batch_that_was_never_committed_names_nothing() -> None:
-    [name] = [f"20260101-{history._digest('to here')}"]
+    name = f"20260101-{history._digest('to here')}"
     for commit, named in [
         (Carried("20260102", "to here", "20260101"), {"20260102": name}),
         (Carried("20260103", "to here", "20260102"), {}),

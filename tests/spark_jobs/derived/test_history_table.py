@@ -15,7 +15,7 @@ from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.table.commits import Timeline
 from spark_jobs.table.kept_table import as_of
 from tests import cases
-from tests.spark_jobs.derived.made_tables import Failing, History, HudiTables, Row
+from tests.spark_jobs.derived.conftest import Failing, History, HudiTables, Row
 
 pytestmark = pytest.mark.integration
 

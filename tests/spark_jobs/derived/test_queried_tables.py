@@ -1,7 +1,7 @@
 """The job's tables, of each type and layout: compared with their source, and queried in Athena's SQL."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -184,7 +184,6 @@ def source(database: ConnectionParameters) -> ConnectionParameters:
 
 
 def things(spark: SparkSession, condition: str = "true", **changed: str) -> DataFrame:
-    """The source's rows as the job decodes them."""
     made = {
         "kind": "if(id % 3 > 0, concat('kind ', id % 3), '')",
         "price": "id / 8D",
@@ -198,7 +197,6 @@ def things(spark: SparkSession, condition: str = "true", **changed: str) -> Data
 
 
 def writer(spark: SparkSession, path: Path, table_type: str, *given: str) -> Write:
-    """Writes commits to one table with the job's own options."""
     arguments = ["--table-type", table_type, "--target-base-path", str(path), "--target-table", "datalake.things"]
     parsed = command_line.parse([*arguments, "--source-ordering-field", "__lsn", "--disable-compaction"])
     overrides = {
@@ -219,18 +217,28 @@ def writer(spark: SparkSession, path: Path, table_type: str, *given: str) -> Wri
     return write
 
 
-def compared(source: ConnectionParameters, path: Path) -> TableComparison:
+def compared(source: ConnectionParameters, path: Path, **more: str) -> TableComparison:
     lake = Lake(base_uri=path.as_uri())
-    columns = tuple(column(*pair, value_sql=None) for pair in COLUMNS.items())
+    columns = tuple(column(*pair, value_sql=None) for pair in (COLUMNS | more).items())
     return compare(
         source, ComparedTable(schema="public", name="things", lake=lake, columns=columns, key=("id", "kind"))
     )
 
 
-def test_a_copy_on_write_table_of_two_buckets(
-    spark: SparkSession, source: ConnectionParameters, tmp_path: Path
+FOLDERS = (
+    "hoodie.datasource.write.partitionpath.field=kind",
+    "hoodie.datasource.write.keygenerator.class=org.apache.hudi.keygen.ComplexKeyGenerator",
+    "hoodie.datasource.write.hive_style_partitioning=true",
+    "hoodie.index.type=GLOBAL_SIMPLE",
+    "hoodie.storage.layout.type=DEFAULT",
+)
+
+
+@pytest.mark.parametrize("layout", [(), FOLDERS], ids=["two buckets", "folders"])
+def test_a_copy_on_write_table(
+    spark: SparkSession, source: ConnectionParameters, tmp_path: Path, layout: Sequence[str]
 ) -> None:
-    write = writer(spark, tmp_path / "things", "COPY_ON_WRITE")
+    write = writer(spark, tmp_path / "things", "COPY_ON_WRITE", *layout)
     write(things(spark))
     assert compared(source, tmp_path / "things").equal
     write(things(spark, "id = 7", price="0D", __lsn="2L"))
@@ -255,22 +263,7 @@ def test_a_merge_on_read_table_with_updates_and_deletes_in_its_logs(
     assert Lake(base_uri=(tmp_path / "things").as_uri()).progress() == "3"
 
 
-def test_a_table_with_folders(spark: SparkSession, source: ConnectionParameters, tmp_path: Path) -> None:
-    write = writer(
-        spark,
-        tmp_path / "things",
-        "COPY_ON_WRITE",
-        "hoodie.datasource.write.partitionpath.field=kind",
-        "hoodie.datasource.write.keygenerator.class=org.apache.hudi.keygen.ComplexKeyGenerator",
-        "hoodie.datasource.write.hive_style_partitioning=true",
-        "hoodie.index.type=GLOBAL_SIMPLE",
-        "hoodie.storage.layout.type=DEFAULT",
-    )
-    write(things(spark, "id <> 5"))
-    assert differences(compared(source, tmp_path / "things")) == {"missing": {("5", "kind 2")}}
-
-
-@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", long("MERGE_ON_READ")])
+@by_type
 def test_files_older_than_a_column_have_nulls_there(
     table_type: str, spark: SparkSession, source: ConnectionParameters, tmp_path: Path
 ) -> None:
@@ -279,8 +272,5 @@ def test_files_older_than_a_column_have_nulls_there(
     write(things(spark))
     write(things(spark, "id = 7", __lsn="2L", note="nullif('new', '')"))
     execute(source, "ALTER TABLE things ADD note text; UPDATE things SET note = 'new' WHERE id = 7")
-    lake = Lake(base_uri=(tmp_path / "things").as_uri())
-    assert "note" in lake.schema().names
-    columns = tuple(column(*pair) for pair in (COLUMNS | {"note": "text"}).items())
-    table = ComparedTable(schema="public", name="things", lake=lake, columns=columns, key=("id", "kind"))
-    assert compare(source, table).equal
+    assert "note" in Lake(base_uri=(tmp_path / "things").as_uri()).schema().names
+    assert compared(source, tmp_path / "things", note="text").equal

@@ -53,23 +53,10 @@ class Listing(Lister):
 class Reader:
     """Consumes batches and keeps their progress, like the job after each commit."""
 
-    def __init__(
-        self,
-        *files: SourceFile,
-        remembered: int = 100,
-        max_bytes: int | None = None,
-        root: str = "s3a://landing",
-        must_exist: bool = False,
-    ) -> None:
+    def __init__(self, *files: SourceFile, **settings: Any) -> None:
         self.listing = Listing(*files)
-        self.settings = FileSettings(
-            line_bytes=20_000_000,
-            root=root,
-            remembered_files=remembered,
-            sweep_seconds=300,
-            max_bytes=max_bytes,
-            must_exist=must_exist,
-        )
+        default = {"root": "s3a://landing", "remembered_files": 100, "max_bytes": None, "must_exist": False}
+        self.settings = FileSettings(line_bytes=20_000_000, sweep_seconds=300, **{**default, **settings})
         self.log: list[str] = []
         self.now = 0.0
         self.checkpoint: str | None = None
@@ -80,27 +67,19 @@ class Reader:
             cast(Any, None), self.settings, self.listing, log=self.log.append, clock=lambda: self.now
         )
 
-    def batch(self) -> FileBatch | None:
+    def batch(self) -> FileBatch:
         batch = self.source.next_batch(self.checkpoint)
-        if batch is not None:
-            self.checkpoint = batch.checkpoint
+        assert batch is not None
+        self.checkpoint = batch.checkpoint
         return batch
 
     def names(self) -> list[str]:
-        batch = self.batch()
-        return [] if batch is None else [f.name for f in batch.consumed]
+        batch = self.source.next_batch(self.checkpoint)
+        self.checkpoint = batch.checkpoint if batch else self.checkpoint
+        return [f.name for f in batch.consumed] if batch else []
 
     def progress(self) -> FileCheckpoint:
         return read_file_checkpoint(self.checkpoint, normalised_root("s3a://landing"))
-
-
-def test_files_of_the_checkpoints_time_are_not_skipped() -> None:
-    reader = Reader(file("a", 1000))
-    assert reader.names() == ["a"]
-    assert reader.names() == []
-    reader.listing.files.append(file("b", 1000))
-    reader.restart()
-    assert reader.names() == ["b"]
 
 
 def test_a_file_that_is_written_again_is_read_again() -> None:
@@ -115,7 +94,7 @@ def test_a_file_that_is_written_again_is_read_again() -> None:
 
 def test_the_memory_is_bounded_and_ties_at_the_horizon_stay_known() -> None:
     files = [file(f"{number:04}", 1000 + number // 3) for number in range(30)]
-    reader = Reader(*files, remembered=10)
+    reader = Reader(*files, remembered_files=10)
     assert len(reader.names()) == 30
     progress = reader.progress()
     assert progress.horizon_ms == 1006
@@ -133,14 +112,14 @@ def test_the_memory_is_bounded_and_ties_at_the_horizon_stay_known() -> None:
 def test_the_horizon_never_passes_a_file_that_still_waits() -> None:
     # In one partition offsets come before times, so an old file may wait while newer ones are consumed.
     files = [ordered(1, 9000), ordered(2, 9000), ordered(3, 100)]
-    reader = Reader(*files, remembered=1, max_bytes=10)
+    reader = Reader(*files, remembered_files=1, max_bytes=10)
     assert [reader.names() for _ in range(4)] == [[f.name] for f in files] + [[]]
 
 
-def test_every_file_is_consumed_once_whatever_the_limits() -> None:
+def test_every_file_is_consumed_once_under_any_limits() -> None:
     files = [file(f"{number:03}", (number * 7919) % 50) for number in range(200)]
     for remembered, max_bytes in itertools.product((1, 7, 1000), (1, 35, None)):
-        reader = Reader(*files, remembered=remembered, max_bytes=max_bytes)
+        reader = Reader(*files, remembered_files=remembered, max_bytes=max_bytes)
         consumed = []
         for turn in range(300):
             if turn % 3 == 0:
@@ -163,7 +142,6 @@ def test_partitions_are_read_by_offset_and_everything_else_by_age() -> None:
 def test_below_the_topics_own_folder_a_partition_is_known_by_its_number() -> None:
     reader = Reader(file("0/000000000009_1_2.json"), file("0/000000000019_1_2.json", 900))
     batch = reader.batch()
-    assert batch is not None
     assert [one.last_offset for one in batch.consumed] == [9, 19]
     assert batch.progress.watermarks == {"0": "0/000000000019_1_2.json"}
     assert batch.check({f"s3a://landing/{one.name}": 5 for one in batch.consumed}).missing_offsets == 10
@@ -172,7 +150,6 @@ def test_below_the_topics_own_folder_a_partition_is_known_by_its_number() -> Non
 def test_missing_offsets_are_counted_per_partition() -> None:
     reader = Reader(ordered(9), ordered(19), ordered(4, partition=1))
     batch = reader.batch()
-    assert batch is not None
     lines = {9: 10, 19: 5, 4: 5}
     findings = batch.check({f"s3a://landing/{f.name}": lines[f.last_offset] for f in batch.consumed})
     assert findings.missing_offsets == 5
@@ -180,7 +157,6 @@ def test_missing_offsets_are_counted_per_partition() -> None:
     reader.listing.files.append(ordered(29, 2000))
     reader.restart()
     later = reader.batch()
-    assert later is not None
     assert later.check({f"s3a://landing/{ordered(29).name}": 9}).missing_offsets == 1
     # More lines than offsets: the sink repeated some, none are missing.
     assert later.check({f"s3a://landing/{ordered(29).name}": 15}).missing_offsets == 0
@@ -188,14 +164,13 @@ def test_missing_offsets_are_counted_per_partition() -> None:
 
 def test_a_file_below_the_watermark_is_found_by_the_next_sweep_only() -> None:
     many = [ordered(number, 1000) for number in range(1, 1500)]
-    reader = Reader(*many, remembered=5000)
+    reader = Reader(*many, remembered_files=5000)
     reader.names()
     reader.listing.files += [ordered(0, 5000), ordered(2000, 5000)]
     assert reader.names() == [ordered(2000).name]
     assert reader.listing.calls[-1] == {f"{TOPIC}/0": ordered(1499).name}
     reader.now = 301
     batch = reader.batch()
-    assert batch is not None
     assert [f.name for f in batch.consumed] == [ordered(0).name]
     assert batch.check({}).late_files == 1
     assert "1 files came late or again" in batch.check({}).notes[0]
@@ -203,7 +178,7 @@ def test_a_file_below_the_watermark_is_found_by_the_next_sweep_only() -> None:
 
 
 def test_a_topic_that_was_made_again_waits_for_one_sweep_and_not_for_more() -> None:
-    reader = Reader(*[ordered(number, 1000) for number in range(1, 1500)], remembered=5000)
+    reader = Reader(*[ordered(number, 1000) for number in range(1, 1500)], remembered_files=5000)
     reader.names()
     first, second = (file(f"{TOPIC}/0/{number:012d}_7_{number}.json", 6000 + number) for number in (8, 9))
     reader.listing.files.append(first)
@@ -214,9 +189,9 @@ def test_a_topic_that_was_made_again_waits_for_one_sweep_and_not_for_more() -> N
     assert reader.names() == [second.name]
 
 
-def test_a_file_below_the_watermark_is_never_skipped_whatever_was_consumed_before_the_next_sweep() -> None:
+def test_a_file_below_the_watermark_is_never_skipped() -> None:
     many = [ordered(number, 1000) for number in range(1, 1500)]
-    reader = Reader(*many, remembered=10)
+    reader = Reader(*many, remembered_files=10)
     reader.names()
     late = ordered(0, 2000)
     newer = [ordered(2000 + number, 3000 + number) for number in range(30)]
@@ -234,7 +209,7 @@ def test_a_file_below_the_watermark_is_never_skipped_whatever_was_consumed_befor
 
 
 def test_a_sweep_comes_early_when_much_was_consumed_since_the_last() -> None:
-    reader = Reader(*[ordered(number, number) for number in range(1500)], remembered=10)
+    reader = Reader(*[ordered(number, number) for number in range(1500)], remembered_files=10)
     for start in range(1500, 5000, 250):
         reader.names()
         assert len(reader.progress().memory) < 1300

@@ -19,7 +19,7 @@ from spark_jobs.options.jdbc_settings import Password, Server
 from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.sources.postgres import source
 from tests.conftest import execute
-from tests.spark_jobs.events import SHARED
+from tests.spark_jobs.events import SHARED, avro
 from tests.spark_jobs.lake import IngestedTable
 from tests.spark_jobs.options.test_jdbc_settings import decided
 
@@ -41,7 +41,6 @@ Rows = dict[Any, dict[str, Any]]
 
 
 def server_of(parameters: ConnectionParameters) -> Server:
-    """A job's settings for a server."""
     p = parameters
     url = f"jdbc:postgresql://{p['host']}:{p['port']}/{p['dbname']}"
     return replace(decided().server, url=url, user=p["user"], password=Password(given=p["password"]))
@@ -70,14 +69,13 @@ class Queried(IngestedTable):
             yield cursor
 
     def properties(self) -> dict[str, str]:
-        avro = self.folder / "table.avsc"
-        fields = [{"name": name, "type": ["null", kind]} for name, kind in {**self.fields, **QUERIED_TYPES}.items()]
-        avro.write_text(json.dumps({"type": "record", "name": "row", "fields": fields}))
+        schema_file = self.folder / "table.avsc"
+        schema_file.write_text(avro({**self.fields, **QUERIED_TYPES}))
         p = self.parameters
         given = {
             **SHARED,
             keys.RECORD_KEY: self.key,
-            keys.SCHEMA_FILE: str(avro),
+            keys.SCHEMA_FILE: str(schema_file),
             keys.JDBC_URL: f"jdbc:postgresql://{p['host']}:{p['port']}/{p['dbname']}",
             keys.JDBC_USER: p["user"],
             keys.JDBC_PASSWORD: p["password"],
@@ -98,6 +96,13 @@ class Queried(IngestedTable):
             running.close()
         return reports
 
+    def equal_after(self, *statements: str, job: Ingest | None = None) -> list[CommitReport]:
+        """Run statements and a job; the lake must equal the source then."""
+        self.execute(*statements)
+        reports = self.run(job)
+        assert self.lake() == self.source()
+        return reports
+
     def lake(self) -> Rows:
         """The lake's rows by key, without columns about how they travelled."""
         found = self.stored()
@@ -114,11 +119,9 @@ class Queried(IngestedTable):
         return {row[self.key]: row for row in rows}
 
     def operations(self) -> dict[Any, str]:
-        """Each row's operation in the lake."""
         return {row[self.key]: row["__op"] for row in self.stored()}
 
     def progress(self) -> dict[str, Any]:
-        """The progress of the newest commit."""
         newest = max((self.table_path / ".hoodie").glob("[0-9]*.commit"), key=lambda path: path.name)
         found: dict[str, Any] = json.loads(json.loads(newest.read_text())["extraMetadata"][keys.PROGRESS])
         return found
@@ -138,6 +141,15 @@ def queried(spark: SparkSession, database: ConnectionParameters, tmp_path: Path)
         " FROM generate_series(1, 603) AS i",
     )
     return made
+
+
+@pytest.fixture
+def job(queried: Queried) -> Iterator[Ingest]:
+    """A job that has read all rows."""
+    job = queried.job()
+    queried.run(job)
+    yield job
+    job.close()
 
 
 @pytest.fixture(autouse=True)

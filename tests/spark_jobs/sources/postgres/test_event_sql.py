@@ -3,7 +3,7 @@
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import psycopg2
@@ -14,14 +14,13 @@ from pyspark.sql import functions as F
 from contract import events
 from contract.column_types.catalogue import Carried
 from contract.column_types.types import avro_field, specials_field
-from contract.events import SPECIALS_COLUMN
-from local.services.postgres import ConnectionParameters, Postgres
+from local.services.postgres import ConnectionParameters
 from spark_jobs.decoding import schema
 from spark_jobs.decoding.decode import Decoder
 from spark_jobs.sources.postgres import event_sql
 from spark_jobs.sources.postgres.event_sql import SourceColumn
-from tests.conftest import execute, fresh_database
-from tests.spark_jobs.events import EVENTS, frame_of
+from tests.conftest import execute
+from tests.spark_jobs.events import EVENTS, avro, frame_of
 
 pytestmark = pytest.mark.integration
 
@@ -31,29 +30,10 @@ WRONG_IN_SNAPSHOTS = {"c_date"}
 Row = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Decoded:
-    """A table's rows by key, decoded from either side's lines, and the source's canonical texts."""
-
-    types: Mapping[str, Carried]
-    queried: Mapping[int, Row]
-    recorded: Mapping[int, Row]
-    texts: Mapping[int, Mapping[str, str | None]]
-
-
-@pytest.fixture(scope="module")
-def source(postgres: Postgres) -> Iterator[ConnectionParameters]:
-    with fresh_database(postgres) as parameters:
-        script = (EVENTS / "every_type.sql").read_text(encoding="utf-8")
-        for part in script.split("-- changes\n"):
-            execute(parameters, part)
-        yield parameters
-
-
 @contextlib.contextmanager
-def session(source: ConnectionParameters) -> Iterator[Any]:
+def session(typed_source: ConnectionParameters) -> Iterator[Any]:
     """A cursor like the source's connection, in a session with other settings."""
-    with contextlib.closing(psycopg2.connect(**source)) as connection, connection.cursor() as cursor:
+    with contextlib.closing(psycopg2.connect(**typed_source)) as connection, connection.cursor() as cursor:
         cursor.execute(
             "SET DateStyle = 'SQL, DMY'; SET IntervalStyle = sql_standard; SET TimeZone = 'Asia/Kolkata';"
             "SET bytea_output = escape; SET extra_float_digits = 0; SET standard_conforming_strings = off"
@@ -73,27 +53,27 @@ def lines_of(cursor: Any, columns: Sequence[SourceColumn], relation: str, **meta
     return [line for (line,) in cursor]
 
 
-@pytest.fixture(scope="module")
-def decoded(spark: SparkSession, source: ConnectionParameters) -> dict[str, Decoded]:
-    return {table: _decoded(spark, source, table) for table in TABLES}
-
-
-def _decoded(spark: SparkSession, source: ConnectionParameters, table: str) -> Decoded:
-    with session(source) as cursor:
+@pytest.mark.parametrize("table", TABLES)
+def test_a_queried_row_is_decoded_as_debeziums_event_is(
+    spark: SparkSession, typed_source: ConnectionParameters, table: str
+) -> None:
+    """That Debezium's are the source's values is tested elsewhere (decoding/test_every_type.py)."""
+    with session(typed_source) as cursor:
         columns = columns_of(cursor, "types", table)
-        types = {c.name: c.carried for c in columns if isinstance(c.carried, Carried)}
         queried = lines_of(cursor, columns, f"types.{table}", __op="c")
-        texts = ", ".join(type_.source_sql(name) for name, type_ in types.items())
-        cursor.execute(f"SELECT id, {texts} FROM types.{table}")
-        expected = {key: dict(zip(types, row, strict=True)) for key, *row in cursor}
-    fields = [avro_field(name, name, type_, nullable=name != "id") for name, type_ in types.items()]
-    fields += [specials_field(), *({"name": name, "type": ["null", kind]} for name, kind in events.ADDED_TYPES.items())]
-    parsed = schema.parse(json.dumps({"type": "record", "name": "t", "fields": fields}), "t.avsc")
     recorded = [json.dumps(event) for event in _recorded(table).values()]
     # In one query, which takes longer to plan and to compile than to run.
-    rows = _rows(spark, parsed, [*queried, *recorded])
-    ours, debeziums = rows[: len(queried)], rows[len(queried) :]
-    return Decoded(types, {row["id"]: row for row in ours}, {row["id"]: row for row in debeziums}, expected)
+    rows = _rows(spark, parsed(columns, specials_field(), added=events.ADDED_TYPES), [*queried, *recorded])
+    ours, debeziums = ({row["id"]: row for row in some} for some in (rows[: len(queried)], rows[len(queried) :]))
+    assert ours.keys() == debeziums.keys()
+    assert len(ours) > 0
+    differences = {
+        (key, name): (row[name], value)
+        for key, row in ours.items()
+        for name, value in debeziums[key].items()
+        if row[name] != value
+    }
+    assert {name for _, name in differences} <= WRONG_IN_SNAPSHOTS, differences
 
 
 def _recorded(table: str) -> dict[int, Row]:
@@ -130,30 +110,6 @@ def _rows(spark: SparkSession, columns: Sequence[schema.Column], lines: Sequence
 def _plain(value: Any) -> Any:
     # NaNs aren't equal to each other.
     return repr(value) if isinstance(value, float) else bytes(value) if isinstance(value, bytearray) else value
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_a_queried_row_is_decoded_as_debeziums_event_is(decoded: dict[str, Decoded], table: str) -> None:
-    subject = decoded[table]
-    assert subject.queried.keys() == subject.recorded.keys()
-    assert len(subject.queried) > 0
-    differences = {
-        (key, name): (row[name], value)
-        for key, row in subject.queried.items()
-        for name, value in subject.recorded[key].items()
-        if row[name] != value
-    }
-    assert {name for _, name in differences} <= WRONG_IN_SNAPSHOTS, differences
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_every_value_is_the_sources(decoded: dict[str, Decoded], table: str) -> None:
-    subject = decoded[table]
-    for key, row in subject.queried.items():
-        specials = json.loads(row[SPECIALS_COLUMN] or "{}")
-        for name, type_ in subject.types.items():
-            value = float(row[name]) if isinstance(row[name], str) and type_.lake in ("float", "double") else row[name]
-            assert type_.lake_text(value, specials, name) == subject.texts[key][name], (key, name)
 
 
 def line_of(
@@ -233,10 +189,11 @@ def test_names_with_any_sign_are_columns(database: ConnectionParameters) -> None
     assert json.loads(line) == {"x'y\\": 1, 'x.y"?': 2, "ünï%s{c}": 3, "__table": table}
 
 
-def parsed(columns: Sequence[SourceColumn]) -> tuple[schema.Column, ...]:
-    """The lake's columns for the source's."""
-    fields = [avro_field(c.name, c.name, c.carried) for c in columns if isinstance(c.carried, Carried)]
-    return schema.parse(json.dumps({"type": "record", "name": "t", "fields": fields}), "t.avsc")
+def parsed(
+    columns: Sequence[SourceColumn], *more: Row, added: Mapping[str, str] = MappingProxyType({})
+) -> tuple[schema.Column, ...]:
+    fields = (avro_field(c.name, c.name, c.carried) for c in columns if isinstance(c.carried, Carried))
+    return schema.parse(avro(added, *fields, *more), "t.avsc")
 
 
 def test_days_and_instants_in_arrays_are_the_sources_in_any_era(

@@ -182,7 +182,6 @@ def test_a_random_history_ends_with_the_source_in_the_lake(
 
 
 def all_rows(spark: SparkSession, settings: JdbcSettings, connections: Database) -> dict[str, Any]:
-    """What a first look at the table finds."""
     found = PlainLake()
     fresh = Jdbc(spark, replace(settings, max_rows=10**6), connections, ("a", "b"), log=lambda _line: None)
     if (all_of_it := fresh.next_batch(None)) is not None:

@@ -1,6 +1,5 @@
 """Queried tables through spark-submit: kill -9 around the commit, many tables, and a database outage."""
 
-import json
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from local.services.postgres import ConnectionParameters, temporary_postgres
 from spark_jobs.options import keys, submit
 from tests.cases import long
 from tests.conftest import ask, execute
-from tests.spark_jobs.events import CONF
+from tests.spark_jobs.events import CONF, avro
 from tests.spark_jobs.programs import Job, JobRun
 
 pytestmark = pytest.mark.integration
@@ -37,16 +36,15 @@ class QueriedTables:
             execute(self.parameters, f"INSERT INTO {name} SELECT i, 'first' FROM generate_series(1, 50) AS i")
 
     def table(self, name: str) -> submit.TableJob:
-        avro = self.run.folder / "table.avsc"
-        fields = [{"name": name, "type": ["null", kind]} for name, kind in {**FIELDS, **QUERIED_TYPES}.items()]
-        avro.write_text(json.dumps({"type": "record", "name": "row", "fields": fields}))
+        schema_file = self.run.folder / "table.avsc"
+        schema_file.write_text(avro({**FIELDS, **QUERIED_TYPES}))
         password = self.run.folder / "password"
         password.write_text(SECRET + "\n")
         p = self.parameters
         return self.run.table(
             name,
             landing=None,
-            schema_file=str(avro),
+            schema_file=str(schema_file),
             properties_file=str(CONF / "lean.properties"),
             ordering_field=READ_MS,
             configuration={
@@ -83,7 +81,6 @@ def tables(job_run: JobRun, database: ConnectionParameters) -> QueriedTables:
 
 
 def role(password: str) -> list[str]:
-    """A role that may read all tables, with this password."""
     return [
         "DO $$ BEGIN CREATE ROLE hushed LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
         f"ALTER ROLE hushed PASSWORD '{password}'",
@@ -164,7 +161,7 @@ def test_many_tables_share_two_connections(tables: QueriedTables) -> None:
     held = ask(tables.parameters, "SELECT count(*) FROM pg_stat_activity WHERE usename = 'hushed'")
     assert 1 <= held <= 2
     assert job.terminate(signal.SIGTERM) == 0
-    assert "its tables look by 2 connections at most" in job.text()
+    assert "its tables share 2 connections at most" in job.text()
 
 
 @pytest.mark.long
@@ -178,10 +175,7 @@ def test_a_database_that_is_gone_is_waited_for(tables: QueriedTables, tmp_path: 
         tables.create("address")
         job = tables.start("address")
         job.wait_for(lambda: tables.run.instants("commit", "address"), "commit")
-        execute(
-            tables.parameters,
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'hushed'",
-        )
+        execute(tables.parameters, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'hushed'")
         execute(tables.parameters, "ALTER ROLE hushed CONNECTION LIMIT 0")
         job.wait_for(lambda: "too many connections for role" in job.text(), "line of the outage")
         execute(tables.parameters, "UPDATE address SET value = 'new' WHERE id = 1")

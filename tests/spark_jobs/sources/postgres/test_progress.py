@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -10,7 +10,7 @@ from spark_jobs.errors import SettingsError
 from spark_jobs.options.jdbc_settings import Detection
 from spark_jobs.sources.postgres import source
 from spark_jobs.sources.postgres.control import Control
-from spark_jobs.sources.postgres.detection import Mark, Progress, all_rows, read_progress, why_anew
+from spark_jobs.sources.postgres.detection import Mark, Progress, all_rows, read_progress, why_all_rows
 from spark_jobs.sources.postgres.source import Jdbc
 from tests.spark_jobs.options.test_jdbc_settings import decided
 
@@ -52,7 +52,7 @@ def test_another_text_or_another_tables_is_refused(text: str, message: str) -> N
 )
 def test_all_rows_are_read_where_32_bits_do_not_tell_what_is_older(begun: int, reason: str | None) -> None:
     mark = Mark(system="7/1", shape="s", horizon=1_000, members=(1,), since=("1",))
-    found = why_anew(mark, control("1", begun), Detection.XMIN)
+    found = why_all_rows(mark, control("1", begun), Detection.XMIN)
     assert found is None if reason is None else re.match(reason, str(found))
 
 
@@ -65,15 +65,15 @@ def test_all_rows_are_read_where_32_bits_do_not_tell_what_is_older(begun: int, r
     ],
 )
 def test_all_rows_are_read_once_for_each_start_of_a_server(standby: bool, servers: str, all_rows_at: str) -> None:
-    mark, anew = Mark(system="7/1", shape="s", horizon=1, members=(1,)), ""
+    mark, again = Mark(system="7/1", shape="s", horizon=1, members=(1,)), ""
     for server in servers:
         seen = control(server, 2, standby=standby)
-        if (reason := why_anew(mark, seen, Detection.XMIN)) is not None:
+        if (reason := why_all_rows(mark, seen, Detection.XMIN)) is not None:
             assert "was started again" in reason
-            anew += server
+            again += server
         # No digests are queried.
         mark = all_rows(None, None, seen, Detection.XMIN, mark)  # type: ignore[arg-type]
-    assert anew == all_rows_at
+    assert again == all_rows_at
 
 
 def control(since: str, begun: int, *, standby: bool = False) -> Control:
@@ -92,20 +92,22 @@ def control(since: str, begun: int, *, standby: bool = False) -> Control:
     )
 
 
+@dataclass
 class Database:
     """Stands in for a database whose connections are busy for a while; a look at it takes a while, too."""
 
-    def __init__(self, *, waits: float, works: float) -> None:
-        self.now, self.looks = 0.0, 0
-        self._waits, self._works = waits, works
+    waits: float
+    works: float
+    now: float = 0.0
+    looks: int = 0
 
     def look(self, _first: str | None) -> "Database":
-        self.now += self._waits
+        self.now += self.waits
         self.looks += 1
         return self
 
     def text(self) -> str:
-        self.now += self._works
+        self.now += self.works
         return ""
 
     def is_outrun(self) -> bool:
@@ -139,70 +141,50 @@ def test_the_next_look_comes_after_ten_times_what_the_database_took(
 
 @dataclass
 class Batch:
-    """Stands in for the result of a look."""
+    """Stands in for the result of a look: the progress of its commit, up to the key `part` or complete."""
 
-    checkpoint: str
-    complete: bool = True
+    read_ms: int
+    part: str | None = None
 
+    @property
+    def complete(self) -> bool:
+        return self.part is None
 
-@pytest.fixture
-def database() -> Database:
-    return Database(waits=0.0, works=1.0)
-
-
-@pytest.fixture
-def found() -> list[Batch | None]:
-    """The results of the next looks, in order."""
-    return []
+    @property
+    def checkpoint(self) -> str:
+        return Progress(table="public.address", after=self.part, read_ms=self.read_ms).to_text()
 
 
-@pytest.fixture
-def looking(monkeypatch: pytest.MonkeyPatch, database: Database, found: list[Batch | None]) -> Jdbc:
-    """Looks on each call, at the database's time, which is also the clock."""
+FIRST, PART, LAST = Batch(1), Batch(2, part="200"), Batch(3)
+
+
+@pytest.mark.parametrize(
+    "looks",
+    [
+        pytest.param([(0, None, None, 0), (7, None, None, 7_000)], id="it finds nothing"),
+        pytest.param([(3, None, FIRST, None), (4, FIRST, Batch(2), 3_000)], id="the lake has what it brought"),
+        pytest.param([(0, None, FIRST, None), (1, None, FIRST, None)], id="its commit failed"),
+        pytest.param([(0, None, FIRST, None), None, (1, FIRST, PART, None)], id="the look before is unknown"),
+        # Rows of the first part may have changed since they were read.
+        pytest.param([(0, FIRST, PART, None), (1, PART, LAST, None), (2, LAST, FIRST, None)], id="in parts"),
+    ],
+)
+def test_a_look_says_since_when_the_lake_has_all(
+    monkeypatch: pytest.MonkeyPatch, looks: list[tuple[float, Batch | None, Batch | None, int | None] | None]
+) -> None:
+    """Each look's time, the lake's progress, what it finds, and since when the lake has all then; None is a reset."""
+    found: list[Batch | None] = []
+    database: Any = Database(waits=0.0, works=1.0)
     monkeypatch.setattr(Jdbc, "_identified", lambda _self: "")
-    monkeypatch.setattr(Jdbc, "_looked", lambda _self, look, *_given, **_more: (look.text(), found.pop(0))[1])
-    stands_in: Any = database
-    spark: Any = None
-    decided_ = decided({"hoodie.streamer.jdbc.sweep.interval.seconds": "0"})
-    now = lambda: database.now  # noqa: E731
-    return Jdbc(spark, decided_, stands_in, ["address_id"], log=print, clock=now, elapsed=now)
-
-
-def after(part: str | None, read_ms: int) -> str:
-    """The progress of a commit, which covers a part of the keys where `part` is its last."""
-    return Progress(table="public.address", after=part, read_ms=read_ms).to_text()
-
-
-def test_a_look_that_finds_nothing_says_since_when_the_lake_has_all(
-    database: Database, found: list[Batch | None], looking: Jdbc
-) -> None:
-    found += [None, None]
-    looking.next_batch(None)
-    assert looking.looked_ms == 0
-    database.now = 7.0
-    looking.next_batch(None)
-    assert looking.looked_ms == 7_000
-
-
-def test_what_a_look_brings_counts_once_the_lake_has_it(
-    database: Database, found: list[Batch | None], looking: Jdbc
-) -> None:
-    first, second = after(None, 1), after(None, 2)
-    found += [Batch(first), Batch(second)]
-    database.now = 3.0
-    looking.next_batch(None)
-    assert looking.looked_ms is None
-    looking.next_batch(first)
-    assert looking.looked_ms == 3_000
-
-
-def test_what_was_not_committed_or_is_a_part_counts_for_nothing(found: list[Batch | None], looking: Jdbc) -> None:
-    first, part, last = after(None, 1), after("200", 2), after(None, 3)
-    found += [Batch(first), Batch(first), Batch(part, complete=False), Batch(last), Batch(first)]
-    looking.next_batch(None)
-    looking.next_batch(None)  # its commit has failed
-    looking.reset()
-    looking.next_batch(first)  # the previous look is unknown
-    looking.next_batch(part)
-    looking.next_batch(last)  # rows of the first part may have changed since they were read
-    assert looking.looked_ms is None
+    monkeypatch.setattr(Jdbc, "_looked", lambda *_given, **_more: found[-1])
+    settings, spark = decided({"hoodie.streamer.jdbc.sweep.interval.seconds": "0"}), cast(Any, None)
+    times = dict.fromkeys(("clock", "elapsed"), lambda: database.now)
+    jdbc = Jdbc(spark, settings, database, ["address_id"], log=print, **times)
+    for look in looks:
+        if look is None:
+            jdbc.reset()
+            continue
+        database.now, progress, result, looked_ms = look
+        found.append(result)
+        jdbc.next_batch(progress.checkpoint if progress else None)
+        assert jdbc.looked_ms == looked_ms

@@ -71,7 +71,6 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
 
 
 def copied(primary: Postgres, folder: Path) -> Postgres:
-    """A standby's data, by pg_basebackup."""
     folder.mkdir()
     own = primary.connection_parameters()
     standby = Postgres(
@@ -116,10 +115,8 @@ def test_what_commits_late_on_the_primary_is_found_on_the_standby(
     # After the promotion all rows are compared, and only different ones are written.
     queried.extra = {}
     execute(pair.standby.connection_parameters(), "SELECT pg_promote()")
-    queried.execute("UPDATE address SET address = 'promoted' WHERE address_id = 4")
-    [report] = queried.run()
+    [report] = queried.equal_after("UPDATE address SET address = 'promoted' WHERE address_id = 4")
     assert report.upserts == 1
-    assert queried.lake() == queried.source()
     assert any("this is another cluster or database than before" in line for line in queried.log)
 
 
@@ -165,9 +162,8 @@ def test_what_a_crash_has_lost_goes_and_what_is_written_under_the_same_numbers_a
     while ask(queried.parameters, NEXT) <= seen:
         queried.execute("SELECT pg_current_xact_id()")
     job.load()
-    queried.run(job)
+    queried.equal_after(job=job)
     job.close()
-    assert queried.lake() == queried.source()
     assert any("the server has crashed since" in line for line in queried.log)
 
 
@@ -194,8 +190,7 @@ def test_a_cold_copy_in_the_servers_place_is_compared_once_its_numbers_have_pass
         while ask(queried.parameters, NEXT) <= seen + 1:
             queried.execute("SELECT pg_current_xact_id()")
         job.load()
-        queried.run(job)
-        assert queried.lake() == queried.source()
+        queried.equal_after(job=job)
         reads = sum("was started again" in line for line in queried.log)
         job.load()
         queried.run(job)
@@ -207,13 +202,9 @@ def test_a_cold_copy_in_the_servers_place_is_compared_once_its_numbers_have_pass
 @pytest.fixture
 def late(tmp_path: Path) -> Iterator[Postgres]:
     """A server with some 200 transactions left until their numbers in rows wrap around."""
-    port = choose([Postgres.name], earlier={})[Postgres.name]
     settings = {"max_prepared_transactions": "1", "autovacuum": "off"}
-    server = Postgres(tmp_path / "data", port=port, superuser_password="superuser", settings=settings)
-    processes = processes_of(server, tmp_path)
-    try:
-        processes.run(server)
-        own = server.connection_parameters()
+    with temporary_postgres(tmp_path, settings=settings) as server:
+        own, processes = server.connection_parameters(), processes_of(server, tmp_path)
         # Otherwise rows from the server's creation would be in the future.
         for name in ask(own, "SELECT json_agg(datname) FROM pg_database WHERE datallowconn"):
             execute({**own, "dbname": name}, "VACUUM (FREEZE)")
@@ -221,9 +212,6 @@ def late(tmp_path: Path) -> Iterator[Postgres]:
         put_forward(server)
         processes.run(server)
         yield server
-    finally:
-        processes.stop(server.name, grace_s=PATIENCE_S)
-        server.cluster.remove()
 
 
 def put_forward(server: Postgres) -> None:
@@ -241,7 +229,7 @@ def put_forward(server: Postgres) -> None:
     )
 
 
-def test_what_is_written_before_and_after_numbers_begin_anew_arrives(
+def test_what_is_written_before_and_after_numbers_begin_again_arrives(
     spark: SparkSession, late: Postgres, tmp_path: Path
 ) -> None:
     queried = Queried(spark, tmp_path, parameters=late.connection_parameters())
@@ -262,12 +250,11 @@ def test_what_is_written_before_and_after_numbers_begin_anew_arrives(
         queried.run(job)
         assert queried.lake()[2]["address"] == "later"
         early.connection.commit()
-    queried.run(job)
-    assert queried.lake() == queried.source()
-    queried.execute("COMMIT PREPARED 'p'", "DELETE FROM address WHERE address_id = 8", "VACUUM (FREEZE) address")
-    [report] = queried.run(job)
+    queried.equal_after(job=job)
+    [report] = queried.equal_after(
+        "COMMIT PREPARED 'p'", "DELETE FROM address WHERE address_id = 8", "VACUUM (FREEZE) address", job=job
+    )
     assert (report.upserts, report.deletes) == (1, 1)
-    assert queried.lake() == queried.source()
     assert queried.progress()["mark"]["horizon"] > LAST
     job.close()
     assert queried.run() == []

@@ -12,8 +12,8 @@ import pytest
 from contract.events import QUERIED_TYPES
 from db.source.reading import ReadObjects, grant_reader
 from spark_jobs.errors import JobError
+from spark_jobs.ingest import Ingest
 from spark_jobs.options import keys
-from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.sources.postgres import source
 from spark_jobs.table.hudi_table import HudiTable
 from stacks.handlers.preparation import wanted_tables
@@ -24,18 +24,9 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.integration
 
 
-def equal_after(queried: Queried, *statements: str) -> list[CommitReport]:
-    """Run statements and the job; the lake must equal the source."""
-    queried.execute(*statements)
-    reports = queried.run()
-    assert queried.lake() == queried.source()
-    return reports
-
-
 def test_every_kind_of_change_arrives(queried: Queried, monkeypatch: pytest.MonkeyPatch) -> None:
-    [first] = queried.run()
+    [first] = queried.equal_after()
     assert (first.upserts, first.deletes, first.quarantined) == (603, 0, 0)
-    assert queried.lake() == queried.source()
     assert queried.run() == []
     assert queried.commits() == 1
     # The first commit of these fails, and is made again.
@@ -52,38 +43,26 @@ def test_every_kind_of_change_arrives(queried: Queried, monkeypatch: pytest.Monk
         with pytest.raises(OSError, match="full"):
             job.run_batch()
     job.load()
-    [report] = queried.run(job)
+    [report] = queried.equal_after(job=job)
     assert (report.upserts, report.deletes) == (14, 7)
     job.close()
-    assert queried.lake() == queried.source()
     operations = queried.operations()
     assert (operations[1], operations[100], operations[700]) == ("c", "u", "c")
     # What a poll by the stamp loses, and what commits after a later transaction was seen.
     with queried.transaction() as early:
         early.execute("INSERT INTO address (address_id, address) VALUES (701, 'early')")
         early.execute("SAVEPOINT s; UPDATE address SET address = 'sub' WHERE address_id = 7; RELEASE SAVEPOINT s")
-        queried.execute(
+        queried.equal_after(
             "UPDATE address SET address = 'later', last_update = now() WHERE address_id = 8",
             "UPDATE address SET address = 'x', last_update = '2000-01-01' WHERE address_id BETWEEN 9 AND 16",
             "UPDATE address SET district = address, address = district WHERE address_id = 30",
+            # New rows under a deleted one's key, with older stamps.
+            "INSERT INTO address VALUES (104, 'again', NULL, '1990-01-01')",
+            "DELETE FROM address WHERE address_id = 105",
+            "INSERT INTO address VALUES (105, 'at once', NULL, '1980-01-01')",
         )
-        queried.run()
-        assert queried.lake() == queried.source()
         early.connection.commit()
-    equal_after(queried)
-
-
-@pytest.mark.long
-def test_a_deleted_row_and_a_new_one_under_its_key_with_an_older_stamp_arrives(queried: Queried) -> None:
-    equal_after(queried)
-    equal_after(queried, "DELETE FROM address WHERE address_id = 104")
-    equal_after(queried, "INSERT INTO address VALUES (104, 'again', NULL, '1990-01-01')")
-    equal_after(
-        queried,
-        "DELETE FROM address WHERE address_id = 105",
-        "INSERT INTO address VALUES (105, 'at once', NULL, '1980-01-01')",
-    )
-    assert queried.lake()[105]["address"] == "at once"
+    queried.equal_after()
 
 
 def test_a_first_load_goes_on_where_it_was_and_brings_what_changed_meanwhile(queried: Queried) -> None:
@@ -94,15 +73,13 @@ def test_a_first_load_goes_on_where_it_was_and_brings_what_changed_meanwhile(que
     job.close()
     shown = [queried.progress()["after"], *queried.log]
     assert not any("301" in text for text in shown), shown
-    queried.execute(
+    reports = queried.equal_after(
         "UPDATE address SET address = 'read already' WHERE address_id = 7",
         "UPDATE address SET address_id = 9 + 9000 WHERE address_id = 9",
         "UPDATE address SET address_id = 0 WHERE address_id = 500",
         "DELETE FROM address WHERE address_id IN (11, 511)",
     )
-    reports = queried.run()
     assert len(reports) == 3
-    assert queried.lake() == queried.source()
 
 
 @pytest.mark.long
@@ -111,9 +88,8 @@ def test_a_first_load_whose_last_row_is_gone_begins_again(queried: Queried) -> N
     job = queried.job()
     job.run_batch()
     job.close()
-    queried.execute("DELETE FROM address WHERE address_id = 400")
-    assert [report.upserts for report in queried.run()] == [1, 202]
-    assert queried.lake() == queried.source()
+    reports = queried.equal_after("DELETE FROM address WHERE address_id = 400")
+    assert [report.upserts for report in reports] == [1, 202]
     assert "public.address: the row that was read last is gone, so its parts are read once more" in queried.log
 
 
@@ -144,12 +120,11 @@ def test_rows_that_are_read_again_unchanged_are_not_written_nor_kept_in_memory(q
     assert queried.lake() == queried.source()
 
 
-def test_a_transaction_that_stays_open_is_seen_as_the_age_of_the_horizon(queried: Queried) -> None:
+def test_a_transaction_that_stays_open_is_seen_as_the_age_of_the_horizon(queried: Queried, job: Ingest) -> None:
     def nobody_holds_it() -> bool:
         queried.run(job)
         return not job.horizon_age_seconds
 
-    job = queried.job()
     # Autovacuum also holds it for a moment.
     wait_until(nobody_holds_it)
     with queried.transaction() as open_for_long:
@@ -160,7 +135,6 @@ def test_a_transaction_that_stays_open_is_seen_as_the_age_of_the_horizon(queried
         queried.run(job)
         assert (job.horizon_age_seconds or 0) >= 0.2
     wait_until(nobody_holds_it)
-    job.close()
 
 
 def test_another_cluster_a_new_column_and_a_truncate(queried: Queried) -> None:
@@ -190,15 +164,14 @@ def test_another_cluster_a_new_column_and_a_truncate(queried: Queried) -> None:
         queried.run()
     assert queried.lake() == before
     queried.extra = {keys.JDBC_DELETES_PERCENT: "100"}
-    equal_after(queried)
+    queried.equal_after()
 
 
 @pytest.mark.long
 def test_a_dropped_column_keeps_its_values_in_rows_that_do_not_change(queried: Queried) -> None:
     queried.run()
     queried.execute("ALTER TABLE address DROP COLUMN district", "UPDATE address SET address = 'x' WHERE address_id = 1")
-    [report] = queried.run()
-    assert report.upserts == 1
+    assert [report.upserts for report in queried.run()] == [1]
     lake = queried.lake()
     assert (lake[1]["district"], lake[2]["district"]) == (None, "District 2")
 
@@ -224,7 +197,7 @@ def test_a_row_that_does_not_fit_is_set_aside_and_the_job_goes_on(queried: Queri
 
 @pytest.mark.long
 @pytest.mark.parametrize("limit", [(), ("--source-limit", "15")], ids=["at once", "in parts"])
-def test_a_delete_beside_a_new_row_that_does_not_fit_arrives(queried: Queried, limit: tuple[str, ...]) -> None:
+def test_a_delete_next_to_a_new_row_that_does_not_fit_arrives(queried: Queried, limit: tuple[str, ...]) -> None:
     queried.execute("ALTER TABLE address ADD COLUMN big bigint", "DELETE FROM address WHERE address_id > 20")
     queried.fields = {**queried.fields, "big": "int"}
     queried.arguments = limit
@@ -251,8 +224,7 @@ def test_what_is_read_by_a_clock_that_is_behind_the_lakes_rows_arrives(queried: 
     job.close()
     for number, arguments in enumerate([(), ("--ignore-checkpoint", "once")]):
         queried.arguments = arguments
-        equal_after(
-            queried,
+        queried.equal_after(
             f"UPDATE address SET address = 'new' WHERE address_id = {3 + number}",
             f"DELETE FROM address WHERE address_id = {10 + number}",
         )
@@ -269,27 +241,23 @@ def test_rows_of_a_partition_that_was_filled_before_it_was_attached_arrive(queri
         "INSERT INTO high SELECT i, 'high' FROM generate_series(100, 120) AS i",
         "INSERT INTO address SELECT i, 'low' FROM generate_series(1, 20) AS i",
     )
-    equal_after(queried)
-    equal_after(queried, "ALTER TABLE address ATTACH PARTITION high FOR VALUES FROM (100) TO (200)")
-    equal_after(queried, "UPDATE address SET address_id = 150 WHERE address_id = 1")
+    queried.equal_after()
+    queried.equal_after("ALTER TABLE address ATTACH PARTITION high FOR VALUES FROM (100) TO (200)")
+    queried.equal_after("UPDATE address SET address_id = 150 WHERE address_id = 1")
     queried.extra = {keys.JDBC_DELETES_PERCENT: "90"}
-    equal_after(queried, "ALTER TABLE address DETACH PARTITION high")
+    queried.equal_after("ALTER TABLE address DETACH PARTITION high")
 
 
 @pytest.mark.long
-def test_rows_that_came_without_a_transaction_are_looked_for(queried: Queried) -> None:
+def test_rows_that_came_without_a_transaction_are_looked_for(queried: Queried, job: Ingest) -> None:
     """As after an extension that writes pages, or pg_surgery: here the lake has lost them."""
-    queried.run()
-    job = queried.job()
     queried.execute("UPDATE address SET address = 'x' WHERE address_id = 1")
     queried.run(job)
     lost = replace(job._checkpoint, source=json.dumps(queried.progress() | {"rows": 600}))
     remove_from_lake(queried, 5)
     job.load()
     job._checkpoint = lost
-    queried.run(job)
-    job.close()
-    assert queried.lake() == queried.source()
+    queried.equal_after(job=job)
 
 
 @pytest.mark.parametrize(
@@ -332,12 +300,10 @@ def test_a_table_with_a_column_left_out_is_read_by_the_role_that_a_deployment_ma
     queried.fields = {name: kind for name, kind in FIELDS.items() if name != "district"}
     queried.extra = {keys.JDBC_USER: "deployed", keys.JDBC_PASSWORD: "deployed", keys.JDBC_LEFT_OUT: "district"}
     queried.run()
-    queried.execute(
+    [report] = queried.equal_after(
         "UPDATE address SET address = 'new' WHERE address_id = 1", "DELETE FROM address WHERE address_id = 2"
     )
-    [report] = queried.run()
     assert (report.upserts, report.deletes) == (1, 1)
-    assert queried.lake() == queried.source()
 
 
 @pytest.mark.long
@@ -348,27 +314,24 @@ def test_a_large_batch_is_read_side_by_side_in_one_snapshot(queried: Queried) ->
     queried.arguments = ("--source-limit", "25000")
     assert [report.upserts for report in queried.run()] == [25000, 604]
     queried.arguments = ()
-    queried.execute(
+    [report] = queried.equal_after(
         "UPDATE address SET address = 'new' WHERE address_id % 2 = 0",
         "DELETE FROM address WHERE address_id % 100 = 1",
         "INSERT INTO address SELECT i, 'new' FROM generate_series(30000, 40000) AS i",
     )
-    [report] = queried.run()
     assert (report.upserts, report.deletes) == (12501 + 301 + 10001, 257)
-    assert queried.lake() == queried.source()
 
 
 def test_an_insert_is_an_upsert_where_rows_have_changed(queried: Queried) -> None:
     queried.arguments = ("--op", "BULK_INSERT")
-    equal_after(queried)
-    equal_after(queried, "INSERT INTO address SELECT i, 'new' FROM generate_series(700, 710) AS i")
+    queried.equal_after()
+    queried.equal_after("INSERT INTO address SELECT i, 'new' FROM generate_series(700, 710) AS i")
     assert not any("upsert" in line for line in queried.log)
-    equal_after(queried, "UPDATE address SET address = 'changed' WHERE address_id = 1")
+    queried.equal_after("UPDATE address SET address = 'changed' WHERE address_id = 1")
     assert "bulk_insert would double rows: this batch has changed ones and is written by upsert" in queried.log
 
 
 def jobs_of(queried: Queried) -> int:
-    """Number of Spark's jobs so far."""
     scheduler: Any = queried.spark.sparkContext._jsc.sc().dagScheduler()
     return int(scheduler.numTotalJobs())
 

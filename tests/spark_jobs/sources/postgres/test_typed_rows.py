@@ -1,6 +1,5 @@
 """Large batches, read by their columns' types: the same rows as from lines, and lines wherever that isn't certain."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,7 +8,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from contract.column_types.catalogue import Carried
-from contract.column_types.types import avro_field
 from contract.events import PLACEHOLDER, QUERIED_TYPES
 from local.services.postgres import ConnectionParameters
 from spark_jobs.decoding import schema
@@ -20,6 +18,7 @@ from spark_jobs.sources.postgres.batch import JdbcBatch
 from spark_jobs.sources.postgres.source import Jdbc
 from tests.cases import long
 from tests.conftest import execute
+from tests.spark_jobs.events import avro
 from tests.spark_jobs.sources.postgres.conftest import Queried
 
 pytestmark = pytest.mark.integration
@@ -107,11 +106,8 @@ def add(database: ConnectionParameters, values: Mapping[str, Sequence[str]]) -> 
 
 
 def columns_of(batch: JdbcBatch) -> tuple[Column, ...]:
-    """The lake's columns, as declared for the source's types."""
-    carried = {c.name: c.carried for c in batch.relation.columns if isinstance(c.carried, Carried)}
-    fields = [avro_field(name, name, kind) for name, kind in carried.items()]
-    fields += [{"name": name, "type": ["null", kind]} for name, kind in QUERIED_TYPES.items()]
-    return schema.parse(json.dumps({"type": "record", "name": "row", "fields": fields}), "typed.avsc")
+    kinds = {c.name: c.carried.avro for c in batch.relation.columns if isinstance(c.carried, Carried)}
+    return schema.parse(avro({**kinds, **QUERIED_TYPES}), "typed.avsc")
 
 
 def rows(frame: DataFrame, without: str = "") -> dict[int, str]:
@@ -158,7 +154,7 @@ def test_what_is_odd_is_told_and_its_batch_read_as_lines(
 
 
 @pytest.mark.parametrize("further", ["", long("ALTER TABLE typed ADD COLUMN raw bytea DEFAULT '\\\\x00ff'")])
-def test_rows_that_were_inserted_in_bulk_stay_as_they_are_beside_an_upsert(
+def test_rows_that_were_inserted_in_bulk_stay_as_they_are_next_to_an_upsert(
     table: Jdbc, database: ConnectionParameters, queried: Queried, further: str
 ) -> None:
     add(database, EDGES)
@@ -167,9 +163,8 @@ def test_rows_that_were_inserted_in_bulk_stay_as_they_are_beside_an_upsert(
     batch = looked(table)
     columns = columns_of(batch)
     expected = rows(Decoder(columns, required=("id", "__read_ms"))(batch.lines()), without="__read_ms")
-    carried = {c.name: c.carried for c in batch.relation.columns if isinstance(c.carried, Carried)}
     table.reset()
-    queried.fields = {name: kind.avro for name, kind in carried.items()}
+    queried.fields = {c.name: c.carried.avro for c in batch.relation.columns if isinstance(c.carried, Carried)}
     queried.run()
     execute(database, "UPDATE typed SET words = 'changed' WHERE id = 1")
     [report] = queried.run()
