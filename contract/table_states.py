@@ -1,7 +1,7 @@
 """The state lines of the job: on standard output, one per change.
 
 `table=<database.table> state=<state>`, and after `failing` ` reason=<one line>`. The job
-writes it (spark_jobs/loop.py); `./lake up` and `./lake status` read it (local/platform/job.py).
+writes it (spark_jobs/table_job.py); `./lake up` and `./lake status` read it (local/platform/job.py).
 """
 
 import re

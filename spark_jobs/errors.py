@@ -61,10 +61,7 @@ def first_line(error: BaseException) -> str:
 
 
 def value_error(error: BaseException) -> str | None:
-    """Return Spark's own message for a value that can't be computed; None for any other error.
-
-    Omits its advice, which is to switch the check off.
-    """
+    """Return Spark's message for a value that can't be computed, without its advice; None for any other error."""
     name, _, message = first_line(error).partition(": ")
     if message.startswith(UNLIKE_ATHENA):
         return message

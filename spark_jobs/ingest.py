@@ -2,14 +2,14 @@
 
 import gc
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from contract import added_columns
+from contract import metrics as names
 from contract.added_columns import AddedColumn
 from contract.events import PREFIX
 from spark_jobs.decoding.batch_decoder import BatchDecoder, DecodedBatch
@@ -18,19 +18,26 @@ from spark_jobs.decoding.summary import Summary
 from spark_jobs.derived.history import CommitEvents
 from spark_jobs.errors import QuarantineLimitError
 from spark_jobs.options import keys
-from spark_jobs.options.settings import KafkaSettings, Settings
-from spark_jobs.ordering import changes, memory
+from spark_jobs.options.jdbc_settings import JdbcSettings
+from spark_jobs.options.settings import FileSettings, KafkaSettings, Settings
+from spark_jobs.ordering import changes, memory, transform
 from spark_jobs.ordering.logged_events import BatchTruncates, LoggedEvents, removals
-from spark_jobs.ordering.orderer import OrderedChanges, Orderer, StoredRows, operation_for
-from spark_jobs.ordering.transform import SqlTransformer
+from spark_jobs.ordering.orderer import OrderedChanges, StoredRows, operation_for
+from spark_jobs.ordering.queried_rows import QueriedRows
+from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.runtime.session import CodegenSwitch
 from spark_jobs.sources.batches import Batch, Source
+from spark_jobs.sources.files import JsonFiles
+from spark_jobs.sources.kafka import JsonKafka
+from spark_jobs.sources.listing import lister_for
 from spark_jobs.sources.postgres.access import Databases
+from spark_jobs.sources.postgres.source import Jdbc
 from spark_jobs.table import commits
+from spark_jobs.table.claim import Claim
 from spark_jobs.table.commits import Checkpoint
 from spark_jobs.table.hudi_table import Commit
-from spark_jobs.table.kept_table import KeptTable
+from spark_jobs.table.kept_table import KeptTable, SharedParts
 from spark_jobs.table.quarantine import COLUMNS, Quarantine
 
 # Above this many columns, query plans are large enough to be freed explicitly.
@@ -46,32 +53,40 @@ class Ingest(KeptTable):
         settings: Settings,
         columns: Sequence[Column],
         *,
-        source: Source,
-        quarantine: Quarantine,
-        transformer: SqlTransformer | None = None,
-        commit_events: CommitEvents | None = None,
-        ordering: type[Orderer] = LoggedEvents,
-        databases: Databases | None = None,
-        **shared: Any,
+        shared: SharedParts,
+        claim: Claim | None = None,
     ) -> None:
-        """`ordering` decides which events the table takes; `databases` supply new columns' types.
-
-        `commit_events` stores the events of each commit, for the table's history. `shared` is KeptTable's.
-        """
-        super().__init__(spark, settings, **shared)
+        super().__init__(spark, settings, shared=shared, claim=claim)
         self._given = tuple(columns)
-        encoded = self._table.url_encodes
+        encoded, databases = self._table.url_encodes, shared.databases
         self._decoder = BatchDecoder(spark, settings, columns, encoded=encoded, databases=databases, log=self._log)
-        self._source = source
-        self._quarantine = quarantine
-        self._transformer = transformer
-        self._commit_events = commit_events
+        self._source = self._source_of(shared)
+        self._quarantine = Quarantine(Hadoop(spark), settings.quarantine_path)
+        self._transformer = transform.of_settings(spark, settings, columns)
+        # Stores the events of each commit, for the table's history.
+        self._commit_events = CommitEvents(spark, settings.events_path) if settings.events_path else None
         self._compiling = CodegenSwitch(spark)
         self._stored_rows = StoredRows(self._table, settings.table, self._compiling)
-        self._orderer = ordering(spark, settings.table, decoder=self._decoder, stored_rows=self._stored_rows)
+        orderer = QueriedRows if isinstance(settings.source, JdbcSettings) else LoggedEvents
+        self._orderer = orderer(spark, settings.table, decoder=self._decoder, stored_rows=self._stored_rows)
         self._checkpoint = Checkpoint()
         # The table's columns; None before its first commit.
         self._there: frozenset[str] | None = None
+
+    def _source_of(self, shared: SharedParts) -> Source:
+        spark, given, log = self._spark, self._settings.source, self._log
+        if isinstance(given, JdbcSettings):
+            database = (shared.databases or Databases(spark, log=log)).of(given.server)
+            named = {column.name: column.source for column in self._given}
+            key = [named.get(name, name) for name in self._settings.table.key_fields]
+            return Jdbc(spark, given, database, key, log=log, newest_ms=self._table.newest)
+        if isinstance(given, KafkaSettings):
+            return JsonKafka(spark, given, log=log)
+        assert isinstance(given, FileSettings)  # noqa: S101  (table_job.py keeps tables made of others)
+        lister, note = lister_for(given.root, Hadoop(spark), shared.listing)
+        if note:
+            log(note)
+        return JsonFiles(spark, given, lister, log=log)
 
     def load(self) -> None:
         self._source.reset()
@@ -94,25 +109,20 @@ class Ingest(KeptTable):
         given = self._settings.options
         self._checkpoint = commits.starting_from(stored, reset=given.checkpoint, ignore=given.ignore_checkpoint)
 
-    @property
-    def ignored_truncates(self) -> int | None:
-        if self._settings.table.truncate != keys.TRUNCATE_IGNORE:
-            return None
-        return int(self._checkpoint.truncates.ignored is not None)
-
-    @property
-    def horizon_age_seconds(self) -> float | None:
-        return getattr(self._source, "horizon_age_seconds", None)
+    def states(self) -> Mapping[str, float]:
+        states = dict[str, float]()
+        if self._settings.table.truncate == keys.TRUNCATE_IGNORE:
+            states[names.IGNORED_TRUNCATES] = int(self._checkpoint.truncates.ignored is not None)
+        if isinstance(self._source, Jdbc):
+            states[names.HORIZON_AGE_SECONDS] = self._source.horizon_age_seconds
+        return states
 
     @property
     def looked_ms(self) -> int | None:
-        return getattr(self._source, "looked_ms", None)
+        return self._source.looked_ms if isinstance(self._source, Jdbc) else None
 
     def run_batch(self) -> CommitReport | None:
-        """Commit the next batch; None when there is nothing new.
-
-        Raises QuarantineLimitError and ConcurrentWriterError before anything is written to the table.
-        """
+        """Commit the next batch, None without any; an error comes before anything is written to the table."""
         while True:
             started = time.monotonic()
             batch = self._source.next_batch(self._checkpoint.source)
@@ -127,7 +137,6 @@ class Ingest(KeptTable):
         self._source.reset()
 
     def _brought(self, batch: Batch, started: float) -> CommitReport | None:
-        """Bring a batch into the table; None when the table already has all of it."""
         with self._turns.take(small=batch.is_small), self._compiling.unless(batch.is_small):
             batch, decoded = self._decoder.decode(batch)
             try:

@@ -13,20 +13,19 @@ from pyspark import InheritableThread
 from pyspark.sql import SparkSession
 
 from spark_jobs import table_job
-from spark_jobs.errors import JobError, Log, SettingsError, log, user_message
-from spark_jobs.loop import TableStatus
+from spark_jobs.errors import Log, SettingsError, log, user_message
 from spark_jobs.options import command_line
-from spark_jobs.options.settings import Settings
 from spark_jobs.options.table_list import ListedTable, TableList
 from spark_jobs.runtime import session
 from spark_jobs.runtime.application import stop_on_signals, watched
 from spark_jobs.runtime.hadoop import read_text
-from spark_jobs.runtime.metrics import Metrics, metrics_for, publishing
+from spark_jobs.runtime.metrics import metrics_for, publishing
 from spark_jobs.runtime.retry import Backoff
 from spark_jobs.runtime.session import Turns, slots
 from spark_jobs.sources.listing import SharedListing
 from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.streamer import program, when_readable
+from spark_jobs.table.kept_table import SharedParts
 
 # Pause between attempts of a table that needs manual repair (file, schema or data).
 LONGEST_PAUSE_S = 300.0
@@ -43,7 +42,7 @@ class ManyTables:
         self._continuous = continuous
         self._stop = stop
         self._log = log
-        self._shared = table_job.SharedParts(
+        self._shared = SharedParts(
             stop=stop,
             log=log,
             turns=Turns(listed.parallel_commits, lambda: slots(spark)),
@@ -57,66 +56,53 @@ class ManyTables:
 
     def run(self) -> list[str]:
         """Run until all tables have ended; returns those that failed, which only happens without `continuous`."""
-        threads = [self._thread(table) for table in self._listed.tables]
+        threads = [
+            InheritableThread(target=self._keep, args=(table,), name=table.full_name) for table in self._listed.tables
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         return sorted(self._failed)
 
-    def _thread(self, table: ListedTable) -> threading.Thread:
-        return InheritableThread(target=self._keep, args=(table,), name=table.full_name)
-
     def _keep(self, table: ListedTable) -> None:
-        """Run a table's job, in continuous mode again after any failure, until the job must stop."""
-
         def log(message: str) -> None:
             self._log(f"{table.full_name}: {message}")
 
         # A pool of its own: with FIFO inside one pool, a busy table would hold up all others.
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", table.full_name)
         backoff = Backoff(stop=self._stop, longest_seconds=LONGEST_PAUSE_S, log=log)
-        status = TableStatus(table.full_name, worked=backoff.over)
+        status = table_job.TableStatus(table.full_name, worked=backoff.over)
         metrics = metrics_for(self._listed.metrics_namespace, table.full_name, log)
+        shared = replace(self._shared, log=log, metrics=metrics)
         with publishing(metrics):
             while not self._stop.is_set():
-                error = self._attempt(table, log, status, metrics)
-                if error is None:
+                try:
+                    self._run(table, shared, status)
                     break
-                if not self._continuous:
-                    log(f"error: {error}")
-                    self._failed.add(table.full_name)
-                    break
-                backoff.wait(error)
+                except Exception as error:  # noqa: BLE001  (when one table's job ends, the others go on)
+                    if self._stop.is_set():
+                        break
+                    status.fails(error)
+                    if metrics:
+                        metrics.failed()
+                    if not self._continuous:
+                        log(f"error: {user_message(error)}")
+                        self._failed.add(table.full_name)
+                        break
+                    backoff.wait(error)
         status.ends(stopped=self._stop.is_set())
 
-    def _attempt(self, table: ListedTable, log: Log, status: TableStatus, metrics: Metrics | None) -> JobError | None:
-        """Run a table's job; returns its error, None when all was read or the job was told to stop."""
-        try:
-            self._run(table, log, status, metrics)
-        except Exception as error:  # noqa: BLE001  (whatever ends one table's job, the others go on)
-            if self._stop.is_set():
-                return None
-            status.fails(error)
-            if metrics:
-                metrics.failed()
-            return JobError(user_message(error))
-        return None
-
-    def _run(self, table: ListedTable, log: Log, status: TableStatus, metrics: Metrics | None) -> None:
-        decided = self._listed.settings(table, log)
-        self._take_base_path(table, decided)
-        columns = table_job.columns_of(decided, self._spark)
-        shared = replace(self._shared, log=log, metrics=metrics)
-        # A session's settings apply to all of its queries, and each table's batches need their own.
-        table_job.run(self._spark.newSession(), decided, columns, shared, status)
-
-    def _take_base_path(self, table: ListedTable, decided: Settings) -> None:
+    def _run(self, table: ListedTable, shared: SharedParts, status: table_job.TableStatus) -> None:
+        decided = self._listed.settings(table, shared.log)
         path = decided.table.base_path
         with self._lock:
             owner = self._base_paths.setdefault(path, table.full_name)
         if owner != table.full_name:
             raise SettingsError(f"{path} is {owner}'s base path, too: give each table its own")
+        columns = table_job.columns_of(decided, self._spark)
+        # A session's settings apply to all of its queries, and each table's batches need their own.
+        table_job.run(self._spark.newSession(), decided, columns, shared, status)
 
 
 @program

@@ -6,7 +6,7 @@ Run it by spark-submit with HoodieStreamer's own options (docs/reference/streami
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import wraps
 from typing import TypeVar
 
 from py4j.protocol import Py4JNetworkError
@@ -15,7 +15,6 @@ from pyspark.sql import SparkSession
 from spark_jobs import table_job
 from spark_jobs.decoding.schema import Column
 from spark_jobs.errors import JobError, UndescribedError, log, user_message
-from spark_jobs.loop import TableStatus
 from spark_jobs.options import command_line, properties, settings
 from spark_jobs.options.command_line import Options
 from spark_jobs.options.settings import Settings
@@ -24,6 +23,7 @@ from spark_jobs.runtime.application import stop_on_signals, watched
 from spark_jobs.runtime.hadoop import read_text
 from spark_jobs.runtime.metrics import metrics_for, publishing
 from spark_jobs.runtime.retry import Backoff, retry_outages
+from spark_jobs.table.kept_table import SharedParts
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ def program(run: Callable[[Sequence[str]], int]) -> Callable[[Sequence[str]], in
             return run(arguments)
         except Py4JNetworkError:
             log("error: Spark's JVM is gone")
-        except Exception as error:  # noqa: BLE001  (the user gets one line, whatever it was)
+        except Exception as error:  # noqa: BLE001  (the user gets one line for any error)
             log(f"error: {user_message(error)}")
         finally:
             if shipped:
@@ -80,30 +80,25 @@ def read_settings(given: command_line.Options, spark: SparkSession) -> Settings:
 
 
 def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop: threading.Event) -> None:
-    """Keep the table until all is read or the job is told to stop; raises JobError when it can't continue.
-
-    While the table waits for a new column's type, its schema file is read repeatedly.
-    """
+    """Keep the table until all is read or a stop is requested, waiting for new columns' types; raises JobError."""
     name = f"{decided.table.database}.{decided.table.name}"
     metrics = metrics_for(decided.metrics_namespace, name, log)
     with publishing(metrics), watched(spark, stop=stop, log=log, stop_file=decided.stop_file):
-        shared = table_job.SharedParts(stop=stop, log=log, metrics=metrics)
-        pause = partial(Backoff, stop=stop, longest_seconds=decided.options.retry_interval_seconds, log=log)
-        backoff, described = pause(), partial(table_job.columns_of, decided, spark)
-        status = TableStatus(name, worked=backoff.over)
-        known: Sequence[Column] | None = columns
-        while known is not None:
+        given, shared = decided.options, SharedParts(stop=stop, log=log, metrics=metrics)
+        backoff = Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log)
+        status = table_job.TableStatus(name, worked=backoff.over)
+        while not stop.is_set():
             try:
-                table_job.run(spark, decided, known, shared, status)
-                known = None
+                table_job.run(spark, decided, columns, shared, status)
+                break
             except JobError as error:
                 status.fails(error)
-                if not (decided.options.continuous and isinstance(error, UndescribedError)):
+                if not (given.continuous and isinstance(error, UndescribedError)):
                     raise
                 if metrics:
                     metrics.failed()
                 backoff.wait(error)
-                known = retry_outages(described, pause())
+                columns = when_readable(lambda: table_job.columns_of(decided, spark), given, stop) or columns
         status.ends(stopped=stop.is_set())
 
 

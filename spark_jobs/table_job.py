@@ -1,81 +1,197 @@
-"""Assembles and runs one table's job: source, table, quarantine, claim, and listeners."""
+"""Runs one table's job: batches until the source is read or a stop is requested, however long outages last."""
 
-import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
+from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
+from contract import table_states
+from contract.table_states import ENDED, FAILING, RUNNING, STARTING, STOPPED
 from spark_jobs.decoding import schema
-from spark_jobs.decoding.schema import Column, with_decimal_ordering
+from spark_jobs.decoding.schema import Column
 from spark_jobs.derived.derived_table import DerivedTable
-from spark_jobs.derived.history import CommitEvents, HistoryTable
-from spark_jobs.errors import Log
+from spark_jobs.derived.history import HistoryTable
+from spark_jobs.errors import JobError, Log, first_line, user_message
 from spark_jobs.ingest import Ingest
-from spark_jobs.loop import Listeners, Loop, SweepTimeFile, TableStatus
 from spark_jobs.options.jdbc_settings import JdbcSettings
-from spark_jobs.options.settings import FileSettings, HistorySettings, KafkaSettings, Settings, SqlSettings
-from spark_jobs.ordering.logged_events import LoggedEvents
-from spark_jobs.ordering.queried_rows import QueriedRows
-from spark_jobs.ordering.transform import SqlTransformer
-from spark_jobs.runtime.hadoop import Hadoop, read_text, remembering
-from spark_jobs.runtime.metrics import Metrics
-from spark_jobs.runtime.session import Turns
-from spark_jobs.sources.batches import Source
-from spark_jobs.sources.files import JsonFiles
-from spark_jobs.sources.kafka import JsonKafka
-from spark_jobs.sources.listing import SharedListing, lister_for
-from spark_jobs.sources.postgres.access import Databases
-from spark_jobs.sources.postgres.source import Jdbc
+from spark_jobs.options.settings import HistorySettings, Settings, SqlSettings
+from spark_jobs.runtime.hadoop import Hadoop, read_text
+from spark_jobs.runtime.metrics import CommitReport
+from spark_jobs.runtime.retry import Backoff, is_outage
 from spark_jobs.table.claim import Claim, claim_store
 from spark_jobs.table.glue import GlueSync, sync_to_glue
-from spark_jobs.table.hudi_table import HudiTable
-from spark_jobs.table.kept_table import KeptTable, MadeTable
-from spark_jobs.table.quarantine import Quarantine
+from spark_jobs.table.kept_table import KeptTable, SharedParts
 
 
-@dataclass(frozen=True, kw_only=True)
-class SharedParts:
-    """What a table's job shares with others, or outlives it."""
+@dataclass(eq=False)
+class SweepTimeFile:
+    """The file at `path`, with the newest look's milliseconds since 1970; its folder is created when missing."""
 
+    path: Path
     log: Log
-    stop: threading.Event = field(default_factory=threading.Event)
-    metrics: Metrics | None = None
-    turns: Turns = field(default_factory=lambda: Turns(1))
-    listing: SharedListing = field(default_factory=lambda: SharedListing(max_age_seconds=0))
-    databases: Databases | None = None
+    _written: int | None = field(default=None, init=False)
+    _failing: bool = field(default=False, init=False)
+
+    def write(self, looked_ms: int | None) -> None:
+        """Write a new value; a failure is logged once, and the job continues."""
+        if looked_ms is None or looked_ms == self._written:
+            return
+        new = self.path.with_name(f"{self.path.name}.new")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            new.write_text(f"{looked_ms}\n", encoding="ascii")
+            new.replace(self.path)
+        except OSError as error:
+            if not self._failing:
+                self.log(f"{self.path} can't be written: {first_line(error)}")
+            self._failing = True
+            return
+        self._written, self._failing = looked_ms, False
 
 
-def build_ingest(
-    spark: SparkSession, decided: Settings, columns: Sequence[Column], shared: SharedParts, claim: Claim | None = None
-) -> Ingest:
-    """Return the ingestion of the source's events; without a `claim` the caller must guarantee a single writer."""
-    hadoop, log = Hadoop(spark), shared.log
-    stores = [decided.table.base_path, *([decided.source.root] if isinstance(decided.source, FileSettings) else [])]
-    table = HudiTable(spark, decided.table, look_anew=remembering(hadoop, stores, log))
-    return Ingest(
-        spark,
-        decided,
-        columns,
-        table=table,
-        source=_source(spark, decided, columns, table, shared),
-        quarantine=Quarantine(hadoop, decided.quarantine_path),
-        log=log,
-        claim=claim,
-        turns=shared.turns,
-        transformer=_transformer(spark, decided, columns),
-        commit_events=CommitEvents(spark, decided.events_path) if decided.events_path else None,
-        ordering=QueriedRows if isinstance(decided.source, JdbcSettings) else LoggedEvents,
-        databases=shared.databases,
-    )
+def write_line(text: str) -> None:
+    """Write a line to standard output at once: many threads write, and `print` writes line and end separately."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
-def build_made(spark: SparkSession, decided: Settings, shared: SharedParts, claim: Claim | None = None) -> MadeTable:
-    """Return the job of a computed table; without a `claim` the caller must guarantee a single writer."""
-    table = HudiTable(spark, decided.table, look_anew=remembering(Hadoop(spark), [decided.table.base_path], shared.log))
-    kind = HistoryTable if isinstance(decided.source, HistorySettings) else DerivedTable
-    return kind(spark, decided, table=table, log=shared.log, claim=claim, turns=shared.turns)
+class TableStatus:
+    """The state of one table, in lines of contract/table_states.py.
+
+    starting: nothing is known yet; running: its last look at the source succeeded; failing: its last one didn't, and it
+    is retried; ended: it failed or, without --continuous, read everything; stopped: on request.
+    """
+
+    def __init__(self, table: str, *, worked: Callable[[], None] = lambda: None) -> None:
+        """`worked` is called when the table works (again)."""
+        self.table = table
+        self._worked = worked
+        self._said = ""
+        self._say(STARTING)
+
+    def works(self) -> None:
+        if self._say(RUNNING):
+            self._worked()
+
+    def fails(self, error: BaseException) -> None:
+        self._say(FAILING, user_message(error))
+
+    def ends(self, *, stopped: bool) -> None:
+        self._say(STOPPED if stopped else ENDED)
+
+    def _say(self, state: str, reason: str | None = None) -> bool:
+        text = table_states.line(self.table, state, reason)
+        changed = text != self._said
+        if changed:
+            write_line(text)
+        self._said = text
+        return changed
+
+
+@dataclass(eq=False)
+class Loop:
+    """Drives a table's batches, in continuous mode indefinitely, and tells what listens to them.
+
+    After a failure each batch starts from the table's own progress. In continuous mode a round begins at least the
+    minimum interval after the previous one, and outages are retried without limit. Other failures are retried
+    `--max-retry-count` times in a row; so are outages without continuous mode. Pauses double from 1 s.
+    """
+
+    kept: KeptTable
+    settings: Settings
+    shared: SharedParts
+    status: TableStatus
+    _: KW_ONLY
+    glue_sync: GlueSync | None = None
+    clock: Callable[[], float] = time.monotonic
+    _counted: int = field(default=0, init=False)
+    _loaded: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        options, source, stop, log = self.settings.options, self.settings.source, self.shared.stop, self.shared.log
+        longest = options.retry_interval_seconds
+        self._backoff = Backoff(stop=stop, longest_seconds=longest, log=log, clock=self.clock)
+        looked_file = source.looked_file if isinstance(source, JdbcSettings) else None
+        self._looked_file = SweepTimeFile(Path(looked_file), log) if looked_file else None
+
+    def run(self) -> None:
+        """Run until told to stop, or all is read; raises JobError when it can't continue or gives up."""
+        options, shared = self.settings.options, self.shared
+        while not shared.stop.is_set():
+            began = self.clock()
+            succeeded, report = self._attempt()
+            if not succeeded:
+                continue
+            if report is not None:
+                self._committed(report)
+            elif not options.continuous:
+                return
+            else:
+                self._idle()
+            if options.continuous:
+                interval = max(options.min_sync_interval_seconds, shared.turns.min_interval_seconds())
+                rest = began + interval - self.clock()
+                shared.stop.wait(max(rest, 0 if report else self.settings.poll_seconds))
+
+    def finish(self) -> None:
+        """Close what the table has open, and sync what is pending."""
+        self.kept.close()
+        if self.glue_sync:
+            self.glue_sync.finish()
+
+    def _attempt(self) -> tuple[bool, CommitReport | None]:
+        try:
+            if not self._loaded:
+                self.kept.load()
+                self._loaded = True
+            report = self.kept.run_batch()
+        except (JobError, Py4JNetworkError):
+            raise
+        except Exception as error:  # noqa: BLE001  (the network, S3, Kafka, Spark and Hudi each raise their own)
+            if not self.shared.stop.is_set():
+                self._try_again(error)
+            # Waiting for a claim, or for executors, ends with an error when the job is told to stop.
+            return False, None
+        self._backoff.over()
+        self._counted = 0
+        return True, report
+
+    def _try_again(self, error: Exception) -> None:
+        # A commit may have completed before the failure was noticed: only the table knows.
+        self._loaded = False
+        self._counted += 0 if self.settings.options.continuous and is_outage(error) else 1
+        if self._counted > self.settings.options.max_retry_count:
+            raise JobError(f"given up after {self._counted} attempts: {first_line(error)}") from error
+        self.status.fails(error)
+        if self.shared.metrics:
+            self.shared.metrics.failed()
+        self._backoff.wait(error)
+
+    def _committed(self, report: CommitReport) -> None:
+        write_line(f"{report.line()} table={self.status.table}")
+        self._works()
+        if self.shared.metrics:
+            self.shared.metrics.committed(report)
+        if self.glue_sync and self.kept.last_commit:
+            self.glue_sync.committed(self.kept.last_commit)
+
+    def _idle(self) -> None:
+        self._works()
+        if self.shared.metrics:
+            self.shared.metrics.idle()
+        if self.glue_sync:
+            self.glue_sync.run_if_due()
+
+    def _works(self) -> None:
+        self.status.works()
+        if self._looked_file:
+            self._looked_file.write(self.kept.looked_ms)
+        if self.shared.metrics:
+            self.shared.metrics.set_states(self.kept.states())
 
 
 def columns_of(decided: Settings, spark: SparkSession) -> Sequence[Column]:
@@ -88,80 +204,26 @@ def columns_of(decided: Settings, spark: SparkSession) -> Sequence[Column]:
 def run(
     spark: SparkSession, decided: Settings, columns: Sequence[Column], shared: SharedParts, status: TableStatus
 ) -> None:
-    """Bring the source's events into the table and the catalog, until all is read or a stop is requested.
-
-    Raises JobError when the job can't continue.
-    """
-    stop, log, given = shared.stop, shared.log, decided.options
-    claim = Claim(claim_store(decided.claim_path, Hadoop(spark)), decided.table.base_path, log=log, stop=stop)
-    kept: KeptTable
-    if isinstance(decided.source, SqlSettings | HistorySettings):
-        kept = build_made(spark, decided, shared, claim)
-    else:
-        kept = build_ingest(spark, decided, columns, shared, claim)
-    looked_file = decided.source.looked_file if isinstance(decided.source, JdbcSettings) else None
-    listeners = Listeners(
-        kept=kept,
-        glue_sync=_glue_sync(spark, decided, log),
-        metrics=shared.metrics,
-        status=status,
-        looked_file=SweepTimeFile(Path(looked_file), log) if looked_file else None,
-    )
-    loop = Loop(
-        kept,
-        listeners,
-        stop=stop,
-        log=log,
-        max_retries=given.max_retry_count,
-        retry_seconds=given.retry_interval_seconds,
-        min_interval_seconds=lambda: max(given.min_sync_interval_seconds, shared.turns.min_interval_seconds()),
-    )
+    """Bring new data into the table and the catalog until all is read or a stop is requested; raises JobError."""
+    log, sync = shared.log, decided.sync
+    claim = Claim(claim_store(decided.claim_path, Hadoop(spark)), decided.table.base_path, log=log, stop=shared.stop)
+    kept = _kept_table(spark, decided, columns, shared, claim)
+    glue_sync = GlueSync(sync, sync=lambda: sync_to_glue(spark, sync, decided.table), log=log) if sync else None
+    loop = Loop(kept, decided, shared, status, glue_sync=glue_sync)
     try:
-        loop.run(continuous=given.continuous, poll_seconds=decided.poll_seconds)
+        loop.run()
     finally:
         try:
-            kept.close()
-            listeners.finish()
+            loop.finish()
         finally:
             claim.release()
 
 
-def _source(
-    spark: SparkSession, decided: Settings, columns: Sequence[Column], table: HudiTable, shared: SharedParts
-) -> Source:
-    """Return the settings' source for `table`."""
-    log = shared.log
-    if isinstance(decided.source, JdbcSettings):
-        database = (shared.databases or Databases(spark, log=log)).of(decided.source.server)
-        named = {column.name: column.source for column in columns}
-        key = [named.get(name, name) for name in decided.table.key_fields]
-        return Jdbc(spark, decided.source, database, key, log=log, newest_ms=table.newest)
-    if isinstance(decided.source, KafkaSettings):
-        return JsonKafka(spark, decided.source, log=log)
-    if isinstance(decided.source, SqlSettings | HistorySettings):
-        raise TypeError("a table that is made of others has no source of events")
-    lister, note = lister_for(decided.source.root, Hadoop(spark), shared.listing)
-    if note:
-        log(note)
-    return JsonFiles(spark, decided.source, lister, log=log)
-
-
-def _transformer(spark: SparkSession, decided: Settings, columns: Sequence[Column]) -> SqlTransformer | None:
-    if decided.transformer is None:
-        return None
-    table, path = decided.table, decided.target_schema_file
-    target = columns if path == decided.schema_file else schema.parse(read_text(path, spark), path)
-    return SqlTransformer(
-        spark,
-        decided.transformer.query,
-        decided.transformer.times,
-        with_decimal_ordering(target, table.ordering_field),
-        tuple(dict.fromkeys((*table.key_fields, table.ordering_field, *table.partition_fields))),
-    )
-
-
-def _glue_sync(spark: SparkSession, decided: Settings, log: Log) -> GlueSync | None:
-    sync = decided.sync
-    if sync is None:
-        return None
-    return GlueSync(sync, sync=lambda: sync_to_glue(spark, sync, decided.table), log=log)
+def _kept_table(
+    spark: SparkSession, decided: Settings, columns: Sequence[Column], shared: SharedParts, claim: Claim
+) -> KeptTable:
+    if isinstance(decided.source, SqlSettings):
+        return DerivedTable(spark, decided, shared=shared, claim=claim)
+    if isinstance(decided.source, HistorySettings):
+        return HistoryTable(spark, decided, shared=shared, claim=claim)
+    return Ingest(spark, decided, columns, shared=shared, claim=claim)

@@ -82,7 +82,7 @@ class LogArrivals:
 class QueriedArrivals:
     """How far a queried table is: the job records the start time of the last full scan that the table has completely.
 
-    The job runs on this machine, so its clock is ours (spark_jobs/loop.py); `clock` gives seconds since 1970.
+    The job runs on this machine, so its clock is ours (spark_jobs/table_job.py); `clock` gives seconds since 1970.
     """
 
     looked_file: Path

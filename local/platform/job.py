@@ -65,7 +65,7 @@ def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | Non
 
 
 def looked_file(folder: Path, lake_table: str) -> Path:
-    """Return the file where the job records how far it has read a table (spark_jobs/loop.py)."""
+    """Return the file where the job records how far it has read a table (spark_jobs/table_job.py)."""
     return folder.resolve() / "looked" / lake_table
 
 

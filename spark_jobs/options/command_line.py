@@ -2,15 +2,16 @@
 
 import argparse
 import difflib
-from collections.abc import Callable, Sequence
-from dataclasses import Field, dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import partial
 from itertools import chain
 from typing import Any, NoReturn
 
 from contract.events import ORDERING, READ_MS
 from spark_jobs.errors import SettingsError
 from spark_jobs.options.keys import refused
-from spark_jobs.options.properties import DAY_S, Declared, Number, declare
+from spark_jobs.options.properties import DAY_S, Declared, declare, number, one_of
 
 _CLASSES = "org.apache.hudi.utilities."
 FILE_SOURCES = ("JsonDFSSource", f"{_CLASSES}sources.JsonDFSSource")
@@ -25,172 +26,142 @@ OPERATIONS = ("UPSERT", "INSERT", "BULK_INSERT")
 _NEEDED: dict[str, Any] = {"needed_by": "the job"}
 
 
-def is_table_name(text: str) -> bool:
+def table_name(name: str, text: str) -> str:
+    """Return an option's or a property's table name; raises SettingsError for any other text."""
     parts = text.split(".")
-    return len(parts) <= 2 and all(part.strip() for part in parts) and "/" not in text
-
-
-def transformers(text: str) -> int:
-    """Return how often the query is applied: once per class in a comma-separated list of transformers.
-
-    Raises ArgumentTypeError for any other class.
-    """
-    return len([_one_of(TRANSFORMERS)(name.strip()) for name in text.split(",")])
-
-
-def _table_name(text: str) -> str:
-    if not is_table_name(text):
-        raise argparse.ArgumentTypeError(f"{text!r} isn't database.table or table")
+    if len(parts) > 2 or not all(part.strip() for part in parts) or "/" in text:
+        raise SettingsError(f"{name}: {text!r} isn't database.table or table")
     return text
 
 
-def _one_field(text: str) -> str:
+def transformers(name: str, text: str) -> int:
+    """Return how often the query is applied: once per class in a comma-separated list; raises SettingsError."""
+    return len([one_of(name, given.strip(), TRANSFORMERS) for given in text.split(",")])
+
+
+def _one_field(name: str, text: str) -> str:
     if "," in text or not text.strip():
-        raise argparse.ArgumentTypeError("name exactly one field")
+        raise SettingsError(f"{name}={text}: name exactly one field")
     return text.strip()
 
 
-def _one_of(known: Sequence[str], *, change: Callable[[str], str] = str) -> Callable[[str], str]:
-    def read(given: str) -> str:
-        name = change(given)
-        if name in known:
-            return name
-        if reason := refused("class").get(name.rpartition(".")[2]):
-            raise argparse.ArgumentTypeError(f"{name} isn't supported: {reason}")
-        raise argparse.ArgumentTypeError(f"invalid choice: {name!r} (choose from {', '.join(known)})")
-
-    return read
-
-
-def _option(*names: str, take: Callable[[str], Any] = str, **what: Any) -> Any:
-    made = declare(*names, **what)
-    return field(default=made.default, metadata={**made.metadata, "take": take})
-
-
-def _word(name: str, words: tuple[str, ...], **what: Any) -> Any:
-    return _option(name, take=_one_of(words, change=str.upper), **what)
-
-
-def _class(*names: str, known: tuple[str, ...], **what: Any) -> Any:
-    return _option(*names, take=_one_of(known), **{"default": known[-1], "help": "nothing else", **what})
-
-
-def _number(name: str, default: int | None, low: int, high: int, meaning: str) -> Any:
-    bounds = Number(low, high)
-    take = lambda text: int(bounds.read(name, text))  # noqa: E731
-    return _option(name, take=take, default=default, number=bounds, help=meaning)
+def _only(*names: str, words: tuple[str, ...]) -> Any:
+    return declare(*names, default=words[-1], words=words, help="nothing else")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """The command line's values, checked one by one; `settings` decides their combined meaning."""
 
-    target_base_path: str = _option(
+    target_base_path: str = declare(
         "--target-base-path", **_NEEDED, help="the table's base path: local, `s3://`, `s3a://`, `hdfs://`"
     )
-    target_table: str = _option("--target-table", take=_table_name, **_NEEDED, help="`database.table` or `table`")
-    table_type: str = _word("--table-type", TABLE_TYPES, **_NEEDED, help="`COPY_ON_WRITE` or `MERGE_ON_READ`")
-    operation: str = _word(
+    target_table: str = declare("--target-table", take=table_name, **_NEEDED, help="`database.table` or `table`")
+    table_type: str = declare("--table-type", words=TABLE_TYPES, **_NEEDED, help="`COPY_ON_WRITE` or `MERGE_ON_READ`")
+    operation: str = declare(
         "--op",
-        OPERATIONS,
+        words=OPERATIONS,
         default="UPSERT",
         help="`UPSERT`, `INSERT` or `BULK_INSERT`; a batch with deletes, or with rows that were queried and have "
         "changed, is always written by upsert, `BULK_INSERT` fills a bucket index only once, then inserts, and a first "
         "load of more than 1,000 rows that were queried may be inserted in bulk though it says `UPSERT`",
     )
-    base_file_format: str = _word("--base-file-format", ("PARQUET",), default="PARQUET", help="nothing else")
-    payload_class: str = _class(
-        "--payload-class", known=PAYLOADS, help="nothing else: others don't honour the ordering"
+    base_file_format: str = _only("--base-file-format", words=("PARQUET",))
+    payload_class: str = declare(
+        "--payload-class", default=PAYLOADS[-1], words=PAYLOADS, help="nothing else: others don't honour the ordering"
     )
-    merge_mode: str = _class("--merge-mode", "--record-merge-mode", known=("EVENT_TIME_ORDERING",))
-    disable_compaction: bool = _option(
+    merge_mode: str = _only("--merge-mode", "--record-merge-mode", words=("EVENT_TIME_ORDERING",))
+    disable_compaction: bool = declare(
         "--disable-compaction",
         default=False,
         help="merge-on-read: no compaction inside this job (it runs inline, every 5 delta commits)",
     )
-    enable_sync: bool = _option(
+    enable_sync: bool = declare(
         "--enable-sync", "--enable-hive-sync", default=False, help="keep the Glue catalogue up to date"
     )
-    sync_tool_classes: str = _class("--sync-tool-classes", known=SYNC_TOOLS)
-    min_sync_interval_seconds: int = _number(
+    sync_tool_classes: str = _only("--sync-tool-classes", words=SYNC_TOOLS)
+    min_sync_interval_seconds: int = number(
         "--min-sync-interval-seconds",
         *(0, 0, DAY_S),
-        "with `--continuous`: seconds from the begin of one round to the next, at least, as in HoodieStreamer; a "
+        help="with `--continuous`: seconds from the begin of one round to the next, at least, as in HoodieStreamer; a "
         "catalogue sync follows the round that needs it",
     )
-    props: str | None = _option(
+    props: str | None = declare(
         "--props", help="a .properties file: local, `s3://`, `s3a://`, `hdfs://`; `include=` works"
     )
-    hoodie_conf: tuple[str, ...] = _option(
+    hoodie_conf: tuple[str, ...] = declare(
         "--hoodie-conf", default=(), help="`key=value`, overrides a property; repeatable"
     )
-    source_class: str = _class(
+    source_class: str = declare(
         "--source-class",
-        known=(*KAFKA_SOURCES, *JDBC_SOURCES, *FILE_SOURCES),
+        default=FILE_SOURCES[-1],
+        words=(*KAFKA_SOURCES, *JDBC_SOURCES, *FILE_SOURCES),
         help=f"that, `{KAFKA_SOURCES[1]}` or `{JDBC_SOURCES[1]}`; the short names work too",
     )
-    ordering_field: str = _option(
+    ordering_field: str = declare(
         "--source-ordering-field",
         "--source-ordering-fields",
         take=_one_field,
         help="the field whose higher value is the newer event; exactly one",
     )
-    schemaprovider_class: str = _class("--schemaprovider-class", known=SCHEMA_PROVIDERS)
-    transformers: int = _option(
+    schemaprovider_class: str = _only("--schemaprovider-class", words=SCHEMA_PROVIDERS)
+    transformers: int = declare(
         "--transformer-class",
         take=transformers,
         help=f"`{TRANSFORMERS[1]}`, once or several times by comma; see "
         "[A SQL query on the way](#a-sql-query-on-the-way)",
     )
-    source_limit: int | None = _number(
+    source_limit: int | None = number(
         "--source-limit",
         *(None, 1, 10**15),
-        "bytes (files; one file at least), events (Kafka) or rows (JDBC) that one commit may take",
+        help="bytes (files; one file at least), events (Kafka) or rows (JDBC) that one commit may take",
     )
-    checkpoint: str | None = _option(
+    checkpoint: str | None = declare(
         "--checkpoint",
         help="start here instead of at the table's progress: milliseconds (files of that time or later), this job's "
         "own text, or `topic,0:123,1:456`; applied once per value",
     )
-    ignore_checkpoint: str | None = _option(
+    ignore_checkpoint: str | None = declare(
         "--ignore-checkpoint", help="a unique value: forget the table's progress, once"
     )
-    continuous: bool = _option(
+    continuous: bool = declare(
         "--continuous", default=False, help="go on until SIGTERM; otherwise end when everything is read"
     )
-    retry_on_source_failures: bool = _option(
+    retry_on_source_failures: bool = declare(
         "--retry-on-source-failures",
         default=True,
         help="accepted: failures are always tried again, not only HoodieStreamer's source timeouts",
     )
-    retry_interval_seconds: int = _number(
+    retry_interval_seconds: int = number(
         "--retry-interval-seconds",
         *(30, 1, DAY_S),
-        "the longest pause between two attempts; they start at 1 s and double",
+        help="the longest pause between two attempts; they start at 1 s and double",
     )
-    max_retry_count: int = _number(
+    max_retry_count: int = number(
         "--max-retry-count",
         *(5, 0, 1_000_000),
-        "attempts in a row, after a failure, before the job gives up; with `--continuous` an outage isn't counted but "
-        "waited for",
+        help="attempts in a row, after a failure, before the job gives up; with `--continuous` an outage isn't counted "
+        "but waited for",
     )
-    spark_master: str | None = _option("--spark-master", help="the Spark master")
-    spark_app_name: str | None = _option("--spark-app-name", help="the application's name")
+    spark_master: str | None = declare("--spark-master", help="the Spark master")
+    spark_app_name: str | None = declare("--spark-app-name", help="the application's name")
 
 
 @dataclass(frozen=True, kw_only=True)
 class MultiTableOptions:
     """HoodieMultiTableStreamer's additional or differently named options, and those that `shared` gives every table."""
 
-    base_path_prefix: str = _option(
+    base_path_prefix: str = declare(
         "--base-path-prefix", **_NEEDED, help="a table's base path is `<prefix>/<database>/<table>`"
     )
-    config_folder: str = _option(
+    config_folder: str = declare(
         "--config-folder", **_NEEDED, help="a table's own file is `<folder>/<database>_<table>_config.properties`"
     )
-    props: str = _option("--props", **_NEEDED, help="the properties for all tables, the list among them")
-    table_type: str = _word("--table-type", TABLE_TYPES, **_NEEDED, help="for all tables whose own file says no other")
-    target_table: str | None = _option("--target-table", help="accepted and not used, as there")
+    props: str = declare("--props", **_NEEDED, help="the properties for all tables, the list among them")
+    table_type: str = declare(
+        "--table-type", words=TABLE_TYPES, **_NEEDED, help="for all tables whose own file says no other"
+    )
+    target_table: str | None = declare("--target-table", help="accepted and not used, as there")
     # Without a table's name and base path.
     shared: Options
 
@@ -200,15 +171,13 @@ class CommandLine:
 
     def __init__(self, program: str, description: str, *classes: type, without: Sequence[str] = ()) -> None:
         """If several classes declare an option, the first one counts."""
-        found: dict[str, Field[Any]] = {}
+        self.declared: dict[str, Declared] = {}
         for one in chain.from_iterable(map(fields, classes)):
             if one.name not in without:
-                found.setdefault(one.name, one)
-        self.declared: dict[str, Declared] = {name: one.metadata["declared"] for name, one in found.items()}
+                self.declared.setdefault(one.name, one.metadata["declared"])
         self._parser = _Parser(prog=program, allow_abbrev=False, description=description)
         for name, declared in self.declared.items():
-            kind = _kind(declared, found[name].metadata["take"])
-            self._parser.add_argument(*declared.names, dest=name, help=declared.help, **kind)
+            self._parser.add_argument(*declared.names, dest=name, help=declared.help, **_kind(declared))
 
     def parse(self, arguments: Sequence[str]) -> dict[str, Any]:
         """Return the options' values; raises SettingsError for unknown, unsupported, missing or wrong ones."""
@@ -236,17 +205,16 @@ class CommandLine:
         return f"{name}: unknown option" + (f"; did you mean {close[0]}?" if close else "; see --help")
 
 
-def _kind(declared: Declared, take: Callable[[str], Any]) -> dict[str, Any]:
+def _kind(declared: Declared) -> dict[str, Any]:
     if isinstance(declared.default, bool):
         return {"default": declared.default, "action": "store_true"}
     if declared.default == ():
         return {"default": [], "action": "append", "metavar": "KEY=VALUE"}
-    return {"default": declared.default, "type": take, "metavar": declared.key[2:].upper()}
+    meant = partial(declared.meant, declared.key)
+    return {"default": declared.default, "type": meant, "metavar": declared.key[2:].upper()}
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse that raises one-line errors instead of printing them."""
-
     def error(self, message: str) -> NoReturn:
         raise SettingsError(message)
 
@@ -261,10 +229,7 @@ MANY_TABLES = CommandLine(
 
 
 def parse(arguments: Sequence[str]) -> Options:
-    """Parse HoodieStreamer's command line.
-
-    Raises SettingsError, naming the option, for one that is unknown, unsupported, missing or wrong.
-    """
+    """Parse HoodieStreamer's command line; raises SettingsError, naming the option, for a wrong one."""
     values = ONE_TABLE.parse(arguments)
     return _options({**values, "target_base_path": values["target_base_path"].rstrip("/")})
 

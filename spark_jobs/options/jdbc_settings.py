@@ -102,7 +102,6 @@ class JdbcSettings:
 
     @property
     def name(self) -> str:
-        """Its name in log lines."""
         return f"{self.schema}.{self.table}" if self.query is None else f"the query of {self.table}"
 
 
@@ -112,19 +111,14 @@ class Accepted:
 
     driver: str = declare(f"{keys.JDBC_PREFIX}driver.class", default=DRIVER, words=(DRIVER,))
     incremental: str = declare(keys.JDBC_INCREMENTAL, unused="changes are always found, and only they are written")
-    fallback: str = declare(
-        keys.JDBC_FALLBACK, unused="everything is read anew where changes can't be told, and nowhere else"
-    )
+    fallback: str = declare(keys.JDBC_FALLBACK, unused="all is read again only where changes can't be detected")
     storage_level: str = declare(
         f"{keys.JDBC_PREFIX}storage.level", unused="a batch is kept in memory, and on disk where that lacks"
     )
 
 
 def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Log) -> JdbcSettings:
-    """Return the settings of JdbcSource; `warn` gets a line for each property without use.
-
-    Raises SettingsError, naming the key.
-    """
+    """Return JdbcSource's settings; `warn` gets a line per property without use. Raises SettingsError."""
     _refuse_secrets_in_arguments(options)
     _refuse_others(options, properties)
     for key, accepted in declared_in(Accepted).items():

@@ -1,7 +1,4 @@
-"""Names of properties, and of options of Hudi's own programs that this job refuses (refused.tsv).
-
-The settings' dataclasses give the meaning of the job's own, and name those that nothing else does.
-"""
+"""Names of properties, and of options of Hudi's own programs that this job refuses (refused.tsv)."""
 
 from collections.abc import Mapping
 from functools import cache

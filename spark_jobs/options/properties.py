@@ -1,16 +1,13 @@
-"""Reads .properties files as HoodieStreamer does; declares options and properties once, as fields of dataclasses.
-
-A declaration has names, default and bounds. `read` fills a dataclass from properties; the README's tables take the
-defaults from here.
-"""
+"""Reads .properties files as HoodieStreamer does; declares options and properties as dataclasses' fields."""
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from spark_jobs.errors import SettingsError
+from spark_jobs.options.keys import refused
 
 OLD_PREFIX = "hoodie.deltastreamer."
 PREFIX = "hoodie.streamer."
@@ -34,12 +31,9 @@ def parse(text: str) -> list[tuple[str, str]]:
 
 
 def load(path: str, read_text: Callable[[str], str], _within: tuple[str, ...] = ()) -> list[tuple[str, str]]:
-    """Return the pairs of a file and of the files in its `include=` lines, relative to its own folder.
-
-    `read_text` returns a path's text. Raises SettingsError for a cycle of includes.
-    """
+    """Return the pairs of a file and of its `include=` files, relative to it; SettingsError for a cycle."""
     if path in _within:
-        raise SettingsError(f"--props {path}: includes itself by way of {' -> '.join(_within)}")
+        raise SettingsError(f"--props {path}: includes itself through {' -> '.join(_within)}")
     pairs: list[tuple[str, str]] = []
     for key, value in parse(read_text(path)):
         if key == "include":
@@ -62,10 +56,7 @@ def parse_overrides(overrides: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def combine(file_pairs: Iterable[tuple[str, str]], override_pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Merge the pairs, later ones winning and overrides last; older names of keys become the newer ones.
-
-    Raises SettingsError when one level gives a key under both of its names with different values.
-    """
+    """Merge pairs under the keys' newer names, overrides last; SettingsError if a level gives both, differing."""
     merged = _by_newer_name(file_pairs)
     merged.update(_by_newer_name(override_pairs))
     return merged
@@ -139,7 +130,8 @@ class Declared:
     """An option or a property: names, of which the last given one counts, default, and allowed values.
 
     `needed_by`: who can't do without it. `unused`: why it has no use, regardless of its value. `words`: the only
-    allowed values, in any case. `help`: an option's meaning.
+    allowed values, in any case. `take`: returns another value of a text, given its name, too. `help`: an option's
+    meaning.
     """
 
     names: tuple[str, ...]
@@ -147,12 +139,12 @@ class Declared:
     default: Any = None
     number: Number | None = None
     words: tuple[str, ...] = ()
+    take: Callable[[str, str], Any] | None = None
     needed_by: str = ""
     unused: str = ""
 
     @property
     def key(self) -> str:
-        """Its name in messages."""
         return self.names[0]
 
     def read(self, properties: Mapping[str, str]) -> Any:
@@ -161,27 +153,32 @@ class Declared:
         text = properties.get(name)
         if self.needed_by and not text:
             raise SettingsError(f"{self.key} is missing: {self.needed_by} needs it")
-        if text is None:
-            return self.default
+        return self.default if text is None else self.meant(name, text)
+
+    def meant(self, name: str, text: str) -> Any:
+        """Return the value that a text means; raises SettingsError with `name`, its own or an older one."""
         if self.number:
             return self.number.read(name, text)
         if isinstance(self.default, bool):
-            return _word(name, text, ("true", "false")) == "true"
+            return one_of(name, text, ("true", "false")) == "true"
         if isinstance(self.default, tuple):
             return listed(text)
-        return _word(name, text, self.words) if self.words else text
+        if self.take:
+            return self.take(name, text)
+        return one_of(name, text, self.words) if self.words else text
 
 
-def _word(name: str, text: str, words: tuple[str, ...]) -> str:
-    """Return the matching word, ignoring case."""
+def one_of(name: str, text: str, words: Sequence[str]) -> str:
+    """Return the matching word, ignoring case; raises SettingsError for any other text."""
     found = {word.lower(): word for word in words}.get(text.lower())
-    if found is None:
-        raise SettingsError(f"{name}={text}: say {' or '.join(words)}")
-    return found
+    if found is not None:
+        return found
+    if reason := refused("class").get(text.rpartition(".")[2]):
+        raise SettingsError(f"{name}={text} isn't supported: {reason}")
+    raise SettingsError(f"{name}={text}: say {' or '.join(words)}")
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Return the names in a comma-separated list."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 

@@ -151,7 +151,6 @@ def _reset(properties: Mapping[str, str]) -> str:
 
 
 def _refuse_for_made(options: Options, properties: Mapping[str, str], ordering: str, table: str) -> None:
-    """Raise SettingsError for settings that a table computed from others can't have."""
     if options.ordering_field != ordering:
         raise SettingsError(
             f"--source-ordering-field {options.ordering_field}: {table}'s rows are ordered by {ordering}"
@@ -240,10 +239,7 @@ OF_MANY_TABLES = declared_in(ApplicationSettings)
 
 
 def decide(options: Options, properties: Mapping[str, str], warn: Log) -> Settings:
-    """Turn options and properties into settings; `warn` gets a line for each property that has no use here.
-
-    Raises SettingsError, naming the key, for unknown, unsupported or missing ones, and those that contradict an option.
-    """
+    """Turn options and properties into settings; `warn` gets a line per unused property. Raises SettingsError."""
     refuse(options, properties, PROPERTIES, warn)
     table = table_settings(options, properties)
     source = source_settings(options, properties, warn)

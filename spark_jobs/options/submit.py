@@ -146,7 +146,6 @@ def multi_table_arguments(
 
 
 def _properties(pairs: Mapping[str, str]) -> str:
-    """Return a .properties file's text, with the format's special characters escaped."""
     return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in pairs.items())
 
 

@@ -10,7 +10,7 @@ from spark_jobs.options.command_line import (
     TABLE_TYPES,
     MultiTableOptions,
     Options,
-    is_table_name,
+    table_name,
     transformers,
 )
 from spark_jobs.options.settings import OF_MANY_TABLES, PROPERTIES, ApplicationSettings, Settings, decide
@@ -75,7 +75,6 @@ class TableList:
         return decide(options, ours, warn)
 
     def _all(self, own: Mapping[str, str]) -> dict[str, str]:
-        """Merge the levels: the common file, the table's own, the command line."""
         return {**self._common, **own, **self._overrides}
 
     def _listed(self, names: Sequence[str]) -> tuple[ListedTable, ...]:
@@ -89,9 +88,7 @@ class TableList:
         return tables
 
     def _table(self, name: str) -> ListedTable:
-        if not is_table_name(name):
-            raise SettingsError(f"{keys.TABLES}: {name!r} isn't database.table or table")
-        database, _, table = name.rpartition(".")
+        database, _, table = table_name(keys.TABLES, name).rpartition(".")
         database = database or _NO_DATABASE
         key = f"{keys.INGESTION_PREFIX}{database}.{table}{keys.CONFIG_FILE_SUFFIX}"
         default = f"{self._given.config_folder}/{database}_{table}_config.properties"
@@ -110,7 +107,7 @@ class TableList:
         interval = OF_MANY_TABLES[keys.MIN_SYNC_INTERVAL].read(merged)
         applied = shared.transformers
         if given := merged.get(keys.TRANSFORMER_CLASS):
-            applied = _transformers(given)
+            applied = transformers(keys.TRANSFORMER_CLASS, given)
         default = f"{self._given.base_path_prefix}/{table.database}/{table.name}"
         return replace(
             shared,
@@ -126,10 +123,3 @@ class TableList:
 
 def _own(own: Mapping[str, str], names: tuple[str, ...], otherwise: str, words: tuple[str, ...]) -> str:
     return str(properties.Declared(names=names, default=otherwise, words=words).read(own))
-
-
-def _transformers(text: str) -> int:
-    try:
-        return transformers(text)
-    except Exception as error:
-        raise SettingsError(f"{keys.TRANSFORMER_CLASS}: {error}") from error

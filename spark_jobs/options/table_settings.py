@@ -5,7 +5,7 @@ Hudi silently ignores a misspelt key and misreads some values (any text but `tru
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -13,11 +13,10 @@ from importlib.resources import files
 from contract.events import EVENT_ID, LSN
 from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
-from spark_jobs.options.command_line import Options
-from spark_jobs.options.properties import Declared, Number, declare, declared_in, listed, number, read
+from spark_jobs.options.command_line import PAYLOADS, Options
+from spark_jobs.options.properties import Declared, Number, declare, declared_in, listed, number, one_of, read
 
 _STEPS = ("upsert", "insert", "delete", "bulkinsert")
-_ERROR_TABLE = "hoodie.errortable."
 _FLAG = re.compile(r"hoodie\..*\.(enabled?|inline|async|automatic|update\.partition\.path|timeline\.server)")
 # Not INMEMORY and FLINK_STATE: Spark would forget where the rows are, and write them again.
 WORDS = {
@@ -57,35 +56,24 @@ def hudis() -> frozenset[str]:
 
 def refuse(options: Options, properties: Mapping[str, str], known: Mapping[str, Declared], warn: Log) -> None:
     """Raise SettingsError for invalid properties; `warn` about unused ones. `known` are the job's own."""
-    refuse_unknown(properties, known)
-    for key, declared in known.items():
-        if declared.number and key in properties:
-            declared.number.read(key, properties[key])
+    for key, value in properties.items():
+        if key not in known:
+            _refuse_unknown(key, known)
+        elif bounds := known[key].number:
+            bounds.read(key, value)
     _refuse_contradictions(options, properties)
     check_hudis(properties, warn)
-    for key, reason in keys.refused("unused").items():
-        if key in properties:
-            warn(f"{key} is not used: {reason}")
 
 
-def refuse_unknown(properties: Mapping[str, str], known: Collection[str]) -> None:
-    """Raise SettingsError for a `hoodie.streamer.*` key that is misspelt or has no meaning here."""
-    for key in properties:
-        if not key.startswith("hoodie.streamer.") or key in known or key.startswith(keys.JDBC_EXTRA):
-            continue
-        if reason := _why_unsupported(key):
-            raise SettingsError(f"{key} isn't supported: {reason}")
-        close = difflib.get_close_matches(key, known, n=1, cutoff=0.85)
-        raise SettingsError(f"{key}: unknown property" + (f"; did you mean {close[0]}?" if close else ""))
-
-
-def _why_unsupported(key: str) -> str | None:
-    """Return why this job lacks a key of HoodieStreamer; None for keys that HoodieStreamer lacks, too."""
-    if reason := keys.refused("key").get(key):
-        return reason
+def _refuse_unknown(key: str, known: Collection[str]) -> None:
+    """Raise SettingsError for HoodieStreamer's key that has no meaning here, or a misspelt one."""
     families = keys.refused("family")
     fitting = [prefix for prefix in families if key.startswith(prefix)]
-    return families[max(fitting, key=len)] if fitting else None
+    if reason := keys.refused("key").get(key) or (families[max(fitting, key=len)] if fitting else None):
+        raise SettingsError(f"{key} isn't supported: {reason}")
+    if key.startswith("hoodie.streamer.") and not key.startswith(keys.JDBC_EXTRA):
+        close = difflib.get_close_matches(key, known, n=1, cutoff=0.85)
+        raise SettingsError(f"{key}: unknown property" + (f"; did you mean {close[0]}?" if close else ""))
 
 
 def _refuse_contradictions(options: Options, properties: Mapping[str, str]) -> None:
@@ -99,13 +87,9 @@ def _refuse_contradictions(options: Options, properties: Mapping[str, str]) -> N
         "hoodie.table.name": ("--target-table", table),
         "hoodie.datasource.write.table.name": ("--target-table", table),
         "hoodie.base.path": ("--target-base-path", options.target_base_path),
-        "hoodie.datasource.write.payload.class": (
-            *("--payload-class", "org.apache.hudi.common.model.DefaultHoodieRecordPayload"),
-        ),
+        "hoodie.datasource.write.payload.class": ("--payload-class", PAYLOADS[-1]),
         "hoodie.write.record.merge.mode": ("--merge-mode", "EVENT_TIME_ORDERING"),
-        "hoodie.datasource.write.commitmeta.key.prefix": (
-            *("the job (progress is in the commit)", keys.PROGRESS_PREFIX),
-        ),
+        "hoodie.datasource.write.commitmeta.key.prefix": ("the job (progress is in the commit)", keys.PROGRESS_PREFIX),
     }
     for key, (option, says) in decided.items():
         given = properties.get(key)
@@ -115,16 +99,13 @@ def _refuse_contradictions(options: Options, properties: Mapping[str, str]) -> N
 
 
 def check_hudis(properties: Mapping[str, str], warn: Log) -> None:
-    """Refuse settings that Hudi can't apply or that are misspelt, naming the key; `warn` about keys unknown to Hudi
-    0.15.
-    """
-    names = hudis() | {*keys.OURS, *keys.refused("unused")}
+    """Refuse values that Hudi can't apply, and misspelt keys; `warn` about those that Hudi 0.15 doesn't know."""
+    names, unused = hudis() | {*keys.OURS}, keys.refused("unused")
     for key, value in properties.items():
-        if key.startswith(_ERROR_TABLE):
-            raise SettingsError(
-                f"{key} isn't supported: events that don't fit go to quarantine (hoodie.streamer.quarantine.path)"
-            )
         _check_value(key, value)
+        if key in unused:
+            warn(f"{key} is not used: {unused[key]}")
+            continue
         if not key.startswith("hoodie.") or key.startswith("hoodie.streamer.") or key in names:
             continue
         if close := difflib.get_close_matches(key, names, n=1, cutoff=0.9):
@@ -135,10 +116,9 @@ def check_hudis(properties: Mapping[str, str], warn: Log) -> None:
 def _check_value(key: str, value: str) -> None:
     if key in NUMBERS:
         NUMBERS[key].read(key, value)
-    words: Iterable[str] = ("true", "false") if _FLAG.fullmatch(key) else WORDS.get(key, ())
-    if words and value.lower() not in [word.lower() for word in words]:
-        raise SettingsError(f"{key}={value}: say {' or '.join(words)}")
-    if value.lower() != "false" and (reason := keys.refused("beside").get(key)):
+    if words := ("true", "false") if _FLAG.fullmatch(key) else WORDS.get(key):
+        one_of(key, value, words)
+    if value.lower() != "false" and (reason := keys.refused("async").get(key)):
         raise SettingsError(f"{key}={value} isn't supported: {reason}")
 
 
@@ -215,7 +195,10 @@ def table_settings(options: Options, properties: Mapping[str, str]) -> TableSett
         index = {keys.INDEX_TYPE: "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path": "true"}
     else:
         index = {}
-    given = {key: value for key, value in properties.items() if _is_write_option(key)}
+    others = ("hoodie.streamer.", *keys.SYNC_PREFIXES)
+    given = {
+        key: value for key, value in properties.items() if key.startswith("hoodie.") and not key.startswith(others)
+    }
     # Hudi accepts some of its words only in capitals.
     passed = {key: value.upper() if key in WORDS else value for key, value in given.items()}
     return read(
@@ -246,7 +229,7 @@ def _key_fields(properties: Mapping[str, str], *, append_only: bool) -> tuple[st
     given = listed(properties.get(keys.RECORD_KEY, EVENT_ID))
     if given != (EVENT_ID,):
         raise SettingsError(
-            f"{keys.RECORD_KEY}={','.join(given)} contradicts {keys.APPEND_ONLY}=true, by which the job makes the key"
+            f"{keys.RECORD_KEY}={','.join(given)} contradicts {keys.APPEND_ONLY}=true: then the job makes the key"
         )
     return given
 
@@ -254,16 +237,10 @@ def _key_fields(properties: Mapping[str, str], *, append_only: bool) -> tuple[st
 def _truncate(options: Options, properties: Mapping[str, str], *, append_only: bool) -> str | None:
     given: str | None = declared_in(TableSettings)[keys.TRUNCATE].read(properties)
     if given and append_only:
-        raise SettingsError(
-            f"{keys.TRUNCATE}={given} contradicts {keys.APPEND_ONLY}=true, by which a TRUNCATE is a row"
-        )
+        raise SettingsError(f"{keys.TRUNCATE}={given} contradicts {keys.APPEND_ONLY}=true: then a TRUNCATE is a row")
     if given and options.ordering_field != LSN:
-        raise SettingsError(f"{keys.TRUNCATE}={given} needs --source-ordering-field {LSN}, by which it has its place")
+        raise SettingsError(f"{keys.TRUNCATE}={given} needs --source-ordering-field {LSN}, which gives it its place")
     return given
-
-
-def _is_write_option(key: str) -> bool:
-    return key.startswith("hoodie.") and not key.startswith(("hoodie.streamer.", *keys.SYNC_PREFIXES))
 
 
 def _key_generator(properties: Mapping[str, str], key_fields: tuple[str, ...], partitions: tuple[str, ...]) -> str:
@@ -284,7 +261,6 @@ def _key_generator(properties: Mapping[str, str], key_fields: tuple[str, ...], p
 
 
 def sync_settings(options: Options, properties: Mapping[str, str], table: TableSettings) -> SyncSettings | None:
-    """Return the settings of the catalog sync; None without one."""
     enabled = options.enable_sync or any(
         Declared(names=(key,), default=False).read(properties) for key in keys.SYNC_ENABLE
     )

@@ -203,10 +203,7 @@ FIRST = 0
 
 
 def have_places(columns: Sequence[Column], ordering: str) -> bool:
-    """Check whether the table is ordered by the log's position, in which a snapshot's rows have no place of their own.
-
-    Ordered by another field, they are treated like any event.
-    """
+    """Check whether the table is ordered by the log's position, in which snapshot rows have no place of their own."""
     kinds = {column.name: column.stored for column in columns}
     return ordering == LSN and OPERATION in kinds and isinstance(kinds.get(LSN), T.NumericType)
 

@@ -5,7 +5,7 @@ from functools import reduce
 from operator import or_
 
 from pyspark.sql import Column as Expression
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from contract.events import LSN, OPERATION, TRUNCATE
@@ -77,8 +77,8 @@ class BatchTruncates:
         if self.summary.truncated is not None:
             events = events.drop(_BEHIND, _AHEAD)
         # A repeated snapshot row has a place before the TRUNCATE, and none in `lowest`.
-        looked_at = self.summary.truncated is not None or self.summary.snapshot_rows
-        if applied is None or not (looked_at or _reaches(self.summary.lowest, applied)):
+        looked_at, lowest = self.summary.truncated is not None or self.summary.snapshot_rows, self.summary.lowest
+        if applied is None or not (looked_at or (lowest is not None and rank(lowest) <= rank(str(applied)))):
             return events
         return events.filter(F.col(f"row.{LSN}") > F.lit(applied))
 
@@ -102,11 +102,6 @@ def removals(rows: DataFrame, newest: DataFrame, table: TableSettings, position:
     return left.select(*columns, F.lit(position).cast(kind).alias(LSN), F.lit(True).alias(IS_DELETED))
 
 
-def _reaches(lowest: str | None, position: int) -> bool:
-    """Check whether a batch's lowest ordering value is at or below a position."""
-    return lowest is not None and rank(lowest) <= rank(str(position))
-
-
 # Maximum keys that one look-up brings to the driver; Spark looks up more.
 _COLLECTED = 10_000
 
@@ -122,10 +117,18 @@ class LoggedEvents(Orderer):
         events = changes.with_key(decoded.events, self._settings.key_fields)
         truncates = BatchTruncates(self._settings.truncate, progress.truncates, summary)
         if summary.snapshot_rows:
-            events = self._placed(events, summary, truncates, progress)
+            events, behind, emptied = truncates.places(events)
+            events = changes.placed(
+                events,
+                self._stored_rows({}),
+                memory.as_frame(self._spark, progress.deleted) if progress.deleted else None,
+                behind=behind,
+                emptied=emptied,
+                only_these=summary.snapshot_rows == summary.events - summary.bad - summary.marks,
+            )
         events = truncates.remaining(events)
         lowest = None if summary.snapshot_rows else summary.lowest
-        remembered = _remembered_deletes(self._spark, events, progress, ordering=ordering, lowest=lowest)
+        remembered = self._remembered_deletes(events, progress, lowest)
         if remembered is not None:
             events = changes.without_deleted_before(events, remembered, ordering=ordering)
         notes: tuple[str, ...] = ()
@@ -179,38 +182,20 @@ class LoggedEvents(Orderer):
             "kept back since (TOAST) may be an older one; `./lake reconcile --repair` compares and repairs",
         )
 
-    def _placed(
-        self, events: DataFrame, summary: Summary, truncates: BatchTruncates, progress: Checkpoint
-    ) -> DataFrame:
-        """Return the events, with snapshot rows in the places of the changes before them."""
-        deleted = progress.deleted
-        events, behind, emptied = truncates.places(events)
-        return changes.placed(
-            events,
-            self._stored_rows({}),
-            memory.as_frame(self._spark, deleted) if deleted else None,
-            behind=behind,
-            emptied=emptied,
-            only_these=summary.snapshot_rows == summary.events - summary.bad - summary.marks,
-        )
+    def _remembered_deletes(self, events: DataFrame, progress: Checkpoint, lowest: str | None) -> DataFrame | None:
+        """Return the remembered deletes that matter to keyed `events`, as a register's frame; None without any.
 
-
-def _remembered_deletes(
-    spark: SparkSession, events: DataFrame, progress: Checkpoint, *, ordering: str, lowest: str | None
-) -> DataFrame | None:
-    """Return the remembered deletes that matter to keyed `events`, as a register's frame; None without any.
-
-    `lowest`: the events' lowest ordering value, None if unknown. Usually all are newer than every remembered delete,
-    and no look-up is needed: otherwise only a few are older, being late or repeated.
-    """
-    newest = progress.newest_delete
-    if newest is None or (lowest is not None and memory.rank(lowest) > memory.rank(newest)):
-        return None
-    value = F.col(f"row.{ordering}")
-    ordering_type = events.select(value.alias("value")).schema["value"].dataType
-    late = events.filter(value <= F.lit(newest).cast(ordering_type)).select(KEY).distinct()
-    keys = [row[KEY] for row in late.limit(_COLLECTED + 1).collect()]
-    if len(keys) > _COLLECTED:
-        return memory.as_frame(spark, progress.deleted)
-    found = {key: progress.deleted[key] for key in keys if key in progress.deleted}
-    return memory.as_frame(spark, found) if found else None
+        `lowest`: the events' lowest ordering value, None if unknown. Usually all are newer than every remembered
+        delete, and no look-up is needed: otherwise only a few are older, being late or repeated.
+        """
+        newest = progress.newest_delete
+        if newest is None or (lowest is not None and memory.rank(lowest) > memory.rank(newest)):
+            return None
+        value = F.col(f"row.{self._settings.ordering_field}")
+        ordering_type = events.select(value.alias("value")).schema["value"].dataType
+        late = events.filter(value <= F.lit(newest).cast(ordering_type)).select(KEY).distinct()
+        keys = [row[KEY] for row in late.limit(_COLLECTED + 1).collect()]
+        if len(keys) > _COLLECTED:
+            return memory.as_frame(self._spark, progress.deleted)
+        found = {key: progress.deleted[key] for key in keys if key in progress.deleted}
+        return memory.as_frame(self._spark, found) if found else None

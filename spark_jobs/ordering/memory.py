@@ -104,10 +104,7 @@ def collected(deletes: DataFrame) -> dict[str, Delete]:
 
 
 def as_frame(spark: SparkSession, register: Mapping[str, Delete]) -> DataFrame:
-    """Return a register as a frame, parsed by the JVM from one JSON text.
-
-    It has the key, `deleted_at` and the delete's place in the topic, `delete_offset` and `delete_sent_ms`.
-    """
+    """Return a register as a frame of event key and _COLUMNS, parsed by the JVM from one JSON text."""
     entries = {key: dict(zip(_COLUMNS, (at, *(place or ())), strict=False)) for key, (at, place) in register.items()}
     kind = "map<string,struct<deleted_at:string,delete_offset:bigint,delete_sent_ms:bigint>>"
     parsed = F.from_json(F.lit(json.dumps(entries, ensure_ascii=False)), kind)
@@ -135,10 +132,7 @@ class Truncates:
     def following(
         self, truncated: int | None, settled: int | None, *, mode: str | None, place: TopicPlace | None = None
     ) -> "Truncates":
-        """Return the state after a batch whose newest events of both kinds have these positions.
-
-        `place` is the newest TRUNCATE's.
-        """
+        """Return the state after a batch with these newest positions; `place` is the newest TRUNCATE's."""
         now = replace(self, settled=_newest(self.settled, settled))
         if truncated is not None and mode == TRUNCATE_APPLY:
             if now.applied is None or truncated > now.applied:

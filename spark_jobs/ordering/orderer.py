@@ -47,10 +47,7 @@ class StoredRows:
     passed_on: Collection[str] | None = field(default=None, init=False)
 
     def __call__(self, columns: Mapping[str, T.DataType]) -> DataFrame | None:
-        """Return KEY, STORED_AT (the ordering value) and `columns` of the rows; None without a table.
-
-        Columns that aren't the source's own are null.
-        """
+        """Return KEY, STORED_AT (the ordering value) and `columns`, null if not passed on; None without a table."""
         schema = self.table.schema()
         if schema is None:
             return None
@@ -87,10 +84,7 @@ class Orderer(ABC):
 
 
 def operation_for(settings: TableSettings, ordered: OrderedChanges, *, is_new: bool, log: Log) -> str:
-    """Return the operation that writes a batch; `is_new`: the table has no commit yet.
-
-    `log` gets a line when it differs from the settings'.
-    """
+    """Return the operation that writes a batch; `log` gets a line when it isn't the settings'."""
     wanted, summary = settings.operation, ordered.summary
     bucketed = is_bucketed(settings)
     if wanted == "upsert" and ordered.fresh and not summary.deletes:

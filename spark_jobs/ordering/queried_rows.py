@@ -45,10 +45,7 @@ _STORED, _IS_THERE, _IS_SAME = "stored row", "is there", "is same"
 
 @dataclass(frozen=True)
 class _Compared:
-    """A batch's events with the table's rows, and how many are new to the table, or differ from it.
-
-    `fresh`: all are new, each of a key of its own.
-    """
+    """A batch's events, how many are new or changed, and whether all are new, each of a key of its own."""
 
     events: DataFrame
     new: int
@@ -76,10 +73,7 @@ class QueriedRows(Orderer):
             raise SettingsError(f"{keys.INDEX_TYPE}: JdbcSource needs a global index, which finds a key anywhere")
 
     def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> OrderedChanges:  # noqa: ARG002
-        """Return the new or changed rows, and deletes of the missing ones.
-
-        Raises JobError when more rows are gone than one commit may delete, or rows share a key.
-        """
+        """Return new or changed rows, and deletes of missing ones; JobError for too many, or rows of one key."""
         assert isinstance(batch, JdbcBatch)  # noqa: S101  (table_job.py puts the two together)
         summary = decoded.summary
         events = changes.with_key(decoded.events, self._settings.key_fields)

@@ -9,11 +9,29 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.decoding import schema
 from spark_jobs.decoding.schema import IS_DELETED, Column, table_schema
 from spark_jobs.errors import SettingsError, first_line
 from spark_jobs.options import keys
+from spark_jobs.options.settings import Settings
+from spark_jobs.runtime.hadoop import read_text
 
 _SOURCE = "<SRC>"
+
+
+def of_settings(spark: SparkSession, settings: Settings, columns: Sequence[Column]) -> "SqlTransformer | None":
+    """Return the settings' transformer of events with these declared columns; None without one."""
+    if settings.transformer is None:
+        return None
+    table, path = settings.table, settings.target_schema_file
+    target = columns if path == settings.schema_file else schema.parse(read_text(path, spark), path)
+    return SqlTransformer(
+        spark,
+        settings.transformer.query,
+        settings.transformer.times,
+        schema.with_decimal_ordering(target, table.ordering_field),
+        tuple(dict.fromkeys((*table.key_fields, table.ordering_field, *table.partition_fields))),
+    )
 
 
 @dataclass(frozen=True)
@@ -60,8 +78,8 @@ class SqlTransformer:
         return frozenset(column.name for column in self.target) - {column.name for column in columns}
 
     def _nothing(self, columns: Sequence[Column]) -> DataFrame:
-        schema = table_schema(columns)
-        return self.spark.range(0).select(*(F.lit(None).cast(kind.dataType).alias(kind.name) for kind in schema.fields))
+        fields = table_schema(columns).fields
+        return self.spark.range(0).select(*(F.lit(None).cast(kind.dataType).alias(kind.name) for kind in fields))
 
     def _applied(self, rows: DataFrame) -> DataFrame:
         for _ in range(self.times):

@@ -24,13 +24,10 @@ _NAMES = ("TERM", "INT")
 
 
 class _JvmHandler:
-    """Java's view of the stop event."""
-
     def __init__(self, stop: threading.Event) -> None:
         self._stop = stop
 
     def handle(self, _signal: Any) -> None:
-        """Runs in Python, called by the JVM for each signal."""
         self._stop.set()
 
     class Java:
@@ -48,43 +45,8 @@ def stop_on_signals(spark: SparkSession, stop: threading.Event) -> None:
         signals.handle(signals(name), handler)
 
 
-_LOOK_SECONDS = 10.0
-
-
-@dataclass(eq=False)
-class StopFile:
-    """Sets `stop` once the file at `path` exists; checks every 10 s at most."""
-
-    path: str
-    _: KW_ONLY
-    exists: Callable[[str], bool]
-    stop: threading.Event
-    log: Log
-    clock: Callable[[], float] = time.monotonic
-    _next_look: float = field(default=float("-inf"), init=False)
-    _failing: bool = field(default=False, init=False)
-
-    def look(self) -> None:
-        """Check when it is due; a failure is logged once, and the job continues."""
-        if self.clock() < self._next_look:
-            return
-        self._next_look = self.clock() + _LOOK_SECONDS
-        try:
-            there = self.exists(self.path)
-        except Py4JNetworkError:
-            raise
-        except Exception as error:  # noqa: BLE001  (S3, HDFS and Hadoop each raise their own; the next look may succeed)
-            if not self._failing:
-                self.log(f"stop file {self.path} can't be looked for: {first_line(error)}")
-            self._failing = True
-            return
-        self._failing = False
-        if there:
-            self.log(f"stopped by {self.path}")
-            self.stop.set()
-
-
-_LOOK_S = 1.0
+# Between two looks, at the application and for the stop file: each of the latter is a request.
+_LOOK_S, _FILE_S = 1.0, 10.0
 # YARN starts an executor within seconds if it has capacity.
 WITHOUT_EXECUTORS_S = 120.0
 
@@ -97,6 +59,7 @@ class SparkApplication:
     """A session's application."""
 
     def __init__(self, spark: SparkSession) -> None:
+        self._hadoop = Hadoop(spark)
         self._context = spark.sparkContext
         self._scala = self._context._jsc.sc()
         self._is_local = bool(self._scala.isLocal())
@@ -115,8 +78,10 @@ class SparkApplication:
         # The driver is one of the block managers.
         return None if self._is_local else int(self._scala.getExecutorMemoryStatus().size()) - 1
 
+    def has_file(self, path: str) -> bool:
+        return self._hadoop.exists(path)
+
     def cancel_jobs(self) -> None:
-        """Fail the Spark jobs that run or wait."""
         self._context.cancelAllJobs()
 
 
@@ -128,16 +93,17 @@ class Watch:
     _: KW_ONLY
     stop: threading.Event
     log: Log
-    stop_file: StopFile | None = None
+    stop_file: str | None = None
     clock: Callable[[], float] = time.monotonic
     _without_since: float | None = field(default=None, init=False)
     _said: bool = field(default=False, init=False)
+    _next_file: float = field(default=float("-inf"), init=False)
+    _failing: bool = field(default=False, init=False)
 
     def look(self) -> None:
         try:
             self.raise_if_ended()
-            if self.stop_file:
-                self.stop_file.look()
+            self._look_for_stop_file()
             self._look_for_executors()
         except (ApplicationEndedError, Py4JNetworkError):
             self.stop.set()
@@ -153,6 +119,24 @@ class Watch:
                 f"{name} has ended, killed or after too many failures: see `yarn logs -applicationId {name}`, and "
                 "start the job again"
             )
+
+    def _look_for_stop_file(self) -> None:
+        if self.stop_file is None or self.clock() < self._next_file:
+            return
+        self._next_file = self.clock() + _FILE_S
+        try:
+            there = self.application.has_file(self.stop_file)
+        except Py4JNetworkError:
+            raise
+        except Exception as error:  # noqa: BLE001  (S3, HDFS and Hadoop each raise their own; the next look may succeed)
+            if not self._failing:
+                self.log(f"stop file {self.stop_file} can't be looked for: {first_line(error)}")
+            self._failing = True
+            return
+        self._failing = False
+        if there:
+            self.log(f"stopped by {self.stop_file}")
+            self.stop.set()
 
     def _look_for_executors(self) -> None:
         if self.application.executors() != 0:
@@ -176,12 +160,8 @@ class Watch:
 
 @contextmanager
 def watched(spark: SparkSession, *, stop: threading.Event, log: Log, stop_file: str | None) -> Iterator[None]:
-    """Watch a session's application, and for a stop file, while jobs run in it.
-
-    Raises `Watch.raise_if_ended`'s errors in place of a job's.
-    """
-    file = StopFile(stop_file, exists=Hadoop(spark).exists, stop=stop, log=log) if stop_file else None
-    watch = Watch(SparkApplication(spark), stop=stop, log=log, stop_file=file)
+    """Watch a session's application while jobs run in it; raises `Watch.raise_if_ended`'s errors in place of theirs."""
+    watch = Watch(SparkApplication(spark), stop=stop, log=log, stop_file=stop_file)
     watch.look()
     done = threading.Event()
     thread = threading.Thread(target=_look_until, args=(done, watch), name="watch", daemon=True)

@@ -46,7 +46,6 @@ def build_archive(target: Path, *, libraries: bool = False) -> None:
 
 
 def _library_files() -> Iterator[tuple[str, Path]]:
-    """Yield archive names and files of the installed packages: pure Python, and the data that they read."""
     for package in PACKAGES:
         found = importlib.util.find_spec(package)
         if found is None or found.origin is None:

@@ -11,10 +11,7 @@ _CONNECTIONS = 50
 
 
 def client(service: str, *, limits: dict[str, Any] | None = None, **arguments: str) -> Any:
-    """Return the client of a service; `limits` are botocore.config.Config's.
-
-    Raises ModuleNotFoundError where Python has no boto3, and boto3's errors for invalid settings.
-    """
+    """Return a service's client; `limits` are botocore's Config's. Raises ModuleNotFoundError without boto3."""
     import boto3  # shipped with the job, not part of EMR's Python
     from botocore.config import Config
 

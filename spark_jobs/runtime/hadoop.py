@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from functools import cached_property, partial
 from importlib.resources import files
 from pathlib import Path
@@ -52,10 +53,7 @@ class Hadoop:
         return field.get(self.configuration)
 
     def qualified(self, path: str) -> str:
-        """Return a path with scheme, authority and all its folders.
-
-        Raises SettingsError for one that Hadoop can't parse.
-        """
+        """Return a path with scheme, authority and all its folders; SettingsError if Hadoop can't parse it."""
         if _S3.match(path):
             if not _S3_BUCKET.match(path):
                 raise SettingsError(f"{path}: no bucket; write it as s3://bucket/folder")
@@ -72,21 +70,15 @@ class Hadoop:
         return bool(self.system(path).exists(self._path(path)))
 
     def read_text(self, path: str) -> str:
-        stream = self.system(path).open(self._path(path))
-        try:
+        with closing(self.system(path).open(self._path(path))) as stream:
             return bytes(self.jvm.org.apache.commons.io.IOUtils.toByteArray(stream)).decode()
-        finally:
-            stream.close()
 
     def write_text(self, path: str, text: str) -> None:
         """Write a file's text (UTF-8), replacing an existing one."""
-        stream = self.system(path).create(self._path(path), True)
-        try:
-            content = text.encode()
+        content = text.encode()
+        with closing(self.system(path).create(self._path(path), True)) as stream:
             for start in range(0, len(content), _CHUNK):
                 stream.write(content[start : start + _CHUNK])
-        finally:
-            stream.close()
 
     def create_text(self, path: str, text: str) -> bool:
         """Write a file's text (UTF-8) unless it exists: then False. Atomic if the file system's creation is."""
@@ -96,10 +88,8 @@ class Hadoop:
             if self.exists(path):
                 return False
             raise
-        try:
+        with closing(stream):
             stream.write(text.encode())
-        finally:
-            stream.close()
         return True
 
     def copy(self, path: str, to: str) -> None:
@@ -113,13 +103,9 @@ class Hadoop:
         return (system.getRawFileSystem() if local_path(path) else system).open(self._path(path))
 
     def why_unreadable(self, path: str) -> str | None:
-        """Return why a compressed file can't be decompressed; None when it can, or isn't compressed.
-
-        Raises the file system's errors when the bytes themselves can't be read.
-        """
-        codec = self.jvm.org.apache.hadoop.io.compress.CompressionCodecFactory(self.configuration).getCodec(
-            self._path(path)
-        )
+        """Return why a compressed file can't be decompressed, or None; raises the errors of reading its bytes."""
+        codecs = self.jvm.org.apache.hadoop.io.compress.CompressionCodecFactory(self.configuration)
+        codec = codecs.getCodec(self._path(path))
         if codec is None:
             return None
         if path.endswith(".bz2") and self._begins(path, 3) != b"BZh":
@@ -134,20 +120,13 @@ class Hadoop:
         return reason
 
     def _begins(self, path: str, count: int) -> bytes:
-        stream = self._opened(path)
-        try:
-            found = [stream.read() for _ in range(count)]
-        finally:
-            stream.close()
-        return bytes(byte for byte in found if byte >= 0)
+        with closing(self._opened(path)) as stream:
+            return bytes(byte for _ in range(count) if (byte := stream.read()) >= 0)
 
     def _read_to_the_end(self, path: str, opened: Callable[[Any], Any]) -> None:
-        stream = self._opened(path)
-        try:
-            nowhere = self.jvm.org.apache.commons.io.output.NullOutputStream.NULL_OUTPUT_STREAM
+        nowhere = self.jvm.org.apache.commons.io.output.NullOutputStream.NULL_OUTPUT_STREAM
+        with closing(self._opened(path)) as stream:
             self.jvm.org.apache.commons.io.IOUtils.copyLarge(opened(stream), nowhere)
-        finally:
-            stream.close()
 
     def delete(self, path: str) -> None:
         """Remove a folder with its contents, if it exists."""
@@ -189,7 +168,6 @@ class Hadoop:
         return {"endpoint_url": with_scheme} | ({"region_name": region} if region else {})
 
     def system(self, path: str) -> Any:
-        """Return a path's FileSystem."""
         return self._path(path).getFileSystem(self.configuration)
 
     def _path(self, path: str) -> Any:

@@ -8,13 +8,12 @@ TRUNCATEs are ignored also IgnoredTruncates: 1 while rows of one may be in the l
 HorizonAgeSeconds: how long one transaction of the source has been open, as long as the job looks.
 """
 
-import math
+import operator
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from contract import metrics as names
@@ -44,13 +43,11 @@ class CommitReport:
     late_files: int = 0
 
     def line(self) -> str:
-        lag = "-" if self.lag_seconds is None else f"{self.lag_seconds:.1f}"
-        return (
-            f"commit={self.commit} files={self.files} events={self.events} upserts={self.upserts}"
-            f" deletes={self.deletes} quarantined={self.quarantined} folded={self.folded}"
-            f" seconds={self.seconds:.1f} lag_seconds={lag}"
-            f" missing_offsets={self.missing_offsets} late_files={self.late_files}"
-        )
+        return " ".join(f"{one.name}={self._shown(one.name)}" for one in fields(self))
+
+    def _shown(self, name: str) -> str:
+        value = getattr(self, name)
+        return "-" if value is None else f"{value:.1f}" if name in DURATIONS.values() else str(value)
 
 
 INTERVAL_S = 60.0
@@ -69,25 +66,10 @@ STATES = {names.IGNORED_TRUNCATES: "Count", names.HORIZON_AGE_SECONDS: "Seconds"
 DURATIONS = {names.COMMIT_SECONDS: "seconds", names.LAG_SECONDS: "lag_seconds"}
 
 
-@dataclass
-class _Statistics:
-    """CloudWatch's StatisticSet of the values since the last publication, one per commit."""
-
-    count: int = 0
-    total: float = 0
-    low: float = math.inf
-    high: float = -math.inf
-
-    def add(self, *values: float) -> None:
-        self.take(_Statistics(len(values), sum(values), min(values), max(values)))
-
-    def take(self, other: "_Statistics") -> None:
-        self.count += other.count
-        self.total += other.total
-        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
-
-    def to_request(self) -> dict[str, float]:
-        return {"SampleCount": self.count, "Sum": self.total, "Minimum": self.low, "Maximum": self.high}
+# CloudWatch's StatisticSet of the values since the last publication, and how two become one.
+_Statistics = dict[str, float]
+_JOINED: Mapping[str, Callable[[float, float], float]]
+_JOINED = {"SampleCount": operator.add, "Sum": operator.add, "Minimum": min, "Maximum": max}
 
 
 class Metrics:
@@ -102,7 +84,7 @@ class Metrics:
         self._log = log
         self._clock = clock
         self._lock = threading.Lock()
-        self._statistics = defaultdict[str, _Statistics](_Statistics)
+        self._statistics: dict[str, _Statistics] = {}
         self._current_at = clock()
         # Values that stay as they are, however often they are set.
         self._states: dict[str, float] = {}
@@ -120,23 +102,21 @@ class Metrics:
             for name, attribute in (COUNTERS | DURATIONS).items():
                 value = getattr(report, attribute)
                 if value is not None:
-                    self._statistics[name].add(value)
+                    self._add(name, value)
 
     def idle(self) -> None:
         """Note a look that found nothing new."""
         with self._lock:
             self._current_at = self._clock()
 
-    def state(self, name: str, value: float | None) -> None:
-        """Note a value that holds until it is set again; None where the table has none."""
-        if value is not None:
-            with self._lock:
-                self._states[name] = value
+    def set_states(self, states: Mapping[str, float]) -> None:
+        """Note values of STATES, each of which holds until it is set again."""
+        with self._lock:
+            self._states |= states
 
     def failed(self) -> None:
-        """Note a failed attempt that will be retried."""
         with self._lock:
-            self._statistics[names.FAILED_ATTEMPTS].add(1)
+            self._add(names.FAILED_ATTEMPTS, 1)
 
     def finish(self) -> None:
         """Publish the rest, for half a minute at most."""
@@ -146,7 +126,7 @@ class Metrics:
     def publish(self) -> None:
         """Send the figures since the last success; after a failure they are kept for the next attempt."""
         with self._lock:
-            taken, self._statistics = self._statistics, defaultdict(_Statistics)
+            taken, self._statistics = self._statistics, {}
             age, states = self._clock() - self._current_at, dict(self._states)
         try:
             self._client.put_metric_data(Namespace=self._namespace, MetricData=list(self._data(taken, age, states)))
@@ -156,6 +136,13 @@ class Metrics:
         if self._failures:
             self._log(f"metrics are published again, after {self._failures} failures")
         self._failures = 0
+
+    def _add(self, name: str, value: float) -> None:
+        self._join(name, {"SampleCount": 1, "Sum": value, "Minimum": value, "Maximum": value})
+
+    def _join(self, name: str, more: _Statistics) -> None:
+        known = self._statistics.get(name)
+        self._statistics[name] = {key: join(known[key], more[key]) for key, join in _JOINED.items()} if known else more
 
     def _run(self) -> None:
         self.publish()
@@ -168,14 +155,12 @@ class Metrics:
         for name, value in states.items():
             yield self._datum(name, STATES[name], Value=value)
         yield self._datum(names.COMMIT_AGE_SECONDS, "Seconds", Value=age)
-        commits = taken[names.EVENTS].count
-        yield self._datum(names.COMMITS, "Count", Value=commits)
-        yield self._datum(names.FAILED_ATTEMPTS, "Count", Value=taken[names.FAILED_ATTEMPTS].total)
+        yield self._datum(names.COMMITS, "Count", Value=taken.get(names.EVENTS, {}).get("SampleCount", 0))
+        yield self._datum(names.FAILED_ATTEMPTS, "Count", Value=taken.get(names.FAILED_ATTEMPTS, {}).get("Sum", 0))
         for name in COUNTERS | DURATIONS:
             unit = "Count" if name in COUNTERS else "Seconds"
-            statistics = taken[name]
-            if statistics.count:
-                yield self._datum(name, unit, StatisticValues=statistics.to_request())
+            if name in taken:
+                yield self._datum(name, unit, StatisticValues=taken[name])
             elif name in COUNTERS:
                 yield self._datum(name, unit, Value=0)
 
@@ -185,7 +170,7 @@ class Metrics:
     def _failed(self, error: Exception, unsent: Mapping[str, _Statistics]) -> None:
         with self._lock:
             for name, statistics in unsent.items():
-                self._statistics[name].take(statistics)
+                self._join(name, statistics)
         self._failures += 1
         if self._failures == 1:
             self._log(f"metrics can't be published, tried again each minute: {first_line(error)}")
@@ -194,14 +179,13 @@ class Metrics:
 @contextmanager
 def publishing(metrics: Metrics | None) -> Iterator[None]:
     """Publish a table's metrics, if it has any, until the block ends."""
-    if metrics is None:
-        yield
-        return
-    metrics.start()
+    if metrics:
+        metrics.start()
     try:
         yield
     finally:
-        metrics.finish()
+        if metrics:
+            metrics.finish()
 
 
 def metrics_for(namespace: str | None, table: str, log: Log) -> Metrics | None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -68,16 +68,29 @@ def may_be_a_value(error: BaseException) -> bool:
 
 
 def _passes(cause: Any) -> bool:
-    status = _status(cause)
-    if status is not None:
-        return status >= _SERVER_ERROR or status == _TOO_MANY_REQUESTS or _code(cause) in _PASSING_CODES
-    if _sql_state(cause).startswith(_PASSING_STATES):
+    kinds = set(_class_names(cause))
+    status, code = _answer(cause, kinds)
+    if status:
+        return status >= _SERVER_ERROR or status == _TOO_MANY_REQUESTS or code in _PASSING_CODES
+    if "java.sql.SQLException" in kinds and str(cause.getSQLState() or "").startswith(_PASSING_STATES):
         return True
-    return _UNRESOLVED in str(cause) or any(name in _PASSING for name in _class_names(cause))
+    return _UNRESOLVED in str(cause) or not kinds.isdisjoint(_PASSING)
+
+
+def _answer(cause: Any, kinds: Collection[str]) -> tuple[int, str]:
+    """Return HTTP status and error code of AWS's answer; 0 without one."""
+    if "com.amazonaws.AmazonServiceException" in kinds:
+        return int(cause.getStatusCode()), str(cause.getErrorCode())
+    if "software.amazon.awssdk.core.exception.SdkServiceException" in kinds:
+        return int(cause.statusCode()), ""
+    response = getattr(cause, "response", None) if isinstance(cause, BaseException) else None
+    if not isinstance(response, dict):
+        return 0, ""
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    return int(status or 0), str(response.get("Error", {}).get("Code", ""))
 
 
 def _causes(error: BaseException) -> Iterator[Any]:
-    """Yield an exception and its causes; for one that came through py4j the JVM's own, too."""
     python: BaseException | None = error
     for _ in range(_DEPTH):
         if python is None:
@@ -102,32 +115,6 @@ def _class_names(cause: Any) -> Iterator[str]:
         kind = kind.getSuperclass()
 
 
-def _status(cause: Any) -> int | None:
-    """Return the HTTP status of AWS's answer; None without one."""
-    if isinstance(cause, BaseException):
-        response = getattr(cause, "response", None)
-        found = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
-        return int(found) if found else None
-    if "com.amazonaws.AmazonServiceException" in _class_names(cause):
-        return int(cause.getStatusCode())
-    if "software.amazon.awssdk.core.exception.SdkServiceException" in _class_names(cause):
-        return int(cause.statusCode())
-    return None
-
-
-def _sql_state(cause: Any) -> str:
-    is_java = not isinstance(cause, BaseException) and "java.sql.SQLException" in _class_names(cause)
-    return str(cause.getSQLState() or "") if is_java else ""
-
-
-def _code(cause: Any) -> str:
-    if isinstance(cause, BaseException):
-        return str(getattr(cause, "response", {}).get("Error", {}).get("Code", ""))
-    if "com.amazonaws.AmazonServiceException" in _class_names(cause):
-        return str(cause.getErrorCode())
-    return ""
-
-
 T = TypeVar("T")
 _FIRST_PAUSE_S = 1.0
 # Between two log lines while an outage lasts.
@@ -136,10 +123,7 @@ LINE_S = 600.0
 
 @dataclass(eq=False, kw_only=True)
 class Backoff:
-    """Waits between attempts, 1, 2, 4 … s up to `longest_seconds`; logs at first, every 10 minutes, and at the end.
-
-    `stop` ends a pause immediately.
-    """
+    """Waits 1, 2, 4 … s up to `longest_seconds`, or until `stop`; logs at first, every 10 minutes, and at the end."""
 
     stop: threading.Event
     longest_seconds: float
@@ -150,7 +134,6 @@ class Backoff:
     _last_line: float = field(default=0.0, init=False)
 
     def wait(self, error: Exception) -> None:
-        """Pause after an attempt that failed with `error`."""
         now = self.clock()
         self._began = self._began if self.attempts else now
         pause = min(_FIRST_PAUSE_S * 2.0 ** min(self.attempts, 30), self.longest_seconds)

@@ -3,7 +3,7 @@
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from pyspark import SparkConf, java_gateway
@@ -71,12 +71,16 @@ _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.fact
 _AS_IN_ATHENA = {"spark.sql.ansi.enabled": "true", "spark.sql.variable.substitute": "false"}
 
 
-@contextmanager
-def as_in_athena(spark: SparkSession) -> Iterator[None]:
+def as_in_athena(spark: SparkSession) -> AbstractContextManager[None]:
     """Plan a block's queries with Athena's semantics. The settings are the session's, and the plans keep them."""
-    given = {key: str(spark.conf.get(key)) for key in _AS_IN_ATHENA}
+    return _using(spark, _AS_IN_ATHENA)
+
+
+@contextmanager
+def _using(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    given = {key: str(spark.conf.get(key)) for key in settings}
     try:
-        _use(spark, _AS_IN_ATHENA)
+        _use(spark, settings)
         yield
     finally:
         _use(spark, given)
@@ -88,26 +92,15 @@ def _use(spark: SparkSession, settings: Mapping[str, str]) -> None:
 
 
 class CodegenSwitch:
-    """Decides whether a session's queries are compiled or interpreted; the results are the same.
-
-    The setting is the session's: concurrent jobs have one each.
-    """
+    """Decides whether a session's queries are compiled or interpreted; the results are the same."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._given = {key: str(spark.conf.get(key)) for key in _INTERPRETED}
 
-    @contextmanager
-    def unless(self, small: bool) -> Iterator[None]:
+    def unless(self, small: bool) -> AbstractContextManager[None]:
         """Interpret the queries of a block that has few rows."""
-        if not small:
-            yield
-            return
-        _use(self._spark, _INTERPRETED)
-        try:
-            yield
-        finally:
-            self.resume()
+        return _using(self._spark, _INTERPRETED) if small else nullcontext()
 
     def resume(self) -> None:
         """Compile later queries, if the session was configured so at its start."""
@@ -147,7 +140,6 @@ def slots(spark: SparkSession) -> int:
 
 
 def _keep(jvm: Any, name: str) -> None:
-    """Keep a class, and the packages above it, in the view of the JVM."""
     above = jvm
     for part in name.split("."):
         found = getattr(above, part)
@@ -159,7 +151,7 @@ def _keep(jvm: Any, name: str) -> None:
 TASKS = 2
 # Slots that large batches leave free. A small batch runs some ten tasks in turn: each would wait for a large one's end.
 SPARE = 2
-# While large batches work, a table commits only this often: each commit takes CPU from them, whatever its size.
+# While large batches work, a table commits only this often: each commit takes CPU from them, also a small one.
 PACE_SECONDS = 3.0
 
 
@@ -189,7 +181,6 @@ class Turns:
 
     @contextmanager
     def take(self, *, small: bool = False) -> Iterator[None]:
-        """Wait for a turn, and hold it."""
         mine = threading.Event()
         # Read here, since executors come and go; returning a turn must not fail.
         slots = None if small or self._slots is None else self._slots()

@@ -145,7 +145,6 @@ ClaimStore = LocalClaims | S3Claims | HadoopClaims
 
 
 def claim_store(folder: str, hadoop: Hadoop) -> ClaimStore:
-    """Return the store for a folder."""
     local = local_path(hadoop.qualified(folder))
     if local is not None:
         return LocalClaims(Path(local))
@@ -192,7 +191,9 @@ class Claim:
         if self._number:
             self.check()
             return
-        self._lock = self._lock or _locked_file(self._id)
+        if self._lock is None:
+            self._lock = (Path(tempfile.gettempdir()) / f"streamer-{self._id}.lock").open("w")
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         while not self._take():
             if self.stop.is_set():
                 raise InterruptedError(f"told to stop while waiting for the claim on {self.table}")
@@ -245,10 +246,7 @@ class Claim:
         return max(self._numbers(), default=0)
 
     def _is_free(self, number: int) -> bool:
-        """Wait until it is clear whether a claim's job is gone; False when the number no longer exists.
-
-        Raises ConcurrentWriterError when the job lives.
-        """
+        """Wait until a claim's job is gone; False if the number is gone, ConcurrentWriterError if the job lives."""
         first = text = self.store.read(_name(number))
         since, told = self.clock(), False
         while text is not None:
@@ -324,12 +322,6 @@ def _parsed(text: str | None) -> dict[str, Any]:
 def _machine() -> str:
     boot = _BOOT_ID.read_text().strip() if _BOOT_ID.exists() else ""
     return f"{platform.node()} {boot}".strip()
-
-
-def _locked_file(name: str) -> IO[str]:
-    file = (Path(tempfile.gettempdir()) / f"streamer-{name}.lock").open("w")
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return file
 
 
 def _is_unlocked(path: str) -> bool:

@@ -1,7 +1,4 @@
-"""A Hudi table's commits: the progress in their metadata, under HoodieStreamer's own keys, and its timeline.
-
-Works with Hudi 0.15 and 1.0 on table version 6.
-"""
+"""A Hudi table's commits (0.15 and 1.0, table version 6): the progress in their metadata, and its timeline."""
 
 import itertools
 import json
@@ -81,10 +78,7 @@ class Checkpoint:
 
 
 def from_commits(commits: Iterable[Mapping[str, str]]) -> Checkpoint:
-    """Return the checkpoint from commits' metadata, newest first; an empty one without any.
-
-    Reads only as many as needed to find the whole register of deletes.
-    """
+    """Return the checkpoint from commits' metadata, newest first; reads no more of them than the register takes."""
     newest: Mapping[str, str] | None = None
     added: list[Mapping[str, Delete]] = []
     register: Mapping[str, Delete] = {}
@@ -137,41 +131,36 @@ class Carried:
 class Timeline:
     """The timeline of the table at `path`, which may not exist yet; each answer is read again."""
 
-    def __init__(self, hadoop: Hadoop, path: str, *, look_anew: Callable[[], None] = lambda: None) -> None:
-        """Calls `look_anew` before each look at the table: another writer may have changed what is remembered."""
+    def __init__(self, hadoop: Hadoop, path: str, *, forget: Callable[[], None] = lambda: None) -> None:
+        """Calls `forget` before each look: another writer may have changed what hadoop.remembering's layer knows."""
         self._hadoop = hadoop
         self._path = path
-        self._look_anew = look_anew
+        self._forget = forget
         self._newest_version = self._hudi_table_version()
 
     def exists(self) -> bool:
-        self._look_anew()
+        self._forget()
         return self._hadoop.exists(f"{self._path}/.hoodie/hoodie.properties")
 
     def last_instant(self) -> str | None:
         """Return the time of the newest completed write (commits, compactions, replacements); None without any."""
         if not self.exists():
             return None
-        timeline = self.meta_client().getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
-        last = timeline.lastInstant()
+        last = self._completed().lastInstant()
         return self._time_of(last.get()) if last.isPresent() else None
 
     def instants_after(self, instant: str) -> list[str]:
         """Return the times of the completed writes after an instant, or all for an empty text, oldest first."""
         if not self.exists():
             return []
-        timeline = self.meta_client().getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
-        return sorted(time for each in timeline.getInstants() if (time := self._time_of(each)) > instant)
+        return sorted(time for each in self._completed().getInstants() if (time := self._time_of(each)) > instant)
 
     def progress(self) -> dict[str, str]:
         """Return the metadata of the newest commit with a checkpoint; empty without any."""
         return next(self.commits_with_progress(), {})
 
     def commits_with_progress(self) -> Iterator[dict[str, str]]:
-        """Yield the metadata of the commits with a checkpoint, newest first.
-
-        Skips commits without (compactions, other writers), and reads the archived timeline after the active one.
-        """
+        """Yield the metadata of commits with a checkpoint, newest first, archived ones too; others' have none."""
         if not self.exists():
             return
         for _, metadata in self._newest_first(self.meta_client()):
@@ -241,6 +230,9 @@ class Timeline:
             details = completed.getInstantDetails(instant)
             if details.isPresent():
                 yield self._time_of(instant), bytes(details.get())
+
+    def _completed(self) -> Any:
+        return self.meta_client().getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
 
     def _hudi_table_version(self) -> int:
         versions = self._hadoop.jvm.org.apache.hudi.common.table.HoodieTableVersion

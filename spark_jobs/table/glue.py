@@ -111,13 +111,7 @@ class _Decoding:
         return values
 
 
-def _decode_partitions(spark: SparkSession, client: Any) -> None:
-    """Make a sync tool use `_Decoding`, by reflection: it accepts extractors only by the name of a Java class."""
-    _field(client, "partitionValueExtractor").set(client, _Decoding(spark._jvm))
-
-
 def _field(of: Any, name: str) -> Any:
-    """Return an accessible field of an object's class or of one that it extends."""
     kind = of.getClass()
     while name not in {str(field.getName()) for field in kind.getDeclaredFields()}:
         kind = kind.getSuperclass()
@@ -127,10 +121,7 @@ def _field(of: Any, name: str) -> Any:
 
 
 def sync_to_glue(spark: SparkSession, settings: SyncSettings, table: TableSettings) -> bool:
-    """Run Hudi's AwsGlueCatalogSyncTool once; False when there is no table yet.
-
-    AWS's own environment variables give region, credentials and endpoint.
-    """
+    """Run Hudi's AwsGlueCatalogSyncTool once, with AWS's own variables; False when there is no table yet."""
     hadoop, stored = Hadoop(spark), f"{table.base_path}/.hoodie/hoodie.properties"
     if not hadoop.exists(stored):
         return False
@@ -144,7 +135,8 @@ def sync_to_glue(spark: SparkSession, settings: SyncSettings, table: TableSettin
     if properties.getProperty(_TIMESTAMPS) == "true":
         _give_instants_their_type(spark, client, settings.table)
     if properties.getProperty(_EXTRACTOR) == _MULTI_PART and f"{keys.URL_ENCODE}=true" in hadoop.read_text(stored):
-        _decode_partitions(spark, client)
+        # By reflection: the tool accepts extractors only by the name of a Java class.
+        _field(client, "partitionValueExtractor").set(client, _Decoding(jvm))
     try:
         tool.syncHoodieTable()
     finally:
@@ -203,7 +195,7 @@ class GlueSync:
     def _run(self) -> None:
         try:
             self._outcome = self.sync()
-        except Exception as error:  # noqa: BLE001  (whatever it is, ingestion goes on and the sync is tried again)
+        except Exception as error:  # noqa: BLE001  (ingestion goes on, and the sync is tried again)
             self._outcome = error
 
     def _finished(self) -> bool:

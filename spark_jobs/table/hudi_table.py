@@ -28,6 +28,8 @@ _BUCKETS = "256"
 _BUCKET_FILE = re.compile(r"(\d{8})-")
 # A random file id may also begin with eight digits, but hardly with so low a number.
 _MOST_BUCKETS = 1 << 16
+# Number of rows that are checked for the settings' buckets.
+_SAMPLE = 1_000
 
 
 def is_bucketed(settings: TableSettings) -> bool:
@@ -63,30 +65,9 @@ def layout_of_files(file_ids: Iterable[str], settings: TableSettings) -> str:
     return f"{BUCKET}, {max(numbers) + 1} buckets or more"
 
 
-def misplaced(jvm: Any, files_of_keys: Mapping[str, str], settings: TableSettings) -> str | None:
-    """Return a record key outside the bucket that the settings compute; None without any.
-
-    `files_of_keys`: names of files by Hudi's record key.
-    """
-    by = settings.write_options.get("hoodie.bucket.index.hash.field", ",".join(settings.key_fields))
-    bucket_of = jvm.org.apache.hudi.index.bucket.BucketIdentifier.getBucketId
-    for key, file in files_of_keys.items():
-        found = _BUCKET_FILE.match(file)
-        if found and int(found[1]) != bucket_of(key, by, buckets(settings)):
-            return key
-    return None
-
-
-# Number of rows that are checked for the settings' buckets.
-_SAMPLE = 1_000
-
-
 @dataclass(frozen=True)
 class Commit:
-    """A completed commit: rows inserted, updated and deleted, the partitions and schema it wrote.
-
-    `newest` is the timeline's newest instant after it: a compaction's, where one followed, else its own.
-    """
+    """A completed commit; `newest` is the timeline's newest instant after it, its own or a compaction's."""
 
     instant: str
     newest: str
@@ -101,9 +82,9 @@ class HudiTable(Timeline):
     """One Hudi table, which may not exist yet."""
 
     def __init__(
-        self, spark: SparkSession, settings: TableSettings, *, look_anew: Callable[[], None] = lambda: None
+        self, spark: SparkSession, settings: TableSettings, *, forget: Callable[[], None] = lambda: None
     ) -> None:
-        super().__init__(Hadoop(spark), settings.base_path, look_anew=look_anew)
+        super().__init__(Hadoop(spark), settings.base_path, forget=forget)
         self._spark = spark
         self._settings = settings
         # Whether partition values are encoded; `check_layout` reads it from the table.
@@ -161,10 +142,7 @@ class HudiTable(Timeline):
         return None if found is None or found[0] is None else int(found[0])
 
     def write(self, rows: DataFrame, metadata: Mapping[str, str], *, operation: str) -> Commit:
-        """Write rows, deletes flagged by `_hoodie_is_deleted`, and `metadata` (progress) as one commit.
-
-        Raises JobError when Hudi reports success but no commit has this progress.
-        """
+        """Write rows, with deletes flagged, and `metadata` as one commit; JobError if no commit has its progress."""
         layout = {keys.INDEX_LAYOUT: layout_of(self._settings)}
         options = {**self.write_options(operation), **metadata, **layout}
         self._hadoop.forget_sources()
@@ -181,10 +159,7 @@ class HudiTable(Timeline):
     def write_options(self, operation: str) -> dict[str, str]:
         """Return a write's options: the properties pass through, except those that the job's guarantees depend on."""
         settings = self._settings
-        defaults = {
-            "hoodie.combine.before.upsert": "false",
-            "hoodie.combine.before.insert": "false",
-        }
+        defaults = {"hoodie.combine.before.upsert": "false", "hoodie.combine.before.insert": "false"}
         if settings.table_type == "MERGE_ON_READ":
             defaults["hoodie.compact.inline"] = str(settings.compaction).lower()
         fixed = {
@@ -214,7 +189,6 @@ class HudiTable(Timeline):
         return repair.write_client(self._spark, self._path, self._settings.name, given)
 
     def _check_index(self) -> None:
-        """Refuse an index that wouldn't find the table's rows in their files."""
         newest = next((json.loads(details) for _, details in self.active()), None)
         if newest is None:
             return
@@ -223,7 +197,7 @@ class HudiTable(Timeline):
         if found is None:
             stats = [stat for each in (newest.get("partitionToWriteStats") or {}).values() for stat in each]
             found = layout_of_files([str(stat["fileId"]) for stat in stats], self._settings)
-            if found == wanted and is_bucketed(self._settings) and self._misplaced_key() is not None:
+            if found == wanted and is_bucketed(self._settings) and self._has_misplaced_rows():
                 found = "another number of buckets, or by other fields"
         if found != wanted:
             raise SettingsError(
@@ -232,10 +206,15 @@ class HudiTable(Timeline):
                 "--target-base-path and load the table again"
             )
 
-    def _misplaced_key(self) -> str | None:
-        """Return the key of a sampled row that is outside its bucket by the settings."""
-        rows = self.rows().select("_hoodie_record_key", "_hoodie_file_name").limit(_SAMPLE).collect()
-        return misplaced(self._hadoop.jvm, dict(map(tuple, rows)), self._settings)
+    def _has_misplaced_rows(self) -> bool:
+        """Check a sample for a row outside the bucket that the settings compute."""
+        settings, rows = self._settings, self.rows().select("_hoodie_record_key", "_hoodie_file_name").limit(_SAMPLE)
+        by = settings.write_options.get("hoodie.bucket.index.hash.field", ",".join(settings.key_fields))
+        bucket_of = self._hadoop.jvm.org.apache.hudi.index.bucket.BucketIdentifier.getBucketId
+        return any(
+            (found := _BUCKET_FILE.match(file)) and int(found[1]) != bucket_of(key, by, buckets(settings))
+            for key, file in rows.collect()
+        )
 
     def _check_folders(self, stored: Any) -> None:
         """Refuse another style of folders than the table's; undefined settings follow the table."""

@@ -1,57 +1,61 @@
-"""A table that a job keeps: its claim, its newest commit, and what is reported besides its commits."""
+"""A table that a job keeps: its claim, its newest commit, and what is reported apart from its commits."""
 
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.errors import ConcurrentWriterError, Log
-from spark_jobs.options.settings import Settings
-from spark_jobs.runtime.metrics import CommitReport
+from spark_jobs.options.settings import FileSettings, Settings
+from spark_jobs.runtime.hadoop import Hadoop, remembering
+from spark_jobs.runtime.metrics import CommitReport, Metrics
 from spark_jobs.runtime.session import Turns
+from spark_jobs.sources.listing import SharedListing
+from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.table import commits
 from spark_jobs.table.claim import Claim
 from spark_jobs.table.hudi_table import Commit, HudiTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedParts:
+    """What a table's job shares with others, or outlives it. Each commit is made in one of `turns`."""
+
+    log: Log
+    stop: threading.Event = field(default_factory=threading.Event)
+    metrics: Metrics | None = None
+    turns: Turns = field(default_factory=lambda: Turns(1))
+    listing: SharedListing = field(default_factory=lambda: SharedListing(max_age_seconds=0))
+    databases: Databases | None = None
 
 
 class KeptTable(ABC):
     """Brings new data into a Hudi table, one commit after the other; holds the progress between commits."""
 
     def __init__(
-        self,
-        spark: SparkSession,
-        settings: Settings,
-        *,
-        table: HudiTable,
-        log: Log,
-        turns: Turns,
-        claim: Claim | None = None,
+        self, spark: SparkSession, settings: Settings, *, shared: SharedParts, claim: Claim | None = None
     ) -> None:
-        """`claim` makes this job the table's only writer; without one the caller must.
-
-        Each commit is made in one of `turns`, which many tables share.
-        """
+        """`claim` makes this job the table's only writer; without one the caller must."""
+        stores = [settings.table.base_path]
+        if isinstance(settings.source, FileSettings):
+            stores.append(settings.source.root)
         self._spark = spark
         self._settings = settings
-        self._table = table
-        self._log = log
+        self._table = HudiTable(spark, settings.table, forget=remembering(Hadoop(spark), stores, shared.log))
+        self._log = shared.log
         self._claim = claim
-        self._turns = turns
+        self._turns = shared.turns
         # The timeline's last state: its newest instant, and the progress in the newest commit that has one.
         self._last_instant: str | None = None
         self._progress: str | None = None
         self.last_commit: Commit | None = None
 
-    @property
-    def ignored_truncates(self) -> int | None:
-        """One while rows of an ignored TRUNCATE may be in the table, 0 otherwise; None where none is ignored."""
-        return None
-
-    @property
-    def horizon_age_seconds(self) -> float | None:
-        """How long a transaction has held back a queried source's horizon; None for another source."""
-        return None
+    def states(self) -> Mapping[str, float]:
+        """Return the values of metrics.STATES that this table has now."""
+        return {}
 
     @property
     def looked_ms(self) -> int | None:
@@ -59,10 +63,7 @@ class KeptTable(ABC):
         return None
 
     def load(self) -> None:
-        """Read where the table stands: at the start, and after a failure, when a commit may exist.
-
-        Raises JobError for a table that can't be written to, or another kind of table's progress.
-        """
+        """Read where the table stands, at the start and after a failure; JobError if it can't be written to."""
         if self._claim:
             self._claim.acquire()
         self._begin(exists=self._table.recover(self._log))
@@ -79,7 +80,6 @@ class KeptTable(ABC):
         """Close open resources."""
 
     def _written(self, rows: DataFrame, metadata: Mapping[str, str], *, operation: str) -> Commit:
-        """Write rows as one commit with `metadata`, and remember it as our own."""
         commit = self._table.write(rows, metadata, operation=operation)
         self._last_instant, self._progress = commit.newest, metadata[commits.SOURCE_KEY]
         self.last_commit = commit
@@ -119,7 +119,6 @@ class MadeTable(KeptTable):
         """Take the progress from the newest commit, None for a table without."""
 
     def _rows(self) -> DataFrame | None:
-        """Return the table's rows; None before its first commit."""
         return None if self._last_instant is None else self._table.rows()
 
     def _write(self, rows: DataFrame, progress: str) -> Commit:
@@ -135,7 +134,6 @@ def as_of(spark: SparkSession, path: str, instant: str) -> DataFrame:
 
 
 def report(commit: Commit, events: int, inputs: int, started: float) -> CommitReport:
-    """Return the report of a commit that is computed from other tables."""
     return CommitReport(
         commit=commit.instant,
         files=inputs,

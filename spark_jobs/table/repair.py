@@ -9,8 +9,8 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import islice
 from typing import Any
 
@@ -32,10 +32,7 @@ def refuse_data_without_timeline(hadoop: Hadoop, path: str) -> None:
 
 
 def refuse_damage(timeline: Timeline, hadoop: Hadoop, path: str) -> None:
-    """Raise JobError when the table lacks a commit of its files, or a file of its commits.
-
-    Files that only archived commits name are not checked.
-    """
+    """Raise JobError when the table lacks a commit of its files, or a file that an active commit names."""
     files, instants = _found(hadoop.files_in(path))
     commits = [(instant, json.loads(details)) for instant, details in timeline.active()]
     first = min((instant for instant, _ in commits), default="")
@@ -72,31 +69,9 @@ def _name(path: str) -> str:
 def damaged(path: str, what: str) -> JobError:
     """Return the error with a table's losses, and the remedy."""
     return JobError(
-        f"{path} is damaged: {what}; nothing was written. Move the folder away, then `./lake resnapshot` fills a new"
-        " one "
-        "(docs/your-database/repair.md)"
+        f"{path} is damaged: {what}; nothing was written. Move the folder away, then `./lake resnapshot` fills a new "
+        "one (docs/your-database/repair.md)"
     )
-
-
-def doubled(jvm: Any, client: Any, partitions: Iterable[str]) -> list[str]:
-    """Return the buckets, as `partition/number`, with more than one file group in these partitions of a table.
-
-    `client` is the table's HoodieTableMetaClient. Raises the file system's errors.
-    """
-    context = jvm.org.apache.hudi.common.engine.HoodieLocalEngineContext(client.getStorageConf())
-    views = jvm.org.apache.hudi.common.table.view.FileSystemViewManager
-    metadata = jvm.org.apache.hudi.common.config.HoodieMetadataConfig.newBuilder().enable(False).build()
-    view = views.createInMemoryFileSystemView(context, client, metadata)
-    try:
-        found = Counter(
-            f"{partition}/{file_group.getFileGroupId().getFileId()[:8]}".lstrip("/")
-            for partition in partitions
-            for file_group in view.getAllFileGroups(partition).toArray()
-            if file_group.getLatestFileSlice().isPresent()
-        )
-    finally:
-        view.close()
-    return sorted(bucket for bucket, count in found.items() if count > 1)
 
 
 # Creates a write client with these options.
@@ -120,8 +95,10 @@ def remove_torn_files(hadoop: Hadoop, path: str) -> list[str]:
     if "://" in path and not path.startswith("file://"):
         return []
     sizes = hadoop.sizes_in(timeline)
-    if sizes and not any(name[:1].isdigit() for name in sizes) and not _is_created(hadoop, timeline, sizes):
-        # No instant yet: this table has never held a row.
+    properties, has_instants = "hoodie.properties", any(name[:1].isdigit() for name in sizes)
+    created = properties in sizes and "checksum" in hadoop.read_text(f"{timeline}/{properties}")
+    if sizes and not has_instants and not created:
+        # This table has never held a row.
         hadoop.delete(timeline)
         return [timeline]
     # An unreadable completed instant isn't completed: without its last file Hudi rolls it back.
@@ -137,7 +114,6 @@ def remove_torn_files(hadoop: Hadoop, path: str) -> list[str]:
 
 @contextmanager
 def write_client(spark: Any, path: str, name: str, options: Mapping[str, str]) -> Iterator[Any]:
-    """Yield Hudi's write client for a table, and close it afterwards."""
     given = spark._jvm.java.util.HashMap()
     for key, value in options.items():
         given.put(key, value)
@@ -188,17 +164,16 @@ def roll_back_failed(timeline: Timeline, hadoop: Hadoop, path: str, client: Clie
 
 
 def take_back_doubled_buckets(timeline: Timeline, jvm: Any, path: str, client: Client) -> list[str]:
-    """Roll back the newest commits until no bucket of the table at `path` has two file groups.
-
-    Returns a line for each action. Raises JobError when rolling back the newest commits doesn't help.
-    """
+    """Roll back the newest commits, a line for each, until no bucket has two file groups; JobError if some remain."""
     done: list[str] = []
     while broken := _doubled_buckets(timeline, jvm):
         newest = next(timeline.instants(timeline.meta_client().getActiveTimeline()), None)
-        if newest is None or len(done) == _MOST_TAKEN_BACK or not _is_commit(newest[1]):
+        entries = {} if newest is None else json.loads(newest[1]).get("extraMetadata") or {}
+        # Without progress it is a compaction or clustering, not a write of events.
+        if newest is None or len(done) == _MOST_TAKEN_BACK or commits.SOURCE_KEY not in entries:
             raise JobError(
                 f"{path}: bucket {broken[0]} has two file groups, which Hudi can't write to; give another "
-                "--target-base-path with --ignore-checkpoint and load the table anew"
+                "--target-base-path with --ignore-checkpoint and load the table again"
             )
         with client(**_LISTED) as writing:
             writing.rollback(newest[0])
@@ -207,20 +182,21 @@ def take_back_doubled_buckets(timeline: Timeline, jvm: Any, path: str, client: C
 
 
 def _doubled_buckets(timeline: Timeline, jvm: Any) -> list[str]:
+    """Return the two newest commits' buckets, as `partition/number`, with more than one file group."""
     client = timeline.meta_client()
     newest = [json.loads(details) for _, details in islice(timeline.instants(client.getActiveTimeline()), 2)]
     written = {partition for found in newest for partition in found.get("partitionToWriteStats") or {}}
-    return doubled(jvm, client, sorted(written))
-
-
-def _is_created(hadoop: Hadoop, timeline: str, names: Collection[str]) -> bool:
-    properties = "hoodie.properties"
-    return properties in names and "checksum" in hadoop.read_text(f"{timeline}/{properties}")
-
-
-def _is_commit(details: bytes) -> bool:
-    """Check whether an instant wrote events, unlike a compaction or clustering."""
-    return commits.SOURCE_KEY in (json.loads(details).get("extraMetadata") or {})
+    context = jvm.org.apache.hudi.common.engine.HoodieLocalEngineContext(client.getStorageConf())
+    views = jvm.org.apache.hudi.common.table.view.FileSystemViewManager
+    metadata = jvm.org.apache.hudi.common.config.HoodieMetadataConfig.newBuilder().enable(False).build()
+    with closing(views.createInMemoryFileSystemView(context, client, metadata)) as view:
+        found = Counter(
+            f"{partition}/{file_group.getFileGroupId().getFileId()[:8]}".lstrip("/")
+            for partition in written
+            for file_group in view.getAllFileGroups(partition).toArray()
+            if file_group.getLatestFileSlice().isPresent()
+        )
+    return sorted(bucket for bucket, count in found.items() if count > 1)
 
 
 def _is_json(text: str) -> bool:

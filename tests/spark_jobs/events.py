@@ -77,10 +77,12 @@ def aws_environment(glue_endpoint: str) -> dict[str, str]:
     return keys | {"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL_GLUE": glue_endpoint}
 
 
+# What boto3's clients need where no answer depends on it.
+AWS: dict[str, Any] = {"region_name": "us-east-1", "aws_access_key_id": "x", "aws_secret_access_key": "x"}
+
+
 def glue_client(endpoint: str) -> "GlueClient":
-    return boto3.client(
-        "glue", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x"
-    )
+    return boto3.client("glue", endpoint_url=endpoint, **AWS)
 
 
 def glue_table(endpoint: str) -> dict[str, Any]:

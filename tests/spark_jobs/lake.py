@@ -16,7 +16,7 @@ from spark_jobs.options import command_line, properties, settings
 from spark_jobs.options.settings import Settings
 from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.table.hudi_table import HudiTable
-from spark_jobs.table_job import SharedParts, build_ingest
+from spark_jobs.table.kept_table import SharedParts
 from tests.spark_jobs.events import CONF, SCHEMA, TOPIC, Event, as_lines
 
 
@@ -34,7 +34,6 @@ def rows_of(table_path: Path) -> list[dict[str, Any]]:
 
 
 def has_cached(spark: SparkSession) -> bool:
-    """Whether the session keeps a frame in memory."""
     shared: Any = spark._jsparkSession.sharedState()
     return not shared.cacheManager().isEmpty()
 
@@ -72,7 +71,7 @@ class IngestedTable:
         """A job that has read the table's progress, as after a start."""
         decided = self.settings()
         columns = schema.parse(Path(decided.schema_file).read_text(), decided.schema_file)
-        job = build_ingest(self.spark, decided, columns, SharedParts(log=self.log.append))
+        job = Ingest(self.spark, decided, columns, shared=SharedParts(log=self.log.append))
         job.load()
         return job
 
@@ -83,7 +82,6 @@ class IngestedTable:
         return [without_hudis(row.asDict()) for row in self.frame().collect()]
 
     def frame(self) -> DataFrame:
-        """The table as Spark reads it."""
         return self.spark.read.format("hudi").load(str(self.table_path))
 
     def commits(self) -> int:
@@ -133,21 +131,17 @@ class Lake(IngestedTable):
         return report
 
     def rows(self, *, by_spark: bool = False) -> dict[int, dict[str, Any]]:
-        """The table's rows by order_id."""
         rows = self.stored(by_spark=by_spark)
         by_key = {row["order_id"]: row for row in rows}
         assert len(by_key) == len(rows), "a key is in the table twice"
         return by_key
 
     def column(self, name: str) -> dict[int, Any]:
-        """A column's values by order_id."""
         return {key: row[name] for key, row in self.rows().items()}
 
     def lsns(self) -> dict[int, int]:
-        """The ordering value of each row."""
         return self.column("__lsn")
 
     def quarantined(self) -> list[dict[str, Any]]:
-        """All quarantined entries."""
         files = sorted(path for path in self.quarantine.rglob("*.json") if not path.name.startswith("."))
         return [json.loads(line) for path in files for line in path.read_text().strip().split("\n")]

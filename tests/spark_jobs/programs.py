@@ -17,7 +17,10 @@ import pyarrow
 import pytest
 
 from local.look.lake import Lake as TableReader
+from local.services.aws import S3
+from local.services.processes import Processes
 from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
+from local.setup.ports import choose
 from spark_jobs.options import keys, submit
 from tests.spark_jobs import class_archive
 from tests.spark_jobs.events import CONF, SCHEMA, Event, as_lines, aws_environment, event
@@ -46,7 +49,6 @@ class Submitted:
         return [commit for commit in commits if table is None or commit["table"] == f"datalake.{table}"]
 
     def states(self, table: str) -> list[str]:
-        """The states of an application's table, in order."""
         return re.findall(rf"^table=datalake\.{table} state=(\w+)", self.text(), re.MULTILINE)
 
     def wait_for(self, reached: Callable[[], object], what: str) -> None:
@@ -180,7 +182,6 @@ class JobRun:
         return {path.name for path in (self.path(table) / ".hoodie").glob(f"[0-9]*.{suffix}")}
 
     def read(self, columns: Sequence[str], table: str = TABLE) -> list[dict[str, Any]]:
-        """Rows of a table, none before it exists."""
         reader = TableReader(base_uri=str(self.path(table)))
         if not reader.exists():
             return []
@@ -189,7 +190,6 @@ class JobRun:
         return rows
 
     def lsns(self, table: str = TABLE) -> dict[int, int]:
-        """The ordering value of each row by its key."""
         rows = self.read(["order_id", "__lsn"], table)
         found = {row["order_id"]: row["__lsn"] for row in rows}
         assert len(found) == len(rows), "a key is in the table twice"
@@ -202,6 +202,22 @@ class JobRun:
     def end(self) -> None:
         for job in self.jobs:
             job.end()
+
+
+class Storage:
+    """An S3 endpoint that can be stopped and started."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.s3 = S3(folder, port=choose(["s3"], earlier={})["s3"])
+        self.processes = Processes(folder, folder / "logs")
+
+    def start(self) -> None:
+        self.processes.start("s3", self.s3.prepare())
+        self.processes.wait_until("s3", self.s3.ready, timeout_s=PATIENCE_S)
+
+    def stop(self) -> None:
+        self.processes.stop("s3", grace_s=10)
 
 
 def make_class_archive(folder: Path, glue_endpoint: str) -> None:

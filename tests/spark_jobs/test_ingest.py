@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from contract.events import PLACEHOLDER
 from spark_jobs.decoding import batch_decoder, decode, schema, values
 from spark_jobs.decoding.decode import Decoder
 from spark_jobs.derived.history import CommitEvents
@@ -138,6 +139,7 @@ def test_a_step_that_fails_leaves_nothing_cached(
 
 
 ODD_DAY = 20_666
+SIMPLE = "org.apache.hudi.keygen.SimpleKeyGenerator"
 
 
 @pytest.fixture
@@ -200,15 +202,14 @@ def test_a_failure_of_any_line_sets_nothing_aside(lake: Lake, monkeypatch: pytes
 
 
 def test_unavailable_values_are_restored_or_set_aside(lake: Lake) -> None:
-    unavailable = "__debezium_unavailable_value"
     lake.run(event(1, 10, "c", products='["stored"]', employee='{"e": 1}'), event(2, 10, "c"))
     report = lake.run(
-        event(1, 20, products=unavailable, employee='{"e": 2}'),
-        event(1, 30, products=unavailable, employee=unavailable, shipment='{"s": 3}'),
+        event(1, 20, products=PLACEHOLDER, employee='{"e": 2}'),
+        event(1, 30, products=PLACEHOLDER, employee=PLACEHOLDER, shipment='{"s": 3}'),
         event(2, 20, products='["batch"]'),
-        event(2, 30, products=unavailable),
-        event(3, 20, products=unavailable),
-        event(2, 15, "d", products=unavailable),
+        event(2, 30, products=PLACEHOLDER),
+        event(3, 20, products=PLACEHOLDER),
+        event(2, 15, "d", products=PLACEHOLDER),
     )
     rows = lake.rows()
     assert (rows[1]["products"], rows[1]["employee"], rows[1]["shipment"]) == ('["stored"]', '{"e": 2}', '{"s": 3}')
@@ -217,27 +218,6 @@ def test_unavailable_values_are_restored_or_set_aside(lake: Lake) -> None:
     assert report.quarantined == 1
     assert [entry["reason"] for entry in lake.quarantined()] == ["placeholder: no earlier value of products"]
     assert json.loads(lake.quarantined()[0]["text"])["order_id"] == 3
-
-
-@pytest.mark.long
-def test_a_new_field_becomes_a_column_that_stays(lake: Lake) -> None:
-    lake.run(event(1, 10), event(2, 10))
-    lake.run(event(1, 20, sales_channel="web", weight=1.5, rank=2**40, tags=["a"], note=None))
-    assert any(line.startswith("new column sales_channel string") for line in lake.log)
-    rows = lake.rows()
-    assert (rows[1]["sales_channel"], rows[1]["weight"], rows[1]["rank"], rows[1]["tags"]) == (
-        "web",
-        1.5,
-        2**40,
-        '["a"]',
-    )
-    assert rows[2]["sales_channel"] is None
-    assert "note" not in rows[1]  # nothing but nulls: no type to infer yet
-    lake.run(event(2, 30))
-    rows = lake.rows()
-    assert (rows[1]["rank"], rows[2]["rank"], rows[2]["__lsn"]) == (2**40, None, 30)
-    lake.run(event(2, 40, rank="high"))
-    assert lake.quarantined()[0]["reason"] == "type: rank (not double)"
 
 
 def test_merge_on_read_with_compaction(lake: Lake) -> None:
@@ -387,26 +367,15 @@ def test_a_second_writer_is_noticed_before_anything_is_written(lake: Lake) -> No
 @pytest.mark.parametrize(
     ("arguments", "extra", "message"),
     [
-        (("--table-type", "MERGE_ON_READ"), {}, "hoodie.table.type=COPY_ON_WRITE, the settings say MERGE_ON_READ"),
-        (
-            (),
-            {"hoodie.datasource.write.recordkey.field": "customer_id"},
-            "fields=order_id, the settings say customer_id",
-        ),
-        (("--source-ordering-field", "__source_ts_ms"), {}, "precombine.field=__lsn, the settings say __source_ts_ms"),
-        (
-            (),
-            {
-                "hoodie.datasource.write.partitionpath.field": "customer_id",
-                "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen.SimpleKeyGenerator",
-            },
-            "the settings say",
-        ),
-        ((), {"hoodie.datasource.write.recordkey.field": "nothing"}, "has no field nothing"),
+        (["--table-type", "MERGE_ON_READ"], {}, "hoodie.table.type=COPY_ON_WRITE, the settings say MERGE_ON_READ"),
+        ([], {keys.RECORD_KEY: "customer_id"}, "fields=order_id, the settings say customer_id"),
+        (["--source-ordering-field", "__source_ts_ms"], {}, "precombine.field=__lsn, the settings say __source_ts_ms"),
+        ([], {keys.PARTITION_PATH: "customer_id", keys.KEY_GENERATOR: SIMPLE}, "the settings say"),
+        ([], {keys.RECORD_KEY: "nothing"}, "has no field nothing"),
     ],
 )
 def test_other_settings_than_the_tables_are_refused(
-    existing: Lake, arguments: tuple[str, ...], extra: dict[str, str], message: str
+    existing: Lake, arguments: list[str], extra: dict[str, str], message: str
 ) -> None:
     lake = Lake(existing.spark, existing.folder, extra, arguments)
     with pytest.raises(SettingsError, match=message):
@@ -415,7 +384,6 @@ def test_other_settings_than_the_tables_are_refused(
 
 @pytest.fixture(scope="module")
 def existing(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """A lake with one row."""
     lake = Lake(spark, tmp_path_factory.mktemp("existing"))
     lake.run(event(1, 10, "c"))
     return lake
@@ -505,28 +473,6 @@ def test_an_object_without_a_byte_makes_no_commit(lake: Lake) -> None:
     before = lake.commits()
     assert job.run_batch() is None
     assert lake.commits() == before
-
-
-@pytest.mark.long
-def test_a_commit_takes_one_file_where_each_is_larger_than_the_limit(lake: Lake) -> None:
-    lake.arguments = ("--source-limit", "10")
-    lake.land(event(5, 40, "c"))
-    lake.land(event(5, 50))
-    limited = lake.job()
-    reports = [limited.run_batch(), limited.run_batch(), limited.run_batch()]
-    assert [report and report.files for report in reports] == [1, 1, None]
-    assert lake.lsns()[5] == 50
-
-
-@pytest.mark.long
-def test_a_checkpoint_option_counts_once(lake: Lake) -> None:
-    lake.run(event(1, 10, "c"))
-    lake.arguments = ("--checkpoint", "0")
-    assert lake.run().files == 1  # everything again
-    assert lake.job().run_batch() is None  # the same value after a restart: already applied
-    lake.arguments = ("--ignore-checkpoint", "once")
-    assert lake.run().files == 1
-    assert lake.job().run_batch() is None
 
 
 @pytest.mark.long

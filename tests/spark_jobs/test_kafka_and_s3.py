@@ -12,11 +12,9 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from local.services.aws import S3
-from local.services.kafka import Kafka, KafkaUsers
+from local.services.kafka import Kafka
 from local.services.kafka_rights import READER, acls
-from local.services.processes import Processes
 from local.services.spark import s3a_settings
-from local.setup.ports import choose
 from plugins.kafka.topics import PlannedTopic, reader_access
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.options import keys
@@ -25,16 +23,15 @@ from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.sources.kafka import JsonKafka, limited, read_offsets, write_offsets
 from spark_jobs.sources.listing import HadoopLister, S3Lister, SharedListing, lister_for
 from spark_jobs.table.claim import HadoopClaims, S3Claims, claim_store
+from tests.broker import running_broker
 from tests.spark_jobs.events import as_lines, event
 from tests.spark_jobs.lake import Lake
-
-START_S = 180
+from tests.spark_jobs.programs import Storage
+from tests.waiting import PATIENCE_S
 
 
 @dataclass
 class Services:
-    """A broker and an S3 endpoint."""
-
     kafka: Kafka
     s3: S3
 
@@ -42,29 +39,20 @@ class Services:
         producer = Producer(self.kafka.client())
         for one in events:
             producer.produce(topic, None if one is None else as_lines([one]).rstrip("\n"), partition=partition)
-        assert producer.flush(START_S) == 0
+        assert producer.flush(PATIENCE_S) == 0
 
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     folder = tmp_path_factory.mktemp("services")
-    ports = choose(["kafka", "controller", "s3"], earlier={})
-    for name in ("kafka", "s3"):
-        (folder / name).mkdir()
-    users = KafkaUsers.of(folder / "secrets", [READER])
-    kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["controller"], users=users)
-    s3 = S3(folder / "s3", port=ports["s3"])
-    processes = Processes(folder, folder / "logs")
-    try:
-        for service in (kafka, s3):
-            processes.start(service.name, service.prepare())
-        for service in (kafka, s3):
-            processes.wait_until(service.name, service.ready, timeout_s=START_S)
-        kafka.sync_acls(acls(READER, reader_access()))
-        yield Services(kafka, s3)
-    finally:
-        for name in ("kafka", "s3"):
-            processes.stop(name, grace_s=10)
+    storage = Storage(folder / "s3")
+    with running_broker(folder, READER) as broker:
+        try:
+            storage.start()
+            broker.kafka.sync_acls(acls(READER, reader_access()))
+            yield Services(broker.kafka, storage.s3)
+        finally:
+            storage.stop()
 
 
 @pytest.mark.integration

@@ -5,19 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.loop import SweepTimeFile
 from spark_jobs.options.table_settings import SyncSettings
 from spark_jobs.table.glue import GlueSync
 from spark_jobs.table.hudi_table import Commit
+from spark_jobs.table_job import SweepTimeFile
 from tests.waiting import PATIENCE_S
 
-SETTINGS = SyncSettings(
-    database="datalake",
-    table="cdc_events",
-    partition_fields=(),
-    properties={},
-    timeout_seconds=5,
-)
+SETTINGS = SyncSettings(database="datalake", table="cdc_events", partition_fields=(), properties={}, timeout_seconds=5)
 
 
 def commit(schema: str = "a", *partitions: str) -> Commit:
@@ -44,7 +38,6 @@ class Glue:
         return True
 
     def at(self, now: float) -> int:
-        """Syncs done when the loop has looked at this time."""
         self.now = now
         self.glue_sync.run_if_due()
         self.settle()
@@ -72,14 +65,6 @@ def test_only_a_new_schema_or_partition_needs_another_sync() -> None:
         glue.glue_sync.committed(made)
         glue.settle()
         assert glue.syncs == done, now
-
-
-def test_each_start_and_each_new_schema_syncs_once() -> None:
-    glue = Glue()
-    assert glue.at(0) == 1
-    glue.now = 1
-    glue.glue_sync.committed(commit("b"))
-    assert [glue.at(1), glue.at(2), glue.at(60)] == [2, 2, 2]
 
 
 def test_a_failed_sync_is_tried_again_until_it_succeeds() -> None:

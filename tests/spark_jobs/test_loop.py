@@ -3,17 +3,20 @@
 import functools
 import itertools
 import threading
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from py4j.protocol import Py4JNetworkError
 
 from spark_jobs.errors import JobError, first_line
-from spark_jobs.loop import Listeners, Loop, TableStatus
-from spark_jobs.runtime.metrics import CommitReport
+from spark_jobs.options import command_line, keys, settings
+from spark_jobs.runtime.metrics import CommitReport, Metrics
 from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
 from spark_jobs.runtime.session import PACE_SECONDS, Turns, large_turns
-from spark_jobs.table.kept_table import KeptTable
+from spark_jobs.table.kept_table import KeptTable, SharedParts
+from spark_jobs.table_job import Loop, TableStatus
 from tests.waiting import PATIENCE_S, wait_until
 
 REPORT = CommitReport(
@@ -39,7 +42,6 @@ class Script(KeptTable):
         self.stop = stop
         self.outcomes = list(outcomes)
         self.loads = 0
-        self.failures: list[Exception] = []
 
     def load(self) -> None:
         self.loads += 1
@@ -56,48 +58,61 @@ class Script(KeptTable):
         return outcome
 
 
-@dataclass(frozen=True, kw_only=True)
-class Told(Listeners):
-    """Remembers the commits and failures."""
+class Told(Metrics):
+    """Remembers the commits, and counts the failures."""
 
-    status: TableStatus = field(default_factory=lambda: TableStatus("lake.t"))
-    commits: list[CommitReport] = field(default_factory=list)
-    failures: list[Exception] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.commits: list[CommitReport] = []
+        self.failures = 0
 
     def committed(self, report: CommitReport) -> None:
         self.commits.append(report)
 
-    def failed(self, error: Exception) -> None:
-        self.failures.append(error)
+    def failed(self) -> None:
+        self.failures += 1
+
+    def idle(self) -> None:
+        return
+
+    def set_states(self, states: Mapping[str, float]) -> None:
+        assert states == {}
 
 
-def run(*outcomes: Outcome, continuous: bool = True, retries: int = 3) -> tuple[Script, list[CommitReport], list[str]]:
-    stop, log = threading.Event(), list[str]()
-    script = Script(stop, *outcomes)
-    told = Told(kept=script, glue_sync=None, metrics=None, failures=script.failures)
-    loop = Loop(script, told, stop=stop, log=log.append, max_retries=retries, retry_seconds=0.01)
-    loop.run(continuous=continuous, poll_seconds=0.01)
-    return script, told.commits, log
+ARGUMENTS = ["--target-base-path", "/lake/t", "--target-table", "lake.t", "--table-type", "COPY_ON_WRITE"]
+LEAST = {keys.RECORD_KEY: "id", keys.FILES_ROOT: "/landing/t", keys.SCHEMA_FILE: "t.avsc"}
+
+
+def loop_of(script: Script, shared: SharedParts, poll_seconds: float = 0.01, **options: Any) -> Loop:
+    decided = settings.decide(command_line.parse(ARGUMENTS), LEAST, shared.log)
+    decided = replace(decided, poll_seconds=poll_seconds, options=replace(decided.options, **options))
+    return Loop(script, decided, shared, TableStatus("lake.t"))
+
+
+def run(*outcomes: Outcome, continuous: bool = True, retries: int = 3) -> tuple[Script, Told, list[str]]:
+    script, told, log = Script(threading.Event(), *outcomes), Told(), list[str]()
+    shared = SharedParts(stop=script.stop, log=log.append, metrics=told)
+    loop_of(script, shared, continuous=continuous, max_retry_count=retries, retry_interval_seconds=0).run()
+    return script, told, log
 
 
 def test_without_continuous_it_ends_when_nothing_is_left() -> None:
-    script, committed, _ = run(REPORT, REPORT, None, REPORT, continuous=False)
-    assert committed == [REPORT, REPORT]
+    script, told, _ = run(REPORT, REPORT, None, REPORT, continuous=False)
+    assert told.commits == [REPORT, REPORT]
     assert script.outcomes == [REPORT]
 
 
 def test_failures_are_tried_again_from_the_tables_own_progress() -> None:
-    script, committed, log = run(OSError("refused"), OSError("refused"), REPORT, None)
+    script, told, log = run(OSError("refused"), OSError("refused"), REPORT, None)
     assert script.loads == 3
-    assert [str(error) for error in script.failures] == ["refused"] * 2
-    assert committed == [REPORT]
+    assert told.failures == 2
+    assert told.commits == [REPORT]
     assert log[0] == "attempt 1 failed, again in 0 s: OSError: refused"
     assert log[-1].startswith("works again, after 2 failed attempts in ")
 
 
 def test_a_success_makes_the_attempts_count_anew() -> None:
-    _, committed, log = run(OSError("a"), REPORT, OSError("b"), REPORT, OSError("c"), None, retries=1)
-    assert committed == [REPORT, REPORT]
+    _, told, log = run(OSError("a"), REPORT, OSError("b"), REPORT, OSError("c"), None, retries=1)
+    assert told.commits == [REPORT, REPORT]
     failures = [line for line in log if line.startswith("attempt")]
     assert [line.partition(" failed")[0] for line in failures] == ["attempt 1"] * 3
 
@@ -113,8 +128,8 @@ def test_a_stop_while_it_waits_for_the_claim_is_no_failure() -> None:
 
 
 def test_what_fails_when_it_is_told_to_stop_is_no_failure() -> None:
-    _, committed, log = run(REPORT, OSError("cancelled"), retries=0)
-    assert committed == [REPORT]
+    _, told, log = run(REPORT, OSError("cancelled"), retries=0)
+    assert told.commits == [REPORT]
     assert log == []
 
 
@@ -125,8 +140,8 @@ def test_what_cannot_get_better_is_not_tried_again(error: Exception) -> None:
 
 
 def test_an_outage_is_waited_for_however_long_it_is() -> None:
-    script, committed, log = run(*[ConnectionRefusedError("refused")] * 50, REPORT, None, retries=0)
-    assert committed == [REPORT]
+    script, told, log = run(*[ConnectionRefusedError("refused")] * 50, REPORT, None, retries=0)
+    assert told.commits == [REPORT]
     assert script.loads == 51
     assert len(log) < 5  # not a line for each attempt
     assert log[-1].startswith("works again, after 50 failed attempts in ")
@@ -163,17 +178,10 @@ def test_the_interval_is_from_the_begin_of_one_round_to_the_next_with_and_withou
 
     monkeypatch.setattr(stop, "wait", wait)
     script = Rounds(stop, *(outcome for _, outcome in rounds))
-    loop = Loop(
-        script,
-        Told(kept=script, glue_sync=None, metrics=None),
-        stop=stop,
-        log=lambda _: None,
-        max_retries=0,
-        retry_seconds=1,
-        min_interval_seconds=lambda: 5,
-        clock=lambda: now,
-    )
-    loop.run(continuous=True, poll_seconds=1)
+    shared = SharedParts(stop=stop, log=lambda _: None)
+    loop = loop_of(script, shared, poll_seconds=1, continuous=True, min_sync_interval_seconds=5)
+    loop.clock = lambda: now
+    loop.run()
     # HoodieStreamer sleeps minSyncIntervalSeconds minus the round's time; a longer round is followed immediately.
     assert [later - earlier for earlier, later in itertools.pairwise(begun)] == [5, 7, 5, 5]
 
@@ -252,11 +260,8 @@ def test_large_batches_come_in_their_order_and_small_ones_at_once() -> None:
 def test_a_failure_gives_its_turn_back() -> None:
     turns = Turns(1)
     for _ in range(2):
-        try:
-            with turns.take():
-                raise ValueError
-        except ValueError:
-            continue
+        with pytest.raises(ZeroDivisionError), turns.take():
+            _ = 1 / 0
     assert turns.min_interval_seconds() == 0
     with turns.take():
         assert turns._busy == {False: 1, True: 0}

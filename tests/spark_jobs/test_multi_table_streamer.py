@@ -43,7 +43,6 @@ def test_a_stop_file_ends_all_tables(job_run: JobRun) -> None:
 
 
 def made(job_run: JobRun, name: str, ordering_field: str, configuration: dict[str, str]) -> submit.TableJob:
-    """A table derived from others."""
     return job_run.table(
         name,
         landing=None,

@@ -18,19 +18,16 @@ import pytest
 
 from local.comparison.lake import differs_in_spark
 from local.look.lake import Lake as TableReader
-from local.services.aws import S3
-from local.services.processes import Processes
-from local.setup.ports import choose
 from spark_jobs import streamer, table_job
 from spark_jobs.errors import UndescribedError
 from spark_jobs.options import keys
 from spark_jobs.runtime.retry import Backoff
 from tests.cases import long
-from tests.spark_jobs.events import SCHEMA, TOPIC, Event, as_lines, event, glue_table
+from tests.spark_jobs.events import AWS, SCHEMA, TOPIC, Event, as_lines, event, glue_table
 from tests.spark_jobs.model import PLACEHOLDER
 from tests.spark_jobs.options.test_options import DELTASTREAMER_LINE
 from tests.spark_jobs.options.test_settings import DELTASTREAMER_PROPERTIES, decide
-from tests.spark_jobs.programs import TABLE, Job, JobRun
+from tests.spark_jobs.programs import TABLE, JobRun, Storage
 from tests.spark_jobs.runtime.test_metrics import published
 from tests.waiting import PATIENCE_S
 
@@ -123,47 +120,8 @@ def test_kills_at_every_stage_and_a_stop_file(
 
 @pytest.mark.long
 @pytest.mark.integration
-def test_of_two_jobs_that_start_together_one_is_refused_and_the_table_is_whole(job_run: JobRun) -> None:
-    job_run.land(*(event(number, 100 + number, "c") for number in range(1, 50)))
-    jobs = [job_run.start(), job_run.start()]
-    refused: list[Job] = []
-    deadline = time.monotonic() + PATIENCE_S
-    while not refused and time.monotonic() < deadline:
-        refused = [job for job in jobs if job.process.poll() is not None]
-        time.sleep(0.1)
-    [second] = refused
-    [first] = set(jobs) - {second}
-    assert second.process.returncode == 1
-    [line] = [line for line in second.text().splitlines() if line.startswith("error: ")]
-    assert f"{job_run.path()} is being written by another job (process " in line
-    first.wait_for(first.commits, "commit")
-    # A killed job doesn't block the next one.
-    first.kill()
-    job_run.land(event(1, 200))
-    third = job_run.start()
-    third.wait_for(third.commits, "commit")
-    assert third.terminate(signal.SIGTERM) == 0
-    assert "waiting to see" not in third.text()
-    assert job_run.lsns() == {number: 100 + number for number in range(2, 50)} | {1: 200}
-
-
-@pytest.mark.long
-@pytest.mark.integration
-def test_a_signal_while_it_waits_for_the_claim_ends_it_with_0(job_run: JobRun) -> None:
-    held = job_run.folder / "lake" / "_claims" / "cdc_events" / "000000000001.json"
-    held.parent.mkdir(parents=True)
-    held.write_text('{"job": "process 1 on another machine"}')
-    job = job_run.start(None, "--max-retry-count", "0")
-    job.wait_for(lambda: "waiting to see whether the job before" in job.text(), "wait")
-    assert job.terminate(signal.SIGTERM) == 0
-    assert "InterruptedError" not in job.text()
-
-
-@pytest.mark.long
-@pytest.mark.integration
 def test_long_lines_do_not_end_a_jvm_of_one_gigabyte(job_run: JobRun) -> None:
     def around(first: int, megabytes: int) -> list[Event | str]:
-        """A long line, with events before and after it."""
         long = as_lines([event(first, 2, "c", products="x" * megabytes * 1_000_000)]).rstrip("\n")
         return [event(first, 1, "c"), long, event(first + 1, 3, "c")]
 
@@ -184,9 +142,7 @@ def test_a_users_mistake_is_one_line(capsys: pytest.CaptureFixture[str]) -> None
     assert printed.err == "error: --continous: unknown option; did you mean --continuous?\n"
 
 
-def test_what_a_job_reads_at_its_start_is_waited_for_only_in_continuous_mode(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_a_job_reads_at_its_start_is_waited_for_only_in_continuous_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     once = decide()[0].options
     monkeypatch.setattr(Backoff, "wait", lambda *_: None)
 
@@ -227,43 +183,10 @@ def test_a_table_that_waits_for_a_columns_type_goes_on_once_its_schema_file_has_
         streamer.run(spark, once, without, threading.Event())
 
 
-@pytest.mark.long
-@pytest.mark.integration
-def test_a_wrong_setting_ends_the_program_with_one_line(job_run: JobRun) -> None:
-    job = job_run.start(None, "--hoodie-conf", "hoodie.streamer.quarantine.limit=5")
-    assert job.process.wait(PATIENCE_S) == 1
-    lines = job.text().splitlines()
-    known = "hoodie.streamer.quarantine.path"
-    assert lines == [f"error: hoodie.streamer.quarantine.limit: unknown property; did you mean {known}?"]
-
-
 def published_events(job_run: JobRun) -> float | None:
-    """The sum of Events in moto."""
-    client = boto3.client(
-        "cloudwatch",
-        region_name="us-east-1",
-        endpoint_url=job_run.glue_endpoint,
-        aws_access_key_id="x",
-        aws_secret_access_key="x",
-    )
+    client = boto3.client("cloudwatch", endpoint_url=job_run.glue_endpoint, **AWS)
     found = published(client, "Events", job_run.folder.name)
     return found["Sum"] if found else None
-
-
-class Storage:
-    """An S3 endpoint that can be stopped and started."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
-        self.s3 = S3(folder, port=choose(["s3"], earlier={})["s3"])
-        self.processes = Processes(folder, folder / "logs")
-
-    def start(self) -> None:
-        self.processes.start("s3", self.s3.prepare())
-        self.processes.wait_until("s3", self.s3.ready, timeout_s=PATIENCE_S)
-
-    def stop(self) -> None:
-        self.processes.stop("s3", grace_s=10)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from spark_jobs.derived.derived_table import DerivedTable
 from spark_jobs.derived.history import HistoryTable
 from spark_jobs.options import command_line, keys, settings
 from spark_jobs.table.hudi_table import HudiTable
-from spark_jobs.table_job import SharedParts, build_made
+from spark_jobs.table.kept_table import SharedParts
 from tests.spark_jobs.events import SHARED
 
 Row = dict[str, Any]
@@ -70,9 +70,10 @@ class MadeTable:
 
     def started(self, decided: settings.Settings) -> DerivedTable | HistoryTable:
         """A job that has read the table's progress, as after a start."""
-        job = build_made(self.spark.newSession(), decided, SharedParts(log=self.log.append))
+        is_history = isinstance(decided.source, settings.HistorySettings)
+        kind: type[DerivedTable | HistoryTable] = HistoryTable if is_history else DerivedTable
+        job = kind(self.spark.newSession(), decided, shared=SharedParts(log=self.log.append))
         job.load()
-        assert isinstance(job, DerivedTable | HistoryTable)
         return job
 
     def rows(self) -> DataFrame:

@@ -10,7 +10,6 @@ import pytest
 from local.setup.jars import jar_folder
 from spark_jobs.options.keys import OURS
 from spark_jobs.options.table_settings import NUMBERS, WORDS, hudis
-from tests.spark_jobs.events import CONF
 
 JARS = ("hudi-spark3.5-bundle_2.12-0.15.0.jar", "hudi-aws-0.15.0.jar")
 KEY = re.compile(rb"hoodie\.[A-Za-z0-9_.\-]+[A-Za-z0-9_]")
@@ -70,8 +69,3 @@ def test_the_words_are_what_hudi_takes(key: str) -> None:
 
 def test_only_known_keys_have_words_and_numbers() -> None:
     assert WORDS.keys() | NUMBERS.keys() <= hudis() | set(OURS)
-
-
-def test_the_jobs_own_files_have_known_keys_only() -> None:
-    lines = [line for path in CONF.glob("*.properties") for line in path.read_text().splitlines()]
-    assert {line.partition("=")[0] for line in lines if line.startswith("hoodie.")} <= hudis()

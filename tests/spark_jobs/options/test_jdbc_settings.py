@@ -45,7 +45,7 @@ def test_what_has_no_use_is_told() -> None:
     assert log[1:] == [
         f"{keys.KAFKA_TOPIC} is not used: it has no meaning for JDBC",
         f"{keys.JDBC_INCREMENTAL} is not used: changes are always found, and only they are written",
-        f"{keys.JDBC_FALLBACK} is not used: everything is read anew where changes can't be told, and nowhere else",
+        f"{keys.JDBC_FALLBACK} is not used: all is read again only where changes can't be detected",
     ]
 
 
@@ -73,15 +73,9 @@ def test_what_has_no_use_is_told() -> None:
         ({f"{keys.JDBC_EXTRA}fetchsize": "-5"}, "extra.options.fetchsize=-5: say a whole number from 1 to 1,000,000"),
         ({keys.APPEND_ONLY: "true", keys.RECORD_KEY: "__event_id"}, "append.only=true isn't possible with JdbcSource"),
         ({f"{keys.JDBC_EXTRA}partitionColumn": "id"}, "extra.options.partitionColumn isn't supported"),
-        (
-            {f"{keys.JDBC_EXTRA}sslfactory": "x.NonValidatingFactory"},
-            "sslfactory isn't supported: no other class",
-        ),
+        ({f"{keys.JDBC_EXTRA}sslfactory": "x.NonValidatingFactory"}, "sslfactory isn't supported: no other class"),
         ({f"{keys.JDBC_EXTRA}service": "shop"}, "extra.options.service isn't supported: .*jdbc.url alone says which"),
-        (
-            {keys.JDBC_URL: "jdbc:postgresql://localhost/pagila?host=db.example.com"},
-            r"\?host= isn't supported",
-        ),
+        ({keys.JDBC_URL: "jdbc:postgresql://localhost/pagila?host=db.example.com"}, r"\?host= isn't supported"),
         ({keys.JDBC_URL: "jdbc:postgresql://db/pagila?sslhostnameverifier=x"}, r"\?sslhostnameverifier= isn't supp"),
         ({f"{keys.JDBC_EXTRA}password": "hush"}, "extra.options.password: say hoodie.streamer.jdbc.password"),
         ({f"{keys.JDBC_PREFIX}tablename": "x"}, "jdbc.tablename: unknown property; did you mean"),

@@ -45,7 +45,6 @@ def test_the_job_understands_its_arguments(table_type: str) -> None:
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The archive with boto3."""
     path = tmp_path_factory.mktemp("shipped") / "new" / "a.zip"
     archive.build_archive(path, libraries=True)
     return path

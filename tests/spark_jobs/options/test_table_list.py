@@ -21,7 +21,6 @@ hoodie.deltastreamer.schemaprovider.source.schema.file=s3://conf/orders.avsc
 
 
 def listed(files: Mapping[str, str], *arguments: str) -> TableList:
-    """The list of tables from some files."""
     folder = {"list.properties": "", **files}
 
     def read_text(path: str) -> str:
@@ -34,27 +33,19 @@ def listed(files: Mapping[str, str], *arguments: str) -> TableList:
 
 
 def first(found: TableList) -> Settings:
-    """The settings of the list's first table."""
     return found.settings(found.tables[0], lambda line: pytest.fail(line))
 
 
 def test_a_table_has_its_own_file_and_base_path() -> None:
     found = listed(
-        {
-            "list.properties": f"{keys.TABLES}=shop.orders, customers\n",
-            "shop_orders_config.properties": TABLE,
-        }
+        {"list.properties": f"{keys.TABLES}=shop.orders, customers\n", "shop_orders_config.properties": TABLE}
     )
     assert [(table.full_name, table.config_file) for table in found.tables] == [
         ("shop.orders", "s3://conf/shop_orders_config.properties"),
         ("default.customers", "s3://conf/default_customers_config.properties"),
     ]
-    decided = first(found)
-    assert (decided.table.base_path, decided.table.database, decided.table.name) == (
-        "s3://lake/shop/orders",
-        "shop",
-        "orders",
-    )
+    table = first(found).table
+    assert (table.base_path, table.database, table.name) == ("s3://lake/shop/orders", "shop", "orders")
 
 
 def test_names_of_the_deltastreamers_time_are_understood() -> None:
@@ -66,34 +57,36 @@ def test_names_of_the_deltastreamers_time_are_understood() -> None:
     assert first(listed(old)).table.base_path == "s3://elsewhere/orders"
 
 
-def test_the_command_line_wins_over_the_tables_file_and_that_one_over_the_common() -> None:
+def orders(common: str, own: str, *arguments: str) -> tuple[TableList, Settings]:
+    """A list of one table, and its settings, with more lines in the common file and in its own."""
     files = {
-        "list.properties": f"{keys.TABLES}=shop.orders\n{keys.QUARANTINE_LIMIT}=1\n{keys.DELETES_LIMIT}=1\n"
-        f"{keys.NEW_COLUMNS_LIMIT}=1\n",
-        "shop_orders_config.properties": f"{TABLE}{keys.DELETES_LIMIT}=2\n{keys.NEW_COLUMNS_LIMIT}=2\n",
+        "list.properties": f"{keys.TABLES}=shop.orders\n{common}",
+        "shop_orders_config.properties": f"{TABLE}{own}",
     }
-    decided = first(listed(files, "--hoodie-conf", f"{keys.NEW_COLUMNS_LIMIT}=3"))
+    found = listed(files, *arguments)
+    return found, first(found)
+
+
+def test_the_command_line_wins_over_the_tables_file_and_that_one_over_the_common() -> None:
+    common = f"{keys.QUARANTINE_LIMIT}=1\n{keys.DELETES_LIMIT}=1\n{keys.NEW_COLUMNS_LIMIT}=1\n"
+    own = f"{keys.DELETES_LIMIT}=2\n{keys.NEW_COLUMNS_LIMIT}=2\n"
+    _, decided = orders(common, own, "--hoodie-conf", f"{keys.NEW_COLUMNS_LIMIT}=3")
     assert (decided.quarantine_limit, decided.deletes_limit, decided.new_columns_limit) == (1, 2, 3)
 
 
 def test_a_tables_own_file_decides_what_the_options_say_for_all() -> None:
     own = (
-        f"{TABLE}hoodie.datasource.write.table.type=merge_on_read\nhoodie.datasource.write.precombine.field=seq\n"
+        "hoodie.datasource.write.table.type=merge_on_read\nhoodie.datasource.write.precombine.field=seq\n"
         f"hoodie.datasource.write.operation=insert\n{keys.MIN_SYNC_INTERVAL}=9\n"
     )
-    files = {"list.properties": f"{keys.TABLES}=shop.orders\n", "shop_orders_config.properties": own}
-    decided = first(listed(files, "--min-sync-interval-seconds", "5"))
+    _, decided = orders("", own, "--min-sync-interval-seconds", "5")
     assert (decided.table.table_type, decided.table.ordering_field) == ("MERGE_ON_READ", "seq")
     assert (decided.table.operation, decided.options.min_sync_interval_seconds) == ("insert", 9)
 
 
 def test_one_stop_file_is_the_applications() -> None:
-    files = {
-        "list.properties": f"{keys.TABLES}=shop.orders\n{keys.STOP_FILE}=s3://b/stop\n",
-        "shop_orders_config.properties": TABLE,
-    }
-    found = listed(files)
-    assert (found.stop_file, first(found).stop_file) == ("s3://b/stop", None)
+    found, decided = orders(f"{keys.STOP_FILE}=s3://b/stop\n", "")
+    assert (found.stop_file, decided.stop_file) == ("s3://b/stop", None)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +128,7 @@ def test_a_list_that_makes_no_sense_is_refused_in_one_line(properties_text: str,
             )
         ),
         ("hoodie.datasource.write.table.type=COW", "hoodie.datasource.write.table.type=COW: say"),
-        ("hoodie.streamer.transformer.class=x.ChainedTransformer", "hoodie.streamer.transformer.class: x.Chained"),
+        ("hoodie.streamer.transformer.class=x.ChainedTransformer", "hoodie.streamer.transformer.class=x.Chained"),
     ],
 )
 def test_a_mistake_in_a_tables_own_file_is_that_tables_alone(own: str | None, message: str) -> None:
@@ -192,13 +185,10 @@ def test_what_a_submission_writes_is_what_the_application_reads() -> None:
     )
     found = TableList(command_line.parse_many(arguments), lambda path: files[path.removeprefix("s3://conf/")])
     decided = first(found)
+    table = decided.table
     assert (found.stop_file, found.metrics_namespace) == ("s3://b/stop", "dev")
     assert decided.source.root == job.landing  # type: ignore[union-attr]
-    assert (decided.table.base_path, decided.table.table_type, decided.table.ordering_field) == (
-        job.table_path,
-        "MERGE_ON_READ",
-        "seq",
-    )
+    assert (table.base_path, table.table_type, table.ordering_field) == (job.table_path, "MERGE_ON_READ", "seq")
     assert (decided.options.min_sync_interval_seconds, decided.options.continuous) == (7, True)
     assert decided.quarantine_path == "s3://q/a=b#c!\\d"
     assert decided.table.write_options["hoodie.metadata.enable"] == "false"

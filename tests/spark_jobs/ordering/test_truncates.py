@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from contract import metrics
 from contract.events import LSN, OPERATION, SETTLED, TRUNCATE
 from local.look.lake import Lake as LakeLook
 from spark_jobs.options import keys
 from spark_jobs.options.keys import IGNORED_TRUNCATE
-from spark_jobs.table.commits import SOURCE_KEY
 from tests.cases import long
 from tests.spark_jobs.events import Event, event
 from tests.spark_jobs.lake import Lake
@@ -30,7 +30,6 @@ def truncate(lsn: int, operation: str = TRUNCATE) -> Event:
 
 
 def read(key: int, who: str = "read") -> Event:
-    """A row of an incremental snapshot."""
     return event(key, 0, "r", customer_id=who) | {LSN: None}
 
 
@@ -75,7 +74,7 @@ def test_an_ignored_truncate_leaves_the_rows_and_is_told_until_it_is_settled(
     lake.run(event(1, 80, "c"), truncate(160), event(2, 168, "c"))
     assert lake.lsns() == {1: 80, 2: 168}
     assert lake.table().progress()[IGNORED_TRUNCATE] == "160"
-    assert lake.job().ignored_truncates == 1
+    assert lake.job().states() == {metrics.IGNORED_TRUNCATES: 1}
     # The value that `./lake status` reads.
     status = LakeLook(base_uri=lake.table_path.as_uri())
     assert status.has_ignored_truncate()
@@ -84,21 +83,9 @@ def test_an_ignored_truncate_leaves_the_rows_and_is_told_until_it_is_settled(
     assert lake.table().progress()[IGNORED_TRUNCATE] == "160"
     lake.run(truncate(200, SETTLED), truncate(160))
     assert IGNORED_TRUNCATE not in lake.table().progress()
-    assert lake.job().ignored_truncates == 0
+    assert lake.job().states() == {metrics.IGNORED_TRUNCATES: 0}
     assert not status.has_ignored_truncate()
     assert lake.lsns() == {1: 80, 2: 168, 3: 176}
-
-
-@pytest.mark.long
-def test_files_that_are_read_again_from_the_beginning_end_in_the_same_table(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    lake = made(spark, tmp_path, APPLY)
-    lake.run(event(1, 80, "c"), truncate(160), event(2, 168, "c"))
-    again = Lake(spark, tmp_path, extra=APPLY, arguments=["--ignore-checkpoint", "again"], next_offset=3)
-    again.run()
-    assert again.lsns() == {2: 168}
-    assert again.table().progress()[SOURCE_KEY]
 
 
 def test_a_table_without_the_setting_sets_the_event_aside(lake: Lake) -> None:

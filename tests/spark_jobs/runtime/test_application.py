@@ -1,16 +1,15 @@
 """The watch on Spark's application detects its end, a lack of executors and a stop; the stop file."""
 
 import threading
-from collections.abc import Callable
 
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from spark_jobs.runtime.application import ApplicationEndedError, SparkApplication, StopFile, Watch
+from spark_jobs.runtime.application import ApplicationEndedError, SparkApplication, Watch
 
 
 class Application(SparkApplication):
-    """Stands in for Spark's; counts how often its jobs were cancelled."""
+    """Stands in for Spark's; counts how often its jobs were cancelled and the stop file was looked for."""
 
     name = "application_1_0001"
 
@@ -20,6 +19,8 @@ class Application(SparkApplication):
         self.gone = False
         self.going = False
         self.cancelled = 0
+        self.looks = 0
+        self.stop_file: bool | Exception = False
 
     def has_ended(self) -> bool:
         if self.gone:
@@ -31,19 +32,26 @@ class Application(SparkApplication):
             raise Py4JError("An error occurred while calling o25.size")
         return self.count
 
+    def has_file(self, path: str) -> bool:
+        assert path == "s3://b/stop"
+        self.looks += 1
+        if isinstance(self.stop_file, Exception):
+            raise self.stop_file
+        return self.stop_file
+
     def cancel_jobs(self) -> None:
         self.cancelled += 1
 
 
 class Watched:
-    """A watch with its own clock."""
-
     def __init__(self, executors: int | None) -> None:
         self.application = Application(executors)
         self.stop = threading.Event()
         self.log: list[str] = []
         self.seconds = 0.0
-        self.watch = Watch(self.application, stop=self.stop, log=self.log.append, clock=lambda: self.seconds)
+        self.watch = Watch(
+            self.application, stop=self.stop, log=self.log.append, stop_file="s3://b/stop", clock=lambda: self.seconds
+        )
 
     def look_until(self, seconds: int) -> None:
         while self.seconds < seconds:
@@ -54,11 +62,7 @@ class Watched:
 @pytest.mark.parametrize(
     ("name", "error", "reason"),
     [
-        (
-            "ended",
-            ApplicationEndedError,
-            "^application_1_0001 has ended, killed or after too many failures: see `yarn",
-        ),
+        ("ended", ApplicationEndedError, "^application_1_0001 has ended, killed or after too many failures: see `yarn"),
         ("gone", Py4JNetworkError, "^gone$"),
     ],
 )
@@ -109,56 +113,31 @@ def test_only_what_waits_for_executors_is_cancelled_by_a_stop(executors: int | N
     assert (watched.application.cancelled > 0) == is_cancelled
 
 
-class WatchedFile:
-    """A stop file with its own clock; `answer`: whether it exists."""
-
-    def __init__(self, answer: Callable[[], bool]) -> None:
-        self.seconds = 0.0
-        self.looks = 0
-        self.stop = threading.Event()
-        self.log: list[str] = []
-        self.answer = answer
-        self.file = StopFile(
-            "s3://b/stop", exists=self.exists, stop=self.stop, log=self.log.append, clock=lambda: self.seconds
-        )
-
-    def exists(self, path: str) -> bool:
-        assert path == "s3://b/stop"
-        self.looks += 1
-        return self.answer()
-
-
 def test_a_stop_file_stops_the_job_and_is_looked_for_every_ten_seconds() -> None:
-    there = False
-    watched = WatchedFile(lambda: there)
-    for watched.seconds in range(31):
-        watched.file.look()
-    assert watched.looks == 4
+    watched = Watched(1)
+    watched.look_until(31)
+    assert watched.application.looks == 4
     assert not watched.stop.is_set()
-    there = True
-    watched.seconds = 40
-    watched.file.look()
+    watched.application.stop_file = True
+    watched.look_until(41)
     assert watched.stop.is_set()
     assert watched.log == ["stopped by s3://b/stop"]
 
 
-def test_a_look_that_fails_is_logged_once_and_stops_nothing() -> None:
-    def refused() -> bool:
-        raise OSError("403\nForbidden")
-
-    watched = WatchedFile(refused)
-    for watched.seconds in range(0, 60, 10):
-        watched.file.look()
+def test_a_look_for_the_stop_file_that_fails_is_logged_once_and_stops_nothing() -> None:
+    watched = Watched(1)
+    watched.application.stop_file = OSError("403\nForbidden")
+    watched.look_until(60)
     assert watched.log == ["stop file s3://b/stop can't be looked for: OSError: 403"]
-    watched.answer = lambda: True
-    watched.seconds = 60
-    watched.file.look()
+    assert not watched.stop.is_set()
+    watched.application.stop_file = True
+    watched.look_until(61)
     assert watched.stop.is_set()
 
 
-def test_a_jvm_that_is_gone_ends_the_job() -> None:
-    def gone() -> bool:
-        raise Py4JNetworkError("gone")
-
-    with pytest.raises(Py4JNetworkError):
-        WatchedFile(gone).file.look()
+def test_a_jvm_that_is_gone_when_the_stop_file_is_looked_for_ends_the_job() -> None:
+    watched = Watched(1)
+    watched.application.stop_file = Py4JNetworkError("gone")
+    watched.look_until(1)
+    assert watched.stop.is_set()
+    assert watched.log == []

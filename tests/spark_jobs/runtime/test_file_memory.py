@@ -66,11 +66,7 @@ def tasks_by_job(spark: SparkSession) -> dict[int, int]:
 @pytest.mark.integration
 @pytest.mark.parametrize(
     ("conf", "commits"),
-    [
-        ("cdc_events.properties", 3),
-        long("cdc_events.properties", 12),
-        long("cdc_events_partitioned.properties", 3),
-    ],
+    [("cdc_events.properties", 3), long("cdc_events.properties", 12), long("cdc_events_partitioned.properties", 3)],
 )
 def test_requests_per_commit(spark: SparkSession, s3: CountedS3, tmp_path: Path, conf: str, commits: int) -> None:
     name = f"{conf.removesuffix('.properties')}{commits}"
@@ -115,15 +111,15 @@ def test_requests_per_commit(spark: SparkSession, s3: CountedS3, tmp_path: Path,
 def test_what_has_changed_is_not_remembered(spark: SparkSession, s3: CountedS3) -> None:
     hadoop, log = Hadoop(spark), list[str]()
     table = "s3a://counted-lake/changing/.hoodie"
-    look_anew = remembering(hadoop, [table], log.append)
-    look_anew()
+    forget = remembering(hadoop, [table], log.append)
+    forget()
     client, key = s3.client(), "changing/.hoodie/hoodie.properties"
     assert not hadoop.exists(f"{table}/hoodie.properties")
     client.put_object(Bucket="counted-lake", Key=key, Body=b"a=1")
     assert hadoop.exists(f"{table}/hoodie.properties")
     assert hadoop.read_text(f"{table}/hoodie.properties") == "a=1"
     client.put_object(Bucket="counted-lake", Key=key, Body=b"a=2")
-    look_anew()
+    forget()
     assert hadoop.read_text(f"{table}/hoodie.properties") == "a=2"
     hadoop.write_text(f"{table}/hoodie.properties", "a=3")
     assert hadoop.read_text(f"{table}/hoodie.properties") == "a=3"

@@ -1,7 +1,7 @@
 """Metrics on moto's CloudWatch: the published figures, idle times, and outages of CloudWatch."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,25 +19,21 @@ NAMESPACE, TABLE = "dev-cdc-lake", "datalake.cdc_events"
 
 
 class Clock:
-    """The job's monotonic time."""
-
     seconds = 1000.0
 
     def __call__(self) -> float:
         return self.seconds
 
 
-class Broken:
-    """A CloudWatch that fails a set number of times."""
+class Through:
+    """A CloudWatch that does something else before each call."""
 
-    def __init__(self, client: Any, failures: int) -> None:
+    def __init__(self, client: Any, before: Callable[[], object]) -> None:
         self.client = client
-        self.failures = failures
+        self.before = before
 
     def put_metric_data(self, **arguments: Any) -> Any:
-        if self.failures:
-            self.failures -= 1
-            raise ConnectionError("refused\nand more")
+        self.before()
         return self.client.put_metric_data(**arguments)
 
 
@@ -88,8 +84,8 @@ def test_failed_attempts_are_counted_and_none_is_said_too(cloudwatch: Any) -> No
 @pytest.mark.parametrize("name", metrics.STATES)
 def test_a_state_is_told_of_tables_that_have_it_alone_and_holds(cloudwatch: Any, name: str) -> None:
     made = make(cloudwatch, Clock())
-    for value, total in ((None, None), (0, 0), (1, 1), (1, 2)):
-        made.state(name, value)
+    for states, total in (({}, None), ({name: 0}, 0), ({name: 1}, 1), ({}, 2)):
+        made.set_states(states)
         made.publish()
         assert sums(cloudwatch, name) == [total]
     made.publish()
@@ -131,7 +127,13 @@ def test_the_age_grows_until_the_table_is_known_to_be_up_to_date(cloudwatch: Any
 
 def test_an_outage_loses_no_figures_and_is_logged_once(cloudwatch: Any) -> None:
     log: list[str] = []
-    made = make(Broken(cloudwatch, failures=3), Clock(), log)
+    failures = [ConnectionError("refused\nand more")] * 3
+
+    def fail() -> None:
+        if failures:
+            raise failures.pop()
+
+    made = make(Through(cloudwatch, fail), Clock(), log)
     made.committed(REPORT)
     for _ in range(3):
         made.publish()
@@ -146,14 +148,13 @@ def test_an_outage_loses_no_figures_and_is_logged_once(cloudwatch: Any) -> None:
 
 
 def test_a_commit_during_the_publication_waits_for_the_next(cloudwatch: Any) -> None:
-    class Slow(Broken):
-        def put_metric_data(self, **arguments: Any) -> Any:
-            if self.failures:
-                self.failures -= 1
-                made.committed(replace(REPORT, events=5))
-            return self.client.put_metric_data(**arguments)
+    during = [replace(REPORT, events=5)]
 
-    made = make(Slow(cloudwatch, failures=1), Clock())
+    def commit() -> None:
+        if during:
+            made.committed(during.pop())
+
+    made = make(Through(cloudwatch, commit), Clock())
     made.committed(REPORT)
     made.publish()
     assert sums(cloudwatch, "Events") == [833]
@@ -167,13 +168,11 @@ def test_the_thread_publishes_at_once_and_at_the_end_what_came_during_a_publicat
     monkeypatch.setattr(metrics, "INTERVAL_S", 3600)
     first = threading.Event()
 
-    class Slow(Broken):
-        def put_metric_data(self, **arguments: Any) -> Any:
-            first.set()
-            made._ended.wait(PATIENCE_S)
-            return super().put_metric_data(**arguments)
+    def wait_for_the_end() -> None:
+        first.set()
+        made._ended.wait(PATIENCE_S)
 
-    made = make(Slow(cloudwatch, failures=0), Clock())
+    made = make(Through(cloudwatch, wait_for_the_end), Clock())
     made.start()
     assert first.wait(PATIENCE_S)
     made.committed(REPORT)
@@ -185,12 +184,11 @@ def test_a_cloudwatch_that_never_answers_does_not_keep_the_job(monkeypatch: pyte
     monkeypatch.setattr(metrics, "FINISH_S", 0.05)
     asked, released = threading.Event(), threading.Event()
 
-    class Hanging:
-        def put_metric_data(self, **_: Any) -> None:
-            asked.set()
-            released.wait(PATIENCE_S)
+    def hang() -> None:
+        asked.set()
+        released.wait(PATIENCE_S)
 
-    made = make(Hanging(), Clock())
+    made = make(Through(None, hang), Clock())
     made.start()
     assert asked.wait(PATIENCE_S)
     made.committed(REPORT)
@@ -200,25 +198,20 @@ def test_a_cloudwatch_that_never_answers_does_not_keep_the_job(monkeypatch: pyte
     made._thread.join(PATIENCE_S)
 
 
-def test_without_a_namespace_there_are_none_and_without_a_region_a_line(
+def test_calls_are_bounded_without_a_namespace_there_are_none_and_without_a_region_a_line(
     cloudwatch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cloudwatch is not None
     log: list[str] = []
     assert metrics_for(None, TABLE, log.append) is None
-    assert isinstance(metrics_for(NAMESPACE, TABLE, log.append), Metrics)
+    made = metrics_for(NAMESPACE, TABLE, log.append)
+    assert made is not None
     assert log == []
+    config = made._client.meta.config
+    longest = config.retries["total_max_attempts"] * (config.connect_timeout + config.read_timeout)
+    assert longest < metrics.FINISH_S
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     monkeypatch.setenv("AWS_CONFIG_FILE", "none")
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     assert metrics_for(NAMESPACE, TABLE, log.append) is None
     assert log == ["no metrics are published: NoRegionError: You must specify a region."]
-
-
-def test_calls_are_bounded(cloudwatch: Any) -> None:
-    assert cloudwatch is not None
-    made = metrics_for(NAMESPACE, TABLE, print)
-    assert made is not None
-    config = made._client.meta.config
-    longest = config.retries["total_max_attempts"] * (config.connect_timeout + config.read_timeout)
-    assert longest < metrics.FINISH_S

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.runtime.retry import is_outage, may_be_a_value
+from tests.spark_jobs.events import AWS
 
 _ANONYMOUS = "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"
 
@@ -46,21 +47,15 @@ def answer(status: int, code: str) -> ClientError:
 )
 def test_pythons_errors(error: Exception, outage: bool) -> None:
     assert is_outage(error) == outage
-    wrapped = RuntimeError("by way of another")
+    wrapped = RuntimeError("through another")
     wrapped.__cause__ = error
     assert is_outage(wrapped) == outage
 
 
 @pytest.mark.integration
 def test_boto3_without_a_server_is_an_outage(closed_port: int) -> None:
-    client = boto3.client(
-        "s3",
-        endpoint_url=f"http://127.0.0.1:{closed_port}",
-        region_name="us-east-1",
-        aws_access_key_id="x",
-        aws_secret_access_key="x",
-        config=Config(retries={"max_attempts": 0}, proxies={}),
-    )
+    config = Config(retries={"max_attempts": 0}, proxies={})
+    client = boto3.client("s3", endpoint_url=f"http://127.0.0.1:{closed_port}", config=config, **AWS)
     with pytest.raises(Exception, match="Could not connect") as raised:
         client.list_objects_v2(Bucket="landing")
     assert is_outage(raised.value)

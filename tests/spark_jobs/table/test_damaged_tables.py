@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from contract.events import PLACEHOLDER
 from local.comparison.lake import differs_in_spark
 from local.look.lake import Lake as LakeLook
 from spark_jobs.errors import JobError, SettingsError
@@ -25,7 +26,6 @@ from tests.spark_jobs.lake import Lake
 pytestmark = pytest.mark.integration
 
 KINDS = ["COPY_ON_WRITE", long("MERGE_ON_READ")]
-PLACEHOLDER = "__debezium_unavailable_value"
 
 
 @pytest.mark.parametrize("restarted", [long(False), True], ids=["tried again", "restarted"])

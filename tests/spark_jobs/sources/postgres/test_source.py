@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from contract.events import QUERIED_TYPES
+from contract.metrics import HORIZON_AGE_SECONDS
 from db.source.reading import ReadObjects, grant_reader
 from spark_jobs.errors import JobError
 from spark_jobs.ingest import Ingest
@@ -123,7 +124,7 @@ def test_rows_that_are_read_again_unchanged_are_not_written_nor_kept_in_memory(q
 def test_a_transaction_that_stays_open_is_seen_as_the_age_of_the_horizon(queried: Queried, job: Ingest) -> None:
     def nobody_holds_it() -> bool:
         queried.run(job)
-        return not job.horizon_age_seconds
+        return not job.states()[HORIZON_AGE_SECONDS]
 
     # Autovacuum also holds it for a moment.
     wait_until(nobody_holds_it)
@@ -133,7 +134,7 @@ def test_a_transaction_that_stays_open_is_seen_as_the_age_of_the_horizon(queried
         queried.run(job)
         time.sleep(0.2)
         queried.run(job)
-        assert (job.horizon_age_seconds or 0) >= 0.2
+        assert job.states()[HORIZON_AGE_SECONDS] >= 0.2
     wait_until(nobody_holds_it)
 
 
