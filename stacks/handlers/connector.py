@@ -46,7 +46,7 @@ class Connector(MskResource):
     def deleted_by(cls, event: Event) -> "Connector":
         """Find it by name, even in an otherwise invalid request: a cancelled creation's id is CloudFormation's own."""
         try:
-            wanted = framework.request(event, required={"connectorName": str}, optional={})
+            wanted = framework.request(event, required={"connectorName": str})
         except ResourceError:
             wanted = {"connectorName": event["PhysicalResourceId"]}
         return cls(event, wanted, str(wanted["connectorName"]))

@@ -5,20 +5,15 @@ restarts comes from the connector's list of operations, so nothing is stored her
 be restarted: its alarm reports it. Source: MSK developer guide, "Restart a connector" (Kafka Connect 3.7 and later).
 """
 
-import functools
 import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stacks.handlers import framework
 from stacks.handlers.framework import CALL_ERRORS
 from stacks.handlers.msk_connect import resource
-
-if TYPE_CHECKING:
-    from mypy_boto3_cloudwatch import CloudWatchClient
-    from mypy_boto3_kafkaconnect.type_defs import ConnectorSummaryTypeDef
 
 NAMESPACE, FAILED_TASKS, DIMENSION = "AWS/KafkaConnect", "ErroredTaskCount", "ConnectorName"
 RESTART = "RESTART_CONNECTOR"
@@ -29,9 +24,6 @@ REMEMBERED = timedelta(hours=6)
 LOOK_BACK = timedelta(minutes=10)
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
-
-
-metrics: Callable[[], "CloudWatchClient"] = functools.partial(framework.client, "cloudwatch")
 
 
 def handler(_event: Mapping[str, Any], _context: object) -> dict[str, str]:
@@ -70,7 +62,7 @@ def figures_by_minute(name: str, namespace: str, metric: str, stat: str, *, sinc
     """Return a connector's CloudWatch metric by minute, newest first: `Values` and their `Timestamps`."""
     shown = {"Namespace": namespace, "MetricName": metric, "Dimensions": [{"Name": DIMENSION, "Value": name}]}
     query: Any = {"Id": "figures", "MetricStat": {"Metric": shown, "Period": 60, "Stat": stat}}
-    answer = metrics().get_metric_data(
+    answer = framework.client("cloudwatch").get_metric_data(
         MetricDataQueries=[query], StartTime=now - since, EndTime=now, ScanBy="TimestampDescending"
     )
     return answer["MetricDataResults"][0]
@@ -97,7 +89,7 @@ def _look_after(name: str) -> str:
     return f"failed tasks restarted, {len(restarts) + 1} times by now"
 
 
-def _find(name: str) -> "ConnectorSummaryTypeDef | None":
+def _find(name: str) -> dict[str, Any] | None:
     pages = resource.client().get_paginator("list_connectors").paginate(connectorNamePrefix=name)
     found = (connector for page in pages for connector in page.get("connectors", []))
     return next((connector for connector in found if connector["connectorName"] == name), None)

@@ -20,15 +20,12 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import ClientError
 
 from stacks.handlers import framework
 from stacks.handlers.framework import Event, ResourceError, error_code
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 
 VARIABLE = "JOURNAL"
 # No request lives longer: CDK's waiter ends after 58 minutes.
@@ -46,7 +43,7 @@ class SupersededError(ResourceError):
     """Another request now works on the resource. CloudFormation no longer waits for this one."""
 
 
-s3: Callable[[], "S3Client"] = functools.partial(framework.client, "s3")
+s3 = functools.partial(framework.client, "s3")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -228,7 +228,7 @@ class Connector(Resource):
 
 
 def _request(event: Event) -> dict[str, Any]:
-    wanted = framework.request(event, required=_REQUEST, optional={})
+    wanted = framework.request(event, required=_REQUEST)
     if not wanted["objects"]:
         raise ResourceError("Request: objects must name the workers'")
     return wanted

@@ -60,13 +60,13 @@ def refused(event: Event, error: Exception) -> Waiting:
 
 def no_longer(event: Event, objects: Objects) -> Objects:
     """Return the previous request's objects that this one lacks."""
-    before = framework.old_request(event, required={"objects": list}, optional={})
+    before = framework.old_request(event, required={"objects": list})
     there = {identity(each) for each in objects}
     return [each for each in (before or {}).get("objects", []) if identity(each) not in there]
 
 
 def _request(event: Event) -> dict[str, Any]:
-    return framework.request(event, required=_REQUEST, optional={})
+    return framework.request(event, required=_REQUEST)
 
 
 _handler = Handler(start=start, settle=settle, remove=remove, claim=journal.claim, check=journal.check)

@@ -5,19 +5,15 @@ before a value (a name that sounds like a secret's) or around it (a URL, an auth
 form). It can't know every secret, so the text shown should also be as short as possible.
 """
 
-import functools
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from contract.secret_names import KEYS, WORDS
 from stacks.handlers import framework
 from stacks.handlers.framework import error_code
-
-if TYPE_CHECKING:
-    from mypy_boto3_logs import CloudWatchLogsClient
 
 STREAMS = 50
 EVENTS = 200
@@ -41,9 +37,6 @@ _SCHEME = re.compile(r"(?P<name>\b(?:bearer|basic)\s+)[\w.~+/=-]{6,}", re.IGNORE
 _ACCESS_KEY = re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")
 
 
-client: Callable[[], "CloudWatchLogsClient"] = functools.partial(framework.client, "logs")
-
-
 def last_lines(wanted: Mapping[str, Any]) -> str:
     """Return the newest telling lines of the connector's log, or why there are none. Never raises for a log error."""
     delivery = wanted["logDelivery"].get("workerLogDelivery", {}).get("cloudWatchLogs", {})
@@ -63,16 +56,14 @@ def last_lines(wanted: Mapping[str, Any]) -> str:
 
 def _newest(group: str, connector: str) -> list[str]:
     """Return the newest events of the connector's newest stream; several connectors may share a group."""
-    streams = client().describe_log_streams(
-        logGroupName=group, orderBy="LastEventTime", descending=True, limit=STREAMS
-    )["logStreams"]
-    for stream in streams:
-        if stream["logStreamName"].startswith(connector):
-            events = client().get_log_events(
-                logGroupName=group, logStreamName=stream["logStreamName"], startFromHead=False, limit=EVENTS
-            )["events"]
-            return [event["message"].strip() for event in events]
-    return []
+    logs = framework.client("logs")
+    found = logs.describe_log_streams(logGroupName=group, orderBy="LastEventTime", descending=True, limit=STREAMS)
+    names = [stream["logStreamName"] for stream in found["logStreams"]]
+    stream = next((name for name in names if name.startswith(connector)), None)
+    if stream is None:
+        return []
+    found = logs.get_log_events(logGroupName=group, logStreamName=stream, startFromHead=False, limit=EVENTS)
+    return [event["message"].strip() for event in found["events"]]
 
 
 def _shown(line: str) -> str:

@@ -8,24 +8,19 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from contract.tags import FORMER_OWNER, OWNER
 from stacks.handlers import framework, journal
 from stacks.handlers.framework import Event, Progress, ResourceError, Waiting
 from stacks.handlers.life_cycle import Found, Resource
 
-if TYPE_CHECKING:
-    from mypy_boto3_kafkaconnect import KafkaConnectClient
-
 # How long to retry a deletion that the service refuses for no transient reason.
 REFUSED_SECONDS = 600
 _UNDER_WAY = ("PENDING", "UPDATE_IN_PROGRESS", "ROLLBACK_IN_PROGRESS", "RESTART_IN_PROGRESS")
 _FAILED = ("UPDATE_FAILED", "ROLLBACK_FAILED", "ROLLBACK_COMPLETE")
 _BEGUN = "operations"
-
-
-client: Callable[[], "KafkaConnectClient"] = functools.partial(framework.client, "kafkaconnect")
+client = functools.partial(framework.client, "kafkaconnect")
 
 
 class MskResource(Resource):

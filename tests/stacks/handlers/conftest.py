@@ -2,24 +2,14 @@
 
 import functools
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 from moto import mock_aws
 from moto.core.models import MockAWS
 
-from stacks.handlers import (
-    connector,
-    connector_plugin,
-    emr_step,
-    framework,
-    journal,
-    kubernetes_connector,
-    kubernetes_objects,
-    worker_log,
-)
-from stacks.handlers.msk_connect import resource
+from stacks.handlers import connector, framework, journal, kubernetes_connector, kubernetes_objects
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Clock, Stack, World
 from tests.stacks.handlers.emr_step.cluster import Cluster, Emr
@@ -46,24 +36,27 @@ def records(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
 
 
 @pytest.fixture
-def world(clock: Clock, records: MemoryStore) -> World:  # noqa: ARG001
+def clients(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The tests' clients in place of the handlers' own, which they keep."""
+    monkeypatch.setattr(framework, "boto3", SimpleNamespace(client=lambda service, **_: client(service)))
+    framework.client.cache_clear()
+    yield
+    framework.client.cache_clear()
+
+
+@pytest.fixture
+def world(clock: Clock, records: MemoryStore, clients: None) -> World:  # noqa: ARG001
     """CloudFormation and CDK's waiters; service fixtures advance with its time."""
     return World(clock)
 
 
 @pytest.fixture
-def connect(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaConnect]:
+def connect(world: World) -> Iterator[KafkaConnect]:
     """An empty MSK Connect."""
     backend = KafkaConnect(world.clock)
     world.tick = backend.tick
-    monkeypatch.setattr(resource, "client", lambda: client("kafkaconnect"))
-    monkeypatch.setattr(worker_log, "client", _no_log)
     with backend.answering():
         yield backend
-
-
-def _no_log() -> None:
-    raise AssertionError("a connector failed, and the test has no log for it: use the fixture `aws`")
 
 
 @pytest.fixture(scope="module")
@@ -74,17 +67,14 @@ def moto_services() -> Iterator[MockAWS]:
 
 
 @pytest.fixture
-def aws(connect: KafkaConnect, moto_services: MockAWS, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
-    """moto's empty S3 and CloudWatch Logs; their patches come after those of `connect`."""
+def aws(connect: KafkaConnect, moto_services: MockAWS) -> None:  # noqa: ARG001
+    """moto's empty S3 and CloudWatch Logs; its patches come after those of `connect`."""
     moto_services.reset()
-    monkeypatch.setattr(connector_plugin, "s3", lambda: client("s3"))
-    monkeypatch.setattr(worker_log, "client", lambda: client("logs"))
 
 
 @pytest.fixture
-def emr(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+def emr(world: World) -> Iterator[Cluster]:
     """An EMR cluster without a step."""
-    monkeypatch.setattr(emr_step, "client", lambda service, _config=None: client(service))
     cluster = Cluster(Emr(world.clock))
     world.tick = cluster.tick
     with cluster.account.answering():

@@ -18,11 +18,9 @@ ARN = "arn:aws:kafka:ap-southeast-2:123456789012:cluster/dev/11111111-2222-2"
 
 
 @pytest.fixture
-def kafka(monkeypatch: pytest.MonkeyPatch) -> Any:
+def kafka() -> Iterator[Stubber]:
     """botocore's stubber checks requests and answers against the service's model; moto has no such operation."""
-    service = client("kafka")
-    monkeypatch.setattr(bootstrap_brokers, "client", lambda: service)
-    with Stubber(service) as stubber:
+    with Stubber(client("kafka")) as stubber:
         yield stubber
         stubber.assert_no_pending_responses()
 
@@ -89,11 +87,8 @@ CHANGE = {**WANTED, "DeletionProtection": True, "ApplyImmediately": True}
 
 
 @pytest.fixture
-def rds(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """botocore's stubber checks requests and answers against the service's model."""
-    service = client("rds")
-    monkeypatch.setattr(database_protection, "client", lambda: service)
-    with Stubber(service) as stubber:
+def rds() -> Iterator[Stubber]:
+    with Stubber(client("rds")) as stubber:
         yield stubber
         stubber.assert_no_pending_responses()
 
@@ -144,11 +139,9 @@ STEPS = ("createSecret", "setSecret", "testSecret", "finishSecret")
 
 
 @pytest.fixture
-def secret(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def secret(clients: None) -> Iterator[str]:  # noqa: ARG001
     with mock_aws():
-        service = client("secretsmanager")
-        monkeypatch.setattr(vpn_rotation, "client", lambda: service)
-        yield service.create_secret(Name=NAME, SecretString="Former")["ARN"]
+        yield client("secretsmanager").create_secret(Name=NAME, SecretString="Former")["ARN"]
 
 
 def step(secret: str, name: str) -> None:
@@ -156,7 +149,7 @@ def step(secret: str, name: str) -> None:
 
 
 def value(secret: str, stage: str = "AWSCURRENT") -> str:
-    return str(vpn_rotation.client().get_secret_value(SecretId=secret, VersionStage=stage)["SecretString"])
+    return str(client("secretsmanager").get_secret_value(SecretId=secret, VersionStage=stage)["SecretString"])
 
 
 def test_a_rotation_makes_another_password_current_at_its_last_step(
@@ -165,7 +158,7 @@ def test_a_rotation_makes_another_password_current_at_its_last_step(
     """And keeps the former one; every step may come twice."""
     # Secrets Manager stages a version that has no value yet.
     staged = {"VersionIdsToStages": {TOKEN: ["AWSPENDING"]}}
-    with patch.object(vpn_rotation.client(), "describe_secret", return_value=staged):
+    with patch.object(client("secretsmanager"), "describe_secret", return_value=staged):
         step(secret, STEPS[0])
     password = value(secret, "AWSPENDING")
     for name in STEPS[1:-1]:

@@ -34,7 +34,6 @@ def look(
     assert source.handler is connector
     source.create(wanted)
     monkeypatch.setenv("CONNECTORS", NAME)
-    monkeypatch.setattr(connector_restarts, "metrics", lambda: client("cloudwatch"))
     connect.clock = clock
     connect.calls.clear()
     return lambda: connector_restarts.handler({}, None)[NAME]
@@ -192,8 +191,7 @@ def look_at_eks(monkeypatch: pytest.MonkeyPatch) -> Any:
         if seen is not None:
             seen.append(metrics)
         monkeypatch.setattr(kubernetes_watch, "Kubernetes", functools.partial(_of, world))
-        for module in (kubernetes_watch, connector_restarts):
-            monkeypatch.setattr(module, "metrics", lambda: metrics)
+        monkeypatch.setattr(framework, "client", lambda _service: metrics)
         kubernetes_watch.handler({}, None)
         return world, metrics
 

@@ -9,20 +9,18 @@ import pytest
 from moto import mock_aws
 
 from local.services.postgres import ConnectionParameters
-from stacks.handlers import preparation, preparation_record
-from tests.stacks.handlers.clients import CREDENTIALS, client
+from stacks.handlers import preparation
+from tests.stacks.handlers.clients import CREDENTIALS
 from tests.stacks.handlers.cloudformation import Stack, World
 from tests.stacks.handlers.preparation.cluster import Cluster
 from tests.tls import Authority
 
 
 @pytest.fixture
-def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def manager(clients: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:  # noqa: ARG001
     """Secrets Manager without a secret; moto also provides the handler's other services."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name.upper().replace("REGION_NAME", "AWS_DEFAULT_REGION"), value)
-    for module in (preparation, preparation_record):
-        monkeypatch.setattr(module, "client", client)
     with mock_aws():
         yield boto3.client("secretsmanager")
 
