@@ -78,7 +78,8 @@ def _look_after(name: str) -> str:
     if not _failed_tasks(name, now):
         return "no failed task"
     arn = connector["connectorArn"]
-    restarts = _restarts(arn)
+    listed = resource.operations(arn)
+    restarts = [each["creationTime"] for each in listed if each["connectorOperationType"] == RESTART]
     if (left := seconds_left(restarts, now)) > 0:
         return f"failed tasks, to be restarted in {left:.0f} s"
     try:
@@ -90,8 +91,7 @@ def _look_after(name: str) -> str:
 
 
 def _find(name: str) -> dict[str, Any] | None:
-    pages = resource.client().get_paginator("list_connectors").paginate(connectorNamePrefix=name)
-    found = (connector for page in pages for connector in page.get("connectors", []))
+    found = resource.listed("list_connectors", "connectors", connectorNamePrefix=name)
     return next((connector for connector in found if connector["connectorName"] == name), None)
 
 
@@ -99,13 +99,3 @@ def _failed_tasks(name: str, now: datetime) -> bool:
     """Tell whether the newest value counts failed tasks; False if there is no value."""
     values = figures_by_minute(name, NAMESPACE, FAILED_TASKS, "Maximum", since=LOOK_BACK, now=now).get("Values", [])
     return bool(values) and values[0] > 0
-
-
-def _restarts(arn: str) -> list[datetime]:
-    pages = resource.client().get_paginator("list_connector_operations").paginate(connectorArn=arn)
-    return [
-        operation["creationTime"]
-        for page in pages
-        for operation in page.get("connectorOperations", [])
-        if operation["connectorOperationType"] == RESTART
-    ]

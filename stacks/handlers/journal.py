@@ -55,17 +55,15 @@ class S3Store:
 
     def keys(self, prefix: str) -> list[str]:
         """The keys with this prefix; none if the bucket has been deleted with its stack."""
+        pages = s3().get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.prefix + prefix)
         try:
-            pages = list(
-                s3().get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.prefix + prefix)
-            )
+            return [entry["Key"].removeprefix(self.prefix) for page in pages for entry in page.get("Contents", [])]
         except s3().exceptions.NoSuchBucket:
             return []
-        return [entry["Key"].removeprefix(self.prefix) for page in pages for entry in page.get("Contents", [])]
 
     def read(self, key: str) -> str | None:
         try:
-            return s3().get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].read().decode()
+            return str(s3().get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].read(), encoding="utf-8")
         except ClientError as error:
             if error_code(error) not in ("NoSuchKey", "NoSuchBucket"):
                 raise

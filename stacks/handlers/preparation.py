@@ -169,7 +169,7 @@ def _load(wanted: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _prepare(wanted: Mapping[str, Any]) -> None:
-    """Do what the plan for a connector still lists, or check that it is done."""
+    """Do what the plan for a connector still lists, or check as its role that it is done. Raises LoadError."""
     objects = SourceObjects(
         publication=wanted["publication"],
         slot=wanted["slot"],
@@ -182,24 +182,16 @@ def _prepare(wanted: Mapping[str, Any]) -> None:
         if secret := _secret_of_owner(wanted):
             with _login(wanted, secret) as owner:
                 done, left = source_preparing.prepare(owner, objects, password=str(connector["password"]))
-            remarks = (*done.remarks, *left.remarks, *left.problems)
+            remarks = [*done.remarks, *left.remarks, *left.problems]
         else:
-            remarks = _look_at_preparation(wanted, objects, connector)
+            with contextlib.closing(connect(connector)) as connection, connection.cursor() as cursor:
+                found = source_preparing.plan(cursor, objects)
+            if lines := [*found.problems, *(f"not done: {step.purpose}" for step in found.steps)]:
+                command = f"./lake source prepare {wanted['pipeline']} --dsn …"
+                raise LoadError(f"it isn't prepared: {'; '.join(lines)}: run `{command}`, then deploy again")
+            remarks = [*found.remarks]
     for remark in remarks:
         _log.warning("%s: %s", wanted["pipeline"], remark)
-
-
-def _look_at_preparation(
-    wanted: Mapping[str, Any], objects: SourceObjects, connector: Mapping[str, Any]
-) -> tuple[str, ...]:
-    """Check, as the connector's role, that nothing is left to do. Raises LoadError with what is."""
-    with contextlib.closing(connect(connector)) as connection, connection.cursor() as cursor:
-        found = source_preparing.plan(cursor, objects)
-    lines = [*found.problems, *(f"not done: {step.purpose}" for step in found.steps)]
-    if lines:
-        command = f"./lake source prepare {wanted['pipeline']} --dsn …"
-        raise LoadError(f"it isn't prepared: {'; '.join(lines)}: run `{command}`, then deploy again")
-    return tuple(found.remarks)
 
 
 def _let_read(wanted: Mapping[str, Any]) -> None:
@@ -302,14 +294,12 @@ def _enter(event: Event, wanted: Mapping[str, Any], generation: str, *, found_pr
     found, owner = _record(wanted), framework.owner(event)
     if found is None:
         raise ResourceError(f"the cluster {wanted['clusterIdentifier']} is being deleted")
-    begins = not found.others(owner) if event["RequestType"] == "Create" else _moved(event, wanted)
+    begins = not found.others(owner)
+    if event["RequestType"] == "Update":
+        # For another cluster than before: a restored one.
+        old = json.loads(event.get("OldResourceProperties", event["ResourceProperties"])["Request"])
+        begins = old.get("clusterIdentifier") != wanted.get("clusterIdentifier")
     found.claim(owner, generation, missed=found_prepared and begins)
-
-
-def _moved(event: Event, wanted: Mapping[str, Any]) -> bool:
-    """Whether an update is for another cluster than before: a restored one."""
-    old = json.loads(event.get("OldResourceProperties", event["ResourceProperties"])["Request"])
-    return bool(old.get("clusterIdentifier") != wanted.get("clusterIdentifier"))
 
 
 def _where(wanted: Mapping[str, Any]) -> str:
