@@ -108,13 +108,13 @@ def wanted(connect: KafkaConnect) -> dict[str, Any]:
 
 
 @pytest.fixture
-def source(world: World, connect: KafkaConnect) -> Stack:  # noqa: ARG001
-    """A connector that isn't deployed yet."""
-    return Stack(world, connector)
+def source(world: World, wanted: dict[str, Any]) -> Stack:
+    """A connector that isn't deployed yet; everything it refers to exists."""
+    return Stack(world, connector, wanted=wanted)
 
 
 @pytest.fixture
-def stack(source: Stack, connect: KafkaConnect, wanted: dict[str, Any]) -> Stack:  # noqa: ARG001
-    """A stack with a connector, whose operations take minutes; everything it refers to exists."""
+def stack(source: Stack, connect: KafkaConnect) -> Stack:
+    """The same with operations that take minutes."""
     connect.ticks_needed = 4
     return source

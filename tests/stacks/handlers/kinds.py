@@ -50,7 +50,7 @@ class Kind:
     leftovers: Callable[[], set[str]] = set
 
     def stack(self, **options: Any) -> Stack:
-        return Stack(self.world, self.handler, **options)
+        return Stack(self.world, self.handler, wanted=self.wanted, **options)
 
     def assert_as(self, request: Payload) -> None:
         """The wanted resource exists, once."""

@@ -27,12 +27,11 @@ def look(
     aws: None,  # noqa: ARG001
     clock: Clock,
     source: Stack,
-    wanted: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Look:
     """The handler's check of a running connector."""
     assert source.handler is connector
-    source.create(wanted)
+    source.create()
     monkeypatch.setenv("CONNECTORS", NAME)
     connect.clock = clock
     connect.calls.clear()

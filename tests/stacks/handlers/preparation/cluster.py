@@ -56,7 +56,7 @@ SLOT = "cdc_orders"
 ROWS = "SELECT count(*) FROM datalake.cdc_events"
 
 
-def request(database: ConnectionParameters, **changes: Any) -> dict[str, Any]:
+def request(database: ConnectionParameters) -> dict[str, Any]:
     return {
         "clusterIdentifier": CLUSTER,
         "masterSecret": "master",
@@ -65,7 +65,6 @@ def request(database: ConnectionParameters, **changes: Any) -> dict[str, Any]:
         "slot": SLOT,
         "sampleData": True,
         "sampleScale": 1,
-        **changes,
     }
 
 

@@ -12,7 +12,7 @@ from local.services.postgres import ConnectionParameters
 from stacks.handlers import preparation
 from tests.stacks.handlers.clients import CREDENTIALS
 from tests.stacks.handlers.cloudformation import Stack, World
-from tests.stacks.handlers.preparation.cluster import Cluster
+from tests.stacks.handlers.preparation.cluster import Cluster, request
 from tests.tls import Authority
 
 
@@ -41,8 +41,8 @@ def cluster(secrets: Any) -> Cluster:  # noqa: ARG001  the same moto
 
 
 @pytest.fixture
-def source(cluster: Cluster, world: World) -> Stack:  # noqa: ARG001  without it there is no source
-    return Stack(world, preparation, "PreparedSource")
+def source(cluster: Cluster, world: World, database: ConnectionParameters) -> Stack:  # noqa: ARG001
+    return Stack(world, preparation, "PreparedSource", wanted=request(database))
 
 
 @pytest.fixture(scope="module")
