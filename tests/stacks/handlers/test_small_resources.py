@@ -27,52 +27,46 @@ def kafka() -> Iterator[Stubber]:
 
 @pytest.fixture
 def brokers(world: World) -> Stack:
-    return Stack(world, bootstrap_brokers)
+    return Stack(world, bootstrap_brokers, wanted={"clusterArn": ARN})
 
 
-def addresses(kafka: Any, text: str | None) -> None:
-    answer = {} if text is None else {"BootstrapBrokerStringSaslIam": text}
-    kafka.add_response("get_bootstrap_brokers", answer, {"ClusterArn": ARN})
+def answer(kafka: Stubber, *given: str, arn: str = ARN) -> None:
+    """The service's next answers: addresses, or the state of a cluster that has none yet."""
+    for each in given:
+        found = {"BootstrapBrokerStringSaslIam": each} if ":" in each else {}
+        kafka.add_response("get_bootstrap_brokers", found, {"ClusterArn": arn})
+        if not found:
+            kafka.add_response("describe_cluster_v2", {"ClusterInfo": {"State": each}}, {"ClusterArn": arn})
 
 
-def state(kafka: Any, name: str) -> None:
-    kafka.add_response("describe_cluster_v2", {"ClusterInfo": {"State": name}}, {"ClusterArn": ARN})
-
-
-def test_the_addresses_come_in_one_order(kafka: Any, brokers: Stack) -> None:
-    addresses(kafka, "b-2:9098,b-1:9098")
-    assert brokers.create({"clusterArn": ARN}) == {"BootstrapBrokers": "b-1:9098,b-2:9098"}
+@pytest.mark.parametrize("given", [("b-2:9098,b-1:9098",), ("CREATING", "b-1:9098,b-2:9098")])
+def test_the_addresses_come_in_one_order_and_are_waited_for(
+    kafka: Stubber, brokers: Stack, given: tuple[str, ...]
+) -> None:
+    answer(kafka, *given)
+    assert brokers.create() == {"BootstrapBrokers": "b-1:9098,b-2:9098"}
     assert brokers.physical_id == f"{ARN}/bootstrap-brokers"
 
 
-def test_a_cluster_that_is_being_made_is_waited_for(kafka: Any, brokers: Stack) -> None:
-    addresses(kafka, None)
-    state(kafka, "CREATING")
-    addresses(kafka, "b-1:9098")
-    assert brokers.create({"clusterArn": ARN})["BootstrapBrokers"] == "b-1:9098"
-
-
 @pytest.mark.parametrize(
-    ("name", "reason"),
+    ("state", "reason"),
     [
         ("ACTIVE", "has no address for IAM: enable IAM authentication"),
         ("FAILED", "is FAILED"),
         ("DELETING", "DELETING"),
     ],
 )
-def test_a_cluster_that_never_will_have_one_is_said(kafka: Any, brokers: Stack, name: str, reason: str) -> None:
-    addresses(kafka, None)
-    state(kafka, name)
-    assert reason in failing(brokers.create, {"clusterArn": ARN})
+def test_a_cluster_that_never_will_have_one_is_said(kafka: Stubber, brokers: Stack, state: str, reason: str) -> None:
+    answer(kafka, state)
+    assert reason in failing(brokers.create)
 
 
-def test_another_cluster_is_another_resource(kafka: Any, brokers: Stack) -> None:
-    addresses(kafka, "b-1:9098")
-    brokers.create({"clusterArn": ARN})
-    other = f"{ARN}9"
-    kafka.add_response("get_bootstrap_brokers", {"BootstrapBrokerStringSaslIam": "c-1:9098"}, {"ClusterArn": other})
-    brokers.update({"clusterArn": other})
-    assert brokers.physical_id == f"{other}/bootstrap-brokers"
+def test_another_cluster_is_another_resource(kafka: Stubber, brokers: Stack) -> None:
+    answer(kafka, "b-1:9098")
+    brokers.create()
+    answer(kafka, "c-1:9098", arn=f"{ARN}9")
+    brokers.update({"clusterArn": f"{ARN}9"})
+    assert brokers.physical_id == f"{ARN}9/bootstrap-brokers"
     assert brokers.deleted == [f"{ARN}/bootstrap-brokers"]
 
 
@@ -81,9 +75,11 @@ def test_the_state_names_are_the_services() -> None:
     assert {*bootstrap_brokers._LOST, "ACTIVE"} <= set(getattr(model.shape_for("ClusterState"), "enum", ()))
 
 
-REQUEST = {"clusterIdentifier": "prod-cdc-lake"}
 WANTED = {"DBClusterIdentifier": "prod-cdc-lake"}
 CHANGE = {**WANTED, "DeletionProtection": True, "ApplyImmediately": True}
+OFF, ON = (("describe_db_clusters", {"DBClusters": [{"DeletionProtection": on}]}, WANTED) for on in (False, True))
+SWITCHED = ("modify_db_cluster", {"DBCluster": {}}, CHANGE)
+BUSY, GONE = ("modify_db_cluster", "InvalidDBClusterStateFault"), ("describe_db_clusters", "DBClusterNotFoundFault")
 
 
 @pytest.fixture
@@ -95,42 +91,30 @@ def rds() -> Iterator[Stubber]:
 
 @pytest.fixture
 def protection(world: World) -> Stack:
-    return Stack(world, database_protection)
+    return Stack(world, database_protection, wanted={"clusterIdentifier": "prod-cdc-lake"})
 
 
-def described(rds: Any, *, protected: bool) -> None:
-    rds.add_response("describe_db_clusters", {"DBClusters": [{"DeletionProtection": protected}]}, WANTED)
-
-
-def test_it_is_switched_on_and_looked_at(rds: Any, protection: Stack) -> None:
-    described(rds, protected=False)
-    rds.add_response("modify_db_cluster", {"DBCluster": {}}, CHANGE)
-    described(rds, protected=True)
-    protection.create(REQUEST)
+@pytest.mark.parametrize(
+    "answers",
+    [
+        pytest.param([OFF, SWITCHED, ON], id="switched on and looked at"),
+        pytest.param([ON], id="protected already"),
+        pytest.param([OFF, BUSY, ON], id="being changed"),
+    ],
+)
+def test_a_database_is_protected_and_stays_so_without_its_stack(
+    rds: Stubber, protection: Stack, answers: list[tuple[Any, ...]]
+) -> None:
+    for each in answers:
+        (rds.add_client_error if each is BUSY else rds.add_response)(*each)
+    protection.create()
     assert protection.physical_id == "prod-cdc-lake/deletion-protection"
-
-
-def test_a_database_that_is_protected_already_is_left_alone(rds: Any, protection: Stack) -> None:
-    described(rds, protected=True)
-    protection.create(REQUEST)
-
-
-def test_a_database_that_is_being_changed_is_waited_for(rds: Any, protection: Stack) -> None:
-    described(rds, protected=False)
-    rds.add_client_error("modify_db_cluster", "InvalidDBClusterStateFault")
-    described(rds, protected=True)
-    protection.create(REQUEST)
-
-
-def test_a_database_that_is_gone_is_said(rds: Any, protection: Stack) -> None:
-    rds.add_client_error("describe_db_clusters", "DBClusterNotFoundFault")
-    assert "there is no cluster prod-cdc-lake" in failing(protection.create, REQUEST)
-
-
-def test_deleting_the_stack_leaves_the_protection(rds: Any, protection: Stack) -> None:
-    described(rds, protected=True)
-    protection.create(REQUEST)
     protection.delete()
+
+
+def test_a_database_that_is_gone_is_said(rds: Stubber, protection: Stack) -> None:
+    rds.add_client_error(*GONE)
+    assert "there is no cluster prod-cdc-lake" in failing(protection.create)
 
 
 NAME = "dev-cdc-lake/vpn/alice"
