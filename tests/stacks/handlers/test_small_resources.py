@@ -1,4 +1,4 @@
-"""Addresses of brokers, a database's protection, and the rotation of VPN passwords."""
+"""Addresses of brokers, a database's protection, requests for topics, and the rotation of VPN passwords."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +9,9 @@ import pytest
 from botocore.stub import Stubber
 from moto import mock_aws
 
-from stacks.handlers import bootstrap_brokers, database_protection, vpn_rotation
+from plugins.kafka.msk_login import Login
+from plugins.kafka.topics import PlannedTopic
+from stacks.handlers import bootstrap_brokers, database_protection, topics, vpn_rotation
 from stacks.vpn import PASSWORD_LENGTH
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Stack, World, failing
@@ -161,3 +163,43 @@ def test_a_step_that_has_no_version_or_is_unknown_is_refused(secret: str, name: 
     with pytest.raises(ValueError, match=said):
         step(secret, name)
     assert value(secret) == "Former"
+
+
+def test_topics_are_made_with_a_login_by_iam_that_keeps_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "ap-southeast-2")
+    settings = topics.connection("b-1.example:9098")
+    assert (settings["security.protocol"], settings["sasl.mechanisms"]) == ("SASL_SSL", "OAUTHBEARER")
+    assert isinstance(settings["oauth_cb"], Login)
+    assert settings["log_level"] == 0
+
+
+TOPIC = PlannedTopic(name="a.events", partitions=1, replicas=1, config={}).as_request()
+
+
+@pytest.fixture
+def planned(world: World) -> Stack:
+    wanted = {"bootstrapServers": "b", "topics": [TOPIC], "group": "g", "groupTopic": "a.events"}
+    return Stack(world, topics, "Topics", wanted=wanted)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"topics": [{"name": "a"}]}, "Request: topics: not a topic: KeyError('partitions')"),
+        ({"topics": [TOPIC | {"partitions": 0}]}, "Request: topics: topic a.events: partitions"),
+        ({"group": 5}, "Request: group must be of type str"),
+        ({"more": 1}, "Request: there is no more"),
+    ],
+)
+def test_a_request_for_topics_that_makes_no_sense_is_refused_at_once(
+    planned: Stack, changes: dict[str, Any], reason: str
+) -> None:
+    assert failing(planned.create, planned.but(**changes)).startswith(reason)
+
+
+def test_a_deletion_of_topics_needs_neither_brokers_nor_a_request_that_it_knows(
+    planned: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topics, "connection", lambda _servers: pytest.fail("it asked Kafka"))
+    planned.properties, planned.physical_id = {"Request": '{"of": "a newer version"}'}, "a.events/topics"
+    planned.delete()

@@ -1,5 +1,7 @@
 """Histories that only a connector can have: lost answers, late lists, a name in use, and pauses."""
 
+from typing import Any
+
 import pytest
 
 from stacks.handlers.msk_connect import resource
@@ -40,14 +42,11 @@ def test_a_leftover_that_failed_is_made_anew(stack: Stack, connect: KafkaConnect
     assert_as(connect, stack.wanted)
 
 
-def test_a_name_in_use_that_nothing_has_is_said(stack: Stack, connect: KafkaConnect) -> None:
+def test_a_name_in_use_that_nothing_has_is_waited_for_and_said(stack: Stack, connect: KafkaConnect) -> None:
     connect.faults["CreateConnector"] = ["ConflictException"] * 200
     reason = failing(stack.create)
     assert f"the connector {NAME} isn't listed, but its name is in use" in reason
     assert "deleted while" not in reason
-
-
-def test_a_name_that_gets_free_late_is_taken_then(stack: Stack, connect: KafkaConnect) -> None:
     connect.faults["CreateConnector"] = ["ConflictException"] * 5
     stack.create()
     assert_as(connect, stack.wanted)
@@ -65,23 +64,21 @@ def test_a_replacement_whose_deletion_ends_unknown_converges(stack: Stack, conne
     assert_gone(stack, connect)
 
 
-@pytest.mark.parametrize("field", ["networkType", "s3 log"])
-def test_an_optional_property_that_is_left_out_is_gone(stack: Stack, connect: KafkaConnect, field: str) -> None:
-    more = {**stack.wanted, "networkType": "DUAL"}
-    if field == "s3 log":
-        logs = {**stack.wanted["logDelivery"]["workerLogDelivery"], "s3": {"enabled": True, "bucket": "logs"}}
-        more = {**stack.wanted, "logDelivery": {"workerLogDelivery": logs}}
-    stack.create(more)
-    stack.update(stack.wanted)
-    assert connect.called("CreateConnector") == ["CreateConnector"] * 2
-    assert "networkType" not in connect.connector(NAME)
-    assert "s3" not in connect.connector(NAME)["logDelivery"]["workerLogDelivery"]
-
-
-def test_a_key_that_is_left_out_of_the_configuration_is_gone(stack: Stack, connect: KafkaConnect) -> None:
-    stack.create(configuration(stack.wanted, a="b"))
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"networkType": "DUAL"}, id="network type"),
+        pytest.param({"logDelivery": {"workerLogDelivery": {"s3": {"enabled": True, "bucket": "logs"}}}}, id="S3 log"),
+        pytest.param({"connectorConfiguration": {"a": "b"}}, id="a key of the configuration"),
+    ],
+)
+def test_what_is_left_out_is_gone(stack: Stack, connect: KafkaConnect, more: dict[str, Any]) -> None:
+    stack.create(stack.but(**more))
     stack.update(stack.wanted)
     assert_as(connect, stack.wanted)
+    found = connect.connector(NAME)
+    assert "networkType" not in found
+    assert found["logDelivery"] == stack.wanted["logDelivery"]
 
 
 def test_what_the_service_adds_or_writes_its_own_way_is_no_change(stack: Stack, connect: KafkaConnect) -> None:
@@ -107,22 +104,16 @@ def test_a_deletion_whose_answer_got_lost_is_one(stack: Stack, connect: KafkaCon
     assert_gone(stack, connect)
 
 
-def test_a_deletion_that_is_refused_for_a_while_is_asked_for_again(stack: Stack, connect: KafkaConnect) -> None:
-    stack.create()
-    connect.faults["DeleteConnector"] = ["BadRequestException"] * 3
-    stack.delete()
-    assert_gone(stack, connect)
-
-
-def test_a_deletion_that_stays_refused_says_so(stack: Stack, connect: KafkaConnect) -> None:
+def test_a_deletion_that_is_refused_is_asked_for_again_for_minutes(stack: Stack, connect: KafkaConnect) -> None:
     stack.create()
     connect.faults["DeleteConnector"] = ["BadRequestException"] * 100
     began = stack.world.clock.seconds
     with pytest.raises(DeploymentError, match=f"the connector {NAME}, which is RUNNING, can't be deleted: BadRequest"):
         stack.delete()
     assert stack.world.clock.seconds - began <= resource.REFUSED_SECONDS + 120
-    del connect.faults["DeleteConnector"]
+    connect.faults["DeleteConnector"] = ["BadRequestException"] * 3
     stack.delete()
+    assert_gone(stack, connect)
 
 
 def test_the_same_connector_comes_back_after_hours(stack: Stack, connect: KafkaConnect) -> None:
