@@ -31,24 +31,17 @@ class Connectors(State):
 
     def _end_connectors(self) -> None:
         for arn, connector in list(self.connectors.items()):
-            if connector["connectorState"] in (*TRANSITIONAL, "DELETING") and self._is_due(arn):
-                self._end_connector(arn, connector)
-
-    def _end_connector(self, arn: str, connector: dict[str, Any]) -> None:
-        match connector["connectorState"]:
-            case "DELETING":
+            state = connector["connectorState"]
+            # An update ends with its operation.
+            if state not in ("CREATING", "DELETING", "PAUSING", "RESUMING", "RESTARTING") or not self._is_due(arn):
+                continue
+            if state == "DELETING":
                 self._remove(self.connectors, arn)
-            case "CREATING":
-                self._end_creation(connector)
-            case "UPDATING":
-                pass  # with its operation
-            case _:
-                connector["connectorState"] = "RUNNING"
-
-    def _end_creation(self, connector: dict[str, Any]) -> None:
-        connector["connectorState"] = self.creations.pop(0) if self.creations else "RUNNING"
-        if connector["connectorState"] == "FAILED":
-            connector["stateDescription"] = {"code": "UnknownError.Unknown", "message": "The last operation failed."}
+                continue
+            connector["connectorState"] = self.creations.pop(0) if state == "CREATING" and self.creations else "RUNNING"
+            if connector["connectorState"] == "FAILED":
+                failed = {"code": "UnknownError.Unknown", "message": "The last operation failed."}
+                connector["stateDescription"] = failed
 
     def _end_operations(self) -> None:
         for arn, operation in self.operations.items():
@@ -73,8 +66,7 @@ class Connectors(State):
 
     def _create_connector(self, wanted: dict[str, Any]) -> dict[str, Any]:
         name = wanted["connectorName"]
-        if any(each["connectorName"] == name for each in self.connectors.values()):
-            raise RefusalError("ConflictException", "A resource with this name already exists.")
+        self._check_free(self.connectors, "connectorName", name)
         self._check_references(wanted)
         arn = self._arn("connector", name)
         self.tags[arn] = wanted.pop("tags", {})
@@ -126,22 +118,19 @@ class Connectors(State):
             raise RefusalError("BadRequestException", f"The connector is {connector['connectorState']}.")
         self._check_references(wanted)
         kind = "UPDATE_WORKER_SETTING" if settings else "UPDATE_CONNECTOR_CONFIGURATION"
-        arn = self._arn("connector-operation", connector["connectorName"])
-        self.operations[arn] = {
-            "connectorArn": connector["connectorArn"],
-            "connectorOperationArn": arn,
-            "connectorOperationState": "UPDATE_IN_PROGRESS",
-            "connectorOperationType": kind,
-            "creationTime": self._now(),
-            "target": {key: wanted[key] for key in (*UPDATABLE, "connectorConfiguration") if key in wanted},
-            "default": "useDefaultWorkerConfiguration" in settings,
-        }
+        target = {key: wanted[key] for key in (*UPDATABLE, "connectorConfiguration") if key in wanted}
+        default = "useDefaultWorkerConfiguration" in settings
+        begun = self._begin(connector, kind, "UPDATE_IN_PROGRESS", target=target, default=default)
         connector["connectorState"] = "UPDATING"
-        return {
-            "connectorArn": connector["connectorArn"],
-            "connectorState": "UPDATING",
-            "connectorOperationArn": arn,
-        }
+        return {**begun, "connectorState": "UPDATING"}
+
+    def _begin(self, connector: dict[str, Any], kind: str, state: str, **more: Any) -> dict[str, Any]:
+        """Record an operation; return what its caller is told."""
+        arn = self._arn("connector-operation", connector["connectorName"])
+        told = {"connectorArn": connector["connectorArn"], "connectorOperationArn": arn}
+        shown = {"connectorOperationState": state, "connectorOperationType": kind, "creationTime": self._now()}
+        self.operations[arn] = {**told, **shown, **more}
+        return told
 
     def _delete_connector(self, wanted: dict[str, Any]) -> dict[str, Any]:
         connector = self._get(self.connectors, wanted["connectorArn"])
@@ -154,16 +143,8 @@ class Connectors(State):
         connector = self._get(self.connectors, wanted["connectorArn"])
         if connector["connectorState"] != "RUNNING":
             raise RefusalError("BadRequestException", f"The connector is {connector['connectorState']}.")
-        arn = self._arn("connector-operation", connector["connectorName"])
-        self.operations[arn] = {
-            "connectorArn": connector["connectorArn"],
-            "connectorOperationArn": arn,
-            "connectorOperationState": "RESTART_COMPLETE",
-            "connectorOperationType": "RESTART_CONNECTOR",
-            "creationTime": self._now(),
-        }
         connector["connectorState"] = "RESTARTING"
-        return {"connectorArn": connector["connectorArn"], "connectorOperationArn": arn}
+        return self._begin(connector, "RESTART_CONNECTOR", "RESTART_COMPLETE")
 
     def _list_connector_operations(self, wanted: dict[str, Any]) -> dict[str, Any]:
         self._get(self.connectors, wanted["connectorArn"])
