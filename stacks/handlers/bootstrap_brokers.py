@@ -34,6 +34,4 @@ def _cluster_arn(event: Event) -> str:
     return str(framework.request(event, required={"clusterArn": str})["clusterArn"])
 
 
-_handler = Handler(start=start, settle=settle)
-on_event = _handler.on_event
-is_complete = _handler.is_complete
+on_event, is_complete = Handler(start=start, settle=settle).functions

@@ -4,7 +4,7 @@ Request: CreateConnector's own, in the API's names. What UpdateConnector support
 deletes the connector and creates it again under its name. Attributes: `Name`, `Arn`, `Version`.
 """
 
-from typing import Any
+from typing import Any, Self
 
 from contract.tags import ASKED, CREATED_BY, FORMER_OWNER, OWNER, SHOWN
 from plugins.connector_names import FIXED
@@ -35,15 +35,15 @@ def start(event: Event) -> dict[str, Any]:
 class Connector(MskResource):
     """A connector. `wanted` is CreateConnector's request."""
 
-    KIND, NAME, PREFIX, LABEL = "connector", "connectorName", "connectorNamePrefix", "connector"
+    KIND, NAME, LABEL = "connector", "connectorName", "connector"
 
     @classmethod
-    def wanted_by(cls, event: Event) -> "Connector":
+    def wanted_by(cls, event: Event) -> Self:
         wanted = _request(event)
         return cls(event, wanted, wanted["connectorName"])
 
     @classmethod
-    def deleted_by(cls, event: Event) -> "Connector":
+    def deleted_by(cls, event: Event) -> Self:
         """Find it by name, even in an otherwise invalid request: a cancelled creation's id is CloudFormation's own."""
         try:
             wanted = framework.request(event, required={"connectorName": str})
@@ -107,7 +107,7 @@ class Connector(MskResource):
 
     def _change(self, found: Found, changed: list[str], operations: Operations) -> Progress:
         """Request the next operation. Raises ResourceError if it is complete and the connector still differs."""
-        arn, version = self.arn(found.shown), found.shown["currentVersion"]
+        arn = self.arn(found.shown)
         operation, request = update(changed, self.wanted)
         if operation in operations.complete:
             differs = described(changed, found.shown, self.wanted)
@@ -117,10 +117,9 @@ class Connector(MskResource):
         in_between = operation == "UPDATE_WORKER_SETTING" and "connectorConfiguration" in changed
         if in_between or self.state(found.shown) == "PAUSED":
             request["skipHealthValidation"] = True
+        request |= {"connectorArn": arn, "currentVersion": found.shown["currentVersion"]}
         try:
-            with begin_operation(self.event, operation, operations) as begun:
-                answer = resource.client().update_connector(connectorArn=arn, currentVersion=version, **request)
-                begun(answer["connectorOperationArn"])
+            begin_operation(self.event, operation, operations, lambda: resource.client().update_connector(**request))
         except resource.client().exceptions.BadRequestException:
             # A changed version or state means that someone else was quicker; otherwise the request is wrong.
             again = self.described(arn)
@@ -151,6 +150,4 @@ def _request(event: Event) -> dict[str, Any]:
     return wanted
 
 
-_handler = life_cycle.handler(start, Connector.wanted_by, Connector.deleted_by)
-on_event = _handler.on_event
-is_complete = _handler.is_complete
+on_event, is_complete = life_cycle.handler(start, Connector).functions

@@ -10,7 +10,7 @@ import json
 import re
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from boto3.exceptions import S3UploadFailedError
 from botocore.exceptions import ClientError
@@ -51,14 +51,14 @@ def start(event: Event) -> dict[str, Any]:
 class Plugin(MskResource):
     """A plugin and its zip."""
 
-    KIND, NAME, PREFIX, LABEL = "customPlugin", "name", "namePrefix", "plugin"
+    KIND, NAME, LABEL = "customPlugin", "name", "plugin"
 
     @classmethod
-    def wanted_by(cls, event: Event) -> "Plugin":
+    def wanted_by(cls, event: Event) -> Self:
         return cls(event, _request(event), event["PhysicalResourceId"])
 
     @classmethod
-    def deleted_by(cls, event: Event) -> "Plugin | None":
+    def deleted_by(cls, event: Event) -> Self | None:
         """Find it by its request: after a cancelled creation the id is CloudFormation's own."""
         try:
             wanted = framework.request(event, required=_REQUIRED, optional=_OPTIONAL)
@@ -231,6 +231,4 @@ def _name(wanted: dict[str, Any]) -> str:
     return f"{wanted['name']}-{framework.sha256_of(content)[: framework.HASH_DIGITS]}"
 
 
-_handler = life_cycle.handler(start, Plugin.wanted_by, Plugin.deleted_by)
-on_event = _handler.on_event
-is_complete = _handler.is_complete
+on_event, is_complete = life_cycle.handler(start, Plugin).functions

@@ -43,6 +43,4 @@ def _identifier(event: Event) -> str:
     return str(framework.request(event, required={"clusterIdentifier": str})["clusterIdentifier"])
 
 
-_handler = Handler(start=start, settle=settle)
-on_event = _handler.on_event
-is_complete = _handler.is_complete
+on_event, is_complete = Handler(start=start, settle=settle).functions

@@ -27,7 +27,7 @@ from botocore.exceptions import ClientError
 
 from contract.lake import STOP_FILE
 from stacks.handlers import framework, journal
-from stacks.handlers.framework import CLIENT_CONFIG, Done, Event, Handler, Progress, ResourceError, Waiting, sha256_of
+from stacks.handlers.framework import CLIENT_CONFIG, Done, Event, Progress, ResourceError, Waiting, sha256_of
 
 # A wrong option or path ends the job within its first minute: a step that has run this long has begun to work.
 SETTLED_SECONDS = 120
@@ -267,6 +267,4 @@ def _settled(steps: list[Step]) -> Progress:
     raise ResourceError(f"{label} is {status['State']}: {'; '.join(filter(None, reasons)) or 'no reason given'}{log}")
 
 
-handler = Handler(start=start, settle=settle, remove=remove, claim=journal.claim, check=journal.check)
-on_event = handler.on_event
-is_complete = handler.is_complete
+on_event, is_complete = journal.handler(start=start, settle=settle, remove=remove).functions

@@ -33,6 +33,7 @@ from botocore.exceptions import ConnectionError as AWSConnectionError
 from contract.tags import OWNER
 
 Event = Mapping[str, Any]
+Function = Callable[[Event, object], dict[str, Any]]
 # A request's keys and the types of their values.
 Kinds = Mapping[str, type]
 Result = TypeVar("Result")
@@ -101,6 +102,11 @@ class Handler:
     remove: Callable[[Event], Progress] = lambda _event: Done()
     claim: Callable[[Event], str] | None = None
     check: Callable[[Event], None] | None = None
+
+    @property
+    def functions(self) -> tuple[Function, Function]:
+        """Lambda's two entry points."""
+        return self.on_event, self.is_complete
 
     def on_event(self, event: Event, _context: object) -> dict[str, Any]:
         """Answer the framework's first call. Raises ResourceError with the reason if the request is refused."""

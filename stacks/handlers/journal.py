@@ -25,7 +25,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from stacks.handlers import framework
-from stacks.handlers.framework import Event, ResourceError, error_code
+from stacks.handlers.framework import Event, Handler, ResourceError, error_code
 
 VARIABLE = "JOURNAL"
 # No request lives longer: CDK's waiter ends after 58 minutes.
@@ -199,3 +199,7 @@ def _refused(error: ClientError) -> bool:
 
 def _write(event: Event, facts: dict[str, Any]) -> None:
     store().write(_key(event, event["Order"]), json.dumps(facts))
+
+
+# A handler whose requests keep a journal.
+handler = functools.partial(Handler, claim=claim, check=check)

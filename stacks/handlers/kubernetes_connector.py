@@ -11,7 +11,7 @@ removes the connector, then its workers; slot, offsets and topics stay, as on MS
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote
 
 from contract.tags import FORMER_OWNER, OWNER
@@ -23,7 +23,7 @@ from stacks.handlers.framework import Done, Event, Progress, ResourceError, Wait
 from stacks.handlers.kubernetes_objects import no_longer, refused
 from stacks.handlers.life_cycle import Found, Resource
 from stacks.handlers.msk_connect.changes import kept_name
-from stacks.handlers.worker_log import hidden
+from stacks.handlers.worker_log import TELLING, hidden
 
 _REQUEST = {"cluster": dict, "connectorName": str, "objects": list, "connectorConfiguration": dict}
 # Restarts before failed tasks fail the deployment: IAM may still be propagating rights, and the previous worker holds
@@ -46,7 +46,6 @@ _STARTS = 5
 _LOG_LINES = 20
 # Allowed clock difference; the API reports whole seconds.
 _SKEW_SECONDS = 2
-_TELLING = ("ERROR", "FATAL", "Exception", "Caused by")
 
 
 def start(event: Event) -> dict[str, Any]:
@@ -64,11 +63,11 @@ class Connector(Resource):
         self._facts = journal.own(event)
 
     @classmethod
-    def wanted_by(cls, event: Event) -> "Connector":
+    def wanted_by(cls, event: Event) -> Self:
         return cls(event, _request(event))
 
     @classmethod
-    def deleted_by(cls, event: Event) -> "Connector | None":
+    def deleted_by(cls, event: Event) -> Self | None:
         try:
             return cls(event, _request(event))
         except ResourceError:
@@ -320,10 +319,8 @@ def _last_lines(api: Kubernetes, namespace: str, pod: str) -> str:
         lines = api.log(namespace, pod, lines=_LOG_LINES).splitlines()
     except UnreachableError as error:
         return f"its log can't be read: {error}"
-    telling = [line.strip() for line in lines if any(word in line for word in _TELLING)]
+    telling = [line.strip() for line in lines if TELLING.search(line)]
     return " | ".join((telling or lines)[-3:]) or "it has logged nothing"
 
 
-_handler = life_cycle.handler(start, Connector.wanted_by, Connector.deleted_by)
-on_event = _handler.on_event
-is_complete = _handler.is_complete
+on_event, is_complete = life_cycle.handler(start, Connector).functions

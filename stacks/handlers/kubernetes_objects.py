@@ -8,7 +8,7 @@ from typing import Any
 
 from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all, identity
 from stacks.handlers import framework, journal
-from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
+from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
 
 Objects = list[dict[str, Any]]
 _REQUEST = {"cluster": dict, "objects": list}
@@ -69,6 +69,4 @@ def _request(event: Event) -> dict[str, Any]:
     return framework.request(event, required=_REQUEST)
 
 
-_handler = Handler(start=start, settle=settle, remove=remove, claim=journal.claim, check=journal.check)
-on_event = _handler.on_event
-is_complete = _handler.is_complete
+on_event, is_complete = journal.handler(start=start, settle=settle, remove=remove).functions

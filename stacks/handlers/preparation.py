@@ -328,6 +328,4 @@ def _request(event: Event) -> dict[str, Any]:
     return framework.request(event, required=required, optional={"sqlHash": str, "setMasterPassword": bool})
 
 
-_handler = Handler(start=start, settle=settle, remove=remove)
-on_event = _handler.on_event
-is_complete = _handler.is_complete
+on_event, is_complete = Handler(start=start, settle=settle, remove=remove).functions

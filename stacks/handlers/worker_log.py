@@ -19,7 +19,7 @@ STREAMS = 50
 EVENTS = 200
 LINES = 8
 LINE_CHARACTERS = 240
-_TELLING = re.compile(r"\b(ERROR|FATAL)\b|Exception|Caused by")
+TELLING = re.compile(r"\b(ERROR|FATAL)\b|Exception|Caused by")
 HIDDEN = "[hidden]"
 _NAME = rf"(?<![\w.-])[\w.-]*(?:{WORDS}|{KEYS})[\w.-]*"
 # Between a name and its value: `=`, `:`, `=>`, JSON's quotes, SQL's blank before a literal.
@@ -48,7 +48,7 @@ def last_lines(wanted: Mapping[str, Any]) -> str:
     except (ClientError, BotoCoreError) as error:
         reason = error_code(error) if isinstance(error, ClientError) else type(error).__name__
         return f"its log group {group} couldn't be read: {reason}"
-    telling = [line for line in lines if _TELLING.search(line)] or lines
+    telling = [line for line in lines if TELLING.search(line)] or lines
     if not telling:
         return f"nothing in its log group {group}"
     return f"last lines of {group}:\n" + "\n".join(_shown(line) for line in telling[-LINES:])

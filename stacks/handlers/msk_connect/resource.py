@@ -4,7 +4,6 @@ And a connector's operations: those that this request has begun, and whether any
 own by the recorded ARNs. If an answer was lost, it is the newest of its type since then.
 """
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,7 +27,6 @@ class MskResource(Resource):
 
     KIND: ClassVar[str]
     NAME: ClassVar[str]
-    PREFIX: ClassVar[str]
     LABEL: ClassVar[str]
 
     @property
@@ -121,7 +119,7 @@ class MskResource(Resource):
             if (found := self.described(arn)) and found[self.NAME] == self.name:
                 return found
         # The API filters by prefix only.
-        for summary in listed(f"list_{_snake(self.KIND)}s", f"{self.KIND}s", **{self.PREFIX: self.name}):
+        for summary in listed(f"list_{_snake(self.KIND)}s", f"{self.KIND}s", **{f"{self.NAME}Prefix": self.name}):
             if summary[self.NAME] == self.name and (found := self.described(self.arn(summary))):
                 return found
         return None
@@ -166,13 +164,12 @@ def operations(connector_arn: str) -> Iterator[dict[str, Any]]:
     return listed("list_connector_operations", "connectorOperations", connectorArn=connector_arn)
 
 
-@contextlib.contextmanager
-def begin_operation(event: Event, operation: str, before: Operations) -> Iterator[Callable[[str], None]]:
-    """Wrap the call that begins an operation; pass the operation's ARN to the yielded function."""
+def begin_operation(event: Event, operation: str, before: Operations, begin: Callable[[], Mapping[str, Any]]) -> None:
+    """Begin an operation with a call that returns its ARN, and record it."""
     begun = journal.own(event).get(_BEGUN, {})
     with journal.acting(event, **{_BEGUN: begun | {operation: {"since": before.latest}}}) as known:
         try:
-            yield lambda arn: known.update({_BEGUN: begun | {operation: {"arn": arn}}})
+            known[_BEGUN] = begun | {operation: {"arn": begin()["connectorOperationArn"]}}
         except client().exceptions.BadRequestException:
             known[_BEGUN] = begun
             raise

@@ -80,7 +80,7 @@ def test_the_state_names_are_the_services() -> None:
 WANTED = {"DBClusterIdentifier": "prod-cdc-lake"}
 CHANGE = {**WANTED, "DeletionProtection": True, "ApplyImmediately": True}
 OFF, ON = (("describe_db_clusters", {"DBClusters": [{"DeletionProtection": on}]}, WANTED) for on in (False, True))
-SWITCHED = ("modify_db_cluster", {"DBCluster": {}}, CHANGE)
+SWITCHED: tuple[Any, ...] = ("modify_db_cluster", {"DBCluster": {}}, CHANGE)
 BUSY, GONE = ("modify_db_cluster", "InvalidDBClusterStateFault"), ("describe_db_clusters", "DBClusterNotFoundFault")
 
 
