@@ -54,7 +54,6 @@ def pause_after(restarts: Iterable[datetime], now: datetime) -> timedelta:
 
 
 def seconds_left(restarts: Collection[datetime], now: datetime) -> float:
-    """Return how much of the pause is left."""
     return (max(restarts) + pause_after(restarts, now) - now).total_seconds() if restarts else 0.0
 
 

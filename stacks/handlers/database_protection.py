@@ -22,7 +22,6 @@ def start(event: Event) -> dict[str, Any]:
 
 
 def settle(event: Event) -> Progress:
-    """Switch it on, and check that it is."""
     identifier, rds = _identifier(event), framework.client("rds")
     try:
         [found] = rds.describe_db_clusters(DBClusterIdentifier=identifier)["DBClusters"]

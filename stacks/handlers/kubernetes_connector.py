@@ -233,7 +233,6 @@ def _request(event: Event) -> dict[str, Any]:
 
 
 def _offset_topic(deployment: Mapping[str, Any]) -> str | None:
-    """Return the offset topic of a Deployment's workers."""
     variables = deployment["spec"]["template"]["spec"]["containers"][0]["env"]
     return next((entry.get("value") for entry in variables if entry["name"] == OFFSETS), None)
 

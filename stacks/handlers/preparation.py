@@ -71,7 +71,7 @@ def start(event: Event) -> dict[str, Any]:
     # A renamed resource inherits its predecessor's generation: slot and offsets are still the same.
     found = _record(wanted)
     generation = (found and found.generation) or framework.sha256_of(event["RequestId"])[:GENERATION_DIGITS]
-    if _only_reads(wanted):
+    if "readerSecretArn" in wanted:
         return {"PhysicalResourceId": f"{wanted['pipeline']}/reader/{generation}"}
     server = wanted.get("clusterIdentifier") or wanted["host"]
     return {"PhysicalResourceId": f"{server}/{wanted.get('pipeline') or wanted['database']}/prepared/{generation}"}
@@ -81,7 +81,7 @@ def settle(event: Event) -> Progress:
     """Do what isn't done yet, or check that nothing is left. Wait for tables in use and an unreachable database."""
     wanted = _request(event)
     try:
-        if _only_reads(wanted):
+        if "readerSecretArn" in wanted:
             _let_read(wanted)
             return Done()
         loaded = _load(wanted) if "sampleData" in wanted else None
@@ -152,12 +152,12 @@ def _load(wanted: Mapping[str, Any]) -> dict[str, int]:
             " copy the snapshot with a key, and restore the copy"
         )
     options = LoadOptions(
-        connector_password=str(of_secret(wanted["connectorSecret"])["password"]),
+        connector_password=str(of_secret(wanted["roleSecret"])["password"]),
         scale=wanted["sampleScale"] if wanted["sampleData"] else 1,
         empty=not wanted["sampleData"],
     )
     try:
-        with _login(wanted, wanted["masterSecret"]) as master:
+        with _login(wanted, wanted["ownerSecret"]) as master:
             report = loading.prepare(master, options, refresh_s=REFRESH_S)
     except NewerError as error:
         _log.warning("%s: %s", wanted["database"], error)
@@ -177,9 +177,9 @@ def _prepare(wanted: Mapping[str, Any]) -> None:
         role=wanted["role"],
         tables=wanted_tables(wanted["tables"]),
     )
-    with _login(wanted, _secret_of_role(wanted)) as connector:
+    with _login(wanted, wanted["roleSecret"]) as connector:
         _check_user(wanted, connector, "connector logs in")
-        if secret := _secret_of_owner(wanted):
+        if secret := wanted["ownerSecret"]:
             with _login(wanted, secret) as owner:
                 done, left = source_preparing.prepare(owner, objects, password=str(connector["password"]))
             remarks = [*done.remarks, *left.remarks, *left.problems]
@@ -202,9 +202,9 @@ def _let_read(wanted: Mapping[str, Any]) -> None:
         queries={str(name): str(query) for name, query in wanted["queries"].items()},
         sees_writers=wanted["seesWriters"],
     )
-    with _login(wanted, wanted["readerSecretArn"]) as reader:
+    with _login(wanted, wanted["roleSecret"]) as reader:
         _check_user(wanted, reader, "job reads")
-        if secret := _secret_of_owner(wanted):
+        if secret := wanted["ownerSecret"]:
             with _login(wanted, secret) as owner:
                 grant_reader(owner, objects, password=str(reader["password"]))
         with contextlib.closing(connect(reader)) as connection, connection.cursor() as cursor:
@@ -219,7 +219,7 @@ def _let_read(wanted: Mapping[str, Any]) -> None:
 
 def _drop_slot(wanted: Mapping[str, Any]) -> Waiting | None:
     try:
-        with _login(wanted, _secret_of_owner(wanted) or _secret_of_role(wanted)) as parameters:
+        with _login(wanted, wanted["ownerSecret"] or wanted["roleSecret"]) as parameters:
             gone = drop_slot(parameters, wanted["slot"])
     except LoginError as error:
         return _wait_for_password(error, wanted)
@@ -247,15 +247,6 @@ def _login(wanted: Mapping[str, Any], secret: str) -> Iterator[dict[str, Any]]:
         yield parameters
 
 
-def _secret_of_owner(wanted: Mapping[str, Any]) -> str:
-    """The secret of a user who may prepare the database; empty if a DBA does."""
-    return str(wanted.get("masterSecret") or wanted.get("ownerSecretArn", ""))
-
-
-def _secret_of_role(wanted: Mapping[str, Any]) -> str:
-    return str(wanted.get("connectorSecret") or wanted.get("connectorSecretArn", ""))
-
-
 def _check_user(wanted: Mapping[str, Any], login: Mapping[str, Any], what_it_does: str) -> None:
     """Raise ResourceError if an external database's secret is for another user than the pipeline's role."""
     if "host" in wanted and login["user"] != wanted["role"]:
@@ -271,7 +262,7 @@ def _set_password(wanted: Mapping[str, Any]) -> None:
     try:
         rds.modify_db_cluster(
             DBClusterIdentifier=wanted["clusterIdentifier"],
-            MasterUserPassword=str(of_secret(wanted["masterSecret"])["password"]),
+            MasterUserPassword=str(of_secret(wanted["ownerSecret"])["password"]),
             ApplyImmediately=True,
         )
     except rds.exceptions.InvalidDBClusterStateFault:
@@ -311,21 +302,23 @@ def _where(wanted: Mapping[str, Any]) -> str:
 
 def _record(wanted: Mapping[str, Any]) -> Record | None:
     """Read who has prepared the database; None if it is gone, or for a role that only reads, which needs no record."""
-    if _only_reads(wanted):
+    if "readerSecretArn" in wanted:
         return None
     if "clusterIdentifier" in wanted:
         return preparation_record.tags(wanted["clusterIdentifier"], wanted.get("pipeline"))
     return preparation_record.parameters(wanted["record"])
 
 
-def _only_reads(wanted: Mapping[str, Any]) -> bool:
-    return "readerSecretArn" in wanted
-
-
 def _request(event: Event) -> dict[str, Any]:
     given = framework.as_object(event)
     required = next((keys for key, keys in _REQUESTS.items() if key in given), _REQUESTS["clusterIdentifier"])
-    return framework.request(event, required=required, optional={"sqlHash": str, "setMasterPassword": bool})
+    wanted = framework.request(event, required=required, optional={"sqlHash": str, "setMasterPassword": bool})
+    roles = ("connectorSecret", "connectorSecretArn", "readerSecretArn")
+    return wanted | {
+        # A user who may prepare the database; empty if a DBA does.
+        "ownerSecret": wanted.get("masterSecret") or wanted.get("ownerSecretArn", ""),
+        "roleSecret": next((wanted[key] for key in roles if key in wanted), ""),
+    }
 
 
 on_event, is_complete = Handler(start=start, settle=settle, remove=remove).functions

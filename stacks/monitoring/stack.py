@@ -110,14 +110,9 @@ class MonitoringStack(Stack):
 
     def _event(self, runbook: str, type_: str, detail: dict[str, Any]) -> None:
         name, state, message = (events.EventField.from_path(f"$.detail.{key}") for key in ("name", "state", "message"))
-        text = events.RuleTargetInput.from_text(alarm_text(runbook, f"{name} is {state}: {message}"))
-        events.Rule(
-            self,
-            runbook,
-            description=alarm_text(runbook, f"{type_} in {self._environment.name}"),
-            event_pattern=events.EventPattern(source=["aws.emr"], detail_type=[type_], detail=detail),
-            targets=[targets.SnsTopic(self.topic, message=text)],
-        )
+        description = alarm_text(runbook, f"{type_} in {self._environment.name}")
+        pattern = events.EventPattern(source=["aws.emr"], detail_type=[type_], detail=detail)
+        self._rule(runbook, description, pattern, alarm_text(runbook, f"{name} is {state}: {message}"))
 
     def _started_event(self) -> None:
         """AWS restarts a cluster that was stopped for seven days: RDS-EVENT-0153 reports it."""
@@ -127,17 +122,14 @@ class MonitoringStack(Stack):
             f"`./lake aws pause -e {name}` stops it again, `./lake aws resume -e {name}` starts the rest. See"
             " docs/aws/pause.md"
         )
-        events.Rule(
-            self,
-            "database-started-by-aws",
-            description=f"The database was started while {name} is paused. See docs/aws/pause.md",
-            event_pattern=events.EventPattern(
-                source=["aws.rds"],
-                detail_type=["RDS DB Cluster Event"],
-                detail={"EventID": [STARTED_BY_AWS], "SourceIdentifier": [cluster]},
-            ),
-            targets=[targets.SnsTopic(self.topic, message=events.RuleTargetInput.from_text(text))],
-        )
+        description = f"The database was started while {name} is paused. See docs/aws/pause.md"
+        detail = {"EventID": [STARTED_BY_AWS], "SourceIdentifier": [cluster]}
+        pattern = events.EventPattern(source=["aws.rds"], detail_type=["RDS DB Cluster Event"], detail=detail)
+        self._rule("database-started-by-aws", description, pattern, text)
+
+    def _rule(self, id_: str, description: str, pattern: events.EventPattern, text: str) -> None:
+        target = targets.SnsTopic(self.topic, message=events.RuleTargetInput.from_text(text))
+        events.Rule(self, id_, description=description, event_pattern=pattern, targets=[target])
 
     def _accept_events(self) -> None:
         """CDK opens topic and key to EventBridge without a condition."""
