@@ -12,6 +12,7 @@ from tests.plugins.releases.server import serving
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing, succeeds
 from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kinds import Kind, connector_kind, eks_kind, plugin_kind, step_kind
+from tests.stacks.handlers.msk_connect.service import KafkaConnect
 from tests.stacks.handlers.provider_framework import DEATH, EARLY_DEATH, LOST, SLOW
 
 KINDS: dict[str, tuple[str, ...]] = {
@@ -305,6 +306,32 @@ def test_what_answers_nothing_for_minutes_is_waited_for(
     kind.world.drain()
     kind.assert_as(changed)
     be_busy()
+    stack.delete()
+    kind.assert_gone()
+
+
+@cases(
+    "kind operation",
+    [
+        *(("plugin", each) for each in ("ListCustomPlugins", "ListTagsForResource", "CreateCustomPlugin")),
+        *(("connector", each) for each in ("ListConnectors", "DescribeConnector", "TagResource", "CreateConnector")),
+        ("connector", "ListTagsForResource"),
+    ],
+)
+def test_throttling_of_one_operation_is_waited_out(
+    kind: Kind, stack: Stack, connect: KafkaConnect, operation: str
+) -> None:
+    def throttle() -> None:
+        connect.throttled_until[operation] = kind.world.clock() + 300
+
+    throttle()
+    stack.create()
+    for changed in kind.changes.values():
+        throttle()
+        stack.update(changed)
+        kind.world.drain()
+        kind.assert_as(changed)
+    throttle()
     stack.delete()
     kind.assert_gone()
 

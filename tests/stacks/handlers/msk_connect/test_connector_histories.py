@@ -153,22 +153,3 @@ def test_a_construct_is_not_renamed_and_changed_at_once(stack: Stack, connect: K
     assert "connectorConfiguration (a)" in reason
     assert_as(connect, stack.wanted)
     stack.update(configuration(stack.wanted, a="c"))
-
-
-@pytest.mark.parametrize(
-    "operation", ["ListConnectors", "DescribeConnector", "ListTagsForResource", "TagResource", "CreateConnector"]
-)
-def test_throttling_is_waited_out(stack: Stack, connect: KafkaConnect, operation: str) -> None:
-    changed = {**configuration(stack.wanted, a="b"), "capacity": provisioned(3)}
-
-    def throttle() -> None:
-        connect.throttled_until[operation] = stack.world.clock.seconds + 150
-
-    throttle()
-    stack.create()
-    throttle()
-    stack.update(changed)
-    assert_as(connect, changed)
-    throttle()
-    stack.delete()
-    assert_gone(stack, connect)
