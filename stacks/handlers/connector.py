@@ -81,10 +81,10 @@ class Connector(MskResource):
         made_by_us = found.tags.get(CREATED_BY) == self.event["RequestId"]
         if made_by_us and state == "FAILED":
             raise ResourceError(self._reason(found.shown.get("stateDescription", {}), f"{self.what} FAILED"))
-        anew = state == "FAILED" or bool(set(changed) & set(FIXED))
+        recreated = state == "FAILED" or bool(set(changed) & set(FIXED))
         if not made_by_us and is_source(self.wanted):
-            check_offsets(found.shown, self.wanted, changed, anew=anew and state != "FAILED")
-        if not made_by_us and anew:
+            check_offsets(found.shown, self.wanted, changed, recreated=recreated and state != "FAILED")
+        if not made_by_us and recreated:
             return self.delete(found)
         if state not in _SETTLED:
             return Waiting(f"{self.what} is {state}")

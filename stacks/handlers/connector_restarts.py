@@ -7,7 +7,7 @@ be restarted: its alarm reports it. Source: MSK developer guide, "Restart a conn
 
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -47,14 +47,13 @@ def each_connector(look_after: Callable[[str], str], *errors: type[Exception]) -
     return done
 
 
-def pause_after(restarts: Iterable[datetime], now: datetime) -> timedelta:
-    """Return the pause after the last of these restarts: each restart doubles it."""
-    count = sum(now - at < REMEMBERED for at in restarts)
-    return min(LONGEST_PAUSE, PAUSE * (1 << max(count - 1, 0)))
-
-
 def seconds_left(restarts: Collection[datetime], now: datetime) -> float:
-    return (max(restarts) + pause_after(restarts, now) - now).total_seconds() if restarts else 0.0
+    """Return how much of the pause after the last of these restarts is left: each restart doubles the pause."""
+    if not restarts:
+        return 0.0
+    count = sum(now - at < REMEMBERED for at in restarts)
+    pause = min(LONGEST_PAUSE, PAUSE * (1 << max(count - 1, 0)))
+    return (max(restarts) + pause - now).total_seconds()
 
 
 def figures_by_minute(name: str, namespace: str, metric: str, stat: str, *, since: timedelta, now: datetime) -> Any:

@@ -238,13 +238,13 @@ class Stack:
             self.deleted.append(event["PhysicalResourceId"])
         return self.world.send(self.handler, event)
 
-    def again(self) -> "Stack":
+    def again(self, **options: Any) -> "Stack":
         """The next attempt at the stack: same name, another UUID."""
-        return Stack(self.world, self.handler, self.logical_id, self.name, self.wanted)
+        return Stack(self.world, self.handler, **{"logical_id": self.logical_id, "wanted": self.wanted, **options})
 
     def renamed(self) -> "Stack":
         """The same resource in the same template, by another logical id."""
-        return Stack(self.world, self.handler, "Renamed", self.name, self.wanted, uuid=self.uuid)
+        return self.again(logical_id="Renamed", uuid=self.uuid)
 
     def take(self, answered: Waiter) -> Payload:
         """Store an answer's contents. Returns the attributes. Raises DeploymentError."""

@@ -1,8 +1,8 @@
 """In-memory services for the handlers, and the time that they share."""
 
 import functools
-from collections.abc import Callable, Iterator
-from types import ModuleType, SimpleNamespace
+from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -89,16 +89,6 @@ def eks(world: World, monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
     for module in (kubernetes_connector, kubernetes_objects):
         monkeypatch.setattr(module, "Kubernetes", functools.partial(FakeKubernetes, cluster))
     return cluster
-
-
-@pytest.fixture
-def make(world: World) -> Callable[..., Stack]:
-    """Create a stack with a custom resource of a handler."""
-
-    def make(handler: ModuleType, **options: Any) -> Stack:
-        return Stack(world, handler, **options)
-
-    return make
 
 
 @pytest.fixture

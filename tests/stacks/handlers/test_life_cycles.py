@@ -16,7 +16,7 @@ from tests.stacks.handlers.msk_connect.service import KafkaConnect
 from tests.stacks.handlers.provider_framework import DEATH, EARLY_DEATH, LOST, SLOW
 
 KINDS: dict[str, tuple[str, ...]] = {
-    "connector": ("settings", "both", "anew"),
+    "connector": ("settings", "both", "recreated"),
     "plugin": ("content",),
     "step": ("arguments", "names"),
     "EKS connector": ("configuration", "image"),
@@ -267,7 +267,7 @@ def test_a_rename_that_is_rolled_back_gives_it_back(kind: Kind, stack: Stack, af
 @pytest.mark.parametrize("kind", [name for name in KINDS if name != "step"], indirect=True)
 def test_a_strangers_is_left_alone(kind: Kind, stack: Stack) -> None:
     """EMR's steps have no owner to check; a user's manual step has another name."""
-    kind.stack(name="another").create(kind.wanted)
+    stack.again(name="another").create()
     before = kind.identity()
     reason = failing(stack.create)
     assert "is there already and isn't this resource's (cdc-lake-owner=another/Source)" in reason

@@ -76,7 +76,7 @@ def test_pauses_grow_up_to_an_hour(look: Look, connect: KafkaConnect, clock: Clo
 def test_a_connector_that_ran_for_hours_begins_with_the_shortest_pause_again() -> None:
     now = datetime(2026, 11, 21, tzinfo=UTC)
     long_ago = [now - timedelta(hours=7 + hours) for hours in range(5)]
-    assert connector_restarts.pause_after([*long_ago, now], now) == connector_restarts.PAUSE
+    assert connector_restarts.seconds_left([*long_ago, now], now) == connector_restarts.PAUSE.total_seconds()
 
 
 @pytest.mark.parametrize("state", ["FAILED", "UPDATING", "PAUSED"])

@@ -10,7 +10,6 @@ from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing
 from tests.stacks.handlers.msk_connect.requests import (
     NAME,
-    Make,
     assert_as,
     configuration,
     plugin,
@@ -33,7 +32,7 @@ def test_only_what_changed_is_asked_for_in_place_and_once(connect: KafkaConnect,
         "connectorConfiguration": source.wanted["connectorConfiguration"] | {"poll.interval.ms": "100"},
     }
     connect.faults["UpdateConnector"] = [LOST]
-    assert source.update({**source.wanted, what: changes[what]})["Arn"] == arn
+    assert source.update(source.but(**{what: changes[what]}))["Arn"] == arn
     (request,) = updates(connect)
     assert request.keys() == {"connectorArn", "currentVersion", what}
     assert source.deleted == []
@@ -50,11 +49,10 @@ def test_changes_of_both_kinds_are_one_operation_after_the_other(connect: KafkaC
     assert connect.connector(NAME)["capacity"] == provisioned(3)
 
 
-def test_the_default_worker_configuration_comes_back(connect: KafkaConnect, make: Make, wanted: dict[str, Any]) -> None:
-    sink = make(connector)
-    wanted = configuration(wanted, topics="t")
-    sink.create(wanted)
-    sink.update({key: value for key, value in wanted.items() if key != "workerConfiguration"})
+def test_the_default_worker_configuration_comes_back(connect: KafkaConnect, source: Stack) -> None:
+    sink = configuration(source.wanted, topics="t")
+    source.create(sink)
+    source.update({key: value for key, value in sink.items() if key != "workerConfiguration"})
     assert updates(connect)[0]["useDefaultWorkerConfiguration"] is True
     assert "workerConfiguration" not in connect.connector(NAME)
 
@@ -155,7 +153,7 @@ def test_a_paused_connector_is_changed_without_looking_at_its_health(connect: Ka
 
 
 @pytest.mark.parametrize("gone", [True, False])
-def test_one_that_was_deleted_by_hand_or_has_failed_is_made_anew(
+def test_one_that_was_deleted_by_hand_or_has_failed_is_made_again(
     connect: KafkaConnect, source: Stack, *, gone: bool
 ) -> None:
     source.create()
@@ -181,7 +179,7 @@ def test_the_old_one_is_gone_before_the_new_one_of_its_name_comes(
     connect: KafkaConnect, source: Stack, change: dict[str, Any]
 ) -> None:
     arn = source.create()["Arn"]
-    data = source.update({**source.wanted, **change})
+    data = source.update(source.but(**change))
     assert data["Arn"] != arn
     assert connect.called("CreateConnector", "DeleteConnector") == [
         "CreateConnector",
@@ -194,7 +192,7 @@ def test_the_old_one_is_gone_before_the_new_one_of_its_name_comes(
 
 def test_another_name_is_refused(connect: KafkaConnect, source: Stack) -> None:
     source.create()
-    reason = failing(source.update, {**source.wanted, "connectorName": "other"})
+    reason = failing(source.update, source.but(connectorName="other"))
     assert "connectorName can't change" in reason
     assert_as(connect, source.wanted)
 
@@ -202,7 +200,7 @@ def test_another_name_is_refused(connect: KafkaConnect, source: Stack) -> None:
 @pytest.mark.parametrize("properties", ["offset.storage.topic=other\n", "a=b\n"])
 def test_a_source_keeps_the_topic_of_its_offsets(connect: KafkaConnect, source: Stack, properties: str) -> None:
     source.create()
-    changed = {**source.wanted, "workerConfiguration": worker("two", properties)}
+    changed = source.but(workerConfiguration=worker("two", properties))
     reason = failing(source.update, changed)
     assert f"a change of workerConfiguration would lose the offsets of {NAME}, which are in offsets" in reason
     assert updates(connect) == []
@@ -211,11 +209,11 @@ def test_a_source_keeps_the_topic_of_its_offsets(connect: KafkaConnect, source: 
 def test_a_source_without_such_a_topic_is_not_replaced(connect: KafkaConnect, source: Stack) -> None:
     source.wanted["workerConfiguration"] = worker("plain", "a=b\n")
     source.create()
-    reason = failing(source.update, {**source.wanted, "kafkaConnectVersion": "2.7.1"})
+    reason = failing(source.update, source.but(kafkaConnectVersion="2.7.1"))
     assert "must set offset.storage.topic" in reason
     assert connect.called("DeleteConnector") == []
     # In place they stay where they are.
-    source.update({**source.wanted, "workerConfiguration": worker("plain too", "a=c\n")})
+    source.update(source.but(workerConfiguration=worker("plain too", "a=c\n")))
 
 
 def test_a_sink_is_replaced_whatever_its_worker(connect: KafkaConnect, source: Stack) -> None:
@@ -226,9 +224,8 @@ def test_a_sink_is_replaced_whatever_its_worker(connect: KafkaConnect, source: S
     assert connect.connector(NAME)["kafkaConnectVersion"] == "2.7.1"
 
 
-def test_a_name_that_only_begins_like_it_stays(connect: KafkaConnect, make: Make, wanted: dict[str, Any]) -> None:
-    source, longer = make(connector), make(connector, logical_id="Longer")
-    longer.create({**wanted, "connectorName": f"{NAME}-2"})
-    source.create(wanted)
+def test_a_name_that_only_begins_like_it_stays(connect: KafkaConnect, source: Stack) -> None:
+    source.again(logical_id="Longer").create(source.but(connectorName=f"{NAME}-2"))
+    source.create()
     source.delete()
     assert [each["connectorName"] for each in connect.connectors.values()] == [f"{NAME}-2"]

@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from stacks.handlers import connector
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing
 from tests.stacks.handlers.msk_connect.requests import (
     LOG_GROUP,
     NAME,
-    Make,
     assert_as,
     configuration,
     log,
@@ -51,15 +49,14 @@ def test_a_wrong_request_is_refused_by_its_name(source: Stack, changes: dict[str
     assert reason in failing(source.create, source.but(**changes))
 
 
-def test_a_stranger_who_is_quicker_keeps_the_name(connect: KafkaConnect, make: Make, wanted: dict[str, Any]) -> None:
-    make(connector, name="another").create(wanted)
+def test_a_stranger_who_is_quicker_keeps_the_name(connect: KafkaConnect, source: Stack) -> None:
+    source.again(name="another").create()
     before = copy.deepcopy(connect.connectors)
-    source = make(connector)
     # The check before the creation doesn't see it yet.
-    connect.clock, connect.list_lag = source.world.clock, 60
+    connect.list_lag = 60
     for arn in connect.connectors:
         connect.born[arn] = source.world.clock.seconds
-    assert "isn't this resource's" in failing(source.create, wanted)
+    assert "isn't this resource's" in failing(source.create)
     assert connect.called("CreateConnector") == ["CreateConnector"] * 3
     assert connect.connectors == before
 
@@ -145,6 +142,6 @@ def test_a_second_operation_that_fails_takes_the_first_back(connect: KafkaConnec
 def test_a_new_one_that_fails_is_replaced_by_the_old(connect: KafkaConnect, source: Stack) -> None:
     source.create()
     connect.creations = ["FAILED"]
-    reason = failing(source.update, {**source.wanted, "kafkaConnectVersion": "2.7.1"})
+    reason = failing(source.update, source.but(kafkaConnectVersion="2.7.1"))
     assert f"the connector {NAME} FAILED" in reason
     assert_as(connect, source.wanted)

@@ -35,7 +35,7 @@ def test_a_leftover_of_the_same_stack_is_taken_over(stack: Stack, connect: Kafka
     assert connect.called("CreateConnector") == ["CreateConnector"]
 
 
-def test_a_leftover_that_failed_is_made_anew(stack: Stack, connect: KafkaConnect) -> None:
+def test_a_leftover_that_failed_is_made_again(stack: Stack, connect: KafkaConnect) -> None:
     stack.create()
     connect.connector(NAME)["connectorState"] = "FAILED"
     stack.again().create()

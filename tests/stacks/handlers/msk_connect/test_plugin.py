@@ -283,7 +283,7 @@ def test_a_function_that_dies_while_it_uploads_leaves_nothing(
     assert_gone(plugin, connect)
 
 
-def test_a_plugin_that_failed_before_is_made_anew(plugin: Stack, connect: KafkaConnect) -> None:
+def test_a_plugin_that_failed_before_is_made_again(plugin: Stack, connect: KafkaConnect) -> None:
     connect.plugin_creations = ["CREATE_FAILED"]
     plugin.begin_create()
     plugin.world.run(30)

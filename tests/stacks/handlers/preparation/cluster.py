@@ -68,6 +68,20 @@ def request(database: ConnectionParameters) -> dict[str, Any]:
     }
 
 
+def server_request(database: ConnectionParameters, port: int, authority: Authority, **more: Any) -> dict[str, Any]:
+    """What the requests for an outside server share."""
+    return {
+        "host": "localhost",
+        "port": port,
+        "sslmode": "verify-full",
+        "certificate": authority.root,
+        "ownerSecretArn": "owner",
+        "database": database["dbname"],
+        "sqlHash": "0",
+        **more,
+    }
+
+
 def log_in(database: ConnectionParameters, password: str) -> None:
     """Log in as the connector does, over TCP and with its password."""
     settings: dict[str, Any] = {**database, "user": "cdc_connector", "password": password}
@@ -78,6 +92,16 @@ def log_in_as(secrets: Any, database: ConnectionParameters, **changes: Any) -> N
     """Put this login into the master's secret."""
     values = {**database, "username": database["user"], "engine": "postgres", **changes}
     secrets.put_secret_value(SecretId="master", SecretString=json.dumps(values))
+
+
+@contextlib.contextmanager
+def superuser(database: ConnectionParameters, name: str, password: str) -> Iterator[None]:
+    execute(database, f"CREATE ROLE {name} SUPERUSER LOGIN PASSWORD '{password}'")
+    try:
+        yield
+    finally:
+        for statement in (f"REASSIGN OWNED BY {name} TO postgres", f"DROP OWNED BY {name}", f"DROP ROLE {name}"):
+            execute(database, statement)
 
 
 def slot_exists(database: ConnectionParameters, name: str = SLOT) -> bool:

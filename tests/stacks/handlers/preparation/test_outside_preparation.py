@@ -16,12 +16,12 @@ from stacks.handlers import preparation
 from tests.conftest import ask, execute
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Stack, World, failing
-from tests.stacks.handlers.preparation.cluster import others_secrets, others_server
+from tests.stacks.handlers.preparation.cluster import others_secrets, others_server, server_request
 from tests.tls import Authority
 
 pytestmark = pytest.mark.integration
 
-HOST, ROLE, PASSWORD = "localhost", "cdc_crm", "a-Password1"
+ROLE, PASSWORD = "cdc_crm", "a-Password1"
 RECORD = "/dev-cdc-lake/source/crm/prepared-by"
 READABLE = f"SELECT has_table_privilege('{ROLE}', 'people', 'SELECT')"
 SLOTS = "SELECT count(*) FROM pg_replication_slots WHERE database = current_database()"
@@ -56,23 +56,17 @@ def source(
     server: int,
     authority: Authority,
 ) -> Stack:
-    wanted = {
-        "host": HOST,
-        "port": server,
-        "sslmode": "verify-full",
-        "certificate": authority.root,
-        "connectorSecretArn": "connector",
-        "ownerSecretArn": "owner",
-        "record": RECORD,
-        "database": database["dbname"],
-        "pipeline": "crm",
-        "schema": "cdc_crm",
-        "publication": "cdc_crm",
-        "slot": "cdc_crm",
-        "role": ROLE,
-        "tables": [{"schema": "public", "name": "people", "key": ["id"], "leaveOut": [], "hash": []}],
-        "sqlHash": "0",
-    }
+    wanted = server_request(
+        database,
+        server,
+        authority,
+        connectorSecretArn="connector",
+        record=RECORD,
+        pipeline="crm",
+        role=ROLE,
+        tables=[{"schema": "public", "name": "people", "key": ["id"], "leaveOut": [], "hash": []}],
+        **dict.fromkeys(("schema", "publication", "slot"), "cdc_crm"),
+    )
     return Stack(world, preparation, "CrmOutsideSource", wanted=wanted)
 
 

@@ -115,7 +115,7 @@ def test_a_database_is_prepared_on_aws_for_the_same_tables_as_on_one_machine() -
     assert wanted_tables(sent) == source_objects(shop).tables
 
 
-def test_a_new_column_beside_one_that_is_left_out_is_another_request(tmp_path: Path) -> None:
+def test_a_new_column_next_to_one_that_is_left_out_is_another_request(tmp_path: Path) -> None:
     tables = [ENTRY, {"source": "public.notes", "how": "log", "key": ["id"]}]
     shop = Pipeline.model_validate({"name": "shop", "source": {"database": "d"}, "tables": tables})
     (tmp_path / "shop").mkdir()

@@ -26,6 +26,7 @@ from tests.stacks.handlers.preparation.cluster import (
     log_in_as,
     make_slot,
     slot_exists,
+    superuser,
 )
 
 pytestmark = pytest.mark.integration
@@ -144,17 +145,13 @@ def test_a_password_that_is_being_rotated_is_read_again(
     source: Stack, secrets: Any, database: ConnectionParameters
 ) -> None:
     """The database has the new password before the secret does."""
-    execute(database, "CREATE ROLE owner SUPERUSER LOGIN PASSWORD 'rotated'")
-    try:
+    with superuser(database, "owner", "rotated"):
         log_in_as(secrets, database, username="owner", password="first")
         begun = source.begin_create()
         assert begun.poll() is None
         log_in_as(secrets, database, username="owner", password="rotated")
         assert begun.poll() is not None
         assert ask(database, ROWS) == 829
-    finally:
-        for statement in ("REASSIGN OWNED BY owner TO postgres", "DROP OWNED BY owner", "DROP ROLE owner"):
-            execute(database, statement)
 
 
 def test_a_password_that_stays_wrong_ends_with_one_line_and_nothing_to_delete(
@@ -211,17 +208,13 @@ def test_a_restored_clusters_master_gets_the_secrets_password(
     source: Stack, secrets: Any, passwords: list[str], database: ConnectionParameters
 ) -> None:
     """The server gets the change that RDS would make."""
-    execute(database, "CREATE ROLE restored SUPERUSER LOGIN PASSWORD 'of the snapshot'")
     log_in_as(secrets, database, username="restored", password="of-the-secret")
-    try:
+    with superuser(database, "restored", "of the snapshot"):
         begun = source.begin_create(source.but(setMasterPassword=True))
         assert begun.poll() is None
         assert passwords == ["of-the-secret"]
         execute(database, "ALTER ROLE restored PASSWORD 'of-the-secret'")
         assert begun.poll() is not None
-    finally:
-        for statement in ("REASSIGN OWNED BY restored TO postgres", "DROP OWNED BY restored", "DROP ROLE restored"):
-            execute(database, statement)
 
 
 def test_nobody_elses_password_is_set(

@@ -13,12 +13,12 @@ from stacks.handlers import preparation
 from stacks.preparation import table_request
 from tests.conftest import ask, execute
 from tests.stacks.handlers.cloudformation import Stack, World, failing
-from tests.stacks.handlers.preparation.cluster import others_secrets, others_server
+from tests.stacks.handlers.preparation.cluster import others_secrets, others_server, server_request
 from tests.tls import Authority
 
 pytestmark = pytest.mark.integration
 
-HOST, ROLE, PASSWORD = "localhost", "cdc_places", "a-Password1"
+ROLE, PASSWORD = "cdc_places", "a-Password1"
 TABLES = """
 CREATE TABLE address (id int PRIMARY KEY, street text, phone text, city_id int);
 CREATE TABLE city (id int PRIMARY KEY, city text, mayor text);
@@ -44,21 +44,17 @@ def server(database: ConnectionParameters, authority: Authority, tmp_path: Path)
 @pytest.fixture
 def source(manager: Any, world: World, database: ConnectionParameters, server: int, authority: Authority) -> Stack:
     others_secrets(manager, database, reader=(ROLE, PASSWORD))
-    wanted = {
-        "host": HOST,
-        "port": server,
-        "sslmode": "verify-full",
-        "certificate": authority.root,
-        "readerSecretArn": "reader",
-        "ownerSecretArn": "owner",
-        "database": database["dbname"],
-        "pipeline": "places",
-        "role": ROLE,
-        "tables": [table_request(ADDRESS)],
-        "queries": {"query.place": QUERY},
-        "seesWriters": False,
-        "sqlHash": "0",
-    }
+    wanted = server_request(
+        database,
+        server,
+        authority,
+        readerSecretArn="reader",
+        pipeline="places",
+        role=ROLE,
+        tables=[table_request(ADDRESS)],
+        queries={"query.place": QUERY},
+        seesWriters=False,
+    )
     return Stack(world, preparation, "PlacesReadSource", wanted=wanted)
 
 
