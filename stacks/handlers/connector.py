@@ -45,10 +45,8 @@ class Connector(MskResource):
     @classmethod
     def deleted_by(cls, event: Event) -> Self:
         """Find it by name, even in an otherwise invalid request: a cancelled creation's id is CloudFormation's own."""
-        try:
-            wanted = framework.request(event, required={"connectorName": str})
-        except ResourceError:
-            wanted = {"connectorName": event["PhysicalResourceId"]}
+        known = {"connectorName": event["PhysicalResourceId"]}
+        wanted = framework.if_accepted(lambda: framework.request(event, required={"connectorName": str})) or known
         return cls(event, wanted, str(wanted["connectorName"]))
 
     def make(self) -> Progress:

@@ -68,10 +68,8 @@ def settle(event: Event) -> Progress:
 
 def remove(event: Event) -> Progress:
     """Stop every step of these names, unless another resource now owns the job; a deleted cluster has none."""
-    try:
-        jobs = _jobs(event, _read(event))
-    except ResourceError:
-        # A refused request has created nothing.
+    jobs = framework.if_accepted(lambda: _jobs(event, _read(event)))
+    if jobs is None:
         return Done()
     if journal.busy(event):
         return Waiting(BUSY)

@@ -183,8 +183,13 @@ def old_request(event: Event, *, required: Kinds, optional: Kinds = MappingProxy
     if "OldResourceProperties" not in event:
         return None
     before = {"RequestType": "Delete", "ResourceProperties": event["OldResourceProperties"]}
+    return if_accepted(lambda: request(before, required=required, optional=optional))
+
+
+def if_accepted(read: Callable[[], Result]) -> Result | None:
+    """Read a deletion's request; None if it was refused before: then it has created nothing."""
     try:
-        return request(before, required=required, optional=optional)
+        return read()
     except ResourceError:
         return None
 

@@ -66,13 +66,6 @@ class Connector(Resource):
     def wanted_by(cls, event: Event) -> Self:
         return cls(event, _request(event))
 
-    @classmethod
-    def deleted_by(cls, event: Event) -> Self | None:
-        try:
-            return cls(event, _request(event))
-        except ResourceError:
-            return None
-
     def settle(self) -> Progress:
         return self._reached(super().settle)
 

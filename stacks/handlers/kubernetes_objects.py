@@ -29,12 +29,8 @@ def settle(event: Event) -> Progress:
 
 
 def remove(event: Event) -> Progress:
-    """Delete all of them; an unreadable request has created none."""
-    try:
-        wanted = _request(event)
-    except ResourceError:
-        return Done()
-    return _changed(event, wanted, apply=[], delete=wanted["objects"])
+    wanted = framework.if_accepted(lambda: _request(event))
+    return Done() if wanted is None else _changed(event, wanted, apply=[], delete=wanted["objects"])
 
 
 def _changed(event: Event, wanted: dict[str, Any], *, apply: Objects, delete: Objects) -> Progress:

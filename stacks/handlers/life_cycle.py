@@ -50,9 +50,9 @@ class Resource(abc.ABC):
     def wanted_by(cls, event: Event) -> Self: ...
 
     @classmethod
-    @abc.abstractmethod
     def deleted_by(cls, event: Event) -> Self | None:
-        """Return what a deletion is for; None if its request was refused and has created nothing."""
+        """Return what a deletion is for; None if its request has created nothing."""
+        return framework.if_accepted(lambda: cls.wanted_by(event))
 
     @abc.abstractmethod
     def look(self) -> Found | None: ...

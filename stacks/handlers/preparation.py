@@ -107,13 +107,9 @@ def remove(event: Event) -> Progress:
     A deleted database has no slot; an unreachable one still does. If two resources share a database, because one was
     renamed, the last one drops the slot.
     """
-    try:
-        wanted = _request(event)
-    except ResourceError:
-        # A refused request has created nothing.
-        return Done()
-    found, owner = _record(wanted), framework.owner(event)
-    if found is None or not found.has(owner):
+    wanted, owner = framework.if_accepted(lambda: _request(event)), framework.owner(event)
+    found = _record(wanted) if wanted else None
+    if wanted is None or found is None or not found.has(owner):
         return Done()
     if not found.others(owner) and (left := _drop_slot(wanted)) is not None:
         return left

@@ -160,10 +160,11 @@ def test_msk_connect_is_asked_again_while_it_throttles(
     deploy("dev-cdc-lake-connectors", SourceConnectorArn=f"arn:aws:kafkaconnect:{REGION}:{MOTOS_ACCOUNT}:connector/x/y")
     found = source_of(environment, environment.pipelines[0], aws)
     assert isinstance(found, MskConnector)
-    headers = {"x-amzn-errortype": "TooManyRequestsException"}
+    headers: Any = {"x-amzn-errortype": "TooManyRequestsException"}
     answers = [AWSResponse("", 429, headers, Mock(stream=list))] * refusals
-    answers.append(AWSResponse("", 200, {}, Mock(stream=lambda: [b'{"connectorState": "RUNNING"}'])))
-    found.client.meta.events.register_first("before-send.kafkaconnect", lambda **_: answers.pop(0))
+    answers.append(AWSResponse("", 200, headers, Mock(stream=lambda: [b'{"connectorState": "RUNNING"}'])))
+    events: Any = found.client.meta.events
+    events.register_first("before-send.kafkaconnect", lambda **_: answers.pop(0))
     monkeypatch.setattr("botocore.endpoint.time.sleep", lambda _seconds: None)
     assert found.failure() is None
     assert answers == []

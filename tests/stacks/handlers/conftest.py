@@ -1,6 +1,5 @@
 """In-memory services for the handlers, and the time that they share."""
 
-import functools
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +13,7 @@ from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Clock, Stack, World
 from tests.stacks.handlers.emr_step.cluster import Cluster, Emr
 from tests.stacks.handlers.journal_store import MemoryStore
-from tests.stacks.handlers.kubernetes.cluster import FakeCluster, FakeKubernetes
+from tests.stacks.handlers.kubernetes.cluster import FakeCluster
 from tests.stacks.handlers.msk_connect.requests import connector_request
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
 
@@ -87,7 +86,7 @@ def eks(world: World, monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
     cluster = FakeCluster()
     world.tick = cluster.tick
     for module in (kubernetes_connector, kubernetes_objects):
-        monkeypatch.setattr(module, "Kubernetes", functools.partial(FakeKubernetes, cluster))
+        monkeypatch.setattr(module, "Kubernetes", lambda _cluster: cluster)
     return cluster
 
 

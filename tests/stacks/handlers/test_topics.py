@@ -4,7 +4,6 @@ It runs as a user with the rights of its role on AWS, from the same statements. 
 tests/operate/kafka/test_reader.py signs it.
 """
 
-import contextlib
 import json
 from dataclasses import replace
 from typing import Any
@@ -84,11 +83,17 @@ def send(kafka: Kafka, topic: str, *values: bytes) -> None:
     assert producer.flush(REQUEST_S) == 0
 
 
-def test_the_first_deployment_makes_the_topics(kafka: Kafka, deployed: Stack) -> None:
-    deployed.create(request(kafka, plan("first", hours=48)))
+def test_the_first_deployment_makes_the_topics_and_the_sinks_lag_is_known(kafka: Kafka, deployed: Stack) -> None:
+    """MSK publishes it for a group that is stable or empty and has an offset."""
+    wanted = request(kafka, plan("first", hours=48))
+    deployed.create(wanted)
     assert retention_ms(kafka, "first.events") == str(48 * HOUR_MS)
     assert kafka.topic_id("first.offsets") is not None
     assert deployed.physical_id == "first.events/topics"
+    assert kafka.committed_offset(wanted["group"], "first.events") == 0
+    admin = AdminClient(administrator(kafka))
+    [answer] = admin.describe_consumer_groups([wanted["group"]]).values()
+    assert answer.result(REQUEST_S).state == ConsumerGroupState.EMPTY
 
 
 def test_without_its_rights_it_waits_and_says_which_topic_is_refused(
@@ -135,11 +140,12 @@ def test_deleting_it_leaves_topics_and_records_and_the_next_one_adopts_them(kafk
     assert Topic(connection=kafka.client(), name="kept.events").count() == 1
 
 
-def test_brokers_that_come_late_are_waited_for(kafka: Kafka, deployed: Stack, clock: Clock) -> None:
+def test_brokers_that_come_late_are_waited_for(
+    kafka: Kafka, deployed: Stack, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     [closed] = choose(["nobody"], earlier={}).values()
     wanted = request(kafka, plan("late"), bootstrapServers=f"127.0.0.1:{closed}")
-    with contextlib.ExitStack() as stack:
-        patched = stack.enter_context(pytest.MonkeyPatch.context())
+    with monkeypatch.context() as patched:
         patched.setattr(topic_admin, "REQUEST_S", 0.5)
         waiting = deployed.begin_create(wanted)
         assert waiting.poll() is None
@@ -165,16 +171,6 @@ def test_what_kafka_never_takes_fails_at_once_in_one_line(kafka: Kafka, deployed
     reason = failing(deployed.create, request(kafka, [replace(events, config={"retention.ms": "many"}), offsets]))
     assert reason.startswith("topic wrong.events: ")
     assert "\n" not in reason
-
-
-def test_the_sinks_lag_is_known_before_the_first_order(kafka: Kafka, deployed: Stack) -> None:
-    """MSK publishes it for a group that is stable or empty and has an offset."""
-    wanted = request(kafka, plan("lag"))
-    deployed.create(wanted)
-    assert kafka.committed_offset(wanted["group"], "lag.events") == 0
-    admin = AdminClient(administrator(kafka))
-    [answer] = admin.describe_consumer_groups([wanted["group"]]).values()
-    assert answer.result(REQUEST_S).state == ConsumerGroupState.EMPTY
 
 
 def test_an_offset_that_a_group_has_stays(kafka: Kafka, deployed: Stack) -> None:
