@@ -40,8 +40,9 @@ def failing_with(error: Exception) -> Handler:
     return handler(step)
 
 
-def client_error(code: str) -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": "text"}}, "DescribeConnector")
+def client_error(code: str, status: int = 400) -> ClientError:
+    answer: Any = {"Error": {"Code": code, "Message": "text"}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(answer, "DescribeConnector")
 
 
 def test_it_gives_up_before_cloudformation_and_cdk_do_unless_it_is_done_at_the_last_moment(clock: Clock) -> None:
@@ -55,11 +56,21 @@ def test_it_gives_up_before_cloudformation_and_cdk_do_unless_it_is_done_at_the_l
 
 @pytest.mark.usefixtures("clock")
 @pytest.mark.parametrize(
-    "error",
-    [client_error("ThrottlingException"), client_error("SlowDown"), EndpointConnectionError(endpoint_url="x")],
+    ("error", "reason"),
+    [
+        (client_error("ThrottlingException"), "DescribeConnector again after ThrottlingException"),
+        (client_error("SlowDown"), "DescribeConnector again after SlowDown"),
+        (client_error("InternalServerError"), "DescribeConnector again after InternalServerError"),
+        (client_error("Odd", 503), "DescribeConnector again after Odd"),
+        (EndpointConnectionError(endpoint_url="x"), "AWS again after EndpointConnectionError"),
+        (client_error("LimitExceededException"), None),
+    ],
+    ids=str,
 )
-def test_what_passes_is_waited_for(error: Exception) -> None:
-    assert failing_with(error).is_complete(event(), None) == {"IsComplete": False}
+def test_what_passes_is_waited_for(error: Exception, reason: str | None) -> None:
+    assert retry_reason(error) == reason
+    if reason:
+        assert failing_with(error).is_complete(event(), None) == {"IsComplete": False}
 
 
 @pytest.mark.parametrize(
@@ -140,16 +151,6 @@ def test_a_first_call_waits_as_long_as_it_may(clock: Clock) -> None:
     until = clock.seconds + 10_000
     with pytest.raises(ResourceError, match="ThrottlingException"):
         patient.on_event(event(), None)
-
-
-def test_an_error_of_the_service_passes_whatever_it_is_called() -> None:
-    error = ClientError(
-        {"Error": {"Code": "Odd"}, "ResponseMetadata": {"HTTPStatusCode": 503}},  # type: ignore[typeddict-item]
-        "AddJobFlowSteps",
-    )
-    assert retry_reason(error) == "AddJobFlowSteps again after Odd"
-    assert retry_reason(client_error("InternalServerError"))
-    assert retry_reason(client_error("LimitExceededException")) is None
 
 
 def test_an_owner_stays_the_same_through_its_events() -> None:
