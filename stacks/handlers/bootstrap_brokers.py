@@ -4,8 +4,6 @@ Request: `clusterArn`. Attribute: `BootstrapBrokers`. "This list may not include
 developer guide, "Get the bootstrap brokers"): two answers for one cluster may differ, so a stack asks once.
 """
 
-from typing import Any
-
 from stacks.handlers import framework
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 
@@ -13,8 +11,8 @@ from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceEr
 _LOST = ("DELETING", "FAILED")
 
 
-def start(event: Event) -> dict[str, Any]:
-    return {"PhysicalResourceId": f"{_cluster_arn(event)}/bootstrap-brokers"}
+def start(event: Event) -> str:
+    return f"{_cluster_arn(event)}/bootstrap-brokers"
 
 
 def settle(event: Event) -> Progress:

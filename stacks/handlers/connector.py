@@ -28,8 +28,8 @@ from stacks.handlers.worker_log import hidden
 _SETTLED = ("RUNNING", "PAUSED")
 
 
-def start(event: Event) -> dict[str, Any]:
-    return {"PhysicalResourceId": kept_name(event, _request(event)["connectorName"])}
+def start(event: Event) -> str:
+    return kept_name(event, _request(event)["connectorName"])
 
 
 class Connector(MskResource):

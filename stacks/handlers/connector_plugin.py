@@ -40,12 +40,12 @@ UPLOAD_SECONDS = 600
 _MISSING = ("403", "404", "NoSuchKey", "NoSuchBucket")
 
 
-def start(event: Event) -> dict[str, Any]:
+def start(event: Event) -> str:
     wanted = _request(event)
     for release in wanted["releases"]:
         if not release["sha256"] or not release["size"]:
             raise ResourceError(f"{release['file']} has no checksum: run `./lake dev lock plugins` and deploy again")
-    return {"PhysicalResourceId": _name(wanted)}
+    return _name(wanted)
 
 
 class Plugin(MskResource):

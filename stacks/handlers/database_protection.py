@@ -6,8 +6,6 @@ remaining cluster's name blocks each further attempt. Request: `clusterIdentifie
 the cluster outlives the stack, and to delete it people switch that off by hand.
 """
 
-from typing import Any
-
 from botocore.exceptions import ClientError
 
 from stacks.handlers import framework
@@ -17,8 +15,8 @@ from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceEr
 _BUSY = ("InvalidDBClusterStateFault", "InvalidDBInstanceState")
 
 
-def start(event: Event) -> dict[str, Any]:
-    return {"PhysicalResourceId": f"{_identifier(event)}/deletion-protection"}
+def start(event: Event) -> str:
+    return f"{_identifier(event)}/deletion-protection"
 
 
 def settle(event: Event) -> Progress:

@@ -44,9 +44,9 @@ ONCE = CLIENT_CONFIG.merge(Config(retries={"mode": "standard", "total_max_attemp
 Step = Mapping[str, Any]
 
 
-def start(event: Event) -> dict[str, Any]:
+def start(event: Event) -> str:
     """Check the request. Keep the id: CloudFormation would delete the old steps if it changed."""
-    return {"PhysicalResourceId": event.get("PhysicalResourceId") or _jobs(event, _read(event))[0].name}
+    return str(event.get("PhysicalResourceId") or _jobs(event, _read(event))[0].name)
 
 
 def settle(event: Event) -> Progress:

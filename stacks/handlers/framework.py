@@ -90,14 +90,14 @@ Progress = Done | Waiting
 class Handler:
     """A custom resource's life cycle, behind CDK's `custom_resources.Provider`.
 
-    `start` returns `PhysicalResourceId` and the values that `settle` needs; it is called for Create and Update.
-    `settle` gets the event with these merged in, and in `KnownAs` the id by which CloudFormation knows the resource
-    until it is settled; `remove` gets the Delete event: without it, a deletion leaves everything. `claim` records that
-    a request now works on its resource and returns its place in the order of requests; `check` raises ResourceError if
-    a later request has taken over (stacks/handlers/journal.py).
+    `start` returns the resource's id; it is called for Create and Update. `settle` gets the event with that id, and in
+    `KnownAs` the id by which CloudFormation knows the resource until it is settled; `remove` gets the Delete event:
+    without it, a deletion leaves everything. `claim` records that a request now works on its resource and returns its
+    place in the order of requests; `check` raises ResourceError if a later request has taken over
+    (stacks/handlers/journal.py).
     """
 
-    start: Callable[[Event], dict[str, Any]]
+    start: Callable[[Event], str]
     settle: Callable[[Event], Progress]
     remove: Callable[[Event], Progress] = lambda _event: Done()
     claim: Callable[[Event], str] | None = None
@@ -115,7 +115,7 @@ class Handler:
         result: dict[str, Any] = {"PhysicalResourceId": known, "KnownAs": known, "Started": int(now())}
         with _reasons():
             if event["RequestType"] != "Delete":
-                result |= _retry_now(lambda: self.start(event))
+                result["PhysicalResourceId"] = _retry_now(lambda: self.start(event))
             if self.claim is not None:
                 result["Order"] = _claimed(self.claim, event)
         return result

@@ -48,8 +48,8 @@ _LOG_LINES = 20
 _SKEW_SECONDS = 2
 
 
-def start(event: Event) -> dict[str, Any]:
-    return {"PhysicalResourceId": kept_name(event, _request(event)["connectorName"])}
+def start(event: Event) -> str:
+    return kept_name(event, _request(event)["connectorName"])
 
 
 class Connector(Resource):

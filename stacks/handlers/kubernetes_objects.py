@@ -17,9 +17,9 @@ SPREADS_SECONDS = 300
 _UNKNOWN, _FORBIDDEN = 401, 403
 
 
-def start(event: Event) -> dict[str, Any]:
+def start(event: Event) -> str:
     wanted = _request(event)
-    return {"PhysicalResourceId": event.get("PhysicalResourceId", f"{wanted['cluster']['name']}/objects")}
+    return str(event.get("PhysicalResourceId", f"{wanted['cluster']['name']}/objects"))
 
 
 def settle(event: Event) -> Progress:

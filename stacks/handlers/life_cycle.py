@@ -126,7 +126,7 @@ class Resource(abc.ABC):
         return stack == framework.stack_name(self.event) and construct != self.event["LogicalResourceId"]
 
 
-def handler(start: Callable[[Event], dict[str, Any]], kind: type[Resource]) -> Handler:
+def handler(start: Callable[[Event], str], kind: type[Resource]) -> Handler:
     def remove(event: Event) -> Progress:
         resource = kind.deleted_by(event)
         return Done() if resource is None else resource.remove()

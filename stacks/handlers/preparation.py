@@ -62,19 +62,19 @@ _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
 
-def start(event: Event) -> dict[str, Any]:
+def start(event: Event) -> str:
     """Choose a permanent id: if it changed in an update, CloudFormation would delete the old resource and its slot."""
     wanted = _request(event)
     wanted_tables(wanted.get("tables", ()))
     if event["RequestType"] == "Update":
-        return {"PhysicalResourceId": event["PhysicalResourceId"]}
+        return str(event["PhysicalResourceId"])
     # A renamed resource inherits its predecessor's generation: slot and offsets are still the same.
     found = _record(wanted)
     generation = (found and found.generation) or framework.sha256_of(event["RequestId"])[:GENERATION_DIGITS]
     if "readerSecretArn" in wanted:
-        return {"PhysicalResourceId": f"{wanted['pipeline']}/reader/{generation}"}
+        return f"{wanted['pipeline']}/reader/{generation}"
     server = wanted.get("clusterIdentifier") or wanted["host"]
-    return {"PhysicalResourceId": f"{server}/{wanted.get('pipeline') or wanted['database']}/prepared/{generation}"}
+    return f"{server}/{wanted.get('pipeline') or wanted['database']}/prepared/{generation}"
 
 
 def settle(event: Event) -> Progress:

@@ -27,11 +27,11 @@ _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
 
-def start(event: Event) -> dict[str, Any]:
+def start(event: Event) -> str:
     """Choose a permanent id: if it changed in an update, CloudFormation would delete the old resource."""
     wanted = _request(event)
     _planned(wanted)
-    return {"PhysicalResourceId": event.get("PhysicalResourceId", f"{wanted['groupTopic']}/topics")}
+    return str(event.get("PhysicalResourceId", f"{wanted['groupTopic']}/topics"))
 
 
 def settle(event: Event) -> Progress:

@@ -30,7 +30,7 @@ def event(kind: str = "Create", **more: Any) -> dict[str, Any]:
 
 
 def handler(step: Any) -> Handler:
-    return Handler(start=lambda _event: {"PhysicalResourceId": "name"}, settle=step, remove=step)
+    return Handler(start=lambda _event: "name", settle=step, remove=step)
 
 
 def failing_with(error: Exception) -> Handler:
@@ -135,10 +135,10 @@ def test_a_first_call_waits_as_long_as_it_may(clock: Clock) -> None:
     """It wouldn't be repeated: CloudFormation treats its failure as the request's."""
     began, until = clock.seconds, clock.seconds + 180
 
-    def start(_event: object) -> dict[str, Any]:
+    def start(_event: object) -> str:
         if clock.seconds < until:
             raise client_error("ThrottlingException")
-        return {"PhysicalResourceId": "name"}
+        return "name"
 
     def never(_event: object) -> Done:
         raise AssertionError
