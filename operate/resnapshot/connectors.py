@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import boto3
+from botocore.config import Config
 
 from local.errors import PlatformError
 from local.resnapshot.log_tables import Connector
@@ -34,6 +35,8 @@ BUSY_S = 120.0
 # An update restarts the workers: some minutes.
 UPDATE_S = 1_800
 SETTLED = ("RUNNING", "FAILED", "PAUSED")
+# MSK Connect throttles: nine repeats take botocore a minute or two, and a repair must not end half done.
+PATIENT = outputs.QUICK.merge(Config(retries={"mode": "standard", "total_max_attempts": 10}))
 
 
 @dataclass
@@ -79,7 +82,8 @@ def source_of(
     settings = source_settings(environment, pipeline)
     if environment.eks is None:
         arn = outputs.output(environment, "connectors", construct_id(pipeline, "SourceConnectorArn"))
-        return MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=newest, stored=stored)
+        client = session.client("kafkaconnect", config=PATIENT)
+        return MskConnector(client, arn, slot=settings.slot_name, newest=newest, stored=stored)
     deployed.check_runs(session.client("cloudformation", config=outputs.QUICK), environment)
     return EksConnector(
         cluster_api(session, environment), settings.name, slot=settings.slot_name, newest=newest, stored=stored

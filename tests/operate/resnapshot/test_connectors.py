@@ -6,9 +6,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import boto3
 import pytest
+from botocore.awsrequest import AWSResponse
 
 from contract.rds_ca import BUNDLE
 from local.errors import PlatformError
@@ -149,6 +151,23 @@ def test_on_msk_connect_it_is_the_stacks_and_on_eks_the_workers(
     other = source_of(on_eks, on_eks.pipelines[0], aws, newest=7)
     assert isinstance(other, EksConnector)
     assert (found.slot, found.newest_position()) == (other.slot, other.newest_position()) == ("cdc_orders", 7)
+
+
+@pytest.mark.parametrize("refusals", [0, 9], ids=["answers", "throttles"])
+def test_msk_connect_is_asked_again_while_it_throttles(
+    aws: boto3.Session, environment: Environment, monkeypatch: pytest.MonkeyPatch, refusals: int
+) -> None:
+    deploy("dev-cdc-lake-connectors", SourceConnectorArn=f"arn:aws:kafkaconnect:{REGION}:{MOTOS_ACCOUNT}:connector/x/y")
+    found = source_of(environment, environment.pipelines[0], aws)
+    assert isinstance(found, MskConnector)
+    headers: Any = {"x-amzn-errortype": "TooManyRequestsException"}
+    answers = [AWSResponse("", 429, headers, Mock(stream=list))] * refusals
+    answers.append(AWSResponse("", 200, headers, Mock(stream=lambda: [b'{"connectorState": "RUNNING"}'])))
+    events: Any = found.client.meta.events
+    events.register_first("before-send.kafkaconnect", lambda **_: answers.pop(0))
+    monkeypatch.setattr("botocore.endpoint.time.sleep", lambda _seconds: None)
+    assert found.failure() is None
+    assert answers == []
 
 
 def test_a_paused_environment_is_not_told_anything(aws: boto3.Session, on_eks: Environment) -> None:
