@@ -146,6 +146,10 @@ class EnvironmentPipeline(Section):
         """Whether its resources keep the names from before there were several pipelines."""
         return self.name == FIRST
 
+    def construct_id(self, id_: str) -> str:
+        """Return the id of one of its constructs, such as `NorthwindSinkConnector`; the first one's has no prefix."""
+        return id_ if self.is_first else f"{self.name.capitalize()}{id_}"
+
     @property
     def prefix(self) -> str:
         """Prefix of its topics' names."""

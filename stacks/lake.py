@@ -13,7 +13,7 @@ from constructs import Construct
 from settings.connectors import sink_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from stacks.base import accept, removal
+from stacks.base import EnvironmentStack, accept, removal
 from stacks.provider import JOURNAL_KEYS
 
 # Longer than any upload takes: landing objects and the lake's files are a few hundred MB at most.
@@ -26,7 +26,7 @@ def landed_filter(pipeline: EnvironmentPipeline) -> str:
     return "landed" if pipeline.is_first else f"landed-{pipeline.name}"
 
 
-class LakeStack(Stack):
+class LakeStack(EnvironmentStack):
     """Five buckets and the Glue database.
 
     `landing` holds the S3 sinks' objects, each sink's below its own prefix, `lake` the Hudi tables, `artefacts` the
@@ -34,9 +34,8 @@ class LakeStack(Stack):
     EMR's.
     """
 
-    def __init__(self, scope: Construct, id_: str, *, environment: Environment, **kwargs: Any) -> None:
-        super().__init__(scope, id_, **kwargs)
-        self._environment = environment
+    def __init__(self, scope: Construct, environment: Environment) -> None:
+        super().__init__(scope, "lake", environment)
         self._settings = environment.lake
         self.logs = self._logs()
         self.landing = self._logged_bucket("landing")

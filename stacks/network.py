@@ -1,14 +1,12 @@
 """The network: a VPC with public and private subnets in each zone, and the way out."""
 
-from typing import Any
-
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import CfnOutput
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from settings.environment import Environment
-from stacks.base import HTTPS, accept, acknowledge, arn, closed_group, log_group, statement
+from stacks.base import HTTPS, EnvironmentStack, accept, acknowledge, arn, closed_group, log_group, statement
 
 # The smallest instances have 512 MB, which installing a package can exhaust.
 SWAP = (
@@ -21,16 +19,15 @@ ANYWHERE = ec2.Peer.any_ipv4()
 NAT_VOLUME_GB = 8
 
 
-class NetworkStack(Stack):
+class NetworkStack(EnvironmentStack):
     """A VPC whose private subnets reach the internet; only the VPN's group reaches them from outside.
 
     Every service opens its own ports to `vpn_access`; a rule here would make this stack depend on theirs.
     """
 
-    def __init__(self, scope: Construct, id_: str, *, environment: Environment, **kwargs: Any) -> None:
-        super().__init__(scope, id_, **kwargs)
+    def __init__(self, scope: Construct, environment: Environment) -> None:
+        super().__init__(scope, "network", environment)
         self._settings = environment.network
-        self._environment = environment
         self._nat_gateways = self._nat_provider()
         self.vpc = self._vpc(environment.availability_zones)
         self._close_nat_instances()

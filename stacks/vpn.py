@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Any
 
 from aws_cdk import Annotations, CfnOutput, Duration, RemovalPolicy, Stack, Tags
 from aws_cdk import aws_ec2 as ec2
@@ -15,7 +14,8 @@ from constructs import Construct
 
 from plugins.releases.versions import load_versions
 from settings.environment import Environment
-from stacks.base import acknowledge, allow, arn, closed_group, of_service, serve_sessions, statement
+from stacks.base import EnvironmentStack, acknowledge, allow, arn, closed_group, of_service, serve_sessions, statement
+from stacks.network import NetworkStack
 from stacks.provider import handler_function, role_of
 
 USER_DATA = Path(__file__).with_name("userdata") / "softether.sh"
@@ -32,27 +32,17 @@ VOLUME_GB = 8
 PASSWORD_LENGTH = 24
 
 
-class VpnStack(Stack):
+class VpnStack(EnvironmentStack):
     """One small instance with SoftEther, the secrets that it reads, and its user list. It keeps no data."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        environment: Environment,
-        vpc: ec2.IVpc,
-        vpn_access: ec2.SecurityGroup,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(scope, id_, **kwargs)
-        self._environment = environment
-        self._vpc = vpc
+    def __init__(self, scope: Construct, environment: Environment, network: NetworkStack) -> None:
+        super().__init__(scope, "vpn", environment)
+        self._vpc = network.vpc
         # No user name begins with a dot, so this can't collide.
         key = environment.vpn_secret(".pre-shared-key")
         self.pre_shared_key = self._secret("PreSharedKey", "the IPsec pre-shared key", name=key)
         self.passwords = [self._password(user) for user in environment.vpn.users]
-        self.instance = self._instance(vpn_access, self._edge())
+        self.instance = self._instance(network.vpn_access, self._edge())
         self._set_up()
         self._grant()
         self._list_users()

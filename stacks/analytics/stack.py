@@ -6,9 +6,8 @@ first) and "Manage Lake Formation and Athena user permissions".
 """
 
 from collections.abc import Sequence
-from typing import Any
 
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import CfnOutput
 from aws_cdk import aws_athena as athena
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IConstruct
@@ -17,7 +16,7 @@ from analytics.queries import NamedQuery, Queried, named_queries
 from settings.environment import Environment
 from stacks.analytics.glue_tables import landed, quarantine, silver
 from stacks.analytics.quicksight import QuickSight
-from stacks.base import accept, arn, bucket_arn, of_service, removal, statement
+from stacks.base import EnvironmentStack, accept, arn, bucket_arn, of_service, removal, statement
 from stacks.lake import LakeStack, TableGrants
 
 # Athena user guide, "Athena engine version reference": the only version still offered that reads Hudi tables.
@@ -53,12 +52,11 @@ _READ_TABLES = (
 _WRITE_RESULTS = ("s3:AbortMultipartUpload", "s3:GetObject", "s3:ListMultipartUploadParts", "s3:PutObject")
 
 
-class AnalyticsStack(Stack):
+class AnalyticsStack(EnvironmentStack):
     """Athena's workgroup, named queries and analysts' policy; QuickSight if the environment names a principal."""
 
-    def __init__(self, scope: Construct, id_: str, *, environment: Environment, lake: LakeStack, **kwargs: Any) -> None:
-        super().__init__(scope, id_, **kwargs)
-        self._environment = environment
+    def __init__(self, scope: Construct, environment: Environment, lake: LakeStack) -> None:
+        super().__init__(scope, "analytics", environment)
         self._settings = environment.analytics
         self._readers = LakeReaders(self, "Readers", environment=environment)
         self.workgroup = self._workgroup()

@@ -1,18 +1,27 @@
 """EMR and the streaming jobs on it: from landing objects to the lake's Hudi tables."""
 
 from dataclasses import asdict
-from typing import Any
 
-from aws_cdk import CfnOutput, Stack, Tags
+from aws_cdk import CfnOutput, Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_emr as emr
 from constructs import Construct
 
 from contract.tags import CLUSTER
 from settings.environment import Environment
-from stacks.base import add_paused_output, arn, bucket_arn, encryption_key, of_service, removal, statement
+from stacks.base import (
+    EnvironmentStack,
+    add_paused_output,
+    arn,
+    bucket_arn,
+    encryption_key,
+    of_service,
+    removal,
+    statement,
+)
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
+from stacks.network import NetworkStack
 from stacks.paused import Paused
 from stacks.processing.access import EMR_TAG, EmrAccess, open_database, secret_arn, source_properties
 from stacks.processing.cluster import EmrCluster
@@ -24,34 +33,30 @@ LOGS_PREFIX = "emr/"
 STOP_PREFIX = "stop/"
 
 
-class ProcessingStack(Stack):
+class ProcessingStack(EnvironmentStack):
     """The cluster and its steps, neither in a pause; jobs publish metrics to the environment's namespace."""
 
     def __init__(
         self,
         scope: Construct,
-        id_: str,
-        *,
         environment: Environment,
-        vpc: ec2.IVpc,
-        vpn_access: ec2.ISecurityGroup,
-        lake: LakeStack,
+        network: NetworkStack,
+        *,
         database: DatabaseStack,
-        paused: Paused = Paused.NOTHING,
-        **kwargs: Any,
+        lake: LakeStack,
+        paused: Paused,
     ) -> None:
-        super().__init__(scope, id_, **kwargs)
-        self._environment = environment
+        super().__init__(scope, "processing", environment)
         self._database = database
         # The buckets are named, not imported: an imported value can't be changed while it is in use.
         self.add_stack_dependency(lake)
-        self._subnet = self._tagged_subnet(vpc)
+        self._subnet = self._tagged_subnet(network.vpc)
         self._volume_key = encryption_key(
             self, "VolumeKey", f"Disks of EMR's nodes in {environment.prefix}", removal(environment)
         )
-        reach = vpn_access if environment.vpn.emr_access else None
+        reach = network.vpn_access if environment.vpn.emr_access else None
         self._access = EmrAccess(
-            self, "Access", vpc=vpc, vpn_access=reach, applications=environment.processing.applications
+            self, "Access", vpc=network.vpc, vpn_access=reach, applications=environment.processing.applications
         )
         self._roles = EmrRoles(self, "Roles", volume_key=self._volume_key)
         self._assets = JobAssets(self, "Job")

@@ -40,8 +40,7 @@ def analytics_alone(environment: Environment) -> "Template":
     from stacks.lake import LakeStack
 
     app = App(context=_context(environment), analytics_reporting=False)
-    lake = LakeStack(app, "lake", environment=environment)
-    return Template.from_stack(AnalyticsStack(app, "analytics", environment=environment, lake=lake))
+    return Template.from_stack(AnalyticsStack(app, environment, LakeStack(app, environment)))
 
 
 def found_in(environment: Synthesized, change: Callable[[dict[str, Any]], Any] | None = None) -> list[Finding]:

@@ -84,8 +84,7 @@ def resources(environment: Environment) -> dict[str, Any]:
     from stacks.network import NetworkStack
 
     app = App(context=_context(environment), analytics_reporting=False)
-    network = NetworkStack(app, "network", environment=environment)
-    stack = DatabaseStack(app, "database", environment=environment, vpc=network.vpc, vpn_access=network.vpn_access)
+    stack = DatabaseStack(app, environment, NetworkStack(app, environment))
     found: dict[str, Any] = Template.from_stack(stack).to_json()["Resources"]
     return found
 
