@@ -224,8 +224,7 @@ class DatabaseStack(EnvironmentStack):
         CfnOutput(self, "Endpoint", value=self.cluster.cluster_endpoint.socket_address)
         CfnOutput(self, "MasterSecretName", value=self._master_secret().secret_name)
         for pipeline in self._environment.pipelines:
-            outside = pipeline.database
-            name = outside.secret_name if outside else self.connector_secrets[pipeline.name].secret_name
+            name = self.connector_secrets[pipeline.name].secret_name
             CfnOutput(self, pipeline.construct_id("ConnectorSecretName"), value=name)
             if salt := self.salts.get(pipeline.name):
                 CfnOutput(self, pipeline.construct_id("HashSaltName"), value=salt.secret_name)

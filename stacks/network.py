@@ -15,7 +15,6 @@ SWAP = (
     "mkswap /swapfile",
     "swapon /swapfile",
 )
-ANYWHERE = ec2.Peer.any_ipv4()
 NAT_VOLUME_GB = 8
 
 
@@ -29,7 +28,7 @@ class NetworkStack(EnvironmentStack):
         super().__init__(scope, "network", environment)
         self._settings = environment.network
         self._nat_gateways = self._nat_provider()
-        self.vpc = self._vpc(environment.availability_zones)
+        self.vpc = self._vpc()
         self._close_nat_instances()
         self._endpoints()
         self._flow_logs()
@@ -41,16 +40,19 @@ class NetworkStack(EnvironmentStack):
         """Gateways, or small instances: an instance costs a tenth, but we have to patch it."""
         if self._settings.nat == "gateways":
             return ec2.NatProvider.gateway()
+        user_data = ec2.UserData.for_linux()
+        user_data.add_commands(*SWAP, *ec2.NatInstanceProviderV2.DEFAULT_USER_DATA_COMMANDS)
         return ec2.NatProvider.instance_v2(
             instance_type=ec2.InstanceType(self._settings.nat_instance_type),
             # Its default admits the whole internet.
             default_allowed_traffic=ec2.NatTrafficDirection.OUTBOUND_ONLY,
             credit_specification=ec2.CpuCredits.STANDARD,
             associate_public_ip_address=True,
-            user_data=_nat_user_data(),
+            user_data=user_data,
         )
 
-    def _vpc(self, zones: tuple[str, ...]) -> ec2.Vpc:
+    def _vpc(self) -> ec2.Vpc:
+        zones = self._environment.availability_zones
         vpc = ec2.Vpc(
             self,
             "Vpc",
@@ -136,11 +138,5 @@ class NetworkStack(EnvironmentStack):
         group = closed_group(self, "VpnAccess", self.vpc, "Where VPN clients come from")
         group.add_egress_rule(ec2.Peer.ipv4(self._settings.cidr), ec2.Port.all_traffic(), "VPN clients into the VPC")
         # For the bastion itself: packages, the SoftEther release, Secrets Manager and Systems Manager.
-        group.add_egress_rule(ANYWHERE, ec2.Port.tcp(HTTPS), "HTTPS")
+        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "HTTPS")
         return group
-
-
-def _nat_user_data() -> ec2.UserData:
-    user_data = ec2.UserData.for_linux()
-    user_data.add_commands(*SWAP, *ec2.NatInstanceProviderV2.DEFAULT_USER_DATA_COMMANDS)
-    return user_data

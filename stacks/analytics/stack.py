@@ -13,11 +13,12 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct, IConstruct
 
 from analytics.queries import NamedQuery, Queried, named_queries
+from analytics.tables import QUARANTINE
 from settings.environment import Environment
-from stacks.analytics.glue_tables import landed, quarantine, silver
+from stacks.analytics.glue_tables import declare, landed, silver
 from stacks.analytics.quicksight import QuickSight
 from stacks.base import EnvironmentStack, accept, arn, bucket_arn, of_service, removal, statement
-from stacks.lake import LakeStack, TableGrants
+from stacks.lake import LakeStack, grant_tables
 
 # Athena user guide, "Athena engine version reference": the only version still offered that reads Hudi tables.
 ENGINE = "Athena engine version 3"
@@ -61,7 +62,8 @@ class AnalyticsStack(EnvironmentStack):
         self._readers = LakeReaders(self, "Readers", environment=environment)
         self.workgroup = self._workgroup()
         captured = _queried(environment)
-        quarantine(self, environment, [each.table for each in captured])
+        lake_tables = [each.table for each in captured]
+        declare(self, "Quarantine", environment, QUARANTINE, environment.bucket_name("lake"), lake_tables)
         if topics := [table.topic for table in captured if table.topic]:
             landed(Construct(self, "Landed"), environment, topics)
         queries = named_queries(environment.lake.database, captured)
@@ -202,16 +204,9 @@ class LakeReaders(Construct):
         """Let roles or users, by ARN, read the tables if Lake Formation controls them; otherwise do nothing."""
         if not self._lake_formation:
             return
-        first = len(self.node.children)
-        for number, reader in enumerate(readers, first):
-            TableGrants(
-                self,
-                f"Reader{number}",
-                principal=reader,
-                database=self._database,
-                on_database=["DESCRIBE"],
-                on_tables=["DESCRIBE", "SELECT"],
-            )
+        for number, reader in enumerate(readers, len(self.node.children)):
+            scope, on_tables = Construct(self, f"Reader{number}"), ("DESCRIBE", "SELECT")
+            grant_tables(scope, reader, self._database, on_database=["DESCRIBE"], on_tables=on_tables)
 
     def _wide(self) -> list[tuple[iam.PolicyStatement, str]]:
         """Statements that name no single resource, each with its reason."""
@@ -228,7 +223,7 @@ class LakeReaders(Construct):
             ),
             (
                 statement(*_WRITE_RESULTS, on=f"{self._results_bucket}/{_RESULTS}*"),
-                "The results of the workgroup's queries, which Athena writes with the rights of whoever asks.",
+                "The results of the workgroup's queries, which Athena writes with the rights of the one who asks.",
             ),
             (
                 statement(*of_service("athena", _CHOOSE), on="*"),

@@ -109,10 +109,9 @@ class PipelineConnectors:
         return resources(*OF_SOURCES, UTF8_ONLY) if ordinary else resources(UTF8_ONLY)
 
     def _source_configuration(self) -> dict[str, str]:
-        outside = self._pipeline.database
-        secret = outside.secret_name if outside else self._secret.secret_name
-        configuration = source_connector(self.source) | {"database.password": f"${{secretsmanager:{secret}:password}}"}
-        if outside is None:
+        password = f"${{secretsmanager:{self._secret.secret_name}:password}}"
+        configuration = source_connector(self.source) | {"database.password": password}
+        if self._pipeline.database is None:
             host = source_value(self._stack, self._environment, self._pipeline, "host")
             configuration["database.hostname"] = host
         if self._salt:

@@ -164,11 +164,8 @@ class Jobs:
         jobs = [self._job(pipeline, table) for table in pipeline.captured.tables] + self._made_of_others(pipeline)
         source = self._sources.get(pipeline.name, {})
         arguments = self._of_many(f"{pipeline.name}-tables.properties", jobs, source, queried=True)
-        job = pipeline.job
-        sizes = TableSizes(
-            driver_memory=job.driver_memory, executor_memory=job.executor_memory, executors=job.executors
-        )
-        return self._step(f"{pipeline.name}-tables", OF_MANY, sizes, [*arguments, *_read_again(pipeline)], queried=True)
+        arguments += _read_again(pipeline)
+        return self._step(f"{pipeline.name}-tables", OF_MANY, pipeline.job, arguments, queried=True)
 
     def _of_many(
         self, name: str, jobs: list[TableJob], source: Mapping[str, str], *, queried: bool = False

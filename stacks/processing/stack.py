@@ -23,7 +23,7 @@ from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
 from stacks.network import NetworkStack
 from stacks.paused import Paused
-from stacks.processing.access import EMR_TAG, EmrAccess, open_database, secret_arn, source_properties
+from stacks.processing.access import EMR_TAG, EmrAccess, open_database, source_properties
 from stacks.processing.cluster import EmrCluster
 from stacks.processing.jobs import JobAssets, Jobs
 from stacks.processing.roles import EmrRoles
@@ -50,18 +50,27 @@ class ProcessingStack(EnvironmentStack):
         self._database = database
         # The buckets are named, not imported: an imported value can't be changed while it is in use.
         self.add_stack_dependency(lake)
-        self._subnet = self._tagged_subnet(network.vpc)
-        self._volume_key = encryption_key(
+        volume_key = encryption_key(
             self, "VolumeKey", f"Disks of EMR's nodes in {environment.prefix}", removal(environment)
         )
         reach = network.vpn_access if environment.vpn.emr_access else None
         self._access = EmrAccess(
             self, "Access", vpc=network.vpc, vpn_access=reach, applications=environment.processing.applications
         )
-        self._roles = EmrRoles(self, "Roles", volume_key=self._volume_key)
+        self._roles = EmrRoles(self, "Roles", volume_key=volume_key)
         self._assets = JobAssets(self, "Job")
         self._doors = open_database(self, environment, self._access, database)
-        emr_cluster = self._cluster(runs=not paused.leaves_out_all)
+        emr_cluster = EmrCluster(
+            self,
+            "Emr",
+            environment=environment,
+            subnet=self._tagged_subnet(network.vpc),
+            access=self._access,
+            roles=self._roles,
+            volume_key_arn=volume_key.key_arn,
+            log_uri=f"s3://{environment.bucket_name('logs')}/{LOGS_PREFIX}",
+            runs=not paused.leaves_out_all,
+        )
         self._steps(emr_cluster.cluster)
         self._grants()
         if cluster := emr_cluster.cluster:
@@ -75,19 +84,6 @@ class ProcessingStack(EnvironmentStack):
         subnet = vpc.private_subnets[0]
         Tags.of(subnet).add(EMR_TAG["key"], EMR_TAG["value"], include_resource_types=["AWS::EC2::Subnet"])
         return subnet
-
-    def _cluster(self, *, runs: bool) -> EmrCluster:
-        return EmrCluster(
-            self,
-            "Emr",
-            environment=self._environment,
-            subnet=self._subnet,
-            access=self._access,
-            roles=self._roles,
-            volume_key_arn=self._volume_key.key_arn,
-            log_uri=f"s3://{self._environment.bucket_name('logs')}/{LOGS_PREFIX}",
-            runs=runs,
-        )
 
     def _steps(self, cluster: emr.CfnCluster | None) -> None:
         """Create one resource for all steps, so that tables can move between them; its id is the first step's.
@@ -140,8 +136,9 @@ class ProcessingStack(EnvironmentStack):
         buckets, roles = self._environment.bucket_name, self._roles
         for pipeline in self._environment.streamed:
             roles.may_read(buckets("landing"), f"{pipeline.landing_prefix}/")
-        if secrets := [secret_arn(pipeline, self._database) for pipeline in self._environment.queried]:
-            roles.may_read_secrets(secrets)
+        secrets = self._database.connector_secrets
+        if names := [pipeline.name for pipeline in self._environment.queried]:
+            roles.may_read_secrets([secrets[name].secret_arn for name in names])
         roles.may_read(buckets("artefacts"), STOP_PREFIX)
         roles.may_write(buckets("lake"))
         roles.may_add(buckets("logs"), LOGS_PREFIX)

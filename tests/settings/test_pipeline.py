@@ -11,7 +11,7 @@ import pytest
 
 from settings import aws_offers
 from settings.job import layout
-from settings.load import PIPELINES, EnvironmentFileError, SettingsFileError, load, load_pipeline, pipeline_names
+from settings.load import PIPELINES, SettingsFileError, load, load_pipeline, names
 from settings.pipeline import CapturedTableSettings, Pipeline
 from spark_jobs.options import keys
 from tests.settings.pipelines import BY_LOG, Project, logged_shop
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
     return logged_shop(tmp_path).parent
 
 
-@pytest.mark.parametrize("name", pipeline_names())
+@pytest.mark.parametrize("name", names(PIPELINES))
 def test_every_pipeline_of_the_project_is_accepted(name: str) -> None:
     assert load_pipeline(name).name == name
 
@@ -161,7 +161,7 @@ def test_its_application_may_have_sizes_of_its_own(project: Project) -> None:
 def test_only_what_is_queried_is_read_again_by_a_setting(project: Project) -> None:
     assert project.add("pagilaquery", "[pipelines.job]", 'read_again = "1"').load().queried[0].job.read_again == "1"
     project.change("pipelines.job", 'read_again = "1"')
-    with pytest.raises(EnvironmentFileError, match=r"pipelines\[0\].job.read_again: is for what is queried"):
+    with pytest.raises(SettingsFileError, match=r"pipelines\[0\].job.read_again: is for what is queried"):
         project.load()
 
 
@@ -184,7 +184,7 @@ def test_two_pipelines_keep_no_table_of_one_name(project: Project) -> None:
 def test_without_connectors_there_is_no_platform_of_theirs(tmp_path: Path) -> None:
     environments = on_eks(tmp_path, "dev")
     only_queried(environments)
-    with pytest.raises(EnvironmentFileError, match=r"connectors\.platform: is where connectors run, and all pipelines"):
+    with pytest.raises(SettingsFileError, match=r"connectors\.platform: is where connectors run, and all pipelines"):
         load("dev", environments)
 
 

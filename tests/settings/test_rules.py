@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from contract import rds_ca
-from settings.load import ENVIRONMENTS, EnvironmentFileError, SettingsFileError, load, load_pipeline, parse
+from settings.load import ENVIRONMENTS, SettingsFileError, load, load_pipeline, parse
 from tests.settings.pipelines import Project, derived_shop, logged_shop, queried_shop
 from tests.stacks.environments import CRM, IMAGE, on_eks
 from tests.stacks.settings import change, copied, refusal
@@ -81,7 +81,7 @@ def refusal_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Way
         monkeypatch.setattr("settings.load.parse", lambda path: values if path.stem == "fuzz" else parse(path))
         try:
             load("fuzz", tmp_path)
-        except EnvironmentFileError as error:
+        except SettingsFileError as error:
             return str(error)
         return ""
 

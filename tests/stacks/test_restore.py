@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from settings.environment import Environment
-from settings.load import ENVIRONMENTS, EnvironmentFileError, load
+from settings.load import ENVIRONMENTS, SettingsFileError, load
 from tests.cases import long
 
 SNAPSHOT = 'snapshot = "rds:prod-cdc-lake-2026-11-20-03-05"'
@@ -64,13 +64,13 @@ def test_a_restored_cluster_has_a_name_of_its_own(tmp_path: Path, lines: str) ->
     ],
 )
 def test_what_cant_be_restored_is_refused(tmp_path: Path, lines: str, reason: str) -> None:
-    with pytest.raises(EnvironmentFileError) as error:
+    with pytest.raises(SettingsFileError) as error:
         restoring(tmp_path, lines)
     assert str(error.value).startswith(f"{tmp_path.name}/prod.toml: {reason}")
 
 
 def test_sample_data_goes_into_a_new_database_only(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentFileError, match=r"database\.sample_data: a restored database has its own data"):
+    with pytest.raises(SettingsFileError, match=r"database\.sample_data: a restored database has its own data"):
         restoring(tmp_path, f'name = "r1"\n{SNAPSHOT}', name="dev")
 
 

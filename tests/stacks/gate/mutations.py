@@ -263,6 +263,7 @@ REFUSED_BY: dict[str, dict[str, Mutation]] = {
     },
     "data-survives": {
         "database goes with its stack": deletion("database", RDS),
+        "key of disks goes with its stack": deletion("processing", "AWS::KMS::Key"),
         "bucket goes with its stack": deletion("lake", BUCKET, "Landing"),
         "flow log goes with its stack": deletion("network", "AWS::Logs::LogGroup", "FlowLog"),
     },
