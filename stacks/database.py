@@ -112,7 +112,6 @@ class DatabaseStack(EnvironmentStack):
         )
 
     def _restored(self, restore: Restore, common: dict[str, Any]) -> rds.DatabaseClusterFromSnapshot:
-        """Create the cluster from a snapshot, or from another cluster at a point in time, with a new master secret."""
         credentials = rds.SnapshotCredentials.from_generated_secret(MASTER_USER, exclude_characters=NOT_IN_PASSWORDS)
         cluster = rds.DatabaseClusterFromSnapshot(
             self,

@@ -90,7 +90,6 @@ class LakeStack(EnvironmentStack):
         return bucket
 
     def _accept_emptying(self, bucket: s3.Bucket) -> None:
-        """CDK's own function empties a bucket that is deleted with its stack."""
         emptying = self.node.find_child("Custom::S3AutoDeleteObjectsCustomResourceProvider").node.find_child("Role")
         assert isinstance(emptying, CfnResource)  # noqa: S101  CDK's own type is looser
         statement = iam.PolicyStatement(

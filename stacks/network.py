@@ -73,7 +73,6 @@ class NetworkStack(EnvironmentStack):
         return vpc
 
     def _accept_closing_the_default_group(self, vpc: ec2.Vpc) -> None:
-        """CDK's own function removes the rules of the VPC's default group, which nothing uses."""
         provider = self.node.find_child("Custom::VpcRestrictDefaultSGCustomResourceProvider").node.find_child("Role")
         closing = statement(
             "ec2:AuthorizeSecurityGroupEgress",
@@ -110,7 +109,6 @@ class NetworkStack(EnvironmentStack):
             )
 
     def _endpoints(self) -> None:
-        """Private endpoints of AWS services, if the environment has any; everything else goes through NAT."""
         names = self._settings.interface_endpoints
         if not names:
             return

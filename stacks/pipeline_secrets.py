@@ -65,7 +65,6 @@ def _generated(
     template: Mapping[str, str],
     **generator: Any,
 ) -> secretsmanager.Secret:
-    """Have Secrets Manager add a value of letters and digits to `template`, as `generator` says."""
     generated = secretsmanager.SecretStringGenerator(
         secret_string_template=json.dumps(template), exclude_punctuation=True, **generator
     )

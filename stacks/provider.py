@@ -123,7 +123,6 @@ class HandlerProvider(Construct):
         return made
 
     def _acknowledge_framework(self) -> None:
-        """We can't choose what CDK's own framework functions look like."""
         acknowledge(
             self._provider,
             "AwsSolutions-SF1",
@@ -220,7 +219,6 @@ def _logical_id(element: IConstruct | None) -> str:
 
 
 def _journal_rights(scope: Construct, bucket: str) -> list[iam.PolicyStatement]:
-    """Rights to read, write and list the entries of this stack's requests."""
     name, keys = bucket_arn(scope, bucket), f"{JOURNAL_KEYS}{Stack.of(scope).stack_name}/*"
     return [
         statement("s3:GetObject", "s3:PutObject", on=f"{name}/{keys}"),

@@ -78,7 +78,6 @@ class VpnStack(EnvironmentStack):
             acknowledge(secret, "AwsSolutions-SMG4", reason=f"{reason} a key or password is changed by hand.")
 
     def _edge(self) -> ec2.SecurityGroup:
-        """Admit clients to IPsec; to the management port, only the networks that the environment names."""
         group = closed_group(self, "VpnServer", self._vpc, "Who reaches the VPN server")
         for cidr in self._environment.vpn.client_cidrs:
             for port in IPSEC_PORTS:

@@ -81,7 +81,6 @@ class AnalyticsStack(EnvironmentStack):
         CfnOutput(self, "AnalystPolicyArn", value=policy.managed_policy_arn)
 
     def _workgroup(self) -> athena.CfnWorkGroup:
-        """What clients can't change: result location, encryption, and the limit on data read per query."""
         group = athena.CfnWorkGroup
         workgroup = athena.CfnWorkGroup(
             self,
@@ -108,7 +107,6 @@ class AnalyticsStack(EnvironmentStack):
         return workgroup
 
     def _named_query(self, scope: Construct, query: NamedQuery) -> None:
-        """A saved query in the console. Its `?` parameters are given at run time."""
         given = "; ".join(f"? is {each.description}, such as {each.example}" for each in query.parameters)
         athena.CfnNamedQuery(
             scope,
@@ -209,7 +207,6 @@ class LakeReaders(Construct):
             grant_tables(scope, reader, self._database, on_database=["DESCRIBE"], on_tables=on_tables)
 
     def _wide(self) -> list[tuple[iam.PolicyStatement, str]]:
-        """Statements that name no single resource, each with its reason."""
         names = ("catalog", f"database/{self._database}", f"table/{self._database}/*")
         tables = [arn(self, "glue", name) for name in names]
         found = [

@@ -164,7 +164,6 @@ class KubernetesStack(EnvironmentStack):
         return cluster
 
     def _endpoint(self) -> eks.EndpointAccess:
-        """Inside the VPC; from outside only for addresses that the environment names."""
         if not self.settings.endpoint_cidrs:
             return eks.EndpointAccess.PRIVATE
         return eks.EndpointAccess.PUBLIC_AND_PRIVATE.only_from(*self.settings.endpoint_cidrs)
@@ -212,7 +211,6 @@ class KubernetesStack(EnvironmentStack):
         eks.CfnAddon(self, "Cpu", addon_name=CPU_ADDON, cluster_name=self.cluster.cluster_name)
 
     def _shared(self) -> None:
-        """The namespace and its access rules, created by the only function with full access to the cluster."""
         provider = HandlerProvider(
             self,
             "Objects",

@@ -147,7 +147,6 @@ class MskConnect:
         policy.add_metadata("cfn-lint", {"config": {"ignore_checks": ["W3037"]}})
 
     def _plugin(self, id_: str, spec: ConnectorSpec) -> dict[str, str]:
-        """Pack releases and resources into a plugin; return the connector's reference to it."""
         _warn_of_unpinned(self._stack, spec.releases)
         resources = spec.certificates | spec.classes
         request: dict[str, object] = {
@@ -161,7 +160,6 @@ class MskConnect:
         return {"customPluginArn": plugin.get_att_string("Arn"), "revision": plugin.get_att_string("Revision")}
 
     def _cluster(self) -> dict[str, object]:
-        """How the connectors reach Kafka: IAM over TLS, in the brokers' security group."""
         return {
             "kafkaCluster": {
                 "apacheKafkaCluster": {
@@ -292,7 +290,6 @@ def _worker_configuration(stack: Stack, id_: str, spec: ConnectorSpec) -> kafkac
 
 
 def _warn_of_unpinned(stack: Stack, releases: Sequence[Release]) -> None:
-    """Warn of a release without a checksum: it may appear in a template, but isn't deployed."""
     for release in releases:
         if not release.pinned:
             Annotations.of(stack).add_warning_v2(

@@ -68,7 +68,6 @@ class ConnectorsStack(EnvironmentStack):
         add_paused_output(self, paused)
 
     def _connectors(self, pipeline: PipelineConnectors, platform: Platform, topics: CustomResource) -> None:
-        """Create a pipeline's topics, then its source, then its sink."""
         reads, lands = not self._paused.leaves_out_sources, not self._paused.leaves_out_all
         source = platform.connector(pipeline.id("Source"), pipeline.source_spec(), runs=reads)
         sink = platform.connector(pipeline.id("Sink"), pipeline.sink_spec(), runs=lands)

@@ -283,7 +283,6 @@ def addons_known(subject: Subject) -> Iterator[str]:
 
 
 def _is_administrators(subject: Subject, role: tuple[str, str]) -> bool:
-    """Whether only the functions that create the namespace use a role."""
     worn = [
         str(function.get("Handler"))
         for function in subject.app.resources("AWS::Lambda::Function")

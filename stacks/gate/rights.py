@@ -199,7 +199,6 @@ def _document(text: str) -> Mapping[str, Any]:
 
 
 def statements(subject: Subject) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each statement of a resource's policy documents, with the document's property."""
     for key, document in documents(subject):
         for statement in as_list(document["Statement"]):
             yield key, statement

@@ -135,7 +135,6 @@ def _application(subject: Subject) -> str:
 
 
 def _for_this_account(subject: Subject, statement: Mapping[str, Any]) -> bool:
-    """Whether a condition keeps a service from acting for another account."""
     for operator, keys in (statement.get("Condition") or {}).items():
         if operator not in ("ArnEquals", "ArnLike", "StringEquals", "StringLike"):
             continue
@@ -209,7 +208,6 @@ def lake_formation_reads(subject: Subject) -> Iterator[str]:
 
 
 def _makes_tables(subject: Subject, role: tuple[str, str] | None) -> bool:
-    """Whether a role's own policies let it create tables."""
     policies = subject.app.resources("AWS::IAM::Policy", "AWS::IAM::Role") if role else ()
     return any(
         grant.action == "glue:CreateTable"

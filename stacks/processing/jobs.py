@@ -208,7 +208,6 @@ def _read_again(pipeline: EnvironmentPipeline) -> list[str]:
 
 @functools.cache
 def _archive() -> Path:
-    """Build the archive once per process: several syntheses pack the same."""
     archive = BUILD / "spark_jobs.zip"
     build_archive(archive, libraries=True)
     return archive

@@ -132,7 +132,6 @@ class ProcessingStack(EnvironmentStack):
         return HandlerProvider(self, "StepHandler", module="emr_step", packages=(), rights=rights, journal=bucket)
 
     def _grants(self) -> None:
-        """The jobs' rights: to read landing objects, maintain their tables, and publish metrics."""
         buckets, roles = self._environment.bucket_name, self._roles
         for pipeline in self._environment.streamed:
             roles.may_read(buckets("landing"), f"{pipeline.landing_prefix}/")
