@@ -54,7 +54,7 @@ def prod_page(prod: Synthesized) -> Page:
 
 
 def changed_page(prod: Synthesized, mutate: Callable[[Changed], object]) -> Page:
-    changed = Changed(prod.synthesis.templates)
+    changed = Changed(prod)
     mutate(changed)
     return page(prod.settings, dataclasses.replace(prod.synthesis, templates=changed.templates), [])
 
@@ -328,7 +328,7 @@ def test_findings_are_told_by_name_and_say_no(prod: Synthesized) -> None:
 
 
 def test_changes_against_the_snapshot_that_a_person_decides_are_in_the_verdict(prod: Synthesized) -> None:
-    changed = Changed(prod.synthesis.templates)
+    changed = Changed(prod)
     changed.open("database", "DatabaseAccess", port(5432, CidrIp="8.8.0.0/16"))
     mutated = dataclasses.replace(prod.synthesis, templates=changed.templates)
     assert changes(prod.settings, prod.synthesis) == ("no changes",)
