@@ -50,7 +50,7 @@ class JobPlaces:
 class JobPace:
     """The minimum interval between a job's commits, and further properties, the same for each table.
 
-    `derived_seconds`: the maximum interval between checks of derived tables, whatever their entries say.
+    `derived_seconds`: the maximum interval between checks of derived tables, regardless of their entries.
     """
 
     sync_interval_seconds: int = 5

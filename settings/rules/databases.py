@@ -42,7 +42,7 @@ def _secrets(environment: Environment, database: OutsideDatabase, where: str) ->
     if database.secret == database.owner_secret:
         yield (
             f"{where}.owner_secret",
-            "is the connector's secret, whose role may only read: name that of whoever may prepare the "
+            "is the connector's secret, whose role may only read: name that of a user who may prepare the "
             "database, or none and run `./lake source prepare`",
         )
 

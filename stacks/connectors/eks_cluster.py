@@ -62,11 +62,7 @@ EVERYTHING = "AmazonEKSClusterAdminPolicy"
 DEPLOYERS, WATCHERS = "cdc-lake-deployers", "cdc-lake-watchers"
 _ALL = ["create", "delete", "get", "list", "patch", "update"]
 _DEPLOYING = (
-    (
-        "",
-        ["configmaps", "serviceaccounts", "services"],
-        _ALL,
-    ),
+    ("", ["configmaps", "serviceaccounts", "services"], _ALL),
     ("apps", ["deployments"], _ALL),
     ("autoscaling", ["horizontalpodautoscalers"], _ALL),
     ("networking.k8s.io", ["networkpolicies"], _ALL),

@@ -11,7 +11,7 @@ from stacks.connectors.eks import EksConnectors
 from stacks.connectors.eks_cluster import KubernetesStack
 from stacks.connectors.msk_connect import MskConnect
 from stacks.connectors.specs import PipelineConnectors
-from stacks.connectors.topics import PipelineTopics
+from stacks.connectors.topics import pipeline_topics
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
 from stacks.network import NetworkStack
@@ -53,17 +53,16 @@ class ConnectorsStack(EnvironmentStack):
         else:
             platform = EksConnectors(self, "Kubernetes", cluster=kubernetes, vpc=network.vpc, **shared)
         if self.pipelines:
-            topics = PipelineTopics(
-                self,
-                "Topics",
-                pipelines=self.pipelines,
+            topics = pipeline_topics(
+                Construct(self, "Topics"),
+                self.pipelines,
                 streaming=streaming,
                 journal=environment.bucket_name("artefacts"),
                 vpc=network.vpc,
                 paused=paused,
             )
             for pipeline in self.pipelines:
-                self._connectors(pipeline, platform, topics.ready[pipeline.name])
+                self._connectors(pipeline, platform, topics[pipeline.name])
             platform.look_after()
         add_paused_output(self, paused)
 

@@ -227,7 +227,7 @@ def kubernetes_closed(subject: Subject) -> Iterator[str]:
     if access.get("AuthenticationMode") != "API":
         yield "lets in whom a ConfigMap names, too: AccessConfig.AuthenticationMode must be API"
     if access.get("BootstrapClusterCreatorAdminPermissions") is not False:
-        yield "makes whoever creates it its administrator: BootstrapClusterCreatorAdminPermissions must be false"
+        yield "makes its creator its administrator: BootstrapClusterCreatorAdminPermissions must be false"
     network = subject.get("ResourcesVpcConfig") or {}
     if network.get("EndpointPrivateAccess") is not True:
         yield "is reached through the internet by its own nodes: EndpointPrivateAccess must be true"

@@ -200,7 +200,7 @@ def lake_formation_reads(subject: Subject) -> Iterator[str]:
     allowed = _KEEPING if _makes_tables(subject, subject.target(principal)) else _READING
     for permission in as_list(subject.get("Permissions") or []):
         if permission not in allowed:
-            yield f"grants {permission}: whoever makes no tables reads them"
+            yield f"grants {permission}: only a role that makes tables may do more than read them"
     if subject.get("PermissionsWithGrantOption"):
         yield "lets readers grant what they have to others: PermissionsWithGrantOption must be empty"
     if subject.target(principal) is None and f":iam::{subject.facts.account}:" not in written(principal):
