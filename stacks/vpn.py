@@ -48,7 +48,7 @@ class VpnStack(EnvironmentStack):
         self._grant()
         self._list_users()
         self._rotate()
-        self._outputs(self._address())
+        self._publish_address()
 
     def _password(self, user: str) -> secretsmanager.Secret:
         """Create a person's own secret; IAM can allow it to that person only, by its name and tag."""
@@ -85,12 +85,9 @@ class VpnStack(EnvironmentStack):
         for cidr in self._environment.vpn.management_cidrs:
             group.add_ingress_rule(ec2.Peer.ipv4(cidr), ec2.Port.tcp(MANAGEMENT_PORT), "SoftEther management")
         if any(IPv4Network(cidr).prefixlen == 0 for cidr in self._environment.vpn.client_cidrs):
-            acknowledge(
-                group,
-                "AwsSolutions-EC23",
-                reason="vpn.client_cidrs lets VPN clients come from anywhere, which production may not: only "
-                "IPsec's two UDP ports, behind a generated pre-shared key and a password per person.",
-            )
+            anywhere = "vpn.client_cidrs lets VPN clients come from anywhere, which production may not: only IPsec's"
+            reason = f"{anywhere} two UDP ports, behind a generated pre-shared key and a password per person."
+            acknowledge(group, "AwsSolutions-EC23", reason=reason)
         return group
 
     def _bastion(self, vpn_access: ec2.SecurityGroup, edge: ec2.SecurityGroup) -> ec2.Instance:
@@ -180,14 +177,11 @@ class VpnStack(EnvironmentStack):
         # Only the instance, not its role, which the parameter itself depends on.
         self._instance.instance.node.add_dependency(users)
 
-    def _address(self) -> ec2.CfnEIP:
+    def _publish_address(self) -> None:
         address = ec2.CfnEIP(self, "Address", domain="vpc")
         ec2.CfnEIPAssociation(
             self, "AddressOfBastion", allocation_id=address.attr_allocation_id, instance_id=self._instance.instance_id
         )
-        return address
-
-    def _outputs(self, address: ec2.CfnEIP) -> None:
         CfnOutput(self, "ServerAddress", value=address.attr_public_ip)
         CfnOutput(self, "InstanceId", value=self._instance.instance_id)
         CfnOutput(self, "PreSharedKeySecret", value=self._pre_shared_key.secret_name)

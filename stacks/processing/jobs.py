@@ -8,7 +8,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -113,19 +113,18 @@ class Jobs:
 
     def steps(self) -> list[Step]:
         """Return the steps. The shared step comes first; it also maintains derived tables."""
-        tables = self._tables(one_step=True)
-        shared = [self._job(pipeline, table) for pipeline, table in tables if not pipeline.is_queried]
-        for pipeline in self._environment.pipelines:
+        pipelines = self._environment.pipelines
+        sharing = [each for each in pipelines if each.job.one_step and not each.is_queried]
+        shared = [self._job(pipeline, table) for pipeline in sharing for table in pipeline.captured.tables]
+        for pipeline in pipelines:
             shared += [] if pipeline.has_own_application else self._made_of_others(pipeline)
-        queried = [self._queried_step(each) for each in self._environment.pipelines if each.has_own_application]
-        own = [self._own_step(pipeline, table) for pipeline, table in self._tables(one_step=False)]
-        return [*([self._shared_step(shared)] if shared else []), *queried, *own]
-
-    def _tables(self, *, one_step: bool) -> Iterator[tuple[EnvironmentPipeline, CapturedTableSettings]]:
-        for pipeline in self._environment.pipelines:
-            if pipeline.job.one_step == one_step:
-                for table in pipeline.captured.tables:
-                    yield pipeline, table
+        further = [self._queried_step(pipeline) for pipeline in pipelines if pipeline.has_own_application]
+        apart = [each for each in pipelines if not each.job.one_step]
+        further += [self._own_step(pipeline, table) for pipeline in apart for table in pipeline.captured.tables]
+        if not shared:
+            return further
+        arguments = self._of_many("tables.properties", shared, {})
+        return [self._step("tables", OF_MANY, TableSizes(), arguments), *further]
 
     def _job(self, pipeline: EnvironmentPipeline, table: CapturedTableSettings) -> TableJob:
         captured, sizes = pipeline.as_deployed, pipeline.sizes(table)
@@ -155,9 +154,6 @@ class Jobs:
         configuration = {**self._common, keys.STOP_FILE: lake.STOP_FILE, **job.configuration}
         arguments = [*submit.job_arguments(replace(job, configuration=configuration)), *_read_again(pipeline)]
         return self._step(job.table, "streamer.py", sizes, arguments, queried=pipeline.is_queried)
-
-    def _shared_step(self, jobs: list[TableJob]) -> Step:
-        return self._step("tables", OF_MANY, TableSizes(), self._of_many("tables.properties", jobs, {}))
 
     def _queried_step(self, pipeline: EnvironmentPipeline) -> Step:
         """Run all tables of a query-based pipeline; table names have no hyphen, so the step's name can't collide."""

@@ -38,16 +38,11 @@ def test_the_orders_keep_the_names_that_they_have_had() -> None:
     assert table.captured.topic(orders.source.topic_prefix) == "demo.datalake.cdc_events"
 
 
-def test_what_no_two_pipelines_may_share_begins_with_the_pipelines_name(folder: Path) -> None:
+def test_a_name_with_a_dot_is_given_in_two_parts_and_begins_with_the_pipelines_in_the_lake(folder: Path) -> None:
     shop = load_pipeline("shop", folder)
-    source = shop.source
-    assert (source.topic_prefix, source.publication, source.slot) == ("shop", "cdc_shop", "cdc_shop")
-    assert [shop.lake_table(table) for table in shop.tables] == ["shop_customers", "shop_orders_2_0"]
-
-
-def test_a_name_with_a_dot_is_given_in_two_parts(folder: Path) -> None:
-    table = load_pipeline("shop", folder).tables[1]
+    table = shop.tables[1]
     assert (table.schema_name, table.table_name, table.lake_table) == ("Sales", "Orders 2.0", "orders_2_0")
+    assert [shop.lake_table(table) for table in shop.tables] == ["shop_customers", "shop_orders_2_0"]
 
 
 def test_a_table_says_what_a_truncate_does_or_the_source_does_for_all(folder: Path) -> None:
@@ -168,11 +163,6 @@ def test_only_what_is_queried_is_read_again_by_a_setting(project: Project) -> No
 def test_it_takes_none_of_the_clusters_slots(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aws_offers, "AURORA_REPLICATION_SLOTS", aws_offers.RESERVED_SLOTS + 1)
     assert len(project.add("pagilaquery").load().pipelines) == 2
-
-
-def test_no_two_pipelines_read_as_one_role(project: Project) -> None:
-    said = project.add("pagilaquery", 'role = "cdc_connector"').refusal()
-    assert "the role cdc_connector is that of pipeline orders, too" in said
 
 
 def test_two_pipelines_keep_no_table_of_one_name(project: Project) -> None:
