@@ -103,16 +103,10 @@ def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder
         fields = {field.get(SOURCE_NAME, field["name"]): field for field in schema["fields"]}
         full_name = f"{schema.get('namespace')}.{schema.get('name')}"
     except (ValueError, AttributeError, LookupError, TypeError, UnicodeDecodeError):
-        yield (
-            f"{where}",
-            f"{shown} isn't an Avro schema of a record: `./lake source describe {pipeline.name}` writes it",
-        )
+        yield where, f"{shown} isn't an Avro schema of a record: `./lake source describe {pipeline.name}` writes it"
         return
     if table.how == "outbox" and full_name != table.name:
-        yield (
-            f"{where}",
-            f"{shown} describes {full_name}, but the outbox is {table.name}: run `./lake dev generate schema`",
-        )
+        yield where, f"{shown} describes {full_name}, but the outbox is {table.name}: run `./lake dev generate schema`"
     yield from _fields(where, table, fields, shown)
 
 

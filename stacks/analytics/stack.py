@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from aws_cdk import CfnOutput
 from aws_cdk import aws_athena as athena
 from aws_cdk import aws_iam as iam
-from constructs import Construct, IConstruct
+from constructs import Construct
 
 from analytics.queries import NamedQuery, Queried, named_queries
 from analytics.tables import QUARANTINE
@@ -125,9 +125,8 @@ class AnalyticsStack(EnvironmentStack):
             "Analyst",
             managed_policy_name=f"{self._environment.prefix}-analyst",
             description=f"Queries of {self._environment.prefix} in Athena",
-            statements=self._readers.statements(),
         )
-        self._readers.accept_on(policy)
+        self._readers.let_read(policy)
         self._readers.grant_by_lake_formation(self._settings.lake_formation_readers)
         return policy
 
@@ -138,9 +137,7 @@ class AnalyticsStack(EnvironmentStack):
             assumed_by=iam.ServicePrincipal("quicksight.amazonaws.com"),
             description=f"QuickSight's queries of {self._environment.prefix}",
         )
-        for each in self._readers.statements():
-            role.add_to_policy(each)
-        self._readers.accept_on(role)
+        self._readers.let_read(role)
         self._readers.grant_by_lake_formation([role.role_arn])
         QuickSight(
             self,
@@ -182,20 +179,19 @@ class LakeReaders(Construct):
         self._lake = bucket_arn(self, environment.bucket_name("lake"))
         self._results_bucket = bucket_arn(self, environment.bucket_name("results"))
 
-    def statements(self) -> list[iam.PolicyStatement]:
-        """Return a query's rights: workgroup, catalogue, table files and result location."""
-        return [
+    def let_read(self, holder: iam.Role | iam.ManagedPolicy) -> None:
+        """Add a query's rights: workgroup, catalogue, table files and result location."""
+        add = holder.add_to_policy if isinstance(holder, iam.Role) else holder.add_statements
+        for each in (
             statement(*of_service("athena", _RUN), on=arn(self, "athena", f"workgroup/{self._workgroup}")),
             statement(*of_service("athena", _LOOK_UP), on=arn(self, "athena", "datacatalog/AwsDataCatalog")),
             statement("glue:GetDatabase", on=[arn(self, "glue", name) for name in ("catalog", "database/default")]),
             statement("s3:GetBucketLocation", "s3:ListBucket", on=[self._lake, self._results_bucket]),
             statement("s3:ListBucketMultipartUploads", on=self._results_bucket),
-            *(each for each, _ in self._wide()),
-        ]
-
-    def accept_on(self, holder: IConstruct) -> None:
-        """Accept, with reasons, the statements that name no single resource."""
+        ):
+            add(each)
         for each, reason in self._wide():
+            add(each)
             accept(holder, each, reason=reason)
 
     def grant_by_lake_formation(self, readers: Sequence[str]) -> None:
@@ -207,6 +203,7 @@ class LakeReaders(Construct):
             grant_tables(scope, reader, self._database, on_database=["DESCRIBE"], on_tables=on_tables)
 
     def _wide(self) -> list[tuple[iam.PolicyStatement, str]]:
+        """Return the statements that name no single resource, each with its reason."""
         names = ("catalog", f"database/{self._database}", f"table/{self._database}/*")
         tables = [arn(self, "glue", name) for name in names]
         found = [
