@@ -34,7 +34,6 @@ from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings
-from stacks.pipeline_names import construct_id
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -170,7 +169,7 @@ def login(
                 root.write_text(authority, encoding="ascii")
                 parameters["sslrootcert"] = str(root)
         else:
-            name = "MasterSecretName" if owner else construct_id(pipeline, "ConnectorSecretName")
+            name = "MasterSecretName" if owner else pipeline.construct_id("ConnectorSecretName")
             secret = outputs.output(environment, "database", name)
             host, _, port = outputs.output(environment, "database", "Endpoint").rpartition(":")
             parameters |= {"host": host, "port": int(port), "sslmode": "verify-full", "sslrootcert": str(rds_ca.BUNDLE)}
@@ -199,6 +198,6 @@ def _salt(environment: Environment, pipeline: EnvironmentPipeline, session: boto
     """Return the salt of hashed values; empty if nothing is hashed."""
     if not pipeline.hashes:
         return ""
-    name = outputs.output(environment, "database", construct_id(pipeline, "HashSaltName"))
+    name = outputs.output(environment, "database", pipeline.construct_id("HashSaltName"))
     text = session.client("secretsmanager", config=outputs.QUICK).get_secret_value(SecretId=name)["SecretString"]
     return str(json.loads(text)[SALT_KEY])

@@ -66,7 +66,7 @@ def find_cluster(name: str | None, pipeline: str | None = None, tables: Sequence
     """Return an environment's cluster; for `local`, or for None while it runs, the local platform's.
 
     Without a name, `pipeline` is the first one; each has its own platform. `tables` are some of its tables. Raises
-    OperateError, EnvironmentFileError or PlatformError.
+    OperateError, SettingsFileError or PlatformError.
     """
     if name is None or name == LOCAL:
         return _local(pipeline, tables, chosen=name is not None)

@@ -24,7 +24,6 @@ from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.connectors.manifests import NAMESPACE
-from stacks.pipeline_names import construct_id
 
 if TYPE_CHECKING:
     from mypy_boto3_kafkaconnect import KafkaConnectClient
@@ -81,7 +80,7 @@ def source_of(
     """
     settings = source_settings(environment, pipeline)
     if environment.eks is None:
-        arn = outputs.output(environment, "connectors", construct_id(pipeline, "SourceConnectorArn"))
+        arn = outputs.output(environment, "connectors", pipeline.construct_id("SourceConnectorArn"))
         client = session.client("kafkaconnect", config=PATIENT)
         return MskConnector(client, arn, slot=settings.slot_name, newest=newest, stored=stored)
     deployed.check_runs(session.client("cloudformation", config=outputs.QUICK), environment)

@@ -27,7 +27,6 @@ from plugins.connector_names import offset_topic
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from stacks.pipeline_names import source_parameter
 
 TAIL_EVENTS = 1_000
 # On AWS, landing and commits take a minute each, and an update of the connector several.
@@ -142,7 +141,7 @@ def channel_of(
     """
     settings = source_settings(environment, pipeline)
     # As the last deployment recorded it.
-    name = source_parameter(environment, pipeline, "generation")
+    name = environment.source_parameter(pipeline, "generation")
     generation = session.client("ssm", config=outputs.QUICK).get_parameter(Name=name)["Parameter"]["Value"]
     stored = StoredOffsets(messages, offset_topic(settings.name, generation))
     return Channel(

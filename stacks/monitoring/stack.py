@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import CfnOutput
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
@@ -13,7 +13,7 @@ from constructs import Construct
 from plugins.workers import connect_workers
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from stacks.base import accept, add_paused_output, encryption_key, removal
+from stacks.base import EnvironmentStack, accept, add_paused_output, encryption_key, removal
 from stacks.connectors.specs import PipelineConnectors
 from stacks.connectors.stack import ConnectorsStack
 from stacks.lake import LakeStack, landed_filter
@@ -30,24 +30,21 @@ from stacks.streaming import StreamingStack
 STARTED_BY_AWS = "RDS-EVENT-0153"
 
 
-class MonitoringStack(Stack):
+class MonitoringStack(EnvironmentStack):
     """Topic, alarms, events and dashboard of an environment."""
 
     def __init__(
         self,
         scope: Construct,
-        id_: str,
-        *,
         environment: Environment,
+        *,
         streaming: StreamingStack,
         connectors: ConnectorsStack,
         lake: LakeStack,
         processing: ProcessingStack,
-        paused: Paused = Paused.NOTHING,
-        **kwargs: Any,
+        paused: Paused,
     ) -> None:
-        super().__init__(scope, id_, **kwargs)
-        self._environment = environment
+        super().__init__(scope, "monitoring", environment)
         made = {each.name: each for each in connectors.pipelines}
         pipelines = [_watched(pipeline, made.get(pipeline.name)) for pipeline in environment.pipelines]
         metrics = Metrics(

@@ -1,7 +1,6 @@
 """The assumptions of `./lake aws costs` about the stacks, counted in their templates."""
 
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -23,14 +22,6 @@ def counts() -> Counts:
     return load_prices().counts
 
 
-def resources(environment: Synthesized, type_: str) -> list[dict[str, Any]]:
-    return [
-        resource["Properties"]
-        for role in environment.by_role
-        for resource in environment.resources(role, type_).values()
-    ]
-
-
 def test_what_is_paid_a_piece_is_counted(environment: Synthesized, counts: Counts) -> None:
     types = {
         "secrets": "AWS::SecretsManager::Secret",
@@ -38,7 +29,7 @@ def test_what_is_paid_a_piece_is_counted(environment: Synthesized, counts: Count
         "alarms": "AWS::CloudWatch::Alarm",
         "dashboards": "AWS::CloudWatch::Dashboard",
     }
-    found = {name: len(resources(environment, type_)) for name, type_ in types.items()}
+    found = {name: len(environment.everywhere(type_)) for name, type_ in types.items()}
     # One pipeline of one table: its role's secret; its connectors' alarms, one for its topic's contents, its table's.
     secrets = counts.secrets + 1
     alarms = counts.alarms + counts.alarms_pipeline + 1 + counts.alarms_table
@@ -46,11 +37,8 @@ def test_what_is_paid_a_piece_is_counted(environment: Synthesized, counts: Count
 
 
 def test_s3s_request_metrics_are_paid_for_each_filter(environment: Synthesized, counts: Counts) -> None:
-    filters = [
-        found
-        for bucket in resources(environment, "AWS::S3::Bucket")
-        for found in bucket.get("MetricsConfigurations", [])
-    ]
+    buckets = environment.everywhere("AWS::S3::Bucket")
+    filters = [found for bucket in buckets for found in bucket.get("MetricsConfigurations", [])]
     # S3 user guide, "Amazon S3 request metrics in CloudWatch".
     assert counts.request_metrics == 16 * len(filters)
 
@@ -68,7 +56,7 @@ def test_every_log_group_is_one_that_the_bill_knows(environment: Synthesized) ->
 
 
 def test_the_volumes_are_as_large(environment: Synthesized, counts: Counts) -> None:
-    [cluster] = resources(environment, "AWS::EMR::Cluster")
+    [cluster] = environment.everywhere("AWS::EMR::Cluster")
     groups = [group for group in ("MasterInstanceGroup", "CoreInstanceGroup") if group in cluster["Instances"]]
     for group in groups:
         [disk] = cluster["Instances"][group]["EbsConfiguration"]["EbsBlockDeviceConfigs"]
@@ -79,13 +67,13 @@ def test_the_volumes_are_as_large(environment: Synthesized, counts: Counts) -> N
 def test_no_machine_runs_that_the_bill_does_not_know(environment: Synthesized, counts: Counts) -> None:
     sizes = Counter(
         device["Ebs"]["VolumeSize"]
-        for instance in resources(environment, "AWS::EC2::Instance")
+        for instance in environment.everywhere("AWS::EC2::Instance")
         for device in instance["BlockDeviceMappings"]
     )
-    nat = len(resources(environment, "AWS::EC2::NatGateway"))
+    nat = len(environment.everywhere("AWS::EC2::NatGateway"))
     expected = Counter({counts.vpn_volume_gb: 1})
     zones, kind = len(environment.settings.availability_zones), environment.settings.network.nat
     expected[counts.nat_volume_gb] += {"gateways": 0, "instances": zones, "instance": 1}[kind]
     assert sizes == expected
     # One Elastic IP for the bastion, and one for each gateway.
-    assert len(resources(environment, "AWS::EC2::EIP")) == 1 + nat
+    assert len(environment.everywhere("AWS::EC2::EIP")) == 1 + nat
