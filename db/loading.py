@@ -56,10 +56,12 @@ class LoadOptions:
 
     `scale` multiplies the generated orders; `dump` is a plain-text dump to load instead of generated rows; with `empty`
     the tables get no rows; `replace` drops an earlier load. `connector_password` is for the connector's login role;
-    only its SCRAM verifier is sent. Raises LoadError for options that contradict one another.
+    only its SCRAM verifier is sent. All pipelines of a server share the role: without `change_password` an existing one
+    keeps its own. Raises LoadError for options that contradict one another.
     """
 
     connector_password: str = field(repr=False)
+    change_password: bool = True
     scale: int = 1
     dump: Path | None = None
     empty: bool = False
@@ -78,11 +80,12 @@ class LoadOptions:
 
 @dataclass(frozen=True)
 class LoadReport:
-    """A load's result: rows by table, rows in the outbox, and its duration in seconds."""
+    """A load's result: rows by table, rows in the outbox, seconds, and whether an existing role kept its password."""
 
     rows: Mapping[str, int]
     events: int
     seconds: float
+    kept_password: bool = False
 
 
 def load(connection_parameters: Mapping[str, Any], options: LoadOptions, progress: Progress) -> LoadReport:
@@ -90,9 +93,10 @@ def load(connection_parameters: Mapping[str, Any], options: LoadOptions, progres
     started = time.monotonic()
     chunks, totals = source(options, progress)
     with transaction(connection_parameters) as cursor:
-        outbox.check_loadable(cursor, replace=options.replace)
+        state = outbox.check_loadable(cursor, replace=options.replace)
         events = fill(cursor, chunks, totals, options, progress)
-    return LoadReport(totals, events, time.monotonic() - started)
+    kept = state.role_exists and not options.change_password
+    return LoadReport(totals, events, time.monotonic() - started, kept_password=kept)
 
 
 def source(options: LoadOptions, progress: Progress) -> tuple[Iterable[Chunk], Mapping[str, int]]:
@@ -148,9 +152,9 @@ def _create_outbox(cursor: Cursor, options: LoadOptions, progress: Progress) -> 
     """Add keys, outbox, role and publication; fill the outbox; only then enable the triggers."""
     steps: list[tuple[str, Callable[[], None]]] = [
         ("add keys and indexes", lambda: run(cursor, "02_keys.sql")),
-        ("gather statistics", lambda: _analyze(cursor)),
+        ("gather statistics", lambda: cursor.execute(f"ANALYZE {', '.join(f'{SCHEMA}.{table}' for table in TABLES)}")),
         ("create outbox", lambda: outbox.create(cursor)),
-        ("create connector role", lambda: grant_role(cursor, options.connector_password)),
+        ("create connector role", lambda: grant_role(cursor, options)),
         ("fill outbox", lambda: cursor.execute(f"CALL {SCHEMA}.usp_init_order_events()")),
         ("add triggers", lambda: outbox.add_triggers(cursor)),
         ("set search path", lambda: _set_search_path(cursor)),
@@ -161,23 +165,20 @@ def _create_outbox(cursor: Cursor, options: LoadOptions, progress: Progress) -> 
         progress(name, 1, 1)
 
 
-def _analyze(cursor: Cursor) -> None:
-    for table in TABLES:
-        cursor.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(SCHEMA, table)))
-
-
-def grant_role(cursor: Cursor, password: str) -> None:
+def grant_role(cursor: Cursor, options: LoadOptions) -> None:
     """Create the connector's role, or set an existing one's password; grant its rights here."""
     # A plain-text password would end up in the server's log; its verifier is useless to the log's readers.
-    verifier = encrypt_password(password, CONNECTOR_ROLE, cursor, "scram-sha-256")
-    again(cursor, lambda: _make_role(cursor, verifier))
-    run(cursor, "08_connector_rights.sql")
+    verifier = encrypt_password(options.connector_password, CONNECTOR_ROLE, cursor, "scram-sha-256")
 
+    def make() -> None:
+        state = outbox.read_state(cursor)
+        sets_password = options.change_password or not state.role_exists
+        for step in role_steps(outbox.OUTBOX, state, verifier if sets_password else None):
+            for statement in step.statements:
+                cursor.execute(statement)
 
-def _make_role(cursor: Cursor, verifier: str) -> None:
-    for step in role_steps(outbox.OUTBOX, outbox.read_state(cursor), verifier):
-        for statement in step.statements:
-            cursor.execute(statement)
+    again(cursor, make)
+    run(cursor, outbox.RIGHTS_FILE)
 
 
 def _set_search_path(cursor: Cursor) -> None:
@@ -212,7 +213,7 @@ def prepare(
     finally:
         # Even if the migration failed: the connector may need its new password.
         with transaction(connection_parameters) as cursor:
-            grant_role(cursor, options.connector_password)
+            grant_role(cursor, options)
     return None
 
 

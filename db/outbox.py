@@ -16,11 +16,11 @@ from db.connecting import LoadError, value
 from db.source import objects as source_objects
 from db.source.objects import SourceObjects, SourceState
 
-OUTBOX = SourceObjects(publication=PUBLICATION, slot="", schema=SCHEMA, tables=())
+OUTBOX = SourceObjects(publication=PUBLICATION, schema=SCHEMA)
 
 
-def check_loadable(cursor: Cursor, *, replace: bool) -> None:
-    """Raise LoadError unless this database can be loaded."""
+def check_loadable(cursor: Cursor, *, replace: bool) -> SourceState:
+    """Return the database's state. Raises LoadError unless it can be loaded."""
     state = read_state(cursor)
     if state.wal_level != "logical":
         raise LoadError(
@@ -34,6 +34,7 @@ def check_loadable(cursor: Cursor, *, replace: bool) -> None:
     elif state.published is not None:
         raise LoadError(f"the publication {PUBLICATION} is already there: add --replace to take it over")
     check_role(state)
+    return state
 
 
 def read_state(cursor: Cursor) -> SourceState:

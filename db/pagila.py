@@ -8,7 +8,6 @@ numbers 110 and 601, and address 104 can't be deleted before its customer, staff
 """
 
 import io
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,20 +18,16 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 from db import loading
 from db.connecting import LoadError, transaction, value
 from db.dump import Wanted, read_rows
-from db.sample import FOLDER, copy_lines
+from db.sample import FOLDER, columns_of, copy_lines
 
 # The part of the dump with the rows.
 DATA_FILE = "pagila-data.sql"
 SCHEMA = "public"
 
 TABLES = (FOLDER / "pagila_tables.sql").read_text(encoding="utf-8")
-_COLUMNS = {
-    table: tuple(re.findall(r"^ {4}(\w+)", body, re.MULTILINE))
-    for table, body in re.findall(r"CREATE TABLE (\w+) \((.*?)^\);", TABLES, re.MULTILINE | re.DOTALL)
-}
 # Parents before children.
-NAMES = tuple(_COLUMNS)
-DUMP = Wanted(whose="Pagila", tables=_COLUMNS, others=True)
+DUMP = Wanted(whose="Pagila", tables=columns_of(TABLES), others=True)
+NAMES = tuple(DUMP.tables)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,10 +37,10 @@ class WantedTable:
 class SourceObjects:
     """The required objects: a publication of exactly these tables, a role that may read them, a schema of ours."""
 
-    publication: str
-    slot: str
-    schema: str
-    tables: tuple[WantedTable, ...]
+    publication: str = ""
+    slot: str = ""
+    schema: str = ""
+    tables: tuple[WantedTable, ...] = ()
     role: str = CONNECTOR_ROLE
     operations: tuple[str, ...] = OPERATIONS
 
@@ -85,6 +85,10 @@ class SourceState:
     publication_ours: bool
     elsewhere: frozenset[int] = frozenset()
     tables: Mapping[tuple[str, str], Table] = field(default_factory=dict)
+
+    @property
+    def role_exists(self) -> bool:
+        return self.role_logs_in is not None
 
 
 def read(cursor: Cursor, wanted: SourceObjects) -> SourceState:

@@ -20,7 +20,10 @@ from db.source.objects import SourceObjects, SourceState, WantedTable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Statements that belong together, and their purpose. `missing`: the right for it that the user lacks."""
+    """Statements that belong together, and their purpose; without any it isn't of a plan.
+
+    `missing`: the right for it that the user lacks.
+    """
 
     purpose: str
     statements: tuple[str, ...]
@@ -37,12 +40,17 @@ def lines(names: Iterable[str]) -> str:
     return ",\n    ".join(names)
 
 
+def pairs(wanted: SourceObjects, state: SourceState) -> list[tuple[WantedTable, Table]]:
+    """Return each wanted table with what the database has. Raises KeyError for a missing one."""
+    return [(table, state.tables[table.schema, table.name]) for table in wanted.tables]
+
+
 def role_steps(wanted: SourceObjects, state: SourceState, verifier: str | None) -> Iterator[Step]:
     """Create the connector's login role, or give the existing one what it lacks."""
     role = state.names[wanted.role]
     replication = "" if state.hosted else " REPLICATION"
     password = f" PASSWORD '{verifier}'" if verifier else ""
-    if state.role_logs_in is None:
+    if not state.role_exists:
         then = "" if verifier else f"; then give it a password: \\password {role}"
         yield Step(
             # A DBA approves it: the role's SELECT rights cover less than that.
@@ -50,14 +58,11 @@ def role_steps(wanted: SourceObjects, state: SourceState, verifier: str | None) 
             statements=(f"CREATE ROLE {role} LOGIN{replication}{password}",),
             missing=_may_make_role(state),
         )
-    else:
-        changes = "" if state.role_logs_in else " LOGIN"
-        changes += "" if state.role_replicates else replication
-        if changes or password:
-            what = "A password of its own" if password and not changes else "What the connector's role must be able to"
-            yield Step(
-                purpose=what, statements=(f"ALTER ROLE {role}{changes}{password}",), missing=_may_make_role(state)
-            )
+    elif (
+        changes := ("" if state.role_logs_in else " LOGIN") + ("" if state.role_replicates else replication) + password
+    ):
+        what = "A password of its own" if changes == password else "What the connector's role must be able to"
+        yield Step(purpose=what, statements=(f"ALTER ROLE {role}{changes}",), missing=_may_make_role(state))
     if state.hosted and not state.role_replicates:
         missing = None if state.grants_rds_replication else "grant rds_replication (be the RDS master user)"
         yield Step(purpose="It reads the log", statements=(f"GRANT rds_replication TO {role}",), missing=missing)
@@ -85,7 +90,7 @@ def _may_make_role(state: SourceState) -> str | None:
 def reading_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
     """Let the role read the tables, without columns left out, and all rows where row security is on."""
     role = state.names[wanted.role]
-    found = [(table, state.tables[table.schema, table.name]) for table in wanted.tables]
+    found = pairs(wanted, state)
     schemas = {table.schema_sql: table for _, table in found if not table.schema_usable}
     if schemas:
         foreign = [
@@ -102,27 +107,21 @@ def reading_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
     whole = [there.sql for table, there in found if not secret_columns(table, there) and not there.whole]
     statements = [f"GRANT SELECT ON\n    {lines(whole)}\nTO {role}"] if whole else []
     statements += [statement for grants in parted.values() for statement in grants]
-    if statements:
-        yield Step(
-            purpose="It may SELECT from these tables alone",
-            statements=tuple(statements),
-            missing=owners_agree(
-                [there for _, there in found if there.sql in {*whole, *parted}], state, "grant SELECT on"
-            ),
-        )
-    yield from _policies([there for _, there in found if there.row_security and not there.has_policy], wanted, state)
-
-
-def _policies(secured: list[Table], wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
-    role, policy = state.names[wanted.role], f"{wanted.publication}_reads"
-    if secured:
-        yield Step(
-            purpose="Row security hides no row from its snapshots",
-            statements=tuple(
-                f"CREATE POLICY {quoted(policy)} ON {there.sql} FOR SELECT TO {role} USING (TRUE)" for there in secured
-            ),
-            missing=owners_agree(secured, state, "make policies on"),
-        )
+    granted = [there for _, there in found if there.sql in {*whole, *parted}]
+    yield Step(
+        purpose="It may SELECT from these tables alone",
+        statements=tuple(statements),
+        missing=owners_agree(granted, state, "grant SELECT on"),
+    )
+    secured = [there for _, there in found if there.row_security and not there.has_policy]
+    policy = quoted(f"{wanted.publication}_reads")
+    yield Step(
+        purpose="Row security hides no row from its snapshots",
+        statements=tuple(
+            f"CREATE POLICY {policy} ON {there.sql} FOR SELECT TO {role} USING (TRUE)" for there in secured
+        ),
+        missing=owners_agree(secured, state, "make policies on"),
+    )
 
 
 def secret_columns(table: WantedTable, there: Table) -> frozenset[str]:

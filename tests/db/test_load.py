@@ -148,14 +148,17 @@ def test_a_slot_from_before_the_first_load_can_read_it(database: ConnectionParam
         assert len([event for event in slot.events() if event.table == "datalake.cdc_events"]) == 829
 
 
-def test_a_role_that_is_there_gets_the_new_password(database: ConnectionParameters) -> None:
-    for password in ("first one", "second one"):
-        load(database, LoadOptions(connector_password=password, empty=True, replace=True), lambda *_: None)
-        connector: ConnectionParameters = {**database, "user": "cdc_connector", "password": password}
-        assert ask(connector, "SELECT count(*) FROM datalake.cdc_events") == 0
-    connector["password"] = "first one"
+def test_a_role_that_is_there_keeps_its_password_unless_asked(database: ConnectionParameters) -> None:
+    rows = "SELECT count(*) FROM datalake.cdc_events"
+    load(database, LoadOptions(connector_password="first one", empty=True), lambda *_: None)
+    first: ConnectionParameters = {**database, "user": "cdc_connector", "password": "first one"}
+    again = ("--yes", "--empty", "--replace")
+    assert "cdc_connector was there and keeps its password" in load_cli(database, *again).stdout
+    assert ask(first, rows) == 0
+    assert "keeps" not in load_cli(database, *again, "--change-password").stdout
+    assert ask({**first, "password": CONNECTOR_PASSWORD}, rows) == 0
     with pytest.raises(psycopg2.OperationalError):
-        ask(connector, "SELECT 1")
+        ask(first, rows)
 
 
 def test_no_password_reaches_the_servers_log_or_the_output(database: ConnectionParameters, postgres_log: Path) -> None:

@@ -13,7 +13,6 @@ from psycopg2.extensions import connection as Connection
 from psycopg2.extensions import cursor as Cursor
 
 from db.connecting import LaterError, LoadError
-from db.source import objects as source_objects
 from db.source import plan as source_preparing
 from db.source import rights
 from db.source.deletes import deleted_keys, horizon_lsn
@@ -65,7 +64,7 @@ def prepared(database: ConnectionParameters) -> ConnectionParameters:
 
 def found(database: ConnectionParameters) -> list[str]:
     with contextlib.closing(psycopg2.connect(**database)) as connection, connection.cursor() as cursor:
-        return source_problems(WANTED, source_objects.read(cursor, WANTED), "shop")
+        return source_problems(cursor, WANTED, "shop")
 
 
 def test_what_no_event_tells_is_said_until_it_is_mended(prepared: ConnectionParameters) -> None:

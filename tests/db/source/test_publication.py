@@ -118,7 +118,7 @@ def test_columns_that_are_not_published_as_the_file_says_are_told_until_it_is_pr
 
     def found() -> list[str]:
         with cursor_of(prepared) as cursor:
-            return source_problems(only, source_objects.read(cursor, only), "shop")
+            return source_problems(cursor, only, "shop")
 
     assert found() == []
     execute(prepared, change)
