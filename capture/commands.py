@@ -2,8 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import psycopg2
@@ -54,23 +53,26 @@ def make_pipeline(
             written = _compare(known, database, patterns, update=update, folder=stage)
         pipeline = load_pipeline(name, stage)
         looked = odd_values.look_into(connection, pipeline, database, all_of_them=look)
-        further = _further(connection, pipeline, database)
-    _say(looked)
-    _say(written)
-    further()
+        needed = [*_needed(connection, pipeline, database)]
+    _say([*looked, *written, *needed])
 
 
-def _further(connection: Connection, pipeline: Pipeline, database: Database) -> Callable[[], None]:
-    """Check what the database still needs; return what prints it."""
+def _needed(connection: Connection, pipeline: Pipeline, database: Database) -> Iterator[str]:
+    """Report what the database still needs."""
     if pipeline.is_queried:
-        return partial(_say_checked, check(connection, pipeline, database))
-    if pipeline.outbox is None:
+        yield from _checked_lines(check(connection, pipeline, database))
+    elif pipeline.outbox is not None:
+        yield "It captures an outbox, whose database `./lake source load` and `./lake source migrate` prepare."
+    else:
         with connection, connection.cursor() as cursor:
             # The DSN's user needs no right to carry it out: a DBA may.
-            return partial(_say_plan, pipeline, source_preparing.plan(cursor, source_objects(pipeline)))
-    return partial(
-        typer.echo, "It captures an outbox, whose database `./lake source load` and `./lake source migrate` prepare."
-    )
+            plan = source_preparing.plan(cursor, source_objects(pipeline))
+        if not plan.steps and not plan.problems:
+            yield "The database has all that the pipeline needs."
+            return
+        yield f"The database needs this, which `./lake source prepare {pipeline.name} --dsn …` does:"
+        yield from report.plan_lines(plan)
+        yield from f"\n{plan.script}".split("\n")[:-1]
 
 
 def _is_queried(how: str, known: Pipeline | None) -> bool:
@@ -83,13 +85,13 @@ def _is_queried(how: str, known: Pipeline | None) -> bool:
     return known.is_queried
 
 
-def _say_checked(checked: Checked) -> None:
-    _say(f"  {line}" for line in (*checked.problems, *checked.remarks))
-    typer.echo(UNSEEN)
+def _checked_lines(checked: Checked) -> Iterator[str]:
+    yield from (f"  {line}" for line in (*checked.problems, *checked.remarks))
+    yield UNSEEN
     if checked.problems:
-        typer.echo("The job can't query it as the file says: see above.")
+        yield "The job can't query it as the file says: see above."
     else:
-        typer.echo("The job needs no more there than SELECT on these tables: nothing is to be prepared.")
+        yield "The job needs no more there than SELECT on these tables: nothing is to be prepared."
 
 
 def _check_schemas(database: Database, schemas: Sequence[str]) -> None:
@@ -133,16 +135,6 @@ def _compare(known: Pipeline, database: Database, patterns: Patterns, *, update:
     ]
 
 
-def _say_plan(pipeline: Pipeline, plan: Plan) -> None:
-    command = f"./lake source prepare {pipeline.name} --dsn …"
-    if not plan.steps and not plan.problems:
-        typer.echo("The database has all that the pipeline needs.")
-    else:
-        typer.echo(f"The database needs this, which `{command}` does:")
-        _say(report.plan_lines(plan))
-        typer.echo(f"\n{plan.script}" if plan.script else "", nl=False)
-
-
 def prepare(name: str, dsn_text: str, *, dry: bool, change_password: bool) -> None:
     """Set up the database as the pipeline's file requires, or print the SQL. Raises LoadError, SettingsFileError.
 
@@ -171,7 +163,7 @@ def _check_only(pipeline: Pipeline, dsn_text: str) -> None:
         _check_database(connection.info.dbname, pipeline)
         database = inspect(connection, sorted({table.schema_name for table in pipeline.tables if table.query is None}))
         checked = check(connection, pipeline, add_query_columns(connection, database, pipeline))
-    _say_checked(checked)
+    _say(_checked_lines(checked))
     if checked.problems:
         raise LoadError("the database doesn't meet the pipeline's requirements: see above")
 

@@ -182,7 +182,7 @@ def _identity(table: Table, key: tuple[str, ...]) -> Iterator[str]:
     elif table.identity == "full":
         yield "REPLICA IDENTITY FULL: whole old rows go to the log, which capturing doesn't need"
     elif table.identity == "index":
-        columns = next((index.columns for index in table.indexes if index.is_identity), ())
+        columns = table.identity_columns or ()
         if not set(key) <= set(columns):
             yield (
                 f"REPLICA IDENTITY is the index over {', '.join(columns)}, so a delete wouldn't name {', '.join(key)}:"

@@ -174,9 +174,13 @@ def write_new(
     folder: Path,
 ) -> None:
     """Write a new pipeline: its schemas, then its file. Raises LoadError."""
+    _write_schemas(name, entries, folder)
+    _write(folder / f"{name}.toml", pipeline_text(name, database, entries, refused))
+
+
+def _write_schemas(name: str, entries: tuple[Entry, ...], folder: Path) -> None:
     for entry in entries:
         _write(folder / name / f"{entry.lake_table}.avsc", schema_text(avro_schema(name, entry, entry.table)))
-    _write(folder / f"{name}.toml", pipeline_text(name, database, entries, refused))
 
 
 def add(name: str, changes: Changes, folder: Path) -> None:
@@ -186,8 +190,7 @@ def add(name: str, changes: Changes, folder: Path) -> None:
     text = _with_left_out(name, before, changes, folder)
     for file, schema in changes.schemas.items():
         _write(folder / file, schema_text(schema))
-    for entry in changes.entries:
-        _write(folder / name / f"{entry.lake_table}.avsc", schema_text(avro_schema(name, entry, entry.table)))
+    _write_schemas(name, changes.entries, folder)
     if changes.entries:
         text += "" if text.endswith("\n") else "\n"
         text += "".join(f"\n{entry_text(entry)}" for entry in changes.entries)

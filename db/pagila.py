@@ -43,13 +43,19 @@ def load(connection_parameters: Mapping[str, Any], dump: Path | None = None) -> 
 
     `dump` is the file with the rows, or its folder. Raises LoadError.
     """
+    if dump is not None and dump.is_dir():
+        dump /= DATA_FILE
+    wanted = "generated rows" if dump is None else loading.data_set(dump=dump)
     with transaction(connection_parameters) as cursor:
         if value(cursor, "SELECT to_regclass('public.rental')"):
-            _refuse_other_rows(cursor, dump)
+            there = loading.recorded_data_set(cursor, schema=SCHEMA)
+            if dump is not None and there != wanted:
+                there = there or "rows that nobody has described"
+                raise LoadError(f"the database has {there}, so {wanted} can't be loaded")
             return Loaded(rows=_count(cursor), new=False)
-        rows_of = read_rows(FOLDER / "pagila.sql" if dump is None else _file(dump), DUMP, known_by="address")
+        rows_of = read_rows(dump or FOLDER / "pagila.sql", DUMP, known_by="address")
         cursor.execute(TABLES)
-        loading.record_data_set(cursor, _described(dump), schema=SCHEMA)
+        loading.record_data_set(cursor, wanted, schema=SCHEMA)
         for table, rows in rows_of.items():
             cursor.copy_expert(f"COPY {table} FROM STDIN", io.StringIO("".join(copy_lines(rows))))
             cursor.execute(
@@ -59,22 +65,6 @@ def load(connection_parameters: Mapping[str, Any], dump: Path | None = None) -> 
                 f"CREATE TRIGGER last_updated BEFORE UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION last_updated()"
             )
         return Loaded(rows=_count(cursor), new=True)
-
-
-def _file(dump: Path) -> Path:
-    return dump / DATA_FILE if dump.is_dir() else dump
-
-
-def _described(dump: Path | None) -> str:
-    return "generated rows" if dump is None else loading.data_set(dump=_file(dump))
-
-
-def _refuse_other_rows(cursor: Cursor, dump: Path | None) -> None:
-    if dump is None:
-        return
-    there, wanted = loading.recorded_data_set(cursor, schema=SCHEMA), _described(dump)
-    if there != wanted:
-        raise LoadError(f"the database has {there or 'rows that nobody has described'}, so {wanted} can't be loaded")
 
 
 def _count(cursor: Cursor) -> int:

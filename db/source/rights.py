@@ -58,11 +58,13 @@ def role_steps(wanted: SourceObjects, state: SourceState, verifier: str | None) 
             statements=(f"CREATE ROLE {role} LOGIN{replication}{password}",),
             missing=_may_make_role(state),
         )
-    elif (
-        changes := ("" if state.role_logs_in else " LOGIN") + ("" if state.role_replicates else replication) + password
-    ):
-        what = "A password of its own" if changes == password else "What the connector's role must be able to"
-        yield Step(purpose=what, statements=(f"ALTER ROLE {role}{changes}",), missing=_may_make_role(state))
+    else:
+        changes = ("" if state.role_logs_in else " LOGIN") + ("" if state.role_replicates else replication)
+        yield Step(
+            purpose="What the connector's role must be able to" if changes else "A password of its own",
+            statements=(f"ALTER ROLE {role}{changes}{password}",) if changes or password else (),
+            missing=_may_make_role(state),
+        )
     if state.hosted and not state.role_replicates:
         missing = None if state.grants_rds_replication else "grant rds_replication (be the RDS master user)"
         yield Step(purpose="It reads the log", statements=(f"GRANT rds_replication TO {role}",), missing=missing)

@@ -5,7 +5,6 @@ docs/your-database/kafka-connect.md lists the changes that polls miss; the job's
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
@@ -184,8 +183,12 @@ class JdbcSourceSettings:
     with_schemas: bool = False
 
     def __post_init__(self) -> None:
-        for problem in self._problems():
-            raise ValueError(f"{self.name}: {problem}")
+        prefix = self.topic_prefix
+        for table in self.tables:
+            if table_topic(prefix, table.schema, table.table) != f"{prefix}.{table.name}":
+                raise ValueError(f"{table.name}: its topic would have a name that Kafka refuses: poll a query")
+        for topic in self.topics:
+            _check_match(_TOPIC_PREFIX, "topic", topic)
 
     @property
     def tables(self) -> tuple[PolledTable, ...]:
@@ -196,20 +199,6 @@ class JdbcSourceSettings:
         if isinstance(self.polled, PolledQuery):
             return (f"{self.topic_prefix}.{self.polled.name}",)
         return tuple(f"{self.topic_prefix}.{table.name}" for table in self.polled)
-
-    def _problems(self) -> Iterator[str]:
-        tables = self.tables
-        if len({(table.schema, table.key, table.stamp) for table in tables}) > 1:
-            yield "tables of other schemas, keys or stamps need a connector of their own: it has one property for each"
-        if isinstance(self.polled, tuple) and not tables:
-            yield "no table is named, and then all would be polled"
-        if len(set(tables)) < len(tables):
-            yield "a table is named twice"
-        for table in tables:
-            if table_topic(self.topic_prefix, table.schema, table.table) != f"{self.topic_prefix}.{table.name}":
-                yield f"{table.name}: the connector would name a topic so, which Kafka refuses: poll a query"
-        for topic in self.topics:
-            _check_match(_TOPIC_PREFIX, "topic", topic)
 
 
 def _check_match(pattern: re.Pattern[str], name: str, value: str) -> None:

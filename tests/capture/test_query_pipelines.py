@@ -106,10 +106,10 @@ def test_whatever_is_proposed_the_file_may_have(how: str, mine: Folder, database
 
 
 def test_a_connection_that_breaks_while_it_is_checked_is_a_line(mine: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise psycopg2.OperationalError("server closed the connection unexpectedly\n\tThis probably means the server")
 
-    monkeypatch.setattr(objects._Look, "problems", broken)
+    monkeypatch.setattr(objects, "_problems", broken)
     result = mine.run("describe", how="query")
     assert (result.exit_code, type(result.exception)) == (CANNOT, SystemExit)
     [line] = result.stderr.splitlines()
