@@ -19,7 +19,7 @@ from local.services.postgres import ConnectionParameters, Postgres
 from settings.load import load_pipeline
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA, load_dump
 from tests.conftest import execute, fresh_database
-from tests.db.conftest import NORTHWIND, WITHOUT_DUMP
+from tests.db.conftest import NORTHWIND, WITHOUT_DUMP, role_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("no_role")]
 
@@ -302,20 +302,11 @@ def test_a_new_role_without_a_password_is_asked_for(mine: Folder) -> None:
 
 def test_each_missing_right_is_a_line(mine: Folder) -> None:
     mine.run("describe", tables="everything")
-    execute(mine.database, "CREATE ROLE weak_under_test LOGIN PASSWORD 'weak'")
-    try:
-        name = mine.database["dbname"]
-        result = mine.run(
-            "prepare",
-            dsn=f"host=127.0.0.1 port={mine.database['port']} user=weak_under_test dbname={name}",
-            PGPASSWORD="weak",
-        )
-        lines = result.stderr.splitlines()
-        assert lines[0].startswith("error: you may not make a role with REPLICATION")
-        assert lines[-1] == "error: nothing was changed"
-    finally:
-        execute(mine.database, "DROP OWNED BY weak_under_test")
-        execute(mine.database, "DROP ROLE weak_under_test")
+    with role_of(mine.database, "weak_under_test") as weak:
+        mine.database = weak
+        first, *_, last = mine.run("prepare").stderr.splitlines()
+    assert first.startswith("error: you may not make a role with REPLICATION")
+    assert last == "error: nothing was changed"
 
 
 def test_a_password_that_nobody_gave_is_a_line(mine: Folder) -> None:

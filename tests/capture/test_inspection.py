@@ -11,10 +11,11 @@ from capture import odd_values
 from db.connecting import LoadError
 from db.source import inspection
 from db.source.catalogue import Database, Table, TableName
-from local.services.postgres import ConnectionParameters, Postgres
+from local.services.postgres import ConnectionParameters
 from settings.pipeline import CapturedTableSettings
 from tests.capture.test_commands import Folder, folder_of
-from tests.conftest import execute, fresh_database
+from tests.conftest import execute
+from tests.db.conftest import role_of
 
 pytestmark = pytest.mark.integration
 
@@ -108,18 +109,13 @@ def test_only_the_schemas_that_are_named_are_read(nasty: ConnectionParameters) -
     assert {table.name.schema for table in look(nasty, "archive").tables} == {"archive"}
 
 
-def test_columns_that_the_role_may_not_read_are_told(postgres: Postgres, nasty: ConnectionParameters) -> None:
-    with fresh_database(postgres, template=nasty["dbname"]) as database:
-        execute(database, "CREATE ROLE looks_only LOGIN PASSWORD 'looks'")
-        try:
-            execute(database, "GRANT SELECT (id, mood) ON public.everything TO looks_only")
-            found = look({**database, "user": "looks_only", "password": "looks"})
-            assert [c.name for c in table(found, "everything").columns if c.readable] == ["id", "mood"]
-            assert table(found, "no_key").hidden == ("at", "what")
-            assert not table(found, "no_key").owned
-        finally:
-            execute(database, "DROP OWNED BY looks_only")
-            execute(database, "DROP ROLE looks_only")
+def test_columns_that_the_role_may_not_read_are_told(nasty: ConnectionParameters) -> None:
+    with role_of(nasty, "looks_only") as role:
+        execute(nasty, "GRANT SELECT (id, mood) ON public.everything TO looks_only")
+        found = look(role)
+    assert [c.name for c in table(found, "everything").columns if c.readable] == ["id", "mood"]
+    assert table(found, "no_key").hidden == ("at", "what")
+    assert not table(found, "no_key").owned
 
 
 @pytest.fixture

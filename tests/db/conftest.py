@@ -18,7 +18,7 @@ from psycopg2.extensions import connection as Connection
 
 from db.loading import LoadOptions, load
 from local.services.postgres import ConnectionParameters, Postgres
-from tests.conftest import fresh_database
+from tests.conftest import execute, fresh_database
 from tests.db.expected import actual_outbox, expected_outbox
 from tests.db.pgoutput import Event, Slot
 from tests.waiting import PATIENCE_S, wait_until
@@ -162,6 +162,24 @@ def shop_copy(postgres: Postgres, template: str) -> Iterator[Shop]:
             yield shop
         finally:
             shop.close()
+
+
+def forget(database: ConnectionParameters, role: str) -> None:
+    """Drop a role, which all databases of the server share."""
+    with contextlib.suppress(psycopg2.errors.UndefinedObject):
+        execute(database, f"DROP OWNED BY {role}")
+        execute(database, f"DROP ROLE {role}")
+
+
+@contextlib.contextmanager
+def role_of(database: ConnectionParameters, name: str) -> Iterator[ConnectionParameters]:
+    """Create a role that logs in; afterwards the administrator has what it owned."""
+    execute(database, f"CREATE ROLE {name} LOGIN PASSWORD 'its'")
+    try:
+        yield {**database, "user": name, "password": "its"}
+    finally:
+        execute(database, f"REASSIGN OWNED BY {name} TO postgres")
+        forget(database, name)
 
 
 class Session:

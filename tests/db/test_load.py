@@ -23,7 +23,7 @@ from db.connecting import LoadError, connect
 from db.loading import LoadOptions, load
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import ask, execute, fresh_database
-from tests.db.conftest import CONNECTOR_PASSWORD, NORTHWIND, WITHOUT_DUMP, Shop, Template
+from tests.db.conftest import CONNECTOR_PASSWORD, NORTHWIND, WITHOUT_DUMP, Shop, Template, role_of
 from tests.db.pgoutput import Slot
 from tests.waiting import PATIENCE_S
 
@@ -230,14 +230,9 @@ def test_a_connector_is_streaming(loaded: ConnectionParameters) -> None:
         assert_refused(load_cli(loaded, "--yes", "--replace"), "slot streaming is in use", "stop the connector")
 
 
-def test_the_user_may_not(unchanged: ConnectionParameters, postgres: Postgres) -> None:
-    admin = postgres.connection_parameters()
-    execute(admin, "CREATE ROLE guest LOGIN PASSWORD 'guest-pw'")
-    try:
-        guest: ConnectionParameters = {**unchanged, "user": "guest", "password": "guest-pw"}
+def test_the_user_may_not(unchanged: ConnectionParameters) -> None:
+    with role_of(unchanged, "guest") as guest:
         assert_refused(load_cli(guest, "--yes"), "permission denied for database", "nothing was loaded")
-    finally:
-        execute(admin, "DROP ROLE guest")
 
 
 def test_the_connectors_role_is_an_administrator(database: ConnectionParameters, postgres: Postgres) -> None:

@@ -138,30 +138,23 @@ def run(*options: str) -> tuple[int, str]:
 
 
 @pytest.mark.usefixtures("secrets")
-def test_the_secret_says_host_port_database_user_and_password(loads: list[Any]) -> None:
-    assert run("--secret-id", "master")[0] == 0
-    ((parameters, options),) = loads
-    assert parameters == {
-        "host": MASTER["host"],
-        "port": 5432,
-        "dbname": "devdb",
-        "user": "postgres",
-        "password": "Master-Password",
-    }
-    assert options.connector_password == "from-the-environment-too"
-
-
-@pytest.mark.usefixtures("secrets")
-def test_the_command_line_has_the_last_word_so_that_a_tunnel_works(loads: list[Any]) -> None:
-    run("--secret-id", "master", "--host", "127.0.0.1", "--port", "15432")
-    ((parameters, _),) = loads
-    assert (parameters["host"], parameters["port"], parameters["password"]) == ("127.0.0.1", 15432, "Master-Password")
-
-
-@pytest.mark.usefixtures("secrets")
-def test_the_connectors_password_comes_from_a_secret_of_its_own(loads: list[Any]) -> None:
-    run("--secret-id", "master", "--connector-secret-id", "connector")
-    assert loads[0][1].connector_password == "Its-Password"
+@pytest.mark.parametrize(
+    ("options", "otherwise", "connector"),
+    [
+        ((), {}, "from-the-environment-too"),
+        # So that a tunnel works.
+        (("--host", "127.0.0.1", "--port", "15432"), {"host": "127.0.0.1", "port": 15432}, "from-the-environment-too"),
+        (("--connector-secret-id", "connector"), {}, "Its-Password"),
+    ],
+)
+def test_the_secret_says_how_to_log_in_and_the_command_line_has_the_last_word(
+    loads: list[Any], options: tuple[str, ...], otherwise: dict[str, Any], connector: str
+) -> None:
+    assert run("--secret-id", "master", *options)[0] == 0
+    [(parameters, given)] = loads
+    login = {key: MASTER[key] for key in ("host", "port", "dbname", "password")} | {"user": "postgres"}
+    assert parameters == login | otherwise
+    assert given.connector_password == connector
 
 
 def test_without_a_secret_nothing_is_asked_of_aws(loads: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ import json
 import psycopg2
 import pytest
 
-from tests.db.conftest import CONNECTOR_PASSWORD, WALK_THROUGH, Shop
+from tests.db.conftest import WALK_THROUGH, Shop, role_of
 from tests.db.pgoutput import Event
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("left_consistent")]
@@ -300,13 +300,11 @@ def test_updated_at_rises_with_each_event_of_an_order(shop: Shop) -> None:
 
 
 def test_a_user_of_the_tables_needs_no_right_on_the_outbox(shop: Shop) -> None:
-    name = f"clerk_of_{shop.parameters['dbname']}"
-    shop.run(f"CREATE ROLE {name} LOGIN PASSWORD '{CONNECTOR_PASSWORD}'")
-    try:
+    with role_of(shop.parameters, "clerk") as login:
         shop.run(
-            f"GRANT USAGE ON SCHEMA datalake TO {name}; GRANT SELECT, INSERT, UPDATE ON orders, order_details TO {name}"
+            "GRANT USAGE ON SCHEMA datalake TO clerk; GRANT SELECT, INSERT, UPDATE ON orders, order_details TO clerk"
         )
-        clerk = shop.connect(user=name, password=CONNECTOR_PASSWORD)
+        clerk = shop.connect(**login)
         with clerk, clerk.cursor() as cursor:
             # A temporary table of the same name must not be mistaken for ours.
             cursor.execute("CREATE TEMP TABLE orders AS SELECT 1 AS order_id")
@@ -321,8 +319,6 @@ def test_a_user_of_the_tables_needs_no_right_on_the_outbox(shop: Shop) -> None:
             with pytest.raises(psycopg2.errors.InsufficientPrivilege), clerk, clerk.cursor() as cursor:
                 cursor.execute(statement)
         clerk.close()
-    finally:
-        shop.run(f"DROP OWNED BY {name}; DROP ROLE {name}")
 
 
 def test_init_repairs_what_was_changed_without_triggers_and_nothing_else(shop: Shop) -> None:

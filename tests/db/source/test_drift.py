@@ -22,7 +22,8 @@ from db.source.reading import ReadObjects, grant_reader
 from local.services.postgres import ConnectionParameters
 from local.services.source_database import SourceDatabase
 from tests.conftest import execute
-from tests.db.source.test_preparing import PASSWORD, ROLE, connector, forget
+from tests.db.conftest import forget
+from tests.db.source.test_preparing import PASSWORD, ROLE, connector
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration

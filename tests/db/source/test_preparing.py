@@ -19,6 +19,7 @@ from db.source.plan import UnpreparableError, prepare
 from db.source.signals import check_readable
 from local.services.postgres import ConnectionParameters
 from tests.conftest import ask, execute
+from tests.db.conftest import forget, role_of
 
 pytestmark = pytest.mark.integration
 
@@ -64,25 +65,6 @@ def shop(database: ConnectionParameters) -> Iterator[ConnectionParameters]:
     execute(database, SHOP)
     yield database
     forget(database, ROLE)
-
-
-def forget(database: ConnectionParameters, *roles: str) -> None:
-    """Drop roles, which all databases of the server share."""
-    for role in roles:
-        with contextlib.suppress(psycopg2.errors.UndefinedObject):
-            execute(database, f"DROP OWNED BY {role}")
-            execute(database, f"DROP ROLE {role}")
-
-
-@contextlib.contextmanager
-def role_of(database: ConnectionParameters, name: str) -> Iterator[ConnectionParameters]:
-    """Create a role that logs in; afterwards the administrator has what it owned."""
-    execute(database, f"CREATE ROLE {name} LOGIN PASSWORD 'its'")
-    try:
-        yield {**database, "user": name, "password": "its"}
-    finally:
-        execute(database, f"REASSIGN OWNED BY {name} TO postgres")
-        forget(database, name)
 
 
 @contextlib.contextmanager

@@ -18,8 +18,8 @@ from db.source.plan import prepare, source_problems
 from db.source.replication import drop_slot
 from local.services.postgres import ConnectionParameters
 from tests.conftest import ask, execute
-from tests.db.conftest import Shop
-from tests.db.source.test_preparing import PASSWORD, ROLE, connector, cursor_of, forget
+from tests.db.conftest import Shop, forget
+from tests.db.source.test_preparing import PASSWORD, ROLE, connector, cursor_of
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
