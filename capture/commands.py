@@ -7,14 +7,13 @@ from pathlib import Path
 
 import psycopg2
 import typer
-from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from capture import odd_values, pipeline_file, report
 from capture.entry import propose_all
 from capture.objects import UNSEEN, Checked, add_query_columns, check, source_objects
 from capture.obstacles import Patterns
 from db import log_in
-from db.connecting import LoadError, explain
+from db.connecting import Connection, LoadError, explain
 from db.source import plan as source_preparing
 from db.source.catalogue import Database
 from db.source.inspection import inspect

@@ -6,14 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg2
-from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
-from psycopg2.extensions import cursor as Cursor  # noqa: N812
 
 from capture.entry import key_of
 from contract.column_types.canonical import SOURCE_SETTINGS
 from contract.column_types.catalogue import result_modifier
 from contract.source import own_schema
-from db.connecting import LoadError, connect, explain, value
+from db.connecting import Connection, Cursor, LoadError, connect, explain, value
 from db.source.catalogue import HAS_ROWS, Column, Database, Server, Table, TableName
 from db.source.inspection import inspect, type_texts, types_of
 from db.source.objects import SourceObjects, WantedTable

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 
 import psycopg2
 from psycopg2 import sql
-from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
-from psycopg2.extensions import cursor as Cursor  # noqa: N812
 
 from contract.column_types.catalogue import Carried, ColumnType, without_domains
 from contract.column_types.types import carried
 from contract.events import PLACEHOLDER, SPECIALS_COLUMN
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
-from db.connecting import explain, value
+from db.connecting import Connection, Cursor, explain, value
 from db.source.catalogue import Column, Database, Table, TableName
 from db.source.inspection import inspect
 from settings.pipeline import CapturedTableSettings, Pipeline

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from psycopg2 import sql
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
 from contract.source import CONNECTOR_ROLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
 from db import outbox
-from db.connecting import LoadError, transaction, value
+from db.connecting import Cursor, LoadError, transaction, value
 from db.dump import read_dump, read_file
 from db.migrating import migrate, wait_for_others
 from db.outbox import run

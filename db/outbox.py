@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
-
 from contract.source import CONNECTOR_ROLE, HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
-from db.connecting import LoadError, value
+from db.connecting import Cursor, LoadError, value
 from db.source import objects as source_objects
 from db.source.objects import SourceObjects, SourceState
 

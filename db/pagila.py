@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
-
 from db import loading
-from db.connecting import LoadError, transaction, value
+from db.connecting import Cursor, LoadError, transaction, value
 from db.dump import Wanted, read_rows
 from db.sample import FOLDER, columns_of, copy_lines
 

@@ -11,11 +11,10 @@ from typing import Any
 
 import psycopg2
 from psycopg2 import errors
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
 from contract.table_names import clashes, table_option
-from db.connecting import LaterError, LoadError, explain, transaction
+from db.connecting import Cursor, LaterError, LoadError, explain, transaction
 from db.source import objects as source_objects
 from db.source.catalogue import Table
 from db.source.objects import SourceObjects, SourceState, WantedTable

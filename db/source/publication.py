@@ -144,7 +144,7 @@ def _changed_publication(
     if unread:
         statements.append(f"REVOKE SELECT ON\n    {lines(unread)}\nFROM {state.names[wanted.role]}")
     # First, because a partitioned table's column list needs publish_via_partition_root.
-    if not state.publication_via_root or state.publication_operations != set(wanted.operations):
+    if not state.publication_via_root or {*state.publication_operations} != {*wanted.operations}:
         statements.append(f"ALTER PUBLICATION {name} SET ({_options(wanted)})")
     if adding:
         statements.append(f"ALTER PUBLICATION {name} ADD TABLE\n    {_entries(adding)}")

@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg2
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
 from contract.table_names import listed
-from db.connecting import LoadError, explain, transaction, value
+from db.connecting import Cursor, LoadError, explain, transaction, value
 from db.source import objects as source_objects
 from db.source.catalogue import HAS_ROWS, Table
 from db.source.inspection import read_tables

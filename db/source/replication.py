@@ -8,10 +8,9 @@ from typing import Any
 
 import psycopg2
 from psycopg2 import errors, sql
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.source import CONNECTOR_ROLE, HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
-from db.connecting import LoadError, connect, explain, rows, value
+from db.connecting import Cursor, LoadError, connect, explain, rows, value
 from db.outbox import text_of
 
 TABLES = frozenset({f"{SCHEMA}.{OUTBOX_TABLE}", f"{SCHEMA}.{HEARTBEAT_TABLE}"})

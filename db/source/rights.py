@@ -9,11 +9,10 @@ from typing import TypeVar
 
 import psycopg2
 from psycopg2 import errors
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.source import quoted
 from contract.table_names import listed
-from db.connecting import LaterError, explain
+from db.connecting import Cursor, LaterError, explain
 from db.source.catalogue import HAS_ROWS, SYSTEM_COLUMNS, Table
 from db.source.objects import SourceObjects, SourceState, WantedTable
 
