@@ -8,6 +8,12 @@ JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 SHORTEST_SESSION_MS = 6_000
 
 
+def check_within(name: str, value: int, low: int, high: int) -> None:
+    """Raise ValueError unless a setting is a number within these bounds."""
+    if isinstance(value, bool) or not low <= value <= high:
+        raise ValueError(f"{name} must be from {low:,} to {high:,}, not {value!r}")
+
+
 def override(client: str, properties: Mapping[str, str]) -> dict[str, str]:
     """Return properties of the clients that Kafka Connect creates for a connector: `client` is producer or consumer."""
     return {f"{client}.override.{name}": value for name, value in properties.items()}

@@ -14,7 +14,7 @@ from psycopg2 import errors
 from psycopg2.extensions import encrypt_password
 
 from contract.table_names import clashes, table_option
-from db.connecting import Cursor, LaterError, LoadError, explain, transaction
+from db.connecting import Cursor, LaterError, LoadError, explain
 from db.source import objects as source_objects
 from db.source.catalogue import Table
 from db.source.objects import SourceObjects, SourceState, WantedTable
@@ -26,7 +26,7 @@ from db.source.publication import (
     sends,
     sent_anyway,
 )
-from db.source.rights import Step, again, lost_race, owners_agree, pairs, reading_steps, role_steps, secret_columns
+from db.source.rights import Step, lost_race, owners_agree, pairs, preparing, reading_steps, role_steps, secret_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,8 +156,6 @@ def _remarks(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
 
 # Changing a table's identity waits for all users of the table, and everyone else queues behind it.
 LOCK_TIMEOUT_S = 3
-# Another preparation of the same database waits (for the server's roles see db/source/rights.py). Arbitrary key.
-PREPARE_LOCK = 7_315_402
 
 
 class UnpreparableError(LoadError):
@@ -188,10 +186,7 @@ def prepare(
     Raises UnpreparableError if the database doesn't meet the requirements or the user lacks rights, LaterError if a
     table or the role is in use, LoadError otherwise; the database is then unchanged.
     """
-    with transaction(connection_parameters, failing="nothing was changed") as cursor:
-        cursor.execute("SET LOCAL search_path = pg_catalog")
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (PREPARE_LOCK,))
-        return again(cursor, lambda: _prepare(cursor, wanted, password))
+    return preparing(connection_parameters, lambda cursor: _prepare(cursor, wanted, password))
 
 
 def _prepare(cursor: Cursor, wanted: SourceObjects, password: str | None) -> tuple[Plan, Plan]:

@@ -12,13 +12,13 @@ import psycopg2
 from psycopg2.extensions import encrypt_password
 
 from contract.table_names import listed
-from db.connecting import Cursor, LoadError, explain, transaction, value
+from db.connecting import Cursor, LoadError, explain, value
 from db.source import objects as source_objects
 from db.source.catalogue import HAS_ROWS, Table
 from db.source.inspection import read_tables
 from db.source.objects import SourceObjects, SourceState, WantedTable
-from db.source.plan import PREPARE_LOCK, UnpreparableError, columns_missing, no_such_table
-from db.source.rights import again, reading_steps, system_columns
+from db.source.plan import UnpreparableError, columns_missing, no_such_table
+from db.source.rights import preparing, reading_steps, system_columns
 
 _VIEW = "cdc_rows"
 _READ_BY_VIEW = f"""
@@ -56,10 +56,7 @@ def grant_reader(parameters: Mapping[str, Any], wanted: ReadObjects, *, password
     Raises UnpreparableError if the database doesn't meet the requirements or the user lacks rights, LoadError
     otherwise; the database is then unchanged.
     """
-    with transaction(parameters, failing="nothing was changed") as cursor:
-        cursor.execute("SET LOCAL search_path = pg_catalog")
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (PREPARE_LOCK,))
-        again(cursor, lambda: _let_read(cursor, wanted, password))
+    preparing(parameters, lambda cursor: _let_read(cursor, wanted, password))
 
 
 def _let_read(cursor: Cursor, wanted: ReadObjects, password: str) -> None:

@@ -3,16 +3,16 @@
 import random
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg2
 from psycopg2 import errors
 
 from contract.source import quoted
 from contract.table_names import listed
-from db.connecting import Cursor, LaterError, explain
+from db.connecting import Cursor, LaterError, explain, transaction
 from db.source.catalogue import HAS_ROWS, SYSTEM_COLUMNS, Table
 from db.source.objects import SourceObjects, SourceState, WantedTable
 
@@ -170,10 +170,20 @@ def owners_agree(tables: list[Table], state: SourceState, action: str) -> str | 
 # No lock that every user may take covers a whole server: advisory locks are per database. If two sessions change a role
 # at once, PostgreSQL refuses the second as soon as the first has committed.
 
+# Another preparation of the same database waits. Arbitrary key.
+PREPARE_LOCK = 7_315_402
 PATIENCE_S = 60.0
 PAUSE_S = 0.05
 _OF_ROLES = re.compile(rb"(CREATE|ALTER) ROLE ")
 Result = TypeVar("Result")
+
+
+def preparing(parameters: Mapping[str, Any], work: Callable[[Cursor], Result]) -> Result:
+    """Run `work` in a transaction, with no other preparation of this database, and `again`. Raises LoadError."""
+    with transaction(parameters, failing="nothing was changed") as cursor:
+        cursor.execute("SET LOCAL search_path = pg_catalog")
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (PREPARE_LOCK,))
+        return again(cursor, lambda: work(cursor))
 
 
 def again(cursor: Cursor, work: Callable[[], Result]) -> Result:
