@@ -53,20 +53,16 @@ def test_the_leaves_of_a_partitioned_table_are_told_in_whatever_schema_and_depth
     assert leaves == {TableName("archive", "measured_2025_h1"): True, TableName("public", "measured_later"): True}
 
 
-def test_a_primary_key_has_the_order_of_its_index(found: Database) -> None:
+def test_what_tells_a_tables_rows_apart_is_told(found: Database) -> None:
+    # In the order of the index.
     assert table(found, "Order Details", "Sales Dept").primary_key == ("lineNo", "Order ID")
     assert table(found, "no_key").primary_key == ()
-
-
-def test_only_an_index_that_tells_every_row_apart_may_be_an_identity(found: Database) -> None:
+    # Only an index that tells every row apart may be an identity.
     usable = {
         name: [index.columns for index in table(found, name).indexes if index.identity]
         for name in ("unique_key", "unique_nullable", "unique_deferred", "no_key")
     }
     assert usable == {"unique_key": [("code",)], "unique_nullable": [], "unique_deferred": [], "no_key": []}
-
-
-def test_a_replica_identity_is_told(found: Database) -> None:
     names = ("everything", "identity_nothing", "identity_index", "identity_full")
     assert [table(found, name).identity for name in names] == ["default", "nothing", "index", "full"]
 
