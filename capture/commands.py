@@ -188,7 +188,7 @@ def _password(plan: Plan, wanted: SourceObjects, *, change: bool) -> str | None:
     """Return the connector's password, from the environment or asked for; None leaves it as it is."""
     if not plan.makes_role and not change:
         if os.environ.get(PASSWORD):
-            typer.echo(f"The role {wanted.role} exists and keeps its password, whatever {PASSWORD} says.")
+            typer.echo(f"The role {wanted.role} exists and keeps its password, not the one in {PASSWORD}.")
         return None
     return log_in.ask_password(PASSWORD, f"Password for the role {wanted.role}", confirm=True)
 

@@ -302,8 +302,8 @@ def server_notes(server: Server, *, queried: bool) -> Iterator[str]:
         yield f"all {server.max_senders} WAL senders are in use: raise max_wal_senders (a restart)"
     if not queried and server.slot_keep == "-1":
         yield (
-            "max_slot_wal_keep_size is -1: a connector that stays away fills the disk; with a limit, changes are lost"
-            " beyond it, and said to be"
+            "max_slot_wal_keep_size is -1: a connector that stays away fills the disk; with a limit, changes beyond it"
+            " are lost, and status says so"
         )
     if server.encoding != "UTF8":
         yield f"its encoding is {server.encoding}; values arrive as UTF-8"

@@ -34,7 +34,7 @@ _OF_ONE_TABLE = re.compile(
 _KNOWN = (
     (
         re.compile(r"but this is no longer available on the server"),
-        f"{LOST_SLOT}gone or was made anew, and with it changes: run `{{command}}`",
+        f"{LOST_SLOT}gone or was made again, and with it changes: run `{{command}}`",
     ),
     (
         re.compile(

@@ -19,7 +19,7 @@ TRACES = Path(__file__).with_name("failures")
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("slot-gone", "the replication slot is gone or was made anew, and with it changes: run `./lake resnapshot`"),
+        ("slot-gone", "the replication slot is gone or was made again, and with it changes: run `./lake resnapshot`"),
         ("publication-dropped", "the publication is gone, or was made again after the slot: run `./lake resnapshot`"),
         (
             "publication-made-again",
