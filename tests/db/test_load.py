@@ -167,7 +167,8 @@ def test_a_role_that_is_there_keeps_its_password_unless_asked(database: Connecti
 
 def test_no_password_reaches_the_servers_log_or_the_output(database: ConnectionParameters, postgres_log: Path) -> None:
     secret = secrets.token_urlsafe(16)
-    done = load_cli(database, "--yes", "--empty", CDC_CONNECTOR_PASSWORD=secret, PGOPTIONS="-c log_statement=all")
+    given = {"CDC_CONNECTOR_PASSWORD": secret, "PGOPTIONS": "-c log_statement=all"}
+    done = load_cli(database, "--yes", "--empty", "--change-password", **given)
     assert done.exit_code == 0, done.stderr
     log = postgres_log.read_text()
     assert "ROLE" in log
@@ -180,23 +181,20 @@ def test_no_password_reaches_the_servers_log_or_the_output(database: ConnectionP
 @pytest.mark.parametrize(
     ("options", "environment", "words"),
     [
-        ((), {"PGPASSWORD": "wrong"}, ["password authentication failed", "check the user"]),
-        (("--host", "nowhere.invalid"), {}, ["nowhere.invalid", "host name"]),
-        (("--port", "1"), {}, ["127.0.0.1:1", "Connection refused", "is PostgreSQL running"]),
-        (("--dbname", "nowhere"), {}, ['database "nowhere" does not exist', "--dbname"]),
-        ((), {"PGPASSWORD": ""}, ["set PGPASSWORD"]),
-        ((), {"CDC_CONNECTOR_PASSWORD": ""}, ["set CDC_CONNECTOR_PASSWORD"]),
-        (("--scale", "2", "--from", "x.sql"), {}, ["doesn't go with --from"]),
+        (("--yes",), {"PGPASSWORD": "wrong"}, ["password authentication failed", "check the user"]),
+        (("--yes", "--host", "nowhere.invalid"), {}, ["nowhere.invalid", "host name"]),
+        (("--yes", "--port", "1"), {}, ["127.0.0.1:1", "Connection refused", "is PostgreSQL running"]),
+        (("--yes", "--dbname", "nowhere"), {}, ['database "nowhere" does not exist', "--dbname"]),
+        (("--yes",), {"PGPASSWORD": ""}, ["set PGPASSWORD"]),
+        (("--yes",), {"CDC_CONNECTOR_PASSWORD": ""}, ["set CDC_CONNECTOR_PASSWORD"]),
+        (("--yes", "--scale", "2", "--from", "x.sql"), {}, ["doesn't go with --from"]),
+        ((), {}, ["confirm with --yes"]),
     ],
 )
 def test_what_cant_be_loaded_into_or_isnt_said(
     unchanged: ConnectionParameters, options: tuple[str, ...], environment: dict[str, str], words: list[str]
 ) -> None:
-    assert_refused(load_cli(unchanged, "--yes", *options, **environment), *words)
-
-
-def test_a_script_confirms(unchanged: ConnectionParameters) -> None:
-    assert_refused(load_cli(unchanged), "confirm with --yes")
+    assert_refused(load_cli(unchanged, *options, **environment), *words)
 
 
 def test_a_password_leaves_this_machine_only_over_tls(unchanged: ConnectionParameters) -> None:
