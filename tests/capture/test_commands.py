@@ -87,9 +87,7 @@ def described(nasty: ConnectionParameters, tmp_path_factory: pytest.TempPathFact
     return folder, done.stdout
 
 
-def test_a_database_that_nobody_here_wrote_becomes_a_pipeline_that_passes_its_checks(
-    described: tuple[Folder, str],
-) -> None:
+def test_an_unknown_database_becomes_a_pipeline_that_passes_its_checks(described: tuple[Folder, str]) -> None:
     pipeline = load_pipeline("mine", described[0].path)
     keys = {table.name: table.key for table in pipeline.tables}
     assert keys["Sales Dept.Order Details"] == ("lineNo", "Order ID")

@@ -190,9 +190,7 @@ def test_each_value_that_arrives_as_another_is_counted_with_one_of_its_keys(mine
     assert said.count("such as key") == len(ODD)
 
 
-def test_a_key_that_no_row_may_have_and_a_row_that_no_event_carries(
-    mine: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_and_rows_that_no_event_carries_are_said(mine: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     execute(mine.database, "CREATE TABLE keyed (code varchar(9) PRIMARY KEY, note text)")
     execute(mine.database, "INSERT INTO keyed VALUES ('', repeat('x', 17000000)), ('a', '')")
     execute(mine.database, "CREATE TABLE paired (code varchar(9), nr numeric(6,2), PRIMARY KEY (code, nr))")

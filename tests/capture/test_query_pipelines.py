@@ -156,9 +156,7 @@ def test_what_is_not_fit_is_a_line_and_ends_it(mine: Folder) -> None:
             assert reason in result.output
 
 
-def test_a_column_that_may_not_be_read_is_named_and_without_a_system_column_hashes_find_changes(
-    mine: Folder, database: ConnectionParameters
-) -> None:
+def test_a_column_that_may_not_be_read_is_named(mine: Folder, database: ConnectionParameters) -> None:
     mine.run("describe", how="query", tables="city")
     execute(database, "REVOKE SELECT ON city FROM reader; GRANT SELECT (id, price) ON city TO reader")
     for lacking in (

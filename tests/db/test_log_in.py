@@ -84,9 +84,7 @@ def test_a_host_that_the_environment_names_counts_as_given(monkeypatch: pytest.M
         log_in.of_dsn("dbname=shop sslmode=allow")
 
 
-def test_a_service_is_looked_up_since_its_host_decides_how_it_is_verified(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_services_host_decides_how_it_is_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
     (tmp_path / "services").write_text("# ours\n[shop]\nhost=db.example.com\nsslmode=verify-full\nport=5433\n")
     expected = {"host": "db.example.com", "sslmode": "verify-full", "port": "5433", "dbname": "crm"}
@@ -252,9 +250,7 @@ def trusted(authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.integration
 @pytest.mark.usefixtures("trusted")
-def test_a_server_of_the_right_authority_and_name_is_taken_and_no_weaker_choice_counts(
-    server: Parameters, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_of_rds_is_always_fully_verified(server: Parameters, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGSSLMODE", "disable")
     with contextlib.closing(connect(server)) as connection:
         assert connection.info.ssl_in_use

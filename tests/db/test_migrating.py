@@ -130,9 +130,7 @@ def test_an_earlier_outbox_is_migrated_while_its_users_write_and_is_then_as_a_ne
             assert catalogue(shop) == catalogue(new)
 
 
-def test_an_outbox_that_each_statement_wrote_is_written_by_commits_from_then_on(
-    postgres: Postgres, template: Template, versions: dict[Mode, str]
-) -> None:
+def test_mode_statement_becomes_transaction(postgres: Postgres, template: Template, versions: dict[Mode, str]) -> None:
     with shop_copy(postgres, versions["statement"]) as shop:
         assert len(shop.commit(*statements(0, 1, 19_998)[:2])) == 2
         migrate(shop.parameters)
@@ -186,9 +184,7 @@ def test_what_a_version_no_longer_has_is_dropped(shop: Shop, sql: Path) -> None:
         ("06_outbox_triggers.sql", "DO 'BEGIN RAISE ''not today''; END';", "not today"),
     ],
 )
-def test_a_migration_that_fails_changes_nothing_and_says_so_in_one_line(
-    earlier: Shop, sql: Path, faulty: str, text: str, says: str
-) -> None:
+def test_a_migration_that_fails_changes_nothing(earlier: Shop, sql: Path, faulty: str, text: str, says: str) -> None:
     before = catalogue(earlier)
     with (sql / faulty).open("a", encoding="utf-8") as file:
         file.write(f"\n{text}\n")
@@ -259,9 +255,7 @@ def wait_for_lock(shop: Shop, table: str, unless: Callable[[], bool] = lambda: F
     wait_until(lambda: unless() or shop.value(waiting))
 
 
-def test_a_migration_that_was_interrupted_is_finished_by_the_next_and_a_third_has_nothing_to_do(
-    earlier: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_migration_is_finished_by_the_next(earlier: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrating, "PIECE_ORDERS", 100)
     with pytest.raises(LaterError, match="100 orders' outbox rows brought up to date so far: the rest follows"):
         migrate(earlier.parameters, refresh_s=0)

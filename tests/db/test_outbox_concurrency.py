@@ -47,9 +47,7 @@ WAITS = {
 
 
 @pytest.mark.parametrize(("first", "second"), WAITS.values(), ids=WAITS)
-def test_of_two_that_change_one_order_at_once_the_second_waits(
-    shop: Shop, sessions: Sessions, first: str, second: str
-) -> None:
+def test_the_second_change_of_an_order_waits(shop: Shop, sessions: Sessions, first: str, second: str) -> None:
     shop.run("INSERT INTO orders (order_id) VALUES (1)")
     assert_the_second_waits(sessions, first, second)
 
@@ -115,9 +113,7 @@ INLINE = {"few": 10_000, "many": 0}
         for orders, first, race in itertools.product(INLINE, ["edit", "link"], RACES)
     ],
 )
-def test_an_edit_and_a_new_reference_to_it_never_miss_each_other(
-    shop: Shop, sessions: Sessions, race: str, first: str, orders: str
-) -> None:
+def test_an_edit_and_a_new_reference_meet(shop: Shop, sessions: Sessions, race: str, first: str, orders: str) -> None:
     edit, link = RACES[race]
     shop.run(f"UPDATE outbox_settings SET inline_orders = {INLINE[orders]}, piece_orders = 200")
     one, other = sessions(), sessions()
@@ -143,9 +139,7 @@ def test_an_edit_and_a_new_reference_to_it_never_miss_each_other(
         ("SERIALIZABLE", "customer and new order"),
     ],
 )
-def test_an_old_snapshot_neither_fails_nor_leaves_what_is_stale(
-    shop: Shop, sessions: Sessions, isolation: str, race: str, late: str
-) -> None:
+def test_an_old_snapshot_is_caught_up(shop: Shop, sessions: Sessions, isolation: str, race: str, late: str) -> None:
     edit, link = RACES[race]
     last, between = ((edit,), link) if late == "edit" else (link, (edit,))
     old, new = sessions(isolation), sessions()
@@ -209,9 +203,7 @@ DDL = {
 
 
 @pytest.mark.parametrize("work", DDL)
-def test_ddl_of_two_tables_never_ends_work_that_its_triggers_made_wait(
-    shop: Shop, sessions: Sessions, work: str
-) -> None:
+def test_ddl_of_two_tables_never_ends_work_that_it_made_wait(shop: Shop, sessions: Sessions, work: str) -> None:
     first, statements, second = DDL[work]
     ddl, application = sessions(), sessions()
     ddl.run(f"ALTER TABLE {first} NO FORCE ROW LEVEL SECURITY")

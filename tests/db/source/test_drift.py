@@ -122,9 +122,7 @@ def test_keys_are_compared_as_their_columns_values(cursor: Cursor) -> None:
     assert deleted_keys(cursor, TABLE, ("id", "day"), []) == []
 
 
-def test_a_key_of_a_transaction_that_is_open_isnt_taken_for_deleted(
-    cursor: Cursor, database: ConnectionParameters
-) -> None:
+def test_a_key_of_an_open_transaction_isnt_taken_for_deleted(cursor: Cursor, database: ConnectionParameters) -> None:
     with contextlib.closing(psycopg2.connect(**database)) as writer, writer.cursor() as inserting:
         inserting.execute("INSERT INTO \"Order Items\" VALUES (2, '1998-05-06')")
         with pytest.raises(LoadError, match="a transaction is open for more than 0 s"):

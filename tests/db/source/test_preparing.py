@@ -90,9 +90,7 @@ def prepared(shop: ConnectionParameters) -> ConnectionParameters:
     return shop
 
 
-def test_the_role_reads_the_tables_but_no_column_that_is_left_out_and_no_other_table(
-    prepared: ConnectionParameters,
-) -> None:
+def test_the_role_reads_these_tables_and_no_column_that_is_left_out(prepared: ConnectionParameters) -> None:
     with connector(prepared) as cursor:
         cursor.execute('SELECT "Order ID", note FROM "Sales Dept"."Order Details"')
         cursor.execute("SELECT * FROM no_key, unique_key, nothing, guarded, logged")
@@ -158,9 +156,7 @@ def test_no_partition_that_is_added_later_refuses_an_update(prepared: Connection
     assert "or run this again after each" in "".join(left.remarks)
 
 
-def test_a_table_that_leaves_the_pipeline_leaves_the_publication_and_the_roles_rights(
-    prepared: ConnectionParameters,
-) -> None:
+def test_a_table_that_leaves_the_pipeline_leaves_publication_and_rights(prepared: ConnectionParameters) -> None:
     prepare(prepared, dataclasses.replace(WANTED, tables=WANTED.tables[1:]))
     published = "SELECT array_agg(schemaname || '.' || tablename) FROM pg_publication_tables WHERE pubname = 'cdc_shop'"
     assert set(ask(prepared, published)) == {
@@ -269,9 +265,7 @@ def test_each_table_that_cannot_be_captured_is_one_line(shop: ConnectionParamete
         assert line.startswith(problem)
 
 
-def test_a_table_in_use_is_waited_for_no_longer_than_others_can_bear(
-    shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_in_use_is_not_waited_for_long(shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_preparing, "LOCK_TIMEOUT_S", 0.1)
     with contextlib.closing(psycopg2.connect(**shop)) as reader, reader.cursor() as cursor:
         cursor.execute("SELECT * FROM no_key")

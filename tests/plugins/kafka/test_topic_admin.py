@@ -125,9 +125,7 @@ def test_partitions_grow_where_they_can_and_it_is_said(
     assert configuration(admin, topic.name)["min.insync.replicas"] == "1"
 
 
-def test_a_call_whose_answer_was_lost_is_repeated_without_harm(
-    kafka: Kafka, admin: AdminClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_call_is_repeated_without_harm(kafka: Kafka, admin: AdminClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that timed out creates the topic between the check and the creation."""
     topic = planned(retention_ms="3600000")
 

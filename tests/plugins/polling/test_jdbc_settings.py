@@ -111,9 +111,7 @@ OF_QUERY = {"transforms.InsertSourceDetails": "No field insertion configured", "
         (article.SOURCE_3, OF_ALL | OF_QUERY | NULLS),
     ],
 )
-def test_each_fault_of_the_articles_sources_is_refused_by_its_property(
-    source: dict[str, str], faults: dict[str, str]
-) -> None:
+def test_each_fault_of_the_article_is_refused_by_its_property(source: dict[str, str], faults: dict[str, str]) -> None:
     found = dict(problems(source))
     assert found.keys() == faults.keys()
     assert {name for name, said in faults.items() if said not in found[name]} == set()

@@ -80,9 +80,7 @@ def test_the_same_jars_make_the_same_bytes(tmp_path: Path) -> None:
     ("name", "other", "said"),
     [("a.jar", "x/a.jar", "a.jar is in one.zip and in"), ("a.jar", "A.Jar", "A.Jar is in one.zip as a.jar and in")],
 )
-def test_two_different_jars_of_one_name_in_any_case_are_refused(
-    tmp_path: Path, name: str, other: str, said: str
-) -> None:
+def test_two_different_jars_of_one_name_are_refused(tmp_path: Path, name: str, other: str, said: str) -> None:
     one, two = zip_of(tmp_path / "one.zip", {name: b"1"}), tar_of(tmp_path / "two.tar.gz", {other: b"2"})
     with pytest.raises(ArchiveError, match=f"{said} two.tar.gz with different content"):
         repack([one, two], tmp_path / "plugin.zip")
@@ -100,9 +98,7 @@ def test_a_path_that_leads_out_is_refused(tmp_path: Path, member: str) -> None:
 @pytest.mark.parametrize(
     "name", ["\0", "\0a.jar", "a\0.jar", "a.jar\0", "a\nb.jar", "a\r.jar", "\x1b[2J.jar", "note\n.txt"]
 )
-def test_a_name_of_more_than_one_line_or_with_a_nul_is_refused(
-    tmp_path: Path, make: Callable[[Path, str], Path], name: str
-) -> None:
+def test_a_name_with_a_control_sign_is_refused(tmp_path: Path, make: Callable[[Path, str], Path], name: str) -> None:
     made = make(tmp_path / ("a.zip" if make is zip_with else "a.tar.gz"), name)
     with pytest.raises(ArchiveError, match=r"is no name for a file: it may hold no control characters$") as refused:
         repack([made], tmp_path / "plugin.zip")

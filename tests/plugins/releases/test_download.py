@@ -29,9 +29,7 @@ def test_the_pinned_file_is_brought(server: Server, tmp_path: Path) -> None:
         (CONTENT + b"more", "more than 7,000 bytes"),
     ],
 )
-def test_another_file_is_refused_and_leaves_nothing(
-    server: Server, tmp_path: Path, content: bytes, reason: str
-) -> None:
+def test_another_file_is_refused_with_its_hash(server: Server, tmp_path: Path, content: bytes, reason: str) -> None:
     server.answers["/a.zip"] = [body(content)]
     with pytest.raises(ArchiveError, match=reason):
         fetch(release(server), tmp_path)
@@ -46,7 +44,7 @@ def test_another_file_is_refused_and_leaves_nothing(
         ({"file": "../a.zip"}, "isn't a file's name"),
     ],
 )
-def test_what_is_not_pinned_or_no_file_is_not_even_asked_for(
+def test_what_is_not_pinned_isnt_asked_for(
     server: Server, tmp_path: Path, changes: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(ArchiveError, match=reason):

@@ -63,9 +63,7 @@ def test_a_known_failure_says_what_happened_and_what_to_do(name: str, line: str)
         (("a", "Ö b"), SENT.format("public.__b"), "public.Ö b", "-t 'public.Ö b'"),
     ],
 )
-def test_an_event_is_blamed_on_the_table_that_the_log_names(
-    tables: tuple[str, ...], log: str, blamed: str, which: str
-) -> None:
+def test_an_event_is_blamed_on_the_logs_table(tables: tuple[str, ...], log: str, blamed: str, which: str) -> None:
     trace = (TRACES / "event-too-large-for-producer.txt").read_text()
     found = failure(trace, source_connector(capturing(*tables)), log)
     assert found.reason.startswith(f"an event of {blamed} has 2284013 bytes, ")
