@@ -27,14 +27,7 @@ PASSWORD = "CDC_CONNECTOR_PASSWORD"  # noqa: S105  the variable's name
 
 
 def make_pipeline(
-    name: str,
-    dsn_text: str,
-    *,
-    tables: str,
-    schemas: Sequence[str],
-    update: bool,
-    how: str = "",
-    look: bool = False,
+    name: str, dsn_text: str, *, tables: str, schemas: Sequence[str], update: bool, how: str = "", look: bool = False
 ) -> None:
     """Write or compare a pipeline's files; print losses, and the database's missing setup. Raises LoadError &c."""
     pipeline_file.check_name(name)

@@ -76,13 +76,7 @@ def _columns(cursor: Cursor) -> tuple[Column, ...]:
     types = types_of(cursor, {oid for _, oid, _ in found})
     texts = type_texts(cursor, {(oid, modifier) for _, oid, modifier in found})
     return tuple(
-        Column(
-            name=name,
-            position=position,
-            type=types[oid],
-            modifier=modifier,
-            type_text=texts[oid, modifier],
-        )
+        Column(name=name, position=position, type=types[oid], modifier=modifier, type_text=texts[oid, modifier])
         for position, (name, oid, modifier) in enumerate(found, 1)
     )
 

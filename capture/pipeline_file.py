@@ -167,11 +167,7 @@ def _type(avro_field: Mapping[str, Any]) -> str:
 
 
 def write_new(
-    name: str,
-    database: str,
-    entries: tuple[Entry, ...],
-    refused: tuple[tuple[Table, str], ...],
-    folder: Path,
+    name: str, database: str, entries: tuple[Entry, ...], refused: tuple[tuple[Table, str], ...], folder: Path
 ) -> None:
     """Write a new pipeline: its schemas, then its file. Raises LoadError."""
     _write_schemas(name, entries, folder)

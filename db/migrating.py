@@ -53,10 +53,7 @@ class Migration:
 
 
 def migrate(
-    connection_parameters: Mapping[str, Any],
-    *,
-    max_wait_s: float = MAX_WAIT_S,
-    refresh_s: float | None = None,
+    connection_parameters: Mapping[str, Any], *, max_wait_s: float = MAX_WAIT_S, refresh_s: float | None = None
 ) -> Migration:
     """Migrate the outbox; do nothing if it is up to date.
 

@@ -79,8 +79,7 @@ def insert_values(values: Mapping[str, str]) -> tuple[Transform, ...]:
     """Write fixed texts into fields of the value, one step each."""
     return tuple(
         Transform(
-            f"insert_{field}",
-            {"type": f"{STANDARD}.InsertField$Value", "static.field": field, "static.value": value},
+            f"insert_{field}", {"type": f"{STANDARD}.InsertField$Value", "static.field": field, "static.value": value}
         )
         for field, value in values.items()
     )
@@ -99,8 +98,7 @@ def rename(names: Mapping[str, str]) -> tuple[Transform, ...]:
 def to_header(field: str) -> Transform:
     """Move a field of the value to a header of that name."""
     return Transform(
-        "toHeader",
-        {"type": f"{STANDARD}.HeaderFrom$Value", "fields": field, "headers": field, "operation": "move"},
+        "toHeader", {"type": f"{STANDARD}.HeaderFrom$Value", "fields": field, "headers": field, "operation": "move"}
     )
 
 

@@ -18,14 +18,7 @@ from db.connecting import Cursor, LaterError, LoadError, explain
 from db.source import objects as source_objects
 from db.source.catalogue import Table
 from db.source.objects import SourceObjects, SourceState, WantedTable
-from db.source.publication import (
-    identity_statements,
-    listed,
-    own_schema_steps,
-    publication_step,
-    sends,
-    sent_anyway,
-)
+from db.source.publication import identity_statements, listed, own_schema_steps, publication_step, sends, sent_anyway
 from db.source.rights import Step, lost_race, owners_agree, pairs, preparing, reading_steps, role_steps, secret_columns
 
 

@@ -176,13 +176,7 @@ def _result(answer: "Future[Any]", what: str) -> Any:
 # commit none before their first record. The first offset is where a group without one begins.
 
 # Only the members of an active group may set its offsets.
-_IN_USE = frozenset(
-    {
-        KafkaError.ILLEGAL_GENERATION,
-        KafkaError.REBALANCE_IN_PROGRESS,
-        KafkaError.UNKNOWN_MEMBER_ID,
-    }
-)
+_IN_USE = frozenset({KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS, KafkaError.UNKNOWN_MEMBER_ID})
 
 
 def set_first_offsets(settings: Mapping[str, object], *, group: str, topic: str, say: Callable[[str], None]) -> None:

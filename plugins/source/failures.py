@@ -81,10 +81,7 @@ _KNOWN = (
         "columns of {named} differ only by case ({other} and another), at which Debezium stops for all tables: rename"
         " or drop one, then run `{command} --skip`",
     ),
-    (
-        _OF_ONE_TABLE,
-        "{tables} can't be captured ({refused}): see to that, then run `{command}{which}`",
-    ),
+    (_OF_ONE_TABLE, "{tables} can't be captured ({refused}): see to that, then run `{command}{which}`"),
     (
         re.compile(r"this worker's JVM writes text in (?P<charset>\S+), not in UTF-8"),
         "the worker's JVM writes text in {charset}, where ä and € would become ?, so the task doesn't start: give it"

@@ -103,10 +103,7 @@ def test_a_load_reports_what_it_did(database: ConnectionParameters) -> None:
     assert ask(database, "SELECT count(*) FROM cdc_events") == 1658, "the search path finds the schema"
     assert ask(
         database, "SELECT array_agg(pubname || ' ' || tablename ORDER BY tablename) FROM pg_publication_tables"
-    ) == [
-        "cdc_publication cdc_events",
-        "cdc_publication cdc_heartbeat",
-    ]
+    ) == ["cdc_publication cdc_events", "cdc_publication cdc_heartbeat"]
 
 
 @WITHOUT_DUMP
