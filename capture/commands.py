@@ -207,9 +207,5 @@ def _connected(dsn_text: str, failing: str) -> Iterator[tuple[Connection, dict[s
 
 def _say(lines: Iterable[str]) -> None:
     for line in lines:
-        typer.echo(_printable(line))
-
-
-def _printable(line: str) -> str:
-    """Escape what moves a terminal's cursor: a table's name may hold it."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
+        # A table's name may hold what moves a terminal's cursor.
+        typer.echo("".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line))

@@ -94,7 +94,7 @@ def propose(table: Table, lake_table: str, *, queried: bool = False) -> Entry:
         types=tuple(types_of(kept, of_log=not queried)),
         long_values=() if queried else tuple(_long_values(table, kept, key)),
         notes=tuple(_notes(table, key, kept, queried=queried)),
-        change_columns=tuple(c.name for c in kept if _says_when_it_changed(c)) if queried else (),
+        change_columns=tuple(c.name for c in kept if queried and _says_when_it_changed(c)),
         obstacle=obstacle(table, key, leave_out, queried=queried),
     )
 

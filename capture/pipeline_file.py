@@ -258,11 +258,8 @@ def _json(value: Any) -> str:
 
 def _field(column: Column, kind: Carried, *, nullable: bool, hashed: bool) -> dict[str, Any]:
     field = avro_field(lake_name(column.name), column.name, kind, nullable=nullable)
-    if not hashed or not _is_hashed(kind):
-        return field
-    return field | {"type": ["null", "string"] if nullable else "string"}
-
-
-def _is_hashed(kind: Carried) -> bool:
-    """Tell whether a type travels as its own text: only such columns are hashed, so only they may be marked so."""
-    return kind.avro == "string" or (isinstance(kind.avro, dict) and kind.avro.get("connect.name") == _ENUM)
+    # Debezium hashes only what travels as its own text.
+    is_text = kind.avro == "string" or (isinstance(kind.avro, dict) and kind.avro.get("connect.name") == _ENUM)
+    if hashed and is_text:
+        return field | {"type": ["null", "string"] if nullable else "string"}
+    return field

@@ -87,7 +87,11 @@ class LoadReport:
     kept_password: bool = False
 
 
-def load(connection_parameters: Mapping[str, Any], options: LoadOptions, progress: Progress) -> LoadReport:
+def _quiet(*_: object) -> None:
+    pass
+
+
+def load(connection_parameters: Mapping[str, Any], options: LoadOptions, progress: Progress = _quiet) -> LoadReport:
     """Load the database, all or nothing. Raises LoadError with one line; the database is then unchanged."""
     started = time.monotonic()
     chunks, totals = source(options, progress)
@@ -98,7 +102,7 @@ def load(connection_parameters: Mapping[str, Any], options: LoadOptions, progres
     return LoadReport(totals, events, time.monotonic() - started, kept_password=kept)
 
 
-def source(options: LoadOptions, progress: Progress) -> tuple[Iterable[Chunk], Mapping[str, int]]:
+def source(options: LoadOptions, progress: Progress = _quiet) -> tuple[Iterable[Chunk], Mapping[str, int]]:
     """Return the rows to load and each table's row count; a dump is read completely first."""
     if options.empty:
         return (), dict.fromkeys(TABLES, 0)
@@ -128,18 +132,16 @@ def _create_tables(cursor: Cursor) -> None:
         if OUTBOX_TABLE in state.own_tables and outbox.has_slot(cursor):
             # So that the lake gets these orders' deletes.
             cursor.execute(f"DELETE FROM {SCHEMA}.{OUTBOX_TABLE}")
-        cursor.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(SCHEMA)))
+        cursor.execute(f"DROP SCHEMA {SCHEMA} CASCADE")
     if state.published is None:
-        cursor.execute(sql.SQL("CREATE PUBLICATION {}").format(sql.Identifier(PUBLICATION)))
+        cursor.execute(f"CREATE PUBLICATION {PUBLICATION}")
     run(cursor, "01_tables.sql")
 
 
 def _copy(cursor: Cursor, chunks: Iterable[Chunk], totals: Mapping[str, int], progress: Progress) -> None:
     done = dict.fromkeys(TABLES, 0)
     for table, rows in chunks:
-        target = sql.Identifier(SCHEMA, table)
-        columns = sql.SQL(", ").join(map(sql.Identifier, TABLES[table]))
-        statement = sql.SQL("COPY {} ({}) FROM STDIN").format(target, columns)
+        statement = f"COPY {SCHEMA}.{table} ({', '.join(TABLES[table])}) FROM STDIN"
         for start in range(0, len(rows), COPY_ROWS):
             batch = rows[start : start + COPY_ROWS]
             cursor.copy_expert(statement, io.StringIO("".join(copy_lines(batch))))
@@ -204,7 +206,7 @@ def prepare(
             outbox.check_role(state)
         else:
             outbox.check_loadable(cursor, replace=False)
-            chunks, totals = source(options, _quiet)
+            chunks, totals = source(options)
             events = fill(cursor, chunks, totals, options, _quiet)
             return LoadReport(totals, events, time.monotonic() - started)
     try:
@@ -214,7 +216,3 @@ def prepare(
         with transaction(connection_parameters) as cursor:
             grant_role(cursor, options)
     return None
-
-
-def _quiet(*_: object) -> None:
-    pass

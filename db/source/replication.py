@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg2
-from psycopg2 import errors, sql
+from psycopg2 import errors
 
 from contract.source import CONNECTOR_ROLE, HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
 from db.connecting import Cursor, LoadError, connect, explain, rows, value
-from db.outbox import text_of
+from db.outbox import REPLICATION_FILE, text_of
 
 TABLES = frozenset({f"{SCHEMA}.{OUTBOX_TABLE}", f"{SCHEMA}.{HEARTBEAT_TABLE}"})
 # Creating a slot waits for all open transactions.
@@ -227,8 +227,8 @@ def restore_publication(cursor: Cursor) -> None:
     """Create the publication as the loader does, unless it is complete. Raises LoadError."""
     try:
         if value(cursor, "SELECT 1 FROM pg_publication WHERE pubname = %s", [PUBLICATION]) is None:
-            cursor.execute(sql.SQL("CREATE PUBLICATION {}").format(sql.Identifier(PUBLICATION)))
-        cursor.execute(text_of("07_replication.sql"))
+            cursor.execute(f"CREATE PUBLICATION {PUBLICATION}")
+        cursor.execute(text_of(REPLICATION_FILE))
     except psycopg2.Error as error:
         raise LoadError(f"cannot make the publication {PUBLICATION}: {explain(error)}") from error
 

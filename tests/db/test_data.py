@@ -43,7 +43,7 @@ Tables = dict[str, list[Row]]
 
 def tables(scale: int = 1) -> Tables:
     made: Tables = {table: [] for table in TABLES}
-    chunks, totals = loading.source(LoadOptions(connector_password="x", scale=scale), lambda *_: None)
+    chunks, totals = loading.source(LoadOptions(connector_password="x", scale=scale))
     for table, rows in chunks:
         made[table] += rows
     assert {table: len(rows) for table, rows in made.items()} == totals
@@ -152,13 +152,13 @@ def test_a_dump_is_told_by_its_content(tmp_path: Path) -> None:
 @pytest.mark.integration
 def test_a_load_writes_it_down_and_a_later_one_replaces_it(database: ConnectionParameters) -> None:
     options = LoadOptions(connector_password=CONNECTOR_PASSWORD, empty=True)
-    load(database, options, lambda *_: None)
+    load(database, options)
     with transaction(database) as cursor:
         assert loading.recorded_data_set(cursor) == "no rows"
         loading.record_data_set(cursor, 'somebody\'s "own" words')
         assert loading.recorded_data_set(cursor) == 'somebody\'s "own" words'
         cursor.execute("COMMENT ON SCHEMA datalake IS NULL")
         assert loading.recorded_data_set(cursor) is None
-    load(database, LoadOptions(connector_password=CONNECTOR_PASSWORD, replace=True), lambda *_: None)
+    load(database, LoadOptions(connector_password=CONNECTOR_PASSWORD, replace=True))
     with transaction(database) as cursor:
         assert loading.recorded_data_set(cursor) == loading.data_set()

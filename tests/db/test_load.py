@@ -127,7 +127,7 @@ def test_a_dump_of_a_loaded_database_loads_again(postgres: Postgres, shop: Shop,
         "SELECT md5(string_agg((to_jsonb(e) - 'updated_at')::text, ',' ORDER BY order_id)) FROM datalake.cdc_events e"
     )
     with fresh_database(postgres) as other:
-        load(other, LoadOptions(connector_password=CONNECTOR_PASSWORD, dump=dump), lambda *_: None)
+        load(other, LoadOptions(connector_password=CONNECTOR_PASSWORD, dump=dump))
         assert ask(other, content) == ask(source, content)
 
 
@@ -145,13 +145,13 @@ def test_a_slot_from_before_the_first_load_can_read_it(database: ConnectionParam
     with contextlib.closing(psycopg2.connect(**database)) as connection:
         connection.autocommit = True
         slot = Slot(connection, f"early_{database['dbname']}")
-        load(database, LoadOptions(connector_password=CONNECTOR_PASSWORD), lambda *_: None)
+        load(database, LoadOptions(connector_password=CONNECTOR_PASSWORD))
         assert len([event for event in slot.events() if event.table == "datalake.cdc_events"]) == 829
 
 
 def test_a_role_that_is_there_keeps_its_password_unless_asked(database: ConnectionParameters) -> None:
     rows = "SELECT count(*) FROM datalake.cdc_events"
-    load(database, LoadOptions(connector_password="first one", empty=True), lambda *_: None)
+    load(database, LoadOptions(connector_password="first one", empty=True))
     first: ConnectionParameters = {**database, "user": "cdc_connector", "password": "first one"}
     again = ("--yes", "--empty", "--replace")
     assert "cdc_connector was there and keeps its password" in load_cli(database, *again).stdout
@@ -271,7 +271,7 @@ def test_a_lock_that_isnt_given_up_ends_the_load(loaded: ConnectionParameters, m
     with contextlib.closing(psycopg2.connect(**loaded)) as reader, reader.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM datalake.orders")
         with pytest.raises(LoadError, match=r"lock timeout.*nothing was loaded"):
-            load(loaded, LoadOptions(connector_password=CONNECTOR_PASSWORD, replace=True), lambda *_: None)
+            load(loaded, LoadOptions(connector_password=CONNECTOR_PASSWORD, replace=True))
 
 
 def test_a_connection_that_breaks_ends_the_load_with_one_line(unchanged: ConnectionParameters) -> None:

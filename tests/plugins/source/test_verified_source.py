@@ -53,7 +53,7 @@ def authority() -> Authority:
 @pytest.fixture(scope="module")
 def database(postgres: Postgres) -> Iterator[ConnectionParameters]:
     with fresh_database(postgres) as parameters:
-        load(parameters, LoadOptions(connector_password=PASSWORD, empty=True), lambda *_: None)
+        load(parameters, LoadOptions(connector_password=PASSWORD, empty=True))
         yield parameters
 
 
