@@ -25,6 +25,9 @@ Dsn = Annotated[
         help="The database, as libpq takes it; its password comes from PGPASSWORD or PGPASSFILE, or is asked for.",
     ),
 ]
+ChangePassword = Annotated[
+    bool, typer.Option("--change-password", help="Give an existing role a new password; its other pipelines too.")
+]
 # How to log in to load and to migrate.
 LOGIN = {
     "secret": Annotated[
@@ -99,9 +102,7 @@ def prepare(
     *,
     dsn: Dsn = "",
     dry_run: DryRun = False,
-    change_password: Annotated[
-        bool, typer.Option("--change-password", help="Give an existing role a new password; its other pipelines too.")
-    ] = False,
+    change_password: ChangePassword = False,
 ) -> None:
     """Create the pipeline's publication, role, rights, replica identities and our two tables.
 
@@ -147,6 +148,7 @@ def load(
     ] = None,
     empty: Annotated[bool, typer.Option("--empty", help="Tables without rows.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Drop what an earlier load left.")] = False,
+    change_password: ChangePassword = False,
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")] = False,
 ) -> None:
     """Load the outbox's database: Northwind tables, outbox with its triggers, publication, connector role.
@@ -173,6 +175,7 @@ def load(
                     "CDC_CONNECTOR_PASSWORD", f"Password for the role {CONNECTOR_ROLE}", confirm=True
                 )
             ),
+            change_password=change_password,
             scale=scale,
             dump=from_,
             empty=empty,
@@ -181,6 +184,8 @@ def load(
         report = _load_showing_progress(parameters, options)
     rows = sum(report.rows.values())
     typer.echo(f"loaded {rows:,} rows and {report.events:,} order events in {report.seconds:.1f} s")
+    if report.kept_password:
+        typer.echo(f"the role {CONNECTOR_ROLE} was there and keeps its password: --change-password gives it this one")
 
 
 def _confirm(target: str, *, replace: bool) -> None:

@@ -286,7 +286,7 @@ def test_a_second_life_of_the_source(platform: Platform) -> None:
     assert prepare(platform.source, options) is None
     # The earlier life's offsets are refused, so the deployment would end here.
     api.put_connector(name, configuration)
-    assert connector_failure(platform).startswith("the replication slot is gone or was made anew")
+    assert connector_failure(platform).startswith("the replication slot is gone or was made again")
     forget_offsets(platform)
     arrives(platform, 10_262, "in between")
     # The lake never received the deletes.
@@ -299,7 +299,7 @@ def test_a_restored_database_with_offsets_of_its_own(platform: Platform) -> None
     """As AWS restores one: no slot, another topic of offsets, an older log; docs/aws/restore.md."""
     restore_a_copy(platform, first_order=870_000, shipped=10_264, deleted=10_265)
     drop_slot(platform)
-    assert connector_failure(platform).startswith("the replication slot is gone or was made anew")
+    assert connector_failure(platform).startswith("the replication slot is gone or was made again")
     execute(platform, "UPDATE datalake.orders SET ship_name = 'after the restore' WHERE order_id = 10266")
     forget_offsets(platform)
     said = mend(platform)

@@ -105,7 +105,7 @@ def assert_equal(films: Platform) -> None:
 
 WAYS: dict[str, tuple[Callable[[Platform, int], None], str]] = {
     "slot dropped": (drop_slot, f"the replication slot {SLOT} of pagila is gone"),
-    "slot made by hand": (make_slot_by_hand, "the replication slot is gone or was made anew"),
+    "slot made by hand": (make_slot_by_hand, "the replication slot is gone or was made again"),
     "slot beyond its limit": (write_more_than_the_slot_may_keep, "than max_slot_wal_keep_size .* allows"),
     "database restored": (restore, "the log of pagila is behind what was read from it"),
     "topic deleted": (delete_a_topic, "the topic pagila.public.customer was deleted and made again"),
