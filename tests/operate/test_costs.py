@@ -70,7 +70,7 @@ def test_fewer_rounds_make_fewer_requests_and_an_idle_round_is_one() -> None:
     rounds = 730 * 60
     assert idle == pytest.approx(rounds * PRICES.of("s3.requests").usd / 1000)
     commit = PRICES.commit_requests
-    each = commit.puts_and_lists * PRICES.of("s3.requests").usd + commit.reads * PRICES.of("s3.reads").usd
+    each = commit["puts_and_lists"] * PRICES.of("s3.requests").usd + commit["reads"] * PRICES.of("s3.reads").usd
     assert busy == pytest.approx(rounds * each / 1000)
     assert requests_of_rounds(PRICES, 120) == pytest.approx((busy / 2, idle / 2))
     job = DEV.pipelines[0].job.model_copy(update={"sync_interval_seconds": 7})
@@ -81,15 +81,15 @@ def test_fewer_rounds_make_fewer_requests_and_an_idle_round_is_one() -> None:
 def test_logs_are_paid_by_who_writes_them_and_for_how_long() -> None:
     lines = {line.what: line for line in items(DEV, PRICES) if line.part == "logs"}
     # Two NAT instances, the bastion, Aurora, two brokers, two workers, three EMR nodes.
-    assert lines["flow log, GB"].quantity == pytest.approx(11 * PRICES.logs.address)
-    assert lines["brokers' log, GB"].quantity == pytest.approx(2 * PRICES.logs.broker)
+    assert lines["flow log, GB"].quantity == pytest.approx(11 * PRICES.logs["address"])
+    assert lines["brokers' log, GB"].quantity == pytest.approx(2 * PRICES.logs["broker"])
     assert all(line.estimate for line in lines.values())
     longer = changed(DEV, network={"flow_log_retention_days": 3653})
     kept = {line.what: line.quantity for line in items(longer, PRICES)}["kept, GB"]
     assert kept > 50 * lines["flow log, GB"].quantity
     # One NAT instance and two core nodes fewer.
     smallest = {line.what: line for line in items(changed(DEV, **SMALLEST), PRICES)}
-    assert smallest["flow log, GB"].quantity == pytest.approx(8 * PRICES.logs.address)
+    assert smallest["flow log, GB"].quantity == pytest.approx(8 * PRICES.logs["address"])
 
 
 def test_every_type_that_an_environment_may_choose_has_a_price() -> None:
