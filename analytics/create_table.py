@@ -120,8 +120,6 @@ def _name(table: exp.Table) -> TableName:
 
 @dataclass
 class _Properties:
-    """The properties in WITH."""
-
     compression: str = "GZIP"
     partitioned_by: tuple[str, ...] = ()
     _seen: list[str] = field(default_factory=list)

@@ -99,7 +99,6 @@ def _other_types(node: exp.Expr) -> str | None:
 
 
 def _other_forms(node: exp.Expr) -> str | None:
-    """Return why a part differs in Spark by its form or place; None where it doesn't."""
     if isinstance(node, exp.Cast) and not node.to.is_type(*_TARGETS):
         return "a column of the lake has no such type"
     if isinstance(node, exp.Max | exp.Min) and node.expressions:
@@ -134,7 +133,6 @@ def _compared(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _is_no_text(side: exp.Expr) -> bool:
-    """Whether a value's type is known from its form, and isn't text."""
     return (
         side.is_number
         or isinstance(side, exp.Boolean)

@@ -170,7 +170,6 @@ def _named(query: Query, database: str, captured: tuple[Queried, ...]) -> Iterat
 
 
 def _of_table(query: Query, database: str, table: Queried) -> NamedQuery | None:
-    """Return the query of one captured table; None where it has none."""
     suffix = "" if table.table == OUTBOX_TABLE else f"_{table.table}"
     if query.of == "landed":
         if not (table.topic and table.key and all(map(_PLAIN.fullmatch, table.key))):
@@ -209,7 +208,6 @@ def _key_of(columns: tuple[str, ...]) -> str:
 def _of_examples(
     query: Query, needed: RequiredTables, database: str, captured: tuple[Queried, ...]
 ) -> Iterator[NamedQuery]:
-    """Yield the query of each pipeline of the example that captures all it needs."""
     pipelines = dict.fromkeys(table.pipeline for table in captured if table.example == needed.example)
     for pipeline in pipelines:
         there = {table.source: table.table for table in captured if table.pipeline == pipeline}

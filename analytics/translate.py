@@ -149,7 +149,6 @@ def parsed(text: str) -> exp.Expression:
 
 
 def _tidy(description: str) -> str:
-    """Drop the parser's own words for a token or an expression."""
     description = _TOKEN.sub(r"\1", description)
     return re.sub(r"Required keyword: .*", "something is missing", description).rstrip(".")
 
@@ -191,7 +190,6 @@ def names_its_columns(statement: exp.Expression) -> bool:
 
 
 def _first(statement: exp.Expression) -> exp.Expression:
-    """Return the part of a UNION that names its columns."""
     while isinstance(statement, exp.SetOperation | exp.Subquery):
         statement = statement.this
     return statement

@@ -200,7 +200,6 @@ def _change(source: Any) -> None:
 
 
 def _events(platform: Platform, first: int) -> list[Event]:
-    """Read the topic from the offset `first` on, with the source's and the broker's times."""
     _, end = platform.topic.bounds()
     consumer = Consumer({**platform.services.kafka.client(), "group.id": "bench"})
     events: list[Event] = []

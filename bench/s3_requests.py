@@ -81,7 +81,6 @@ def measure(properties: str, *, commits: int, orders: int) -> list[dict[str, int
 
 
 def _land(s3: CountedS3, orders: Sequence[int], *, offset: int) -> None:
-    """Land one object of the ordered layout; its first event has `offset`."""
     lines = [
         line(0, lsn=1000 + at, order_id=order, customer_id=f"C{order % 5}") for at, order in enumerate(orders, offset)
     ]
@@ -89,7 +88,6 @@ def _land(s3: CountedS3, orders: Sequence[int], *, offset: int) -> None:
 
 
 def _wait_for_look(job: RunningJob, s3: CountedS3) -> None:
-    """Wait until the job has polled for objects again after its work."""
     before = _looks(s3)
     job.wait(lambda: _looks(s3) > before, "look")
 

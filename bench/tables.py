@@ -157,7 +157,6 @@ def crowd(tables: int, options: Sequence[str]) -> Iterator[tuple[RunningJob, Cou
 
 
 def _first_load(number: int, size: int, objects: int) -> list[list[str]]:
-    """Return the events of a table's first load, object by object."""
     first = range(2, size * objects + 2, size)
     return [
         [line(number, lsn=2000 + key, order_id=key, **SHORT, **{OPERATION: CREATE}) for key in range(at, at + size)]

@@ -115,7 +115,6 @@ def prepare(
 
 @contextlib.contextmanager
 def _each_line() -> Iterator[None]:
-    """Show a line for each problem."""
     from db.source.plan import UnpreparableError
     from settings.load import SettingsFileError
 

@@ -52,7 +52,6 @@ def connect_image(say: Callable[[str], None], *, target: Path = TARGET, dockerfi
 
 
 def _check_base(dockerfile: Path) -> None:
-    """Raise OperateError for a base image that a registry may change."""
     for base in _FROM.findall(dockerfile.read_text(encoding="utf-8")):
         if not _PINNED.search(base):
             raise OperateError(

@@ -151,7 +151,6 @@ def find_stack(client: "CloudFormationClient", name: str) -> "StackTypeDef | Non
 
 
 def _left_behind(client: "CloudFormationClient", stack: "StackTypeDef") -> str | None:
-    """Describe what the rollback of a first creation couldn't delete; None if it deleted everything."""
     if stack["StackStatus"] != "ROLLBACK_FAILED":
         return None
     name = stack["StackName"]

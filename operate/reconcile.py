@@ -70,7 +70,7 @@ def _in_one_line(environment: Environment) -> Iterator[None]:
 def _repairs(
     environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session, both: Sides, console: Console
 ) -> Iterator[Repairs]:
-    """Yield the tables' repair: the outbox's rows are written anew, others are asked for through the signal table."""
+    """Yield the tables' repair: the outbox's rows are written again, others are asked for through the signal table."""
     say = partial(put, console)
     if pipeline.captured.outbox is None:
         with reader.connect(of_environment(environment, pipeline.name)) as messages:

@@ -78,7 +78,6 @@ def _arriving(
     s3: "S3Client",
     parameters: dict[str, Any],
 ) -> Iterator[Sequence[Compared]]:
-    """Yield the tables with what tells how far they are."""
     if pipeline.is_queried:
         yield tables
         return
@@ -196,7 +195,6 @@ def _user(session: boto3.Session, secret: str) -> dict[str, str]:
 
 
 def _salt(environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session) -> str:
-    """Return the salt of hashed values; empty if nothing is hashed."""
     if not pipeline.hashes:
         return ""
     name = outputs.output(environment, "database", construct_id(pipeline, "HashSaltName"))

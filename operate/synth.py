@@ -117,7 +117,6 @@ def _violations(report: Path) -> Iterator[Violation]:
 
 
 def _metadata(folder: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """The metadata that CDK writes alongside the templates: (stack, construct, entry)."""
     suffix = ".metadata.json"
     for path in sorted(folder.glob(f"*{suffix}")):
         for construct, entries in json.loads(path.read_text(encoding="utf-8")).items():
@@ -134,7 +133,6 @@ def _acknowledged(folder: Path) -> Iterator[Acknowledged]:
 
 
 def _accepted(folder: Path) -> Iterator[Accepted]:
-    """Statements with their reasons, as stacks/base.py records them."""
     for stack, _, entry in _metadata(folder):
         if entry["type"] == ACCEPTED_STATEMENT:
             yield accepted_statement(stack, entry["data"])

@@ -150,7 +150,6 @@ def _network(environment: Environment, bill: _Bill) -> Iterator[Item]:
 
 
 def _ways_out(environment: Environment) -> int:
-    """NAT gateways or instances."""
     return 1 if environment.network.nat == "instance" else len(environment.availability_zones)
 
 

@@ -91,7 +91,7 @@ def compare(environment: str, base: str, before: Templates, after: Templates) ->
         Section(title="New", lines=words.named("new")),
         Section(title="Gone", lines=words.gone()),
         Section(title="Changed in place", lines=words.in_place()),
-        Section(title="Changed beside resources", lines=tuple(_beside(before, after, touched))),
+        Section(title="Changed apart from resources", lines=tuple(_beside(before, after, touched))),
     )
     return Changes(
         environment=environment,
@@ -103,8 +103,6 @@ def compare(environment: str, base: str, before: Templates, after: Templates) ->
 
 
 class _Words:
-    """The lines on resources, by what happens to them."""
-
     def __init__(self, touched: Sequence[Touched], before: Templates, after: Templates) -> None:
         self._touched = touched
         self._before = before

@@ -65,9 +65,9 @@ MEANINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "Custom::EmrStep": (
         (
             "* --base-path-prefix",
-            "other tables: they are built anew there from what is still landed, the old ones stay",
+            "other tables: they are built again there from what is still landed, the old ones stay",
         ),
-        ("* --target-base-path", "another table: it is built anew there from what is still landed, the old one stays"),
+        ("* --target-base-path", "another table: it is built again there from what is still landed, the old one stays"),
         ("* --table-type", "tables that are there keep their type: the job refuses another one"),
         ("* --op", "how rows are written: another operation may leave duplicates or deleted rows"),
         ("* --source-ordering-field", "which of two versions of a row wins"),
@@ -183,7 +183,6 @@ def _manifests(objects: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _under(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten nested keys, separated by a blank."""
     found: dict[str, Any] = {}
     for key, each in values.items():
         found |= _under(f"{name} {key}", each) if isinstance(each, Mapping) else {f"{name} {key}": each}

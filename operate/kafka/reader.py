@@ -303,7 +303,6 @@ def line(message: Message) -> Line:
 
 
 def _decode(raw: bytes | str | None) -> object:
-    """Return the parsed JSON, or the bytes as text if they aren't JSON."""
     if raw is None:
         return None
     text = raw if isinstance(raw, str) else raw.decode("utf-8", errors="backslashreplace")

@@ -150,14 +150,12 @@ class OnEks(_Connectors):
             )
 
     def _figures(self, name: str) -> set[str]:
-        """Return the sources with a metric in the last minutes."""
         namespace = connect_workers.namespace(self._environment.prefix)
         metrics = [Metric(source, namespace, name, {DIMENSION: source}) for source in self.sources]
         client = self._session.client("cloudwatch", config=QUICK)
         return {metric.what for metric, figure in newest(client, metrics, self._waiter.now(), LATE) if figure}
 
     def _last_statuses(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the newest status of these connectors in their stack's events."""
         found: dict[str, str] = {}
         client = self._session.client("cloudformation", config=QUICK)
         stack = f"{self._environment.prefix}-connectors"

@@ -77,8 +77,6 @@ def _check_confirmed(environment: Environment, options: Options) -> None:
 
 
 class _Pause:
-    """One run of the command."""
-
     def __init__(self, environment: Environment, options: Options, waiter: Waiter, session: boto3.Session) -> None:
         self._environment = environment
         self._options = options
@@ -190,7 +188,6 @@ class _Pause:
         waiting.check_cluster_gone(self._emr, self._environment.prefix, self._waiter)
 
     def _deploy(self, stack: str, paused: Paused) -> None:
-        """Deploy one stack with these parts left out; skip it if they already are."""
         if self._deployed.left_out(stack) in (paused, Paused.ALL):
             return
         name, folder = self._environment.name, self._synthesis(paused).folder

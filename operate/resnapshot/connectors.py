@@ -212,7 +212,6 @@ class MskConnector(_Connector):
             )
 
     def _settled(self) -> Mapping[str, Any]:
-        """Wait until nothing changes the connector."""
         deadline = time.monotonic() + UPDATE_S
         while (found := self._describe())["connectorState"] not in SETTLED:
             if time.monotonic() > deadline:

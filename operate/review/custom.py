@@ -95,7 +95,6 @@ def _about(material: Material, function: Subject) -> str:
 
 
 def _asked(subject: Subject) -> Iterator[str]:
-    """Summarize a request: values by key, and the length of lists."""
     request = request_of(subject.resource)
     if request is None:
         return
@@ -113,5 +112,4 @@ def _asked(subject: Subject) -> Iterator[str]:
 
 
 def _known(text: str) -> str:
-    """Mark values that are known only at deployment."""
     return text.replace("\0", "(known at deployment)")

@@ -202,7 +202,6 @@ def _ports(subject: Subject, rule: Mapping[str, Any]) -> str:
 
 
 def _merged(ways: Iterable[Way]) -> tuple[Way, ...]:
-    """Merge rules between the same two ends, public ones first."""
     found: dict[tuple[str, str], list[Way]] = {}
     for way in ways:
         found.setdefault((way.source, way.target), []).append(way)
@@ -220,7 +219,6 @@ def _merged(ways: Iterable[Way]) -> tuple[Way, ...]:
 
 
 def _holds(source: str, vpc: IPv4Network) -> bool:
-    """Whether a rule's source is a range with addresses of the VPC."""
     if source == INTERNET:
         return True
     try:

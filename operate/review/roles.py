@@ -144,7 +144,6 @@ def _wildcard(resource: str, actions: Iterable[str]) -> Wildcard:
 
 
 def _wide(material: Material, found: dict[tuple[str, str], tuple[Right, ...]], wildcard: Wildcard) -> Iterator[Wide]:
-    """Yield rights with the same reason, grouped by holders with the same rights."""
     who: dict[tuple[Right, ...], list[str]] = {}
     for subject in material.app.resources("AWS::IAM::Role"):
         rights = found.get((subject.stack, subject.id), ())
@@ -247,7 +246,6 @@ def _granted_in_quicksight(subject: Subject, where: str) -> Iterator[LetIn]:
 
 
 def _granted_by_lake_formation(material: Material, subject: Subject) -> LetIn:
-    """Describe a grant, including the right to pass it on."""
     permissions = [f"lakeformation:{written(name)}" for name in as_list(subject.get("Permissions") or [])]
     handed_on = [written(name).lower() for name in as_list(subject.get("PermissionsWithGrantOption") or [])]
     actions = (*in_words(permissions), *([f"may grant others: {', '.join(handed_on)}"] if handed_on else []))
@@ -263,7 +261,6 @@ def _granted_by_lake_formation(material: Material, subject: Subject) -> LetIn:
 
 
 def _granted_place(subject: Subject) -> str:
-    """What Lake Formation grants rights on, in words."""
     resource = "Resource"
     if location := subject.get(f"{resource}.DataLocation.ResourceArn"):
         return f"location {written(location)}"

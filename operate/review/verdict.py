@@ -99,7 +99,6 @@ def _open(network: Network) -> tuple[str, ...]:
 
 
 def _out(network: Network) -> tuple[str, ...]:
-    """Describe outgoing access by ports."""
     found: dict[str, list[str]] = {}
     for way in network.out_to_internet:
         found.setdefault(", ".join(way.ports), []).append(way.source)
@@ -179,7 +178,6 @@ def _acting(material: Material, subject: Subject, association: Mapping[str, Any]
 
 
 def _runs(material: Material) -> Iterator[str]:
-    """Each connector's workers: how many, of which image."""
     for connector in material.app.resources("Custom::KubernetesConnector"):
         request = request_of(connector.resource) or {}
         for each in request.get("objects", []):

@@ -161,7 +161,7 @@ RIGHTS: dict[str, tuple[Change, Rights, Rights]] = {
             {"apiGroups": ["", "apps"], "resources": ["deployments"], "verbs": ["get", "delete"]}
         ),
         [
-            ("whoever has Kubernetes's role watchers", f"delete, get {kind} in {NAMESPACE}")
+            ("holders of Kubernetes's role watchers", f"delete, get {kind} in {NAMESPACE}")
             for kind in ("deployments", "deployments.apps")
         ],
         [],
@@ -174,7 +174,7 @@ RIGHTS: dict[str, tuple[Change, Rights, Rights]] = {
     "who creates the cluster": (
         lambda each: properties(each, "Cluster").pop("AccessConfig"),
         [
-            ("whoever creates the cluster", "do everything in the whole cluster by the Kubernetes API"),
+            ("the cluster's creator", "do everything in the whole cluster by the Kubernetes API"),
             ("whom the ConfigMap aws-auth names", "log in to the Kubernetes API"),
         ],
         [],

@@ -139,7 +139,7 @@ def compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
 
 
 def deploy_crm(aws: boto3.Session, *buckets: str) -> None:
-    """Deploy the stacks' outputs, and buckets beside the lake's."""
+    """Deploy the stacks' outputs, and buckets in addition to the lake's."""
     deploy("dev-cdc-lake-connectors", CrmSourceConnectorArn=f"arn:aws:kafkaconnect:{REGION}:1:connector/x/y")
     deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
     name = "/dev-cdc-lake/source/crm/generation"
