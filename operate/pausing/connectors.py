@@ -72,9 +72,8 @@ class OnMskConnect(_Connectors):
     def check_gone(self, names: Sequence[str]) -> None:
         """Check that no connector of these names exists. Raises OperateError for one that remains."""
 
-        def look() -> str | None:
-            found = list(self._found(names))
-            for connector in found:
+        def going() -> Iterator[str]:
+            for connector in self._found(names):
                 if connector["connectorState"] != "DELETING":
                     raise OperateError(
                         f"the connector {connector['connectorName']} is {connector['connectorState']}: CloudFormation "
@@ -82,9 +81,9 @@ class OnMskConnect(_Connectors):
                         f"delete-connector --connector-arn {connector['connectorArn']}`, which loses neither slot nor "
                         "offsets; then this again"
                     )
-            return f"the end of {', '.join(sorted(each['connectorName'] for each in found))}" if found else None
+                yield connector["connectorName"]
 
-        self._waiter.wait_gone(look)
+        self._waiter.wait_gone(going)
 
     def _found(self, names: Sequence[str]) -> Iterator["ConnectorSummaryTypeDef"]:
         paginator = self._session.client("kafkaconnect", config=QUICK).get_paginator("list_connectors")
@@ -119,16 +118,15 @@ class OnEks(_Connectors):
     def check_gone(self, names: Sequence[str]) -> None:
         """Check that no connector of these names exists. Raises OperateError for one that remains."""
 
-        def look() -> str | None:
+        def going() -> list[str]:
             statuses = self._last_statuses(names)
-            if going := sorted(name for name, status in statuses.items() if status == _GOING):
-                return f"the end of {', '.join(going)}"
+            left = [name for name, status in statuses.items() if status == _GOING]
             for name, status in sorted(statuses.items()):
-                if status != _GONE:
+                if not left and status != _GONE:
                     self._check_no_workers(name)
-            return None
+            return left
 
-        self._waiter.wait_gone(look)
+        self._waiter.wait_gone(going)
 
     def say_nodes(self) -> None:
         """Wait until the nodes are gone, within a limit, and name those that still cost; they lose nothing."""
