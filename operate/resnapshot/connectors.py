@@ -9,20 +9,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import boto3
-
 from local.errors import PlatformError
 from local.resnapshot.log_tables import Connector
 from operate import outputs
 from operate.kafka.reader import Reader
 from operate.kubernetes import cluster_api
-from operate.pausing import deployed
+from operate.pausing.deployed import check_runs
+from operate.sides import DeployedPipeline
 from plugins.source import failures
 from plugins.source.source_connector import following_slot, not_following_slot
 from plugins.workers.kubernetes_api import Kubernetes, KubernetesError, UnreachableError
-from settings.connectors import source_settings
-from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
 from stacks.connectors.manifests import NAMESPACE
 from stacks.pipeline_names import construct_id
 
@@ -65,24 +61,17 @@ class StoredOffsets:
             self._newest.pop(source, None)
 
 
-def source_of(
-    environment: Environment,
-    pipeline: EnvironmentPipeline,
-    session: boto3.Session,
-    *,
-    newest: int = 0,
-    stored: StoredOffsets | None = None,
-) -> Connector:
+def source_of(deployed: DeployedPipeline, *, newest: int = 0, stored: StoredOffsets | None = None) -> Connector:
     """Return the connector; `newest` is the highest log position known to be read.
 
     Raises OperateError if it isn't deployed or is paused, and botocore's errors.
     """
-    settings = source_settings(environment, pipeline)
+    environment, session, settings = deployed.environment, deployed.session, deployed.source
     common: Any = {"slot": settings.slot_name, "newest": newest, "stored": stored}
     if environment.eks is None:
-        arn = outputs.output(environment, "connectors", construct_id(pipeline, "SourceConnectorArn"))
+        arn = outputs.output(environment, "connectors", construct_id(deployed.pipeline, "SourceConnectorArn"))
         return MskConnector(session.client("kafkaconnect"), arn, **common)
-    deployed.check_runs(session.client("cloudformation", config=outputs.QUICK), environment)
+    check_runs(session.client("cloudformation", config=outputs.QUICK), environment)
     return EksConnector(cluster_api(session, environment), settings.name, **common)
 
 

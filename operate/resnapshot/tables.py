@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import boto3
 from rich.console import Console
 
 from local.comparison.command import REPORT, print_comparison, reconcile_tables
@@ -20,11 +19,10 @@ from local.resnapshot.run import Wanted, check_unnamed, resnapshot
 from operate import outputs, source_cluster
 from operate.errors import OperateError
 from operate.kafka import reader
-from operate.kafka.cluster import chosen, of_environment
+from operate.kafka.cluster import chosen
 from operate.resnapshot.connectors import StoredOffsets, source_of
-from operate.sides import compared, login, sides
+from operate.sides import DeployedPipeline, compared, login, sides
 from plugins.connector_names import offset_topic
-from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.pipeline_names import source_parameter
@@ -51,15 +49,15 @@ def resnapshot_outbox(
     environment: Environment, pipeline: EnvironmentPipeline, wanted: Wanted, say: Say
 ) -> TableComparison:
     """Re-snapshot a deployed outbox, from a machine that reaches its VPC. Raises OperateError, PlatformError."""
-    session = outputs.check_account(environment)
-    with outputs.one_line(environment), login(environment, session, pipeline) as parameters:
-        with reader.connect(of_environment(environment, pipeline.name)) as messages:
-            newest = newest_position(messages, source_settings(environment, pipeline).topic)
-        connector = source_of(environment, pipeline, session, newest=newest)
-        with sides(environment, pipeline, session, parameters, chosen(pipeline, [])) as both:
+    deployed = DeployedPipeline(environment, pipeline, outputs.check_account(environment))
+    with outputs.one_line(environment), login(deployed) as parameters:
+        with reader.connect(deployed.cluster()) as messages:
+            newest = newest_position(messages, deployed.source.topic)
+        connector = source_of(deployed, newest=newest)
+        with sides(deployed, parameters, chosen(pipeline, [])) as both:
             comparison = resnapshot(both, connector, wanted, say)
         if comparison.equal and wanted.where is None:
-            source_cluster.nothing_missed(session.client("rds", config=outputs.QUICK), environment)
+            source_cluster.nothing_missed(deployed.session.client("rds", config=outputs.QUICK), environment)
         return comparison
 
 
@@ -82,21 +80,19 @@ def resnapshot_deployed(
         return comparison.equal
     refuse_queried(environment, pipeline)
     entries = chosen(pipeline, names)
-    session = outputs.check_account(environment)
+    deployed = DeployedPipeline(environment, pipeline, outputs.check_account(environment))
     with (
         outputs.one_line(environment),
-        login(environment, session, pipeline) as source,
-        reader.connect(of_environment(environment, pipeline.name)) as messages,
+        login(deployed) as source,
+        reader.connect(deployed.cluster()) as messages,
     ):
-        newest = max(newest_position(messages, topic) for topic in source_settings(environment, pipeline).topics)
-        channel = channel_of(
-            environment, pipeline, session, source, messages, newest=newest, timeout_s=wanted.timeout_s, say=say
-        )
-        lakes = [table.lake for table in compared(environment, pipeline, session, pipeline.captured.tables)]
+        newest = max(newest_position(messages, topic) for topic in deployed.source.topics)
+        channel = channel_of(deployed, source, messages, newest=newest, timeout_s=wanted.timeout_s, say=say)
+        lakes = [table.lake for table in compared(deployed, pipeline.captured.tables)]
         with channel.flowing(lakes, wanted, named=bool(names)):
             settle = channel.settlement(entries, wanted.where)
             channel.read_again(entries, wanted.where)
-            with sides(environment, pipeline, session, source, entries) as both:
+            with sides(deployed, source, entries) as both:
                 equal = reconcile_tables(
                     console,
                     both,
@@ -126,9 +122,7 @@ def refuse_queried(environment: Environment, pipeline: EnvironmentPipeline) -> N
 
 
 def channel_of(
-    environment: Environment,
-    pipeline: EnvironmentPipeline,
-    session: boto3.Session,
+    deployed: DeployedPipeline,
     parameters: Mapping[str, Any],
     messages: reader.Reader,
     *,
@@ -140,17 +134,17 @@ def channel_of(
 
     Raises OperateError, ClientError.
     """
-    settings = source_settings(environment, pipeline)
+    settings, pipeline = deployed.source, deployed.pipeline
     # As the last deployment recorded it.
-    name = source_parameter(environment, pipeline, "generation")
-    generation = session.client("ssm", config=outputs.QUICK).get_parameter(Name=name)["Parameter"]["Value"]
+    name = source_parameter(deployed.environment, pipeline, "generation")
+    generation = deployed.session.client("ssm", config=outputs.QUICK).get_parameter(Name=name)["Parameter"]["Value"]
     stored = StoredOffsets(messages, offset_topic(settings.name, generation))
     return Channel(
         pipeline=pipeline.name,
         settings=settings,
         parameters=parameters,
-        connector=source_of(environment, pipeline, session, newest=newest, stored=stored),
-        writer=EventWriter(reader.client(of_environment(environment, pipeline.name))),
+        connector=source_of(deployed, newest=newest, stored=stored),
+        writer=EventWriter(reader.client(deployed.cluster())),
         timeout_s=timeout_s,
         say=say,
     )

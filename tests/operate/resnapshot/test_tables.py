@@ -27,7 +27,7 @@ from operate.kafka.cluster import chosen, of_environment
 from operate.resnapshot import tables as log_tables
 from operate.resnapshot.connectors import StoredOffsets
 from operate.resnapshot.tables import resnapshot_deployed
-from operate.sides import login
+from operate.sides import DeployedPipeline, login
 from settings.environment import Environment
 from settings.load import load
 from tests.conftest import ask, execute
@@ -252,7 +252,7 @@ def test_the_outside_server_is_verified_before_a_password_is_sent(server: Server
     assert server.pipeline.database is not None
     other = server.pipeline.database.model_copy(update={"certificate": Authority("Another").root})
     pipeline = server.pipeline.model_copy(update={"database": other})
-    with login(server.environment, aws, pipeline) as parameters:
+    with login(DeployedPipeline(server.environment, pipeline, aws)) as parameters:
         assert parameters["user"] == ROLE
         with pytest.raises(LoadError, match="certificate verify failed"):
             connect(parameters)
