@@ -66,7 +66,6 @@ class Query:
 
     @property
     def text(self) -> str:
-        """The file, comments included."""
         return (SQL_FOLDER / f"{self.name}.sql").read_text(encoding="utf-8")
 
     @property
@@ -76,7 +75,6 @@ class Query:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The tables that the file names."""
         return tuple(dict.fromkeys(name for _, name in _TABLE.findall(self._statement)))
 
     def sql(self, database: str, tables: Mapping[str, str]) -> str:
@@ -228,5 +226,4 @@ def _of_examples(
 
 
 def marks(sql: str) -> int:
-    """Count the parameters in a query's SQL."""
     return len(_MARK.findall(sql))

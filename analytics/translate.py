@@ -184,7 +184,6 @@ def _with_names(statement: exp.Expression) -> exp.Expression:
 
 
 def names_its_columns(statement: exp.Expression) -> bool:
-    """Tell whether the statement names each column of the result."""
     first = _first(statement)
     return not isinstance(first, exp.Select) or all(map(_has_name, first.expressions))
 

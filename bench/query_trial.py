@@ -201,7 +201,6 @@ class Trial:
 
 
 def prepare(parameters: Mapping[str, Any], password_file: Path) -> None:
-    """Create the table, and the file with the password for the job."""
     password_file.write_text(str(parameters["password"]))
     execute(parameters, CREATE)
 

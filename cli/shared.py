@@ -80,7 +80,6 @@ class Commands(typer.Typer):
         super().__init__(help=help_, no_args_is_help=True, pretty_exceptions_enable=False, **options)
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
-        """Add a command, as Typer does."""
         return super().command(name, **{"cls": _Command, **options})
 
 

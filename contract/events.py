@@ -7,7 +7,6 @@ Source: Debezium 3.7, "New Record State Extraction" and the PostgreSQL connector
 
 
 def added(field: str) -> str:
-    """Return an added field's name in events."""
     return PREFIX + field.replace(".", "_")
 
 

@@ -47,7 +47,6 @@ class Acknowledged:
     rule: str
 
     def covers(self, violation: Violation) -> bool:
-        """Whether this suppresses `violation`."""
         below = f"{violation.construct}/".startswith(f"{self.construct}/")
         return below and self.rule == violation.rule
 

@@ -70,7 +70,6 @@ class Prices(_Part):
         return {family.name: family for family in self.families}
 
     def of(self, name: str) -> Price:
-        """Return the price of an item that the table must have."""
         return self._by_name[name]
 
     def of_instance(self, service: str, type_: str) -> Price | None:

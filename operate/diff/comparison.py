@@ -58,7 +58,6 @@ class Changes:
 
     @property
     def summary(self) -> str:
-        """Return in one line how many changes there are of each kind."""
         counts = "; ".join(f"{section.title} {len(section.lines)}" for section in self.sections)
         return counts or "no changes"
 

@@ -150,7 +150,6 @@ def _reference(name: str) -> str:
 
 
 def value(found: Any) -> str:
-    """Write a property's value in one line."""
     match found:
         case None:
             return "nothing"

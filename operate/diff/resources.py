@@ -134,14 +134,12 @@ class LookedUp:
 
     @property
     def words(self) -> str:
-        """Say where the image is from, and the effect of a newer one."""
         replaced = effect_of(self.type_, ("ImageId",), "", "")[0] == "replaced"
         does = "a newer one replaces it" if replaced else "a newer one changes it"
         return f"its image is what {self.source} names on the day of the deployment: {does}"
 
 
 def looked_up(templates: Templates) -> Iterator[LookedUp]:
-    """Find the resources whose machine image is looked up at deployment."""
     for stack, template in sorted(templates.items()):
         yield from _images(stack, template)
 

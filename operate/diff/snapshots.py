@@ -87,7 +87,6 @@ def _files(name: str, folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def shown(environment: Environment) -> str:
-    """Name the snapshot's folder for people."""
     return f"tests/snapshots/{environment.name}"
 
 
@@ -143,7 +142,6 @@ def difference(before: Any, after: Any) -> Any:
 
 
 def patched(before: Any, patch: Any) -> Any:
-    """Apply a patch that `difference` has returned."""
     match before, patch:
         case list(), {"at": dict(changes)}:
             places = enumerate(before)

@@ -88,7 +88,6 @@ class Reader:
         return max(place.offset, 0)
 
     def assign(self, places: list[TopicPartition]) -> None:
-        """Continue reading at these offsets."""
         self._consumer.assign(places)
 
     def to_the_end(self, topic: str, start: Callable[[int, int], int]) -> Iterator[Message]:
@@ -289,7 +288,6 @@ def follow(reader: Reader, topic: str, *, start: Start, count: int | None = None
 
 
 def line(message: Message) -> Line:
-    """Format a message."""
     value = message.value()
     decoded = _decode(value)
     deleted = isinstance(decoded, dict) and decoded.get(DELETED) in (IS_DELETED, True)

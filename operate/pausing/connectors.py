@@ -182,5 +182,4 @@ class OnEks(_Connectors):
 
 
 def of_environment(session: boto3.Session, environment: Environment, waiter: Waiter) -> OnEks | OnMskConnect:
-    """Return the platform of the environment's connectors."""
     return (OnMskConnect if environment.eks is None else OnEks)(session, environment, waiter)

@@ -40,7 +40,6 @@ class Aurora:
         self._waiter = waiter
 
     def status(self) -> str:
-        """Return the cluster's status, in RDS's words."""
         return self._cluster()["Status"]
 
     def starts_by_itself(self) -> datetime | None:

@@ -35,7 +35,6 @@ TIMEOUT_S = 1_800
 def wanted_of(
     environment: Environment, where: str | None, *, skip: bool = False, timeout_s: float | None = None
 ) -> Wanted:
-    """Return a request with the environment's limits."""
     return Wanted(
         where=where,
         skip=skip,
@@ -151,7 +150,6 @@ def channel_of(
 
 
 def report_of(environment: Environment, pipeline: EnvironmentPipeline) -> Path:
-    """Return the file of the last comparison's result."""
     folder = BUILD / f"{environment.prefix}-{pipeline.name}"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / REPORT

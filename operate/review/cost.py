@@ -28,7 +28,6 @@ class Cost:
 
     @property
     def words(self) -> str:
-        """The total in words."""
         if self.usd is None:
             return self.problem
         lacking = f", without {'; '.join(self.unknown)}, whose prices aren't known" if self.unknown else ""

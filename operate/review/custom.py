@@ -34,7 +34,6 @@ class Kind:
 
     @property
     def may(self) -> tuple[str, ...]:
-        """What the functions may do, by service."""
         return in_words(dict.fromkeys(action for right in self.rights for action in right.actions))
 
 

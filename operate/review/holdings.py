@@ -30,7 +30,6 @@ class Holding:
 
     @property
     def kept(self) -> bool:
-        """Whether it survives the deletion of its stack."""
         return self.on_delete == KEPT
 
 

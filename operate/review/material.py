@@ -50,7 +50,6 @@ class Material:
         )
 
     def subject(self, place: tuple[str, str]) -> Subject:
-        """Return the resource at (stack, logical id)."""
         stack, logical_id = place
         resource = self.app.templates[stack]["Resources"][logical_id]
         return Subject(app=self.app, stack=stack, id=logical_id, resource=resource)
@@ -67,7 +66,6 @@ class Material:
         return self.path_name(path)
 
     def path_name(self, path: str) -> str:
-        """Name a construct's path in the app."""
         stack, *parts = path.split("/")
         while parts and parts[-1] in _SILENT:
             parts.pop()

@@ -72,12 +72,10 @@ class Network:
 
     @property
     def open_to_internet(self) -> tuple[Way, ...]:
-        """What is reachable from outside private networks."""
         return tuple(way for way in self.ways_in if way.public)
 
     @property
     def out_to_internet(self) -> tuple[Way, ...]:
-        """What leaves private networks."""
         return tuple(way for way in self.ways_out if way.public)
 
 

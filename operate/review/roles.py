@@ -39,12 +39,10 @@ class Right:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What it allows, by service."""
         return in_words(self.actions)
 
     @property
     def sentence(self) -> str:
-        """What it allows, on what, and when."""
         condition = f", only if {self.condition}" if self.condition else ""
         return f"{'; '.join(self.words)} — on {', '.join(self.resources)}{condition}"
 
@@ -184,7 +182,6 @@ def _policy(arn: object) -> str:
 
 
 def role_of(subject: Subject) -> tuple[str, str] | None:
-    """Find the role that a function runs as."""
     return next((target for value in references(subject.get("Role")) if (target := subject.target(value))), None)
 
 

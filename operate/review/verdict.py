@@ -38,7 +38,6 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """The answer in a sentence."""
         errors, warnings = (sum(each.level == level for each in self.findings) for level in ("error", "warning"))
         if not self.allowed:
             return f"No: {_count(errors, 'error')} and {_count(warnings, 'warning')}. `./lake aws deploy` refuses it."
@@ -57,7 +56,6 @@ def verdict(
     cost: Cost,
     changes: Sequence[str] | None = None,
 ) -> Verdict:
-    """Sum up the other sections."""
     found = tuple(_found(material, finding) for finding in findings)
     rows = (
         ("Open to the internet", _open(network)),
