@@ -80,7 +80,7 @@ class Roles:
 def roles(material: Material) -> Roles:
     """Read every role and every resource's policy with a wildcard."""
     found = dict(holders_rights(material))
-    alike: dict[tuple[object, ...], list[str]] = {}
+    alike: dict[tuple[tuple[Right, ...], tuple[str, ...], tuple[str, ...]], list[str]] = {}
     framework = 0
     for subject in material.app.resources("AWS::IAM::Role"):
         rights = found.get((subject.stack, subject.id), ())
@@ -93,7 +93,10 @@ def roles(material: Material) -> Roles:
     return Roles(
         everything=tuple(_wide(material, found, "everything")),
         names=tuple(_wide(material, found, "name")),
-        roles=tuple(_roles(alike)),
+        roles=tuple(
+            Role(names=siblings(names), taken_by=taken_by, rights=rights, managed=managed)
+            for (rights, managed, taken_by), names in sorted(alike.items(), key=lambda item: sorted(item[1]))
+        ),
         framework=framework,
     )
 
@@ -161,12 +164,6 @@ def _is_framework(material: Material, subject: Subject, rights: Iterable[Right],
     if "/Framework/" not in name or any(policy != BASIC for policy in managed):
         return False
     return all(set(right.actions) <= FRAMEWORK and right.wildcard != "everything" for right in rights)
-
-
-def _roles(alike: dict[tuple[object, ...], list[str]]) -> Iterator[Role]:
-    for (rights, managed, taken_by), names in sorted(alike.items(), key=lambda item: sorted(item[1])):
-        if isinstance(rights, tuple) and isinstance(managed, tuple) and isinstance(taken_by, tuple):
-            yield Role(names=siblings(names), taken_by=taken_by, rights=rights, managed=managed)
 
 
 def _taken_by(subject: Subject) -> tuple[str, ...]:
