@@ -109,6 +109,19 @@ class Cloud:
         settings: Any = source_settings if role == "source" else sink_settings
         return [settings(self.environment, pipeline).name for pipeline in self.environment.pipelines]
 
+    @property
+    def whole(self) -> list[str]:
+        """What a whole pause does, in its order."""
+        add_ons = [] if self.environment.eks is None else ["deploy kubernetes without all"]
+        return [
+            "deploy monitoring without all",
+            "deploy connectors without sources",
+            "deploy connectors without all",
+            *add_ons,
+            "deploy processing without all",
+            "stop dev-cdc-lake",
+        ]
+
     def pause(self, **options: Any) -> None:
         # It imports CDK.
         from operate.pausing.pause import Options, pause
