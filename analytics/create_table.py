@@ -19,13 +19,7 @@ from analytics.translate import Statement, TableName, first_word, names_its_colu
 # Athena's maximum per statement; above it, it fails with HIVE_TOO_MANY_OPEN_PARTITIONS.
 MOST_PARTITIONS = 100
 # Athena's name → the codec's name in Parquet's libraries. The first is Athena's default.
-COMPRESSIONS: Mapping[str, str] = {
-    "GZIP": "gzip",
-    "SNAPPY": "snappy",
-    "ZSTD": "zstd",
-    "LZ4": "lz4",
-    "NONE": "none",
-}
+COMPRESSIONS: Mapping[str, str] = {"GZIP": "gzip", "SNAPPY": "snappy", "ZSTD": "zstd", "LZ4": "lz4", "NONE": "none"}
 # It becomes a folder name; Athena's own rule for names without quotes.
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,127}")
 _FORMAT = "PARQUET"

@@ -122,15 +122,9 @@ class NamedQuery:
 
 
 COMMIT = Parameter(
-    name="commit",
-    description="a commit's time in UTC, yyyyMMddHHmmssSSS, or its beginning",
-    example="'20260101'",
+    name="commit", description="a commit's time in UTC, yyyyMMddHHmmssSSS, or its beginning", example="'20260101'"
 )
-_ADDRESSES = {
-    "pagila_address": "public.address",
-    "pagila_city": "public.city",
-    "pagila_country": "public.country",
-}
+_ADDRESSES = {"pagila_address": "public.address", "pagila_city": "public.city", "pagila_country": "public.country"}
 ADDRESS = RequiredTables(example="pagila", tables={"pagila_address": "public.address"})
 ADDRESSES = RequiredTables(example="pagila", tables=_ADDRESSES)
 CUSTOMERS = RequiredTables(example="pagila", tables=_ADDRESSES | {"pagila_customer": "public.customer"})

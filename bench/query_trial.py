@@ -149,8 +149,7 @@ class Poll:
     def _once(self, connection: Any, last: dt.datetime) -> dt.datetime:
         with connection.cursor() as cursor:
             cursor.execute(
-                f"SELECT {', '.join(COLUMNS)} FROM {TABLE} WHERE {WAYS[self.way]} ORDER BY last_update",
-                {"last": last},
+                f"SELECT {', '.join(COLUMNS)} FROM {TABLE} WHERE {WAYS[self.way]} ORDER BY last_update", {"last": last}
             )
             for row in cursor.fetchall():
                 # The lake keeps the row with the highest last_update, its ordering field.

@@ -46,8 +46,7 @@ LOGIN = {
     "port": Annotated[int | None, typer.Option(min=1, max=65535, help="Server's port.", show_default="5432")],
     "dbname": Annotated[str | None, typer.Option(help="The source database; it must exist.", show_default="devdb")],
     "user": Annotated[
-        str | None,
-        typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres"),
+        str | None, typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres")
     ],
 }
 
@@ -136,8 +135,7 @@ def load(
     *,
     login: dict[str, Any],
     connector_secret_id: Annotated[
-        str | None,
-        typer.Option(metavar="NAME|ARN", help="AWS secret that has the password for the connector's role."),
+        str | None, typer.Option(metavar="NAME|ARN", help="AWS secret that has the password for the connector's role.")
     ] = None,
     scale: Annotated[int, typer.Option(min=1, help="Multiplier for the 829 sample orders.")] = 1,
     from_: Annotated[

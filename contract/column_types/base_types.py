@@ -149,9 +149,7 @@ BASE: Mapping[str, Carried | Callable[[int], Carried]] = {
     ),
     "time": _time,
     "timetz": named(
-        ZONED_TIME,
-        canonical.TIME_WITH_ZONE,
-        note="in UTC, such as `10:34:56.5+00`: its offset is dropped",
+        ZONED_TIME, canonical.TIME_WITH_ZONE, note="in UTC, such as `10:34:56.5+00`: its offset is dropped"
     ),
     "timestamp": timestamp,
     "timestamptz": Carried(

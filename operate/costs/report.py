@@ -2,16 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from operate.costs.bill import (
-    WHAT_STOPS,
-    Item,
-    Stopping,
-    confirmed,
-    items,
-    requests_of_rounds,
-    total,
-    unknown,
-)
+from operate.costs.bill import WHAT_STOPS, Item, Stopping, confirmed, items, requests_of_rounds, total, unknown
 from operate.costs.prices import HOUR, Prices
 from operate.errors import OperateError
 from operate.text import columns

@@ -80,11 +80,7 @@ def resnapshot_deployed(
     refuse_queried(environment, pipeline)
     entries = chosen(pipeline, names)
     deployed = DeployedPipeline(environment, pipeline, outputs.check_account(environment))
-    with (
-        outputs.one_line(environment),
-        login(deployed) as source,
-        reader.connect(deployed.cluster()) as messages,
-    ):
+    with outputs.one_line(environment), login(deployed) as source, reader.connect(deployed.cluster()) as messages:
         newest = max(newest_position(messages, topic) for topic in deployed.source.topics)
         channel = channel_of(deployed, source, messages, newest=newest, timeout_s=wanted.timeout_s, say=say)
         lakes = [table.lake for table in compared(deployed, pipeline.captured.tables)]

@@ -47,10 +47,7 @@ def custom_resources(material: Material) -> tuple[Kind, ...]:
 
 
 def _kind(
-    material: Material,
-    type_: str,
-    subjects: list[Subject],
-    rights: Mapping[tuple[str, str], tuple[Right, ...]],
+    material: Material, type_: str, subjects: list[Subject], rights: Mapping[tuple[str, str], tuple[Right, ...]]
 ) -> Kind:
     functions = {
         (function.stack, function.id): function for subject in subjects for function in _functions(material, subject)

@@ -99,9 +99,7 @@ def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_everything_is_put_together_and_the_lines_say_how_to_build_it(
-    tmp_path: Path,
-    pinned: list[str],
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, pinned: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
     # Debezium's is a tar.gz, unlike the archives here.

@@ -317,10 +317,7 @@ def test_what_keeps_a_comparison_from_beginning_is_one_line(
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        (
-            "AccessDenied",
-            r"\Ayou may not read s3://lake/t: your role needs s3:ListBucket, s3:GetObject and kms:Decr",
-        ),
+        ("AccessDenied", r"\Ayou may not read s3://lake/t: your role needs s3:ListBucket, s3:GetObject and kms:Decr"),
         ("ExpiredToken", r"\Ayour AWS credentials have expired: log in"),
         ("NoSuchBucket", r"\AAWS refuses GetObject: NoSuchBucket"),
     ],

@@ -138,9 +138,7 @@ def on_eks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Environment:
 
 
 def test_on_msk_connect_it_is_the_stacks_and_on_eks_the_workers(
-    aws: boto3.Session,
-    environment: Environment,
-    on_eks: Environment,
+    aws: boto3.Session, environment: Environment, on_eks: Environment
 ) -> None:
     arn = f"arn:aws:kafkaconnect:{REGION}:{MOTOS_ACCOUNT}:connector/x/y"
     deploy("dev-cdc-lake-connectors", SourceConnectorArn=arn)

@@ -84,9 +84,7 @@ def captured(
     """A database behind TLS, as its DBA has prepared it for a pipeline of these tables; the environment captures it."""
     name = f"cdc_{pipeline}"
     prepare(
-        database,
-        SourceObjects(publication=name, slot=name, schema=name, role=ROLE, tables=tables),
-        password=PASSWORD,
+        database, SourceObjects(publication=name, slot=name, schema=name, role=ROLE, tables=tables), password=PASSWORD
     )
     ask(database, f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput')")
     authority = Authority("The authority of somebody's server")
