@@ -127,29 +127,32 @@ def kept_resources(answers: Any, id_: str, *found: tuple[str, str, str, str]) ->
     answers.add_response("list_stack_resources", {"StackResourceSummaries": summaries}, {"StackName": f"arn:{id_}"})
 
 
-def test_what_was_kept_is_named_by_what_identifies_its_type(service: Any, answers: Any, tmp_path: Path) -> None:
-    gone(answers)
-    deleted(answers, "a")
-    kept_resources(
-        answers,
-        "a",
-        ("Lake", "AWS::S3::Bucket", "prod-lake", "DELETE_SKIPPED"),
-        ("Cluster", "AWS::MSK::Cluster", ARN, "DELETE_SKIPPED"),
-        ("Policy", "AWS::S3::BucketPolicy", "p", "DELETE_COMPLETE"),
-    )
-    written = write_mappings(service, TEMPLATES, tmp_path)
-    assert json.loads(written[LAKE].read_text()) == {"Lake": {"BucketName": "prod-lake"}, "Cluster": {"Arn": ARN}}
+OF_ALL_KINDS = [
+    ("Lake", "AWS::S3::Bucket", "prod-lake", "DELETE_SKIPPED"),
+    ("Cluster", "AWS::MSK::Cluster", ARN, "DELETE_SKIPPED"),
+    ("Policy", "AWS::S3::BucketPolicy", "p", "DELETE_COMPLETE"),
+]
+OF_AN_ATTEMPT = ("Key", "AWS::KMS::Key", "k-2", "DELETE_COMPLETE")
 
 
-def test_an_attempt_that_kept_nothing_does_not_hide_the_stack_before_it(
-    service: Any, answers: Any, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(
+    ("stacks", "kept"),
+    [
+        ({"a": OF_ALL_KINDS}, {"Lake": {"BucketName": "prod-lake"}, "Cluster": {"Arn": ARN}}),
+        (
+            {"kept": [("Key", "AWS::KMS::Key", "k-1", "DELETE_SKIPPED")], "failed": [OF_AN_ATTEMPT]},
+            {"Key": {"KeyId": "k-1"}},
+        ),
+    ],
+    ids=["by what identifies its type", "before an attempt that kept nothing"],
+)
+def test_what_was_kept_is_named(service: Any, answers: Any, tmp_path: Path, stacks: Any, kept: Any) -> None:
     gone(answers)
-    deleted(answers, "kept", "failed")
-    kept_resources(answers, "failed", ("Key", "AWS::KMS::Key", "k-2", "DELETE_COMPLETE"))
-    kept_resources(answers, "kept", ("Key", "AWS::KMS::Key", "k-1", "DELETE_SKIPPED"))
+    deleted(answers, *stacks)
+    for id_ in reversed(stacks):
+        kept_resources(answers, id_, *stacks[id_])
     written = write_mappings(service, TEMPLATES, tmp_path)
-    assert json.loads(written[LAKE].read_text()) == {"Key": {"KeyId": "k-1"}}
+    assert json.loads(written[LAKE].read_text()) == kept
 
 
 def test_a_stack_that_is_there_or_never_was_has_kept_nothing(service: Any, answers: Any, tmp_path: Path) -> None:
