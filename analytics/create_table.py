@@ -60,10 +60,7 @@ def created_table(text: str) -> CreatedTable | None:
 
 
 def check_columns(created: CreatedTable, columns: list[str]) -> None:
-    """Refuse what Athena refuses: duplicate column names, and partitions other than the last columns in their order.
-
-    Raises TranslationError.
-    """
+    """Refuse duplicate names, and partitions that aren't the last columns in order. Raises TranslationError."""
     names = [name.lower() for name in columns]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise TranslationError(f"{created.name}: {', '.join(twice)} is there more than once, give one another name")

@@ -51,10 +51,7 @@ def thirds(count: int) -> list[tuple[int, int]]:
 
 
 def measure(properties: str, *, commits: int, orders: int) -> list[dict[str, int]]:
-    """Run the job on a new table; return the requests by verb of each commit after the first load.
-
-    Raises PlatformError if it ends or takes too long.
-    """
+    """Run the job; return each commit's requests by verb, after the first load. Raises PlatformError if it fails."""
     table = submit.TableJob(
         landing="s3a://landing/cdc",
         table_path=f"s3a://lake/{OUTBOX_TABLE}",

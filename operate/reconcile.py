@@ -29,10 +29,7 @@ def reconcile_environment(
     repair: bool,
     timeout_s: float,
 ) -> bool:
-    """Compare a deployed pipeline's tables, or those of these names; tell whether they are equal in the end.
-
-    Raises OperateError, PlatformError, LoadError.
-    """
+    """Compare all tables or those named; tell if they end equal. Raises OperateError, PlatformError, LoadError."""
     entries = chosen(pipeline, names)
     if repair:
         refuse_queried(environment, pipeline)

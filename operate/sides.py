@@ -65,10 +65,7 @@ class DeployedPipeline:
 def sides(
     deployed: DeployedPipeline, parameters: dict[str, Any], entries: Sequence[CapturedTableSettings]
 ) -> Iterator[Sides]:
-    """Yield both sides of these tables; `parameters` log in to the source.
-
-    Nothing tells how far a queried table is. Raises OperateError, ClientError.
-    """
+    """Yield both sides of these tables; nothing tells how far a queried one is. Raises OperateError, ClientError."""
     tables = compared(deployed, entries)
     client = deployed.session.client("s3", config=outputs.QUICK)
     for table in tables:

@@ -69,10 +69,7 @@ class Synthesis:
 def synthesize(
     environment: Environment, folder: Path, *, nag: bool = False, paused: Paused = Paused.NOTHING
 ) -> Synthesis:
-    """Write the templates into `folder`, which is emptied first; with `nag` also run cdk-nag and CDK's validation.
-
-    `paused`: leave out what a pause leaves out.
-    """
+    """Write the templates into the emptied `folder`; `nag`: run the checks; `paused`: leave out what a pause does."""
     shutil.rmtree(folder, ignore_errors=True)
     cdk_app = app.build(environment, outdir=folder, validate=nag, paused=paused)
     if nag:

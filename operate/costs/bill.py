@@ -101,10 +101,7 @@ def unknown(lines: list[Item]) -> list[Item]:
 
 
 def requests_of_rounds(prices: Prices, interval_seconds: float) -> tuple[float, float]:
-    """Return what the job's requests to S3 cost in USD a month, for rounds of this many seconds.
-
-    First if every round commits, then if none finds anything: one LIST each.
-    """
+    """Return the USD a month of the job's requests if each round commits, and if none finds anything: one LIST each."""
     rounds = prices.hours_per_month * 3600 / interval_seconds / 1000
     dear, cheap, commit = prices.of("s3.requests").usd, prices.of("s3.reads").usd, prices.commit_requests
     return rounds * (commit["puts_and_lists"] * dear + commit["reads"] * cheap), rounds * dear

@@ -25,10 +25,7 @@ STEP = 10
 
 
 def report(environment: Environment, prices: Prices, hours: float | None = None) -> str:
-    """Return the bill: a line per item, the total, its uncertainty, and the cost at `hours` a week.
-
-    Raises OperateError.
-    """
+    """Return the bill with its total, how sure that is, and the cost at `hours` a week. Raises OperateError."""
     lines = items(environment, prices)
     parts = [
         _table(lines),
@@ -155,10 +152,7 @@ def _notes(prices: Prices) -> Iterator[str]:
 
 
 def budget_problem(environment: Environment, prices: Prices) -> str | None:
-    """Return what is wrong with a budget, in one line; None if it covers the always-on cost.
-
-    None, too, without prices.
-    """
+    """Say what is wrong with a budget, in a line; None if it covers the always-on cost, or without prices."""
     try:
         usd = total(items(environment, prices))
     except OperateError:

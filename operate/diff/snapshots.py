@@ -91,10 +91,7 @@ def shown(environment: Environment) -> str:
 
 
 def deployed(environment: Environment) -> dict[str, Mapping[str, Any]]:
-    """Return the templates of an environment's deployed stacks by name, including those that the app no longer has.
-
-    Raises OperateError if credentials are missing or of another account, AWS refuses, or nothing is deployed.
-    """
+    """Return the templates of all deployed stacks by name, also of those that the app has lost. Raises OperateError."""
     session = check_account(environment)
     with one_line(environment):
         client = session.client("cloudformation", config=QUICK)

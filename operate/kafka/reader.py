@@ -56,10 +56,7 @@ class Problems:
 
 
 class Reader:
-    """A connection to a cluster; its methods raise KafkaException.
-
-    Once brokers have answered, it waits OUTAGE_S for brokers that go away.
-    """
+    """A connection that waits OUTAGE_S for brokers that went away after answers; its methods raise KafkaException."""
 
     def __init__(self, consumer: Consumer, problems: Problems) -> None:
         self._consumer = consumer
@@ -159,10 +156,7 @@ def configuration(cluster: Cluster) -> dict[str, object]:
 
 @contextlib.contextmanager
 def connect(cluster: Cluster, *, group: str = READER_GROUP) -> Iterator[Reader]:
-    """Return a reader of the cluster, which can also tell where a group resumes, without joining it.
-
-    Kafka's refusals become an OperateError that says what to do.
-    """
+    """Return a reader, which can tell where a group resumes without joining it. Refusals become OperateErrors."""
     if cluster.region is not None:
         _check_credentials(cluster.region)
     check_reachable(cluster)
@@ -268,10 +262,7 @@ class Line:
 
 
 def follow(reader: Reader, topic: str, *, start: Start, count: int | None = None) -> Iterator[Line]:
-    """Yield the topic's messages from its beginning or its current end, for ever or `count` of them.
-
-    Raises OperateError if the topic doesn't exist, KafkaException.
-    """
+    """Yield messages from the start or the present end, for ever or `count`. Raises OperateError, KafkaException."""
     places = []
     for partition in find_partitions(reader, topic):
         first, end = reader.bounds(topic, partition)

@@ -47,10 +47,7 @@ class Options:
 
 @dataclass(frozen=True)
 class _Step:
-    """A part of a pause: `what` it does, whether it was `done` when the command began, and how to do it.
-
-    `run` is always called: it ensures that a done step stays done.
-    """
+    """A part of a pause, and whether it was done before; `run` is always called: it ensures that it stays done."""
 
     what: str
     done: bool

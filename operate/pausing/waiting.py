@@ -32,10 +32,7 @@ _RUNNING: Sequence["ClusterStateType"] = ("STARTING", "BOOTSTRAPPING", "RUNNING"
 
 @dataclass(frozen=True)
 class Waiter:
-    """Polls; `say` gets a line when something has changed, and every five minutes.
-
-    `now` is the clock that AWS's metrics use.
-    """
+    """Polls; `say` gets what has changed, and a line every five minutes; `now` is the clock of AWS's metrics."""
 
     say: Say
     sleep: Callable[[float], None] = time.sleep

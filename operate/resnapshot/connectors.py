@@ -35,10 +35,7 @@ SETTLED = ("RUNNING", "FAILED", "PAUSED")
 
 @dataclass
 class StoredOffsets:
-    """The newest offset of each of a connector's sources; reading resumes where it stopped before.
-
-    Methods raise KafkaException.
-    """
+    """The newest offset of each of a connector's sources; each reading goes on from the last. Raises KafkaException."""
 
     messages: Reader
     topic: str

@@ -125,10 +125,7 @@ def channel_of(
     timeout_s: float,
     say: Say,
 ) -> Channel:
-    """Return the way to ask a pipeline's connector for rows; `newest` is the highest log position known to be read.
-
-    Raises OperateError, ClientError.
-    """
+    """Return the way to ask the connector for rows; `newest` as for `source_of`. Raises OperateError, ClientError."""
     settings, pipeline = deployed.source, deployed.pipeline
     # As the last deployment recorded it.
     name = source_parameter(deployed.environment, pipeline, "generation")

@@ -25,10 +25,7 @@ _ARN = re.compile(r"arn:(?:aws|<AWS::Partition>):([a-z0-9-]+):([^:\s]*):([^:\s]*
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Material:
-    """An environment's settings and templates, its acceptances, and each resource's origin.
-
-    `folder`: the synthesis's, with the assets.
-    """
+    """An environment's settings, templates, acceptances, each resource's origin, and the `folder` with the assets."""
 
     environment: Environment
     app: App

@@ -26,10 +26,7 @@ _OF_QUICKSIGHT = re.compile(r"arn:[^:]+:quicksight:[^:]*:[^:]*:(?P<kind>user|gro
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Right:
-    """What one statement allows, with why it was accepted, if it had to be.
-
-    `wildcard`: whether a resource is left open, or only how its name ends.
-    """
+    """What a statement allows and why; `wildcard`: whether a resource is left open, or only how its name ends."""
 
     actions: tuple[str, ...]
     resources: tuple[str, ...]
