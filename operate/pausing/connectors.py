@@ -47,9 +47,6 @@ class _Connectors:
         """Say what can't be known of the connectors; nothing by default."""
         yield from ()
 
-    def say_nodes(self) -> None:
-        """Name the nodes that still cost; none by default."""
-
 
 class OnMskConnect(_Connectors):
     """Connectors on MSK Connect, whose API shows everything."""
@@ -128,25 +125,6 @@ class OnEks(_Connectors):
 
         self._waiter.wait_gone(going)
 
-    def say_nodes(self) -> None:
-        """Wait until the nodes are gone, within a limit, and name those that still cost; they lose nothing."""
-        client = self._session.client("ec2", config=QUICK)
-
-        def look() -> str | None:
-            filters: Any = [
-                {"Name": _CLUSTER_TAG, "Values": [self._environment.prefix]},
-                {"Name": "instance-state-name", "Values": _PAID},
-            ]
-            pages = client.get_paginator("describe_instances").paginate(Filters=filters, IncludeManagedResources=True)
-            found = [each["InstanceId"] for page in pages for one in page["Reservations"] for each in one["Instances"]]
-            return f"the end of the nodes {', '.join(sorted(found))}" if found else None
-
-        if left := self._waiter.wait(look, limit_s=NODES_LIMIT_S):
-            self._waiter.say(
-                f"  after {NODES_LIMIT_S / 60:.0f} minutes still waiting for {left}, which are paid for: `kubectl get "
-                "pods -A -o wide` says whose pods keep them"
-            )
-
     def _figures(self, name: str) -> set[str]:
         namespace = connect_workers.namespace(self._environment.prefix)
         metrics = [Metric(source, namespace, name, {DIMENSION: source}) for source in self.sources]
@@ -179,6 +157,26 @@ class OnEks(_Connectors):
             raise OperateError(f"{let_go}, and whether its workers run can't be asked: {error}: {mend}") from None
         if pods:
             raise OperateError(f"{let_go}, and {', '.join(pods)} run: {mend}")
+
+
+def say_nodes(session: boto3.Session, environment: Environment, waiter: Waiter) -> None:
+    """Wait until the nodes are gone, within a limit, and name those that still cost; they lose nothing."""
+    client = session.client("ec2", config=QUICK)
+
+    def look() -> str | None:
+        filters: Any = [
+            {"Name": _CLUSTER_TAG, "Values": [environment.prefix]},
+            {"Name": "instance-state-name", "Values": _PAID},
+        ]
+        pages = client.get_paginator("describe_instances").paginate(Filters=filters, IncludeManagedResources=True)
+        found = [each["InstanceId"] for page in pages for one in page["Reservations"] for each in one["Instances"]]
+        return f"the end of the nodes {', '.join(sorted(found))}" if found else None
+
+    if left := waiter.wait(look, limit_s=NODES_LIMIT_S):
+        waiter.say(
+            f"  after {NODES_LIMIT_S / 60:.0f} minutes still waiting for {left}, which are paid for: `kubectl get "
+            "pods -A -o wide` says whose pods keep them"
+        )
 
 
 def of_environment(session: boto3.Session, environment: Environment, waiter: Waiter) -> OnEks | OnMskConnect:

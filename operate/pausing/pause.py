@@ -178,7 +178,7 @@ class _Pause:
 
     def _end_nodes(self) -> None:
         self._deploy(KUBERNETES, Paused.ALL)
-        self._connectors.say_nodes()
+        connectors.say_nodes(self._session, self._environment, self._waiter)
 
     def _end_jobs(self) -> None:
         self._deploy(PROCESSING, Paused.ALL)

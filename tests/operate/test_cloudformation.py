@@ -169,7 +169,6 @@ def test_what_has_no_place_in_the_template_is_not_forgotten(service: Any, answer
     gone(answers)
     deleted(answers, "a")
     kept_resources(answers, "a", ("Old", "AWS::S3::Bucket", "prod-old", "DELETE_SKIPPED"))
-    with pytest.raises(
-        OperateError, match=r"has kept Old \(AWS::S3::Bucket, prod-old\), which its template doesn't have"
-    ):
+    line = r"has kept Old \(AWS::S3::Bucket, prod-old\), which its template doesn't have"
+    with pytest.raises(OperateError, match=line):
         write_mappings(service, TEMPLATES, tmp_path)

@@ -194,9 +194,8 @@ def test_an_outside_database_that_goes_on_being_written_is_said_with_its_size(
 
 def test_production_wants_its_name_twice(cloud: Cloud) -> None:
     prod = load("prod").model_copy(update={"account": cloud.environment.account})
-    with pytest.raises(
-        OperateError, match=r"prod is production, .* `./lake aws pause -e prod --confirm prod` if that is meant"
-    ):
+    line = r"prod is production, .* `./lake aws pause -e prod --confirm prod` if that is meant"
+    with pytest.raises(OperateError, match=line):
         pause(prod, Options(), cloud.waiter)
     with pytest.raises(OperateError, match="--confirm dev names another environment than --env prod"):
         pause(prod, Options(confirmed="dev", anyway=True), cloud.waiter)
