@@ -107,7 +107,8 @@ def _other_forms(node: exp.Expr) -> str | None:
         return "rows are compared otherwise in Spark: compare column by column"
     if isinstance(node, exp.In) and node.args.get("query") and not _filters(node):
         return "Spark gives false instead of NULL here: use it in WHERE, joined by AND alone, or use EXISTS"
-    if isinstance(node, exp.Unnest) and (len(node.expressions) > 1 or node.args.get("offset") or _outer(node.parent)):
+    is_outer = isinstance(node.parent, exp.Join) and bool(node.parent.side)
+    if isinstance(node, exp.Unnest) and (len(node.expressions) > 1 or node.args.get("offset") or is_outer):
         return "only CROSS JOIN UNNEST(one array) is the same in Spark"
     return None
 
@@ -120,10 +121,6 @@ def _filters(node: exp.Expr) -> bool:
     while isinstance(above, exp.And | exp.Paren):
         above = above.parent
     return isinstance(above, exp.Where)
-
-
-def _outer(join: exp.Expr | None) -> bool:
-    return isinstance(join, exp.Join) and bool(join.side)
 
 
 def _compared(node: exp.Expr) -> list[exp.Expr]:

@@ -214,8 +214,8 @@ class Topic:
 def list_topics(reader: Reader, *, internal: bool = False, only: Collection[str] | None = None) -> list[Topic]:
     """Return the topics by name; with `only`, the existing ones of those. Raises KafkaException."""
     found = reader.partitions()
-    names = sorted(name for name in found if _is_asked_for(name, internal, only))
-    return [_topic(reader, name, found[name]) for name in names]
+    asked = only if only is not None else [name for name in found if internal or not name.startswith(INTERNAL)]
+    return [_topic(reader, name, found[name]) for name in sorted(found) if name in asked]
 
 
 def find_partitions(reader: Reader, name: str) -> list[int]:
@@ -227,10 +227,6 @@ def find_partitions(reader: Reader, name: str) -> list[int]:
         known = f"did you mean {likely[0]}?" if likely else f"there are {', '.join(others) or 'none'}"
         raise OperateError(f"there is no topic {name}: {known}")
     return found[name]
-
-
-def _is_asked_for(name: str, internal: bool, only: Collection[str] | None) -> bool:
-    return (internal or not name.startswith(INTERNAL)) if only is None else name in only
 
 
 def _topic(reader: Reader, name: str, partitions: list[int]) -> Topic:

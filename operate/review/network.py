@@ -241,8 +241,8 @@ def graphviz(network: Network) -> str:
     for name, id_ in ids.items():
         lines.append(f'{id_} [label={_quoted(chr(10).join(_label(network, name)))} class="{_kind(network, name)}"];')
     for way, style in _drawn(network):
-        ends = f"{ids[way.source]} -> {ids[way.target]}"
-        lines.append(f'{ends} [label={_quoted(chr(10).join(way.ports))} class="{style}"{_dashes(style)}];')
+        ends, dashes = f"{ids[way.source]} -> {ids[way.target]}", " style=dashed" if style == "out" else ""
+        lines.append(f'{ends} [label={_quoted(chr(10).join(way.ports))} class="{style}"{dashes}];')
     return "\n".join([*lines, "}"])
 
 
@@ -293,10 +293,6 @@ def _label(network: Network, name: str) -> list[str]:
     shown = [f"· {member}" for member in members[:MEMBERS]]
     more = [f"· and {len(members) - MEMBERS} more"] if len(members) > MEMBERS else []
     return [name, *shown, *more]
-
-
-def _dashes(style: str) -> str:
-    return " style=dashed" if style == "out" else ""
 
 
 def _quoted(text: str) -> str:
