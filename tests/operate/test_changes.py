@@ -119,6 +119,7 @@ VOLUME = "BrokerNodeGroupInfo StorageInfo EBSStorageInfo VolumeSize"
         ("AWS::MSK::Cluster", "KafkaVersion", "2.8.2.tiered", "2.8.2", "in place"),
         ("AWS::MSK::Cluster", "KafkaVersion", "3.8.x", "3.9.x.kraft", "refused"),
         ("AWS::MSK::Cluster", "NumberOfBrokerNodes", 4, 2, "refused"),
+        ("AWS::MSK::Cluster", "NumberOfBrokerNodes", None, 2, "in place"),
         ("AWS::RDS::DBCluster", "EngineVersion", "16.11", "16.8", "refused"),
         ("AWS::EMR::Cluster", "Instances CoreInstanceGroup InstanceCount", 2, 3, "in place"),
         ("AWS::EMR::Cluster", "Instances CoreInstanceGroup InstanceType", "a", "b", "replaced"),
