@@ -26,8 +26,7 @@ def up(
         typer.Option(help="The pipeline's database, without a password (CDC_CONNECTOR_PASSWORD, PGPASSFILE)."),
     ] = None,
     scale: Annotated[
-        int | None,
-        typer.Option(min=1, help="First start: multiplier for the 829 sample orders.", show_default="1"),
+        int | None, typer.Option(min=1, help="First start: multiplier for the 829 sample orders.", show_default="1")
     ] = None,
     from_: Annotated[Path | None, typer.Option("--from", help="First start: load this dump instead.")] = None,
     lenses: Annotated[
@@ -232,14 +231,7 @@ def query(
     if file is not None:
         sql = file.read_text(encoding="utf-8")
     period = period_of(as_of, since)
-    run(
-        find_platform(folder, pipeline),
-        sql,
-        tables=table or (),
-        form="json" if json else form,
-        period=period,
-        out=out,
-    )
+    run(find_platform(folder, pipeline), sql, tables=table or (), form="json" if json else form, period=period, out=out)
 
 
 @app.command()

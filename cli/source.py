@@ -49,8 +49,7 @@ LOGIN = {
     "port": Annotated[int | None, typer.Option(min=1, max=65535, help="Server's port.", show_default="5432")],
     "dbname": Annotated[str | None, typer.Option(help="The source database; it must exist.", show_default="devdb")],
     "user": Annotated[
-        str | None,
-        typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres"),
+        str | None, typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres")
     ],
 }
 
@@ -116,7 +115,6 @@ def prepare(
 
 @contextlib.contextmanager
 def _each_line() -> Iterator[None]:
-    """Show a line for each problem."""
     from db.source.plan import UnpreparableError
     from settings.load import SettingsFileError
 
@@ -138,8 +136,7 @@ def load(
     *,
     login: dict[str, Any],
     connector_secret_id: Annotated[
-        str | None,
-        typer.Option(metavar="NAME|ARN", help="AWS secret that has the password for the connector's role."),
+        str | None, typer.Option(metavar="NAME|ARN", help="AWS secret that has the password for the connector's role.")
     ] = None,
     scale: Annotated[int, typer.Option(min=1, help="Multiplier for the 829 sample orders.")] = 1,
     from_: Annotated[

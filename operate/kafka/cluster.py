@@ -58,7 +58,6 @@ class Cluster:
 
     @property
     def hint(self) -> str:
-        """What to do when no broker answers."""
         return "run `./lake up`" if self.region is None else "connect the VPN (docs/aws/vpn.md)"
 
 
@@ -115,7 +114,6 @@ def find_pipeline(environment: Environment, name: str | None) -> EnvironmentPipe
 
 
 def check_streamed(pipeline: EnvironmentPipeline) -> None:
-    """Raise OperateError for a query-based pipeline."""
     if pipeline.is_queried:
         raise OperateError(
             f"{pipeline.name} is queried: nothing of it is in Kafka, and no connector reads it"

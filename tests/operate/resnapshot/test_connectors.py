@@ -18,7 +18,7 @@ from operate.errors import OperateError
 from operate.resnapshot import connectors as source_connectors
 from operate.resnapshot.connectors import BUSY_S, EksConnector, MskConnector, source_of
 from operate.resnapshot.tables import TAIL_EVENTS, newest_position
-from operate.sides import compared, login
+from operate.sides import DeployedPipeline, compared, login
 from plugins.source.source_connector import following_slot
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
 from settings.environment import Environment
@@ -60,7 +60,7 @@ def test_the_owners_login_is_the_environments_over_tls(aws: boto3.Session, envir
     deploy("dev-cdc-lake-database", Endpoint="db.example:5432", MasterSecretName="master")
     secret = {"username": "owner", "password": "p", "host": "elsewhere", "port": 1}
     aws.client("secretsmanager").create_secret(Name="master", SecretString=json.dumps(secret))
-    with login(environment, aws, environment.pipelines[0]) as parameters:
+    with login(DeployedPipeline(environment, environment.pipelines[0], aws)) as parameters:
         assert parameters == {
             "host": "db.example",
             "port": 5432,
@@ -75,7 +75,7 @@ def test_the_owners_login_is_the_environments_over_tls(aws: boto3.Session, envir
 def test_the_lake_is_read_with_the_callers_credentials(aws: boto3.Session, environment: Environment) -> None:
     deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
     [orders] = environment.pipelines
-    [table] = compared(environment, orders, aws, orders.captured.tables)
+    [table] = compared(DeployedPipeline(environment, orders, aws), orders.captured.tables)
     found = table.lake
     assert found.base_uri == "s3://dev-lake/cdc_events"
     assert found.storage_options["aws_region"] == REGION
@@ -87,7 +87,7 @@ def test_the_lake_is_read_with_the_callers_credentials(aws: boto3.Session, envir
 
 def test_an_environment_that_is_not_deployed_is_one_line(aws: boto3.Session, environment: Environment) -> None:
     with pytest.raises(OperateError, match="there is no stack dev-cdc-lake-lake"):
-        compared(environment, environment.pipelines[0], aws, environment.pipelines[0].captured.tables)
+        compared(DeployedPipeline(environment, environment.pipelines[0], aws), [])
 
 
 def test_the_slot_is_the_authority_until_the_repair_ends_also_after_a_run_that_was_broken_off(
@@ -140,15 +140,13 @@ def on_eks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Environment:
 
 
 def test_on_msk_connect_it_is_the_stacks_and_on_eks_the_workers(
-    aws: boto3.Session,
-    environment: Environment,
-    on_eks: Environment,
+    aws: boto3.Session, environment: Environment, on_eks: Environment
 ) -> None:
     arn = f"arn:aws:kafkaconnect:{REGION}:{MOTOS_ACCOUNT}:connector/x/y"
     deploy("dev-cdc-lake-connectors", SourceConnectorArn=arn)
-    found = source_of(environment, environment.pipelines[0], aws, newest=7)
+    found = source_of(DeployedPipeline(environment, environment.pipelines[0], aws), newest=7)
     assert isinstance(found, MskConnector)
-    other = source_of(on_eks, on_eks.pipelines[0], aws, newest=7)
+    other = source_of(DeployedPipeline(on_eks, on_eks.pipelines[0], aws), newest=7)
     assert isinstance(other, EksConnector)
     assert (found.slot, found.newest_position()) == (other.slot, other.newest_position()) == ("cdc_orders", 7)
 
@@ -173,7 +171,7 @@ def test_msk_connect_is_asked_again_while_it_throttles(
 def test_a_paused_environment_is_not_told_anything(aws: boto3.Session, on_eks: Environment) -> None:
     deploy("dev-cdc-lake-connectors", **{OUTPUT: Paused.ALL.value})
     with pytest.raises(OperateError, match=r"dev is paused: first `\./lake aws resume -e dev`"):
-        source_of(on_eks, on_eks.pipelines[0], aws)
+        source_of(DeployedPipeline(on_eks, on_eks.pipelines[0], aws))
 
 
 NAME = "dev-cdc-lake-orders-source"

@@ -103,8 +103,8 @@ def test_requests_per_commit(spark: SparkSession, s3: CountedS3, tmp_path: Path,
     if conf == "cdc_events.properties":
         assert statistics.median_low(work) <= MOST_WORK, work
         priced = load_prices().commit_requests
-        assert statistics.mean(count["LIST"] + count["PUT"] for count in counts) <= priced.puts_and_lists
-        assert statistics.mean(count["HEAD"] + count["GET"] for count in counts) <= priced.reads
+        assert statistics.mean(count["LIST"] + count["PUT"] for count in counts) <= priced["puts_and_lists"]
+        assert statistics.mean(count["HEAD"] + count["GET"] for count in counts) <= priced["reads"]
 
 
 @pytest.mark.integration
