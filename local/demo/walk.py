@@ -132,7 +132,7 @@ def _start(platform: Platform, display: Display) -> float:
 def _walk_through(walk: WalkThrough, watch: Watch, display: Display) -> dict[str, float]:
     """Wait for the initial load, then make each change and watch it arrive."""
     with display.step("initial load") as note:
-        rows, seconds = watch.initial_load(timeout_s=INITIAL_LOAD_TIMEOUT_S, on_count=note)
+        rows, seconds = watch.initial_load(timeout_s=INITIAL_LOAD_TIMEOUT_S)
         note(f"{rows:,} rows in the lake")
     steps = {"initial load": round(seconds, 1)}
     for change in walk.changes:

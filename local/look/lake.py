@@ -21,7 +21,7 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fi
 
 from contract.errors import UserError
 from local.services.aws import REGION
-from spark_jobs.options.keys import IGNORED_TRUNCATE, PROGRESS
+from spark_jobs.options.keys import PROGRESS
 
 ATTEMPTS = 3
 PAUSE_S = 0.3
@@ -92,10 +92,6 @@ class Lake:
         Raises LakeError when there is no table yet or it can't be read.
         """
         return self.newest_of_job()[1].get(PROGRESS)
-
-    def has_ignored_truncate(self) -> bool:
-        """Tell whether the lake may have rows that a TRUNCATE removed at the source. Raises LakeError."""
-        return IGNORED_TRUNCATE in self.newest_of_job()[1]
 
     def newest_of_job(self) -> tuple[str, Mapping[str, str]]:
         """Return instant and metadata of the job's newest commit, both None where the newest few aren't the job's.

@@ -60,7 +60,7 @@ def main() -> None:
         try:
             platform.up()
             watch = Watch(platform, time.monotonic())
-            watch.initial_load(timeout_s=ARRIVES_S, on_count=lambda _: None)
+            watch.initial_load(timeout_s=ARRIVES_S)
             # Keep watching: the page measures speed only while it watches.
             with serving_platform(platform.state_dir) as served:
                 for change in ORDER_CHANGES:

@@ -69,8 +69,7 @@ class Watched(Watch):
     def __init__(self, left: int = 0) -> None:
         self.left = left
 
-    def initial_load(self, *, timeout_s: float, on_count: Callable[[str], None]) -> tuple[int, float]:
-        on_count("some")
+    def initial_load(self, *, timeout_s: float) -> tuple[int, float]:
         return 603, timeout_s / 180
 
     def arrives(self, reached: AffectedRows, keys: list[int]) -> Callable[[], bool]:  # noqa: ARG002  (each arrives alike)
@@ -115,14 +114,15 @@ def test_the_initial_load_waits_for_what_the_job_makes_of_the_tables(monkeypatch
     pipeline = SimpleNamespace(is_queried=True)
     services = SimpleNamespace(tables=(there,), derived=(there, absent), pipeline=pipeline)
     platform: Any = SimpleNamespace(services=services, source={})
-    monkeypatch.setattr(Watch, "_count", lambda *_: 603)
-    monkeypatch.setattr(watch, "_lake_count", lambda _table: 603)
-    monkeypatch.setattr(watch, "compare_platform", lambda _platform: [EQUAL])
+    compared = [EQUAL]
+    monkeypatch.setattr(watch, "compare_platform", lambda _platform, *, timeout_s: compared)  # noqa: ARG005
     with pytest.raises(NotArrivedError, match=r"^initial load: no country_addresses after 0 s$"):
-        Watch(platform, loaded=0).initial_load(timeout_s=0, on_count=lambda _: None)
+        Watch(platform, loaded=0).initial_load(timeout_s=0)
     services.derived = (there,)
-    rows, _ = Watch(platform, loaded=0).initial_load(timeout_s=0, on_count=lambda _: None)
-    assert rows == 603
+    assert Watch(platform, loaded=0).initial_load(timeout_s=0)[0] == 600
+    compared.append(DIFFERS)
+    with pytest.raises(NotArrivedError, match=r"^initial load: public\.address isn't in the lake as it is in the"):
+        Watch(platform, loaded=0).initial_load(timeout_s=0)
 
 
 EQUAL = TableComparison(table="public.city", source_rows=600, lake_rows=600)
