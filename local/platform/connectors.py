@@ -323,10 +323,6 @@ class Connectors:
         write_held(self._folder / "sink" / HELD, [])
         self.run_sink()
 
-    def resume_sink(self) -> None:
-        """Resume the real sink after a stop."""
-        self._services.connect.api.resume(self.sink.name)
-
     def configure(self, name: str, configuration: Mapping[str, str]) -> None:
         """Give a connector its configuration; restart it if it had failed."""
         api = self._services.connect.api

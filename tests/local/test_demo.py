@@ -21,7 +21,7 @@ from local.demo import walk, watch
 from local.demo.changes import PLACE_CHANGES, AffectedRows, Change, show
 from local.demo.display import Display, print_tables
 from local.demo.jdbc_connector import KEYED, STAMPS, JdbcConnector, Polled, compared, print_polled
-from local.demo.walk import PIPELINE, PLACES_DEMO, Proof, places_demo
+from local.demo.walk import PIPELINE, Proof, places_demo
 from local.demo.watch import Arrival, NotArrivedError, Seen, Watch
 from local.errors import PlatformError
 from settings.load import load_pipeline
@@ -170,7 +170,7 @@ def done(platform: MagicMock) -> list[str]:
 @pytest.fixture
 def walked(monkeypatch: pytest.MonkeyPatch) -> walk.WalkThrough:
     monkeypatch.setattr(walk, "Watch", lambda *_: Watched())
-    return replace(PLACES_DEMO, changes=(CHANGE,), prove=lambda *_: Proof(found=[EQUAL], more={"events": 847}))
+    return replace(places_demo(), changes=(CHANGE,), prove=lambda *_: Proof(found=[EQUAL], more={"events": 847}))
 
 
 def test_a_walk_ends_with_its_summary_and_a_platform_that_is_down(
@@ -234,9 +234,9 @@ def test_the_names_are_those_of_the_pipelines_tables() -> None:
         assert all(f" {stamp.partition('.')[0]} " in queries[name] for stamp in stamps)
 
 
-def test_nothing_runs_beside_it_without_a_release() -> None:
-    assert places_demo() == PLACES_DEMO
-    assert places_demo(dump=Path("dump")).options.dump == Path("dump")
+def test_nothing_runs_alongside_it_without_a_release() -> None:
+    alone = places_demo(dump=Path("dump"))
+    assert (alone.also, alone.options.dump) == (walk.WalkThrough.also, Path("dump"))
 
 
 def test_what_is_no_release_is_one_line_before_anything_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
