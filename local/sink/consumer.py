@@ -36,6 +36,10 @@ PASSING = frozenset(
         KafkaError._WAIT_COORD,
         KafkaError._MSG_TIMED_OUT,
         KafkaError.UNKNOWN_TOPIC_OR_PART,
+        # While the group's coordinator moves, or loads its offsets.
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
     }
 )
 DELIVERY_TIMEOUT_S = 10.0

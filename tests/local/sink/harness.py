@@ -143,11 +143,11 @@ class Pipeline:
     def wait_committed(self, offset: int) -> None:
         wait_until(lambda: self.committed() == offset, f"{self.topic} is committed up to {offset}")
 
-    def task(self, consumer: GroupConsumer | None = None, store: LandingStore | None = None) -> SinkTask:
+    def task(self, consumer: GroupConsumer | None = None) -> SinkTask:
         kafka = self.services.kafka.client()
         letters = self.settings.dead_letters
         queue = None if letters is None else DeadLetterQueue(kafka, letters)
-        return SinkTask(self.settings, consumer or GroupConsumer(kafka, self.settings), store or self.store(), queue)
+        return SinkTask(self.settings, consumer or GroupConsumer(kafka, self.settings), self.store(), queue)
 
     @contextlib.contextmanager
     def running(self) -> Iterator["RunningTask"]:

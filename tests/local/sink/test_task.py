@@ -4,11 +4,13 @@ import json
 import logging
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from confluent_kafka import KafkaError
 
-from local.sink.consumer import Committed
-from local.sink.settings import Partition, SinkError
+from local.sink.consumer import Committed, GroupConsumer
+from local.sink.settings import Partition, SinkError, UnavailableError
 from local.sink.task import SinkTask
 from tests.local.sink.fakes import TOPIC, FakeTopic, World, events, lines, task_settings
 
@@ -288,3 +290,19 @@ def test_a_topic_that_is_added_begins_at_its_first_record_and_the_others_go_on()
     added = {key: body for key, body in world.landed_objects().items() if key not in before}
     assert {key.rpartition("/")[0] for key in added} == {"events/lines/0"}
     assert b"".join(added.values()).splitlines() == lines(4)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        # Of a new broker, to the first question about a group; librdkafka doesn't call it retriable.
+        (KafkaError.NOT_COORDINATOR, UnavailableError),
+        (KafkaError.UNKNOWN_MEMBER_ID, UnavailableError),
+        (KafkaError._TRANSPORT, UnavailableError),
+        (KafkaError.GROUP_AUTHORIZATION_FAILED, SinkError),
+    ],
+)
+def test_an_answer_of_kafka_says_whether_trying_again_helps(code: int, kind: type[Exception]) -> None:
+    consumer = object.__new__(GroupConsumer)
+    consumer._admin, consumer._refusal, consumer._group = Mock(), None, "connect-orders-sink"
+    assert type(consumer._translated(KafkaError(code))) is kind
