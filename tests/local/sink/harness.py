@@ -118,13 +118,6 @@ class Pipeline:
     def landed(self) -> list[bytes]:
         return [line for body in self.objects().values() for line in body.splitlines()]
 
-    def landed_folders(self) -> dict[str, list[bytes]]:
-        """The landed objects of each topic partition, by `<topic>/<partition>`."""
-        folders: dict[str, list[bytes]] = {}
-        for key, body in self.objects().items():
-            folders.setdefault(key.rpartition("/")[0], []).extend(body.splitlines())
-        return folders
-
     def gaps(self) -> list[tuple[Any, Any]]:
         client, (prefix, _) = self.services.s3.client(), LandingStore.note_keys(self.sink.name, self.topic)
         listed = client.list_objects_v2(Bucket=BUCKET, Prefix=prefix).get("Contents", [])

@@ -12,6 +12,7 @@ from confluent_kafka.cimpl import NewTopic
 from local.sink.consumer import GroupConsumer
 from local.sink.settings import Partition, SinkError
 from plugins.kafka.topic_admin import set_first_offsets
+from tests.local.sink.fakes import lines_by_folder
 from tests.local.sink.harness import Pipeline, RunningTask, Services
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -178,7 +179,8 @@ def test_one_sink_lands_many_topics_a_busy_one_in_nobodys_way(services: Services
         for name in names[1:]:
             pipeline.send([b'{"of": "%s"}' % name.encode()], topic=name)
         pipeline.send([b'{"of": "partition 1"}'] * 2, topic=names[1], partitions=2)
-        wait_until(lambda: len(pipeline.landed_folders()) == 25, "every partition has landed something")
+        wait_until(lambda: len(lines_by_folder(pipeline.objects())) == 25, "every partition has landed something")
         wait_until(lambda: len(pipeline.landed()) == 20_025, "everything is landed")
-    assert pipeline.landed_folders()[f"{names[0]}/0"] == busy
-    assert all(len(values) == 1 for folder, values in pipeline.landed_folders().items() if folder[:7] not in names[:2])
+    folders = lines_by_folder(pipeline.objects())
+    assert folders[f"{names[0]}/0"] == busy
+    assert all(len(values) == 1 for folder, values in folders.items() if folder[:7] not in names[:2])
