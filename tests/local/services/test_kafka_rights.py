@@ -126,20 +126,15 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_each_user_has_a_password_of_its_own_that_stays(tmp_path: Path) -> None:
+def test_each_user_has_a_password_of_its_own_that_stays_in_its_owners_files(tmp_path: Path) -> None:
     users = KafkaUsers.of(tmp_path / "secrets", ["a", "b"])
     assert len(set(users.passwords.values())) == 4
     assert KafkaUsers.of(tmp_path / "secrets", ["a", "b"]).passwords == users.passwords
     assert not [word for word in users.passwords.values() if word in repr(users)]
+    path = users.client_file("a", "127.0.0.1:1")
+    assert read_connection(path) == {"bootstrap.servers": "127.0.0.1:1", **users.login("a")}
     assert mode(tmp_path / "secrets") == 0o700
     assert {mode(path) for path in (tmp_path / "secrets").iterdir()} == {0o600}
-
-
-def test_a_client_file_is_its_owners_alone_and_reads_back(tmp_path: Path) -> None:
-    users = KafkaUsers.of(tmp_path / "secrets", ["a"])
-    path = users.client_file("a", "127.0.0.1:1")
-    assert mode(path) == 0o600
-    assert read_connection(path) == {"bootstrap.servers": "127.0.0.1:1", **users.login("a")}
 
 
 def test_the_broker_lets_in_its_users_alone_and_asks_an_acl_for_everything(tmp_path: Path) -> None:
@@ -167,26 +162,19 @@ def test_a_broker_of_other_users_is_not_current(tmp_path: Path) -> None:
     assert mode(tmp_path / "kafka" / "server.properties") == 0o600
 
 
-TEXT = (
-    "INFO logger: Principal = User:{role} is Denied operation = {operation} from host = 127.0.0.1 on resource ="
-    " {resource} for request = {request} with resourceRefCount = 1 based on rule DefaultDeny"
-)
-
-
-def line(at: datetime, **parts: str) -> str:
-    return f"{at.astimezone():%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03} {TEXT.format(**parts)}\n"
+def line(at: datetime, role: str, operation: str, resource: str, request: str) -> str:
+    return (
+        f"{at.astimezone():%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03} INFO logger: Principal = User:{role} is"
+        f" Denied operation = {operation} from host = 127.0.0.1 on resource = {resource} for request = {request} with"
+        " resourceRefCount = 1 based on rule DefaultDeny\n"
+    )
 
 
 def test_each_denial_is_one_line_with_role_operation_and_resource(tmp_path: Path) -> None:
     now, log = datetime.now(UTC), tmp_path / "kafka.log"
-    fetch = {"role": "sink-connector", "operation": "READ", "resource": "Topic:LITERAL:a:b", "request": "Fetch"}
-    init = {
-        "role": "source-connector",
-        "operation": "IDEMPOTENT_WRITE",
-        "resource": "Cluster:LITERAL:kafka-cluster",
-        "request": "InitProducerId",
-    }
-    log.write_text(line(now, **fetch) * 3 + "2026-01-01 00:00:00,000 WARN x: something else\n" + line(now, **init))
+    fetch = line(now, SINK, "READ", "Topic:LITERAL:a:b", "Fetch")
+    init = line(now, SOURCE, "IDEMPOTENT_WRITE", "Cluster:LITERAL:kafka-cluster", "InitProducerId")
+    log.write_text(fetch * 3 + "2026-01-01 00:00:00,000 WARN x: something else\n" + init)
     assert [str(denial).partition(": plugins/")[0] for denial in denials(log, since=now)] == [
         "Kafka denies sink-connector READ on topic a:b (Fetch)",
         "Kafka denies source-connector IDEMPOTENT_WRITE on the cluster (InitProducerId)",
@@ -196,11 +184,11 @@ def test_each_denial_is_one_line_with_role_operation_and_resource(tmp_path: Path
 def test_what_was_denied_before_is_not_shown(tmp_path: Path) -> None:
     log, now = tmp_path / "kafka.log", datetime.now(UTC)
     assert denials(log, since=now) == [], "there is no log yet"
-    parts = {"role": "r", "operation": "READ", "resource": "Topic:LITERAL:t", "request": "Fetch"}
-    log.write_text(line(now - timedelta(minutes=5), **parts))
+    parts = "r", "READ", "Topic:LITERAL:t", "Fetch"
+    log.write_text(line(now - timedelta(minutes=5), *parts))
     assert denials(log, since=now - timedelta(minutes=4)) == []
     assert len(denials(log, since=now - timedelta(minutes=6))) == 1
-    log.write_text(line(now, **parts))
+    log.write_text(line(now, *parts))
     assert len(denials(log, since=now)) == 1
     assert denials(log, since=now + timedelta(milliseconds=1)) == []
 

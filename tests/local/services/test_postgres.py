@@ -165,13 +165,6 @@ def confining(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
         yield server.postgres
 
 
-def take_a_copy(server: Postgres, user: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    program = str(server.program("pg_basebackup"))
-    command = [program, "-h", "127.0.0.1", "-p", str(server.port), "-U", user, "-D", str(folder)]
-    environment = {**os.environ, "PGPASSWORD": PASSWORD}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-
 def as_streamer(server: Postgres, dbname: str, **more: Any) -> None:
     settings: dict[str, Any] = {**server.connection_parameters(dbname), "user": "streamer", **more}
     psycopg2.connect(**settings).close()
@@ -179,7 +172,14 @@ def as_streamer(server: Postgres, dbname: str, **more: Any) -> None:
 
 def test_nobody_takes_a_physical_copy_of_the_cluster(confining: Postgres, tmp_path: Path) -> None:
     for user in ("streamer", "postgres"):
-        done = take_a_copy(confining, user, tmp_path / "copy")
+        command = [confining.program("pg_basebackup"), "-h", "127.0.0.1", "-p", str(confining.port), "-U", user]
+        done = subprocess.run(
+            [*command, "-D", tmp_path / "copy"],
+            env={**os.environ, "PGPASSWORD": PASSWORD},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode != 0
         assert "no pg_hba.conf entry for replication connection" in done.stderr
         assert not (tmp_path / "copy" / "PG_VERSION").exists()
