@@ -1,5 +1,6 @@
 """A statement reads only what it names, and reaches no file; readable instants, and a history's versions."""
 
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -81,7 +82,7 @@ def test_an_instant_is_read_while_no_cleaning_removes_it(
     monkeypatch.setattr(query, "readable", lambda _lake: Readable(oldest=next(oldest), newest="20261122130000000"))
     count = partial(ask, lake, "SELECT count(*) FROM cdc_events", Period(as_of=instant))
     count()
-    with pytest.raises(InstantError, match="cdc_events can't be read as of"):
+    with pytest.raises(InstantError, match=f"cdc_events can't be read as of {instant}: .* from 20261122120000000 on"):
         count()
     assert orders.instants == [instant]
     # A cleaning that begins while the rows are read.
@@ -123,16 +124,19 @@ def test_another_name_is_refused_with_those_that_there_are(lake: QueriedLake, sq
         ask(lake, sql, Period())
 
 
-@pytest.mark.parametrize("sql", ["SELECT nothing FROM cdc_events", "SELECT 1 / 0", "SELECT no_such_function(1)"])
-def test_what_cant_be_done_is_one_line(lake: QueriedLake, sql: str) -> None:
-    with pytest.raises(UserError) as refused:
-        ask(lake, sql, Period())
+@pytest.mark.parametrize(
+    ("sql", "since", "reason"),
+    [
+        ("SELECT nothing FROM cdc_events", None, "nothing"),
+        ("SELECT 1 / 0", None, "Division by zero"),
+        ("SELECT no_such_function(1)", None, "no_such_function"),
+        ("SELECT * FROM order_items", "20261122110000000", "--since shows rows of captured tables"),
+    ],
+)
+def test_what_cant_be_done_is_one_line(lake: QueriedLake, sql: str, since: str | None, reason: str) -> None:
+    with pytest.raises(UserError, match=f"(?i)^.*{reason}.*$") as refused:
+        ask(lake, sql, Period(since=since))
     assert "\n" not in str(refused.value)
-
-
-def test_changes_are_of_tables_and_not_of_queries(lake: QueriedLake) -> None:
-    with pytest.raises(QueryError, match="--since shows rows of captured tables"):
-        ask(lake, "SELECT * FROM order_items", Period(since="20261122110000000"))
 
 
 # Even without the translation, the engine itself refuses.
@@ -278,13 +282,6 @@ def test_a_cleaning_that_cant_be_read_is_no_permission(timeline: Path) -> None:
             readable(Lake(base_uri=folder.as_uri()))
 
 
-def test_an_instant_that_is_gone_is_refused_with_the_oldest() -> None:
-    instants = Readable(oldest=COMMITS[3], newest=COMMITS[-1])
-    instants.check(COMMITS[3], "things")
-    with pytest.raises(InstantError, match=f"things can't be read as of {COMMITS[2]}: .* from {COMMITS[3]} on"):
-        instants.check(COMMITS[2], "things")
-
-
 @pytest.mark.parametrize(
     ("text", "instant"),
     [
@@ -294,13 +291,9 @@ def test_an_instant_that_is_gone_is_refused_with_the_oldest() -> None:
         ("2026-11-22 11:00", "20261122110000000"),
         ("2026-11-22T12:00:00+01:00", "20261122110000000"),
         ("2026-11-22", "20261122000000000"),
+        *((text, None) for text in ("yesterday", "2026", "20261122110000123456", "2026-13-01")),
     ],
 )
-def test_an_instant_is_hudis_or_iso(text: str, instant: str) -> None:
-    assert parse_instant(text) == instant
-
-
-@pytest.mark.parametrize("text", ["yesterday", "2026", "20261122110000123456", "2026-13-01"])
-def test_another_text_is_no_instant(text: str) -> None:
-    with pytest.raises(InstantError, match="is no instant: give"):
-        parse_instant(text)
+def test_an_instant_is_hudis_or_iso(text: str, instant: str | None) -> None:
+    with nullcontext() if instant else pytest.raises(InstantError, match="is no instant: give"):
+        assert parse_instant(text) == instant
