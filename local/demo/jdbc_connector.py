@@ -71,8 +71,8 @@ class JdbcConnector:
         with display.step("kafka and connect") as note:
             platform.processes.run(kafka)
             platform.processes.run(connect)
-            note("beside it")
-        with display.step("a JDBC connector beside it") as note:
+            note("alongside")
+        with display.step("a JDBC connector alongside") as note:
             for name, configuration in self._sources(platform, connect).items():
                 connect.api.put_connector(name, configuration)
                 self._names.append(name)
@@ -153,7 +153,7 @@ def compared(
 def print_polled(console: Console, called: str, found: list[Polled]) -> None:
     columns = ("topic", "records", "missing", "stale", "too many")
     rows = ((one.topic, one.records, one.missing, one.stale, one.extra) for one in found)
-    print_counts(console, f"beside it: {called}", columns, rows)
+    print_counts(console, f"alongside: {called}", columns, rows)
 
 
 def _same(row: Mapping[str, Any], record: Mapping[str, Any]) -> bool:

@@ -308,9 +308,9 @@ class QueriedPipeline(LocalPipeline):
         with contextlib.closing(connect(self._services.database.parameters())) as connection:
             return [table for table in self.tables if has_rows(connection, table.entry)]
 
-    def read_anew(self) -> None:
+    def read_again(self) -> None:
         """Restart the job so that it reads all rows and writes those that differ from the lake's."""
-        self.start_job("--ignore-checkpoint", f"anew-{time.time()}")
+        self.start_job("--ignore-checkpoint", f"again-{time.time()}")
 
 
 def _is(reached: Callable[[], bool]) -> bool:

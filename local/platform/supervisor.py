@@ -152,7 +152,7 @@ class Supervisor:
         self._said = ""
 
     def run(self) -> None:
-        """Look until the stop, whatever goes wrong; a reason is logged once while it lasts."""
+        """Look until the stop, also after errors; a reason is logged once while it lasts."""
         while not self._stop.wait(LOOK_S):
             said = ""
             try:

@@ -44,7 +44,7 @@ def create(lake: QueriedLake, created: CreatedTable, period: Period, out: Path |
     with engine(lake.database) as here:
         Loading(lake, here, period).load(created.rows)
         kept = here.keep(created.rows.sql, lambda columns: check_columns(created, columns))
-        # Their names as the statement selects them, whatever their case in partitioned_by.
+        # Their names as the statement selects them: partitioned_by may have another case.
         keys = kept.columns[len(kept.columns) - len(created.partitioned_by) :]
         partitions = kept.distinct(keys) if keys else 1
         check_partitions(created, partitions)

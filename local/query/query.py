@@ -106,8 +106,8 @@ class QueriedLake:
     @property
     def names(self) -> list[str]:
         """All names that a statement may use."""
-        beside = (declared_tables.QUARANTINE.name, declared_tables.LANDED.name)
-        own = [*(table.name for table in self.tables), *beside, *self.views, *self.declared]
+        others = (declared_tables.QUARANTINE.name, declared_tables.LANDED.name)
+        own = [*(table.name for table in self.tables), *others, *self.views, *self.declared]
         # A later captured table or view of the same name hides a created table.
         return [*own, *(name for name in self.silver.names() if name not in own)]
 

@@ -171,7 +171,7 @@ def test_a_walk_ends_with_its_summary_and_a_platform_that_is_down(
 
 
 @pytest.mark.parametrize("error", [NotArrivedError("lost"), KeyboardInterrupt(), PlatformError("dead")])
-def test_whatever_ends_a_walk_stops_the_platform_and_writes_no_summary(
+def test_an_error_or_interrupt_stops_the_platform_and_writes_no_summary(
     walked: walk.WalkThrough, platform: MagicMock, tmp_path: Path, error: BaseException
 ) -> None:
     with pytest.raises(type(error)):
@@ -236,5 +236,5 @@ def test_what_a_connector_has_sent_is_in_the_summary(monkeypatch: pytest.MonkeyP
     assert proved.more["beside"]["topics"] == list(map(asdict, sent))
     shown = console.export_text()
     assert "what the JDBC connector has sent" in shown
-    assert "beside it: " in shown
+    assert "alongside: " in shown
     assert "│ polled.t │   1,604 │       0 │     2 │        1 │" in shown

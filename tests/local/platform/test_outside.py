@@ -54,7 +54,7 @@ def test_host_port_and_database_count_and_the_pipelines_database_where_none_is_n
         ("host=127.0.0.1", "prefer", None),
     ],
 )
-def test_whoever_logs_in_verifies_the_server_alike(dsn: str, sslmode: str, root: str | None, tmp_path: Path) -> None:
+def test_every_login_verifies_the_server_alike(dsn: str, sslmode: str, root: str | None, tmp_path: Path) -> None:
     own = tmp_path / "own.pem"
     own.write_text("PEM")
     expected = (sslmode, root and root.format(own=own))

@@ -543,7 +543,7 @@ def written(*folders: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for folder in folders for path in folder.rglob("*")}
 
 
-def test_lost_and_wrong_passwords_are_named_and_the_next_up_sets_them_anew(platform: Platform) -> None:
+def test_lost_and_wrong_passwords_are_named_and_the_next_up_sets_new_ones(platform: Platform) -> None:
     kept = platform.state_dir / "secrets"
     (kept / "kafka" / SINK).write_text("wrong")
     platform.processes.stop("sink", grace_s=STOP_S)

@@ -210,7 +210,7 @@ def test_a_log_that_has_grown_large_is_rotated(processes: Processes, monkeypatch
     assert (processes.logs / "kafka.log.1").read_text() == "an earlier run's words\n"
 
 
-def test_a_process_outlives_who_started_it_by_kill(tmp_path: Path) -> None:
+def test_a_process_outlives_its_starters_kill(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys; from pathlib import Path; from local.services.processes import *\n"
         "p = Processes(Path(sys.argv[1]), Path(sys.argv[1]) / 'logs')\n"

@@ -34,11 +34,11 @@ from local.state.word import State
 from tests.waiting import PATIENCE_S
 
 
-def test_a_step_runs_after_those_that_it_needs_and_beside_the_others() -> None:
+def test_a_step_runs_after_those_that_it_needs_and_alongside_the_others() -> None:
     log, together = list[Step](), threading.Barrier(2, timeout=PATIENCE_S)
     with Startup(threading.Event(), log.append).finished() as startup:
         first = startup.run("first", lambda: f"{together.wait() is not None}")
-        startup.run("beside", lambda: f"{together.wait() is not None}")
+        startup.run("alongside", lambda: f"{together.wait() is not None}")
         startup.run("after", lambda: "done", after=[first])
     order = [(step.name, step.state) for step in log]
     assert order.index(("first", StepState.DONE)) < order.index(("after", StepState.STARTED))

@@ -112,7 +112,7 @@ def test_changes_of_one_millisecond_are_in_their_positions_order(tmp_path: Path)
     assert [json.loads(row["event"])["city"] for row in found] == ["100"] * len(orders)
 
 
-def test_a_snapshots_row_stands_before_what_lands_behind_it_whatever_its_time_is(tmp_path: Path) -> None:
+def test_a_snapshots_row_stands_before_what_lands_behind_it_at_any_time(tmp_path: Path) -> None:
     objects = [
         [event("r", 9, lsn=None, city_id=1, city="read")],
         [event("u", 5, lsn=8, city_id=1, city="changed")],

@@ -67,7 +67,7 @@ def test_compiled_code_has_the_room_that_java_gives_all_tiers(what: str) -> None
 
 
 @pytest.mark.parametrize("what", ["job", "service"])
-def test_a_jvm_writes_in_utf_8_whatever_the_locale(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jvm_writes_in_utf_8_in_any_locale(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LC_ALL", "C")
     flags = spark_flags() if what == "job" else java.jvm_flags()
     command = [str(java.java_binary()), *flags, "-XshowSettings:properties", "-version"]

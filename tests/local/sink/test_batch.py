@@ -220,7 +220,7 @@ def test_numbers_that_fit_or_travel_as_text_pass(value: str) -> None:
     assert line(value.encode()) == value.encode() + b"\n"
 
 
-def test_whatever_python_writes_of_a_double_is_the_same_number_for_the_connector() -> None:
+def test_a_double_as_python_writes_it_is_the_same_number_for_the_connector() -> None:
     chosen = chance()
     for _ in range(2_000):
         number = chosen.uniform(-1, 1) * 10 ** chosen.randrange(-300, 300)
