@@ -4,7 +4,6 @@ No package registry has one, so it runs only where JDBC_PLUGIN names a release. 
 from the same pipeline; what they have sent in the end is compared with the source.
 """
 
-import contextlib
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -12,12 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psycopg2
-import psycopg2.extras
 from rich.console import Console
 
 from local.demo.display import Display, print_counts
-from local.demo.watch import rows_of
+from local.demo.watch import rows_of, source_cursor
 from local.errors import PlatformError
 from local.look.topic import Topic
 from local.platform.platform import Platform
@@ -167,8 +164,6 @@ def _records(topic: Topic) -> list[Mapping[str, Any]]:
 
 
 def _rows(platform: Platform, entry: CapturedTableSettings) -> dict[Any, Mapping[str, Any]]:
-    connection = psycopg2.connect(**platform.source)
-    by_name = psycopg2.extras.RealDictCursor
-    with contextlib.closing(connection), connection, connection.cursor(cursor_factory=by_name) as cursor:
+    with source_cursor(platform.source) as cursor:
         cursor.execute(f"SELECT * FROM {rows_of(entry)}")
-        return {row[entry.key[0]]: row for row in cursor.fetchall()}
+        return {row[entry.key[0]]: dict(row) for row in cursor.fetchall()}

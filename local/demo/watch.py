@@ -91,7 +91,7 @@ class Watch:
             events = [event for event in self._topic.events(self._before) if event.key.get(name) in keys]
             self._before = self._topic.bounds()[1]
         rows = table.lake.rows().to_pylist()
-        with self._cursor() as cursor:
+        with source_cursor(self.parameters) as cursor:
             cursor.execute(f"SELECT * FROM {rows_of(table.entry)} WHERE {name} = %s", (keys[0],))
             found = cursor.fetchone()
         source: Row | None = None if found is None else dict(found)
@@ -118,7 +118,7 @@ class Watch:
         return Arrival(seen=tuple(self.seen(one, keys) for one, keys in reached), seconds=seconds)
 
     def _commit(self, change: Change) -> list[list[int]]:
-        with self._cursor() as cursor:
+        with source_cursor(self.parameters) as cursor:
             for statement in change.statements:
                 cursor.execute(statement)
                 if cursor.rowcount == 0:
@@ -129,12 +129,13 @@ class Watch:
                 keys.append([key for (key,) in cursor.fetchall()])
             return keys
 
-    @contextlib.contextmanager
-    def _cursor(self) -> Iterator[Cursor]:
-        """Open a transaction on the source; rows can be read by column name, too."""
-        connection = psycopg2.connect(**self.parameters, cursor_factory=psycopg2.extras.DictCursor)
-        with contextlib.closing(connection), connection, connection.cursor() as cursor:
-            yield cursor
+
+@contextlib.contextmanager
+def source_cursor(parameters: Mapping[str, Any]) -> Iterator[Cursor]:
+    """Open a transaction on the source; rows can be read by column name, too."""
+    connection = psycopg2.connect(**parameters, cursor_factory=psycopg2.extras.DictCursor)
+    with contextlib.closing(connection), connection, connection.cursor() as cursor:
+        yield cursor
 
 
 def _pause(what: str, deadline: float, timeout_s: float) -> None:
