@@ -9,7 +9,6 @@ from typing import Any
 
 import psycopg2
 import psycopg2.extras
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from local.comparison.compare import same_rows
 from local.comparison.describe import describe
@@ -131,7 +130,7 @@ class Watch:
 
 
 @contextlib.contextmanager
-def source_cursor(parameters: Mapping[str, Any]) -> Iterator[Cursor]:
+def source_cursor(parameters: Mapping[str, Any]) -> Iterator[Any]:
     """Open a transaction on the source; rows can be read by column name, too."""
     connection = psycopg2.connect(**parameters, cursor_factory=psycopg2.extras.DictCursor)
     with contextlib.closing(connection), connection, connection.cursor() as cursor:

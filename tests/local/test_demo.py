@@ -126,7 +126,7 @@ def test_all_is_equal_when_each_table_is_and_nothing_is_in_quarantine() -> None:
     assert Proof(found=[EQUAL, DIFFERS], quarantined=2).counts == counts
     assert Proof(found=[EQUAL, EQUAL]).equal
     assert not Proof(found=[EQUAL], quarantined=1).equal
-    wrong = [{name: 1} for name in ("missing", "extra", "different", "late")]
+    wrong: list[dict[str, Any]] = [{name: 1} for name in ("missing", "extra", "different", "late")]
     for more in (*wrong, {"problem": "the source has no such table"}):
         assert not Proof(found=[EQUAL, replace(EQUAL, **more)]).equal
 

@@ -172,9 +172,9 @@ def as_streamer(server: Postgres, dbname: str, **more: Any) -> None:
 
 def test_nobody_takes_a_physical_copy_of_the_cluster(confining: Postgres, tmp_path: Path) -> None:
     for user in ("streamer", "postgres"):
-        command = [confining.program("pg_basebackup"), "-h", "127.0.0.1", "-p", str(confining.port), "-U", user]
+        program, port = str(confining.program("pg_basebackup")), str(confining.port)
         done = subprocess.run(
-            [*command, "-D", tmp_path / "copy"],
+            [program, "-h", "127.0.0.1", "-p", port, "-U", user, "-D", str(tmp_path / "copy")],
             env={**os.environ, "PGPASSWORD": PASSWORD},
             capture_output=True,
             text=True,
