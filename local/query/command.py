@@ -134,10 +134,7 @@ def _written(lake: QueriedLake, text: str, period: Period, out: Path | None) -> 
 
 def period_of(as_of: str | None, since: str | None) -> Period:
     """Return the requested lake. Raises PlatformError."""
-    period = Period(
-        as_of=parse_instant(as_of) if as_of else None,
-        since=parse_instant(since) if since else None,
-    )
+    period = Period(as_of=parse_instant(as_of) if as_of else None, since=parse_instant(since) if since else None)
     if period.as_of and period.since and period.since > period.as_of:
         raise PlatformError(f"--since {period.since} is after --as-of {period.as_of}")
     return period

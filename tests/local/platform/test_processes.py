@@ -173,9 +173,7 @@ def test_an_early_death_shows_the_end_of_the_log(processes: Processes) -> None:
     assert log == ["    first", "    no data folder"]
 
 
-def test_what_never_gets_ready_and_a_cancelled_start_are_given_up(
-    processes: Processes,
-) -> None:
+def test_what_never_gets_ready_and_a_cancelled_start_are_given_up(processes: Processes) -> None:
     start(processes, SLEEP)
     with pytest.raises(PlatformError, match=r"kafka isn't ready after 0 s: see .*kafka\.log"):
         processes.wait_until("kafka", lambda: False, timeout_s=0.1)

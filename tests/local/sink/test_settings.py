@@ -88,10 +88,7 @@ def test_a_dead_letter_topic_is_taken_over() -> None:
         ),
         ({"consumer.override.partition.assignment.strategy": "Sticky"}, "strategy: must be org.apache.*RoundRobin"),
         ({"connect.s3.kcql": "INSERT"}, "KCQL: not of the form"),
-        (
-            {"connect.s3.kcql": BOTH.replace("landing", "other-bucket", 1), "topics": "orders,other"},
-            "one bucket alone",
-        ),
+        ({"connect.s3.kcql": BOTH.replace("landing", "other-bucket", 1), "topics": "orders,other"}, "one bucket alone"),
         ({"connect.s3.kcql": TO_ORDERS.replace("FROM orders", "FROM orders PARTITIONBY a")}, "has no PARTITIONBY"),
     ],
 )
