@@ -13,8 +13,8 @@ import pytest
 from analytics.queries import QUERIES, Queried, named_queries
 from contract.errors import UserError
 from contract.history import COMMIT, ENDED, VALID_FROM, VERSION
-from local.look.lake import InstantError, Lake, LakeError, Readable, parse_instant, readable
-from local.query import query
+from local.look import lake as lake_module
+from local.look.lake import InstantError, Lake, LakeError, oldest_readable, parse_instant
 from local.query.engine import Engine, QueryError, engine
 from local.query.query import Period, QueriedLake, ask, described
 from tests.local.query.lakes import KnownLake, known_table, lake_of, rows
@@ -79,7 +79,7 @@ def test_an_instant_is_read_while_no_cleaning_removes_it(
 ) -> None:
     instant = "20261122110000000"
     oldest = iter([instant, instant, "20261122120000000", instant, "20261122120000000"])
-    monkeypatch.setattr(query, "readable", lambda _lake: Readable(oldest=next(oldest), newest="20261122130000000"))
+    monkeypatch.setattr(lake_module, "oldest_readable", lambda _lake: next(oldest))
     count = partial(ask, lake, "SELECT count(*) FROM cdc_events", Period(as_of=instant))
     count()
     with pytest.raises(InstantError, match=f"cdc_events can't be read as of {instant}: .* from 20261122120000000 on"):
@@ -240,9 +240,8 @@ def timeline(tmp_path: Path) -> Path:
     return folder
 
 
-def found(timeline: Path) -> tuple[str, str]:
-    instants = readable(Lake(base_uri=timeline.parent.as_uri()))
-    return instants.oldest, instants.newest
+def oldest(timeline: Path) -> str:
+    return oldest_readable(Lake(base_uri=timeline.parent.as_uri()))
 
 
 def clean(timeline: Path, instant: str, kept: str) -> None:
@@ -251,7 +250,7 @@ def clean(timeline: Path, instant: str, kept: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cleanings", "oldest"),
+    ("cleanings", "expected"),
     [
         # Without a cleaning, all that isn't archived is whole.
         ({}, COMMITS[0]),
@@ -261,10 +260,10 @@ def clean(timeline: Path, instant: str, kept: str) -> None:
         ({"20261122110005500": ""}, COMMITS[-1]),
     ],
 )
-def test_what_the_newest_cleaning_kept_is_readable(timeline: Path, cleanings: dict[str, str], oldest: str) -> None:
+def test_what_the_newest_cleaning_kept_is_readable(timeline: Path, cleanings: dict[str, str], expected: str) -> None:
     for instant, kept in cleanings.items():
         clean(timeline, instant, kept)
-    assert found(timeline) == (oldest, COMMITS[-1])
+    assert oldest(timeline) == expected
 
 
 def test_what_a_cleaning_under_way_wont_keep_counts_as_gone(timeline: Path) -> None:
@@ -272,14 +271,14 @@ def test_what_a_cleaning_under_way_wont_keep_counts_as_gone(timeline: Path) -> N
     (timeline / "20261122110005500.clean.inflight").touch()
     with (timeline / "20261122110005500.clean.requested").open("wb") as file:
         fastavro.writer(file, PLAN, [{"earliestInstantToRetain": {"timestamp": COMMITS[4]}}])
-    assert found(timeline) == (COMMITS[4], COMMITS[-1])
+    assert oldest(timeline) == COMMITS[4]
 
 
 def test_a_cleaning_that_cant_be_read_is_no_permission(timeline: Path) -> None:
     (timeline / "20261122110005500.clean").write_text("half")
     for folder in (timeline.parent, timeline / "none"):
         with pytest.raises(LakeError, match="its timeline can't be read"):
-            readable(Lake(base_uri=folder.as_uri()))
+            oldest_readable(Lake(base_uri=folder.as_uri()))
 
 
 @pytest.mark.parametrize(
