@@ -74,7 +74,6 @@ class WalkThrough:
 
     @property
     def folder(self) -> Path:
-        """Its default folder."""
         return BUILD / self.name
 
 
@@ -118,7 +117,6 @@ def _start(platform: Platform, display: Display) -> float:
 
 
 def _walk_through(walk: WalkThrough, watch: Watch, display: Display) -> list[dict[str, str | float]]:
-    """Wait for the initial load, then make each change and watch it arrive."""
     with display.step("initial load") as note:
         rows, seconds = watch.initial_load(timeout_s=INITIAL_LOAD_TIMEOUT_S)
         note(f"{rows:,} rows in the lake")
@@ -142,7 +140,6 @@ def compare(platform: Platform, display: Display) -> Proof:
 
 
 def prove_orders(platform: Platform, display: Display) -> Proof:
-    """Reconcile, and count the change events."""
     proof = compare(platform, display)
     for one in proof.found:
         print_comparison(display.console, one)

@@ -155,7 +155,6 @@ class Connectors:
 
     @property
     def hashed(self) -> list[LocalTable]:
-        """The tables with hashed columns."""
         return [table for table in self._services.tables if table.entry.hash]
 
     @property

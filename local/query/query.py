@@ -105,7 +105,6 @@ class QueriedLake:
 
     @property
     def names(self) -> list[str]:
-        """All names that a statement may use."""
         others = (declared_tables.QUARANTINE.name, declared_tables.LANDED.name)
         own = [*(table.name for table in self.tables), *others, *self.views, *self.declared]
         # A later captured table or view of the same name hides a created table.

@@ -114,7 +114,6 @@ class GroupConsumer:
         return found
 
     def poll(self, seconds: float) -> Message | None:
-        """Wait for a record or an error event."""
         message = self._consumer.poll(seconds)
         if self._refusal is not None:
             raise self._translated(self._refusal)

@@ -46,7 +46,6 @@ def shoot(browser: Browser, url: str, shots: Mapping[str, Screen], until: Callab
 
 
 def wait_until_drawn(page: Page) -> None:
-    """Wait until all data is in the lake and drawn."""
     expect(page.get_by_role("status")).to_contain_text(Word.UP_TO_DATE)
     expect(page.locator("canvas")).to_have_count(2)
 

@@ -86,7 +86,6 @@ class Shop:
         return self._api.configuration(NAME)
 
     def settings(self, *tables: CapturedTable) -> SourceSettings:
-        """The settings of the connector that captures these tables."""
         return replace(
             self._platform.pipeline.connectors.source,
             name=NAME,
@@ -129,7 +128,6 @@ class Shop:
         return events_in(self.topic(table))
 
     def wait(self, table: CapturedTable, count: int) -> None:
-        """Wait for this many events."""
         wait_until(lambda: self.count(table) >= count, every_s=0.2)
 
 

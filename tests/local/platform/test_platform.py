@@ -98,7 +98,6 @@ def line_about(platform: Platform, beginning: str) -> str | None:
 
 
 def landed(platform: Platform) -> list[dict[str, object]]:
-    """All events in the landing bucket."""
     client = platform.services.s3.client()
     objects = client.list_objects_v2(Bucket=LANDING_BUCKET, Prefix="cdc-events/")["Contents"]
     # S3Proxy also lists unfinished objects (docs/decisions/0035).

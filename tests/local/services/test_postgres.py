@@ -59,7 +59,6 @@ class Server:
 
 
 def made(folder: Path, *, port: int | None = None, password: str = PASSWORD, **more: Any) -> Server:
-    """A server that doesn't run yet."""
     postgres = Postgres(folder / "data", port=port or free_port(), superuser_password=password, **more)
     return Server(postgres, processes_of(postgres, folder))
 
@@ -75,7 +74,6 @@ def removed(server: Server) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the tests' server."""
     return tmp_path_factory.mktemp("server")
 
 
@@ -194,7 +192,6 @@ def test_a_confined_role_streams_its_own_database_and_enters_no_other(confining:
 
 
 def gives_copies(server: Postgres) -> bool:
-    """Tell whether the server accepts a connection that may copy it."""
     settings: dict[str, Any] = {**server.connection_parameters()}
     try:
         psycopg2.connect(**settings, connection_factory=PhysicalReplicationConnection).close()

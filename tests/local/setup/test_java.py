@@ -90,7 +90,6 @@ def reserved_code_cache_mb(flags: list[str]) -> int:
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port with a listening server."""
     with socket.socket() as listener:
         listener.bind((ports.HOST, 0))
         listener.listen()

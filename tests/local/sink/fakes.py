@@ -224,7 +224,6 @@ class World:
         return {key: body for key, body in self.s3.objects.items() if not key.startswith(".")}
 
     def offsets(self) -> list[int]:
-        """The committed offset of each partition that has one."""
         return [fake.committed.offset for fake in self.topics.values() if fake.committed]
 
     def gaps(self) -> list[tuple[Any, Any]]:
@@ -289,7 +288,6 @@ def events(count: int, start: int = 0) -> list[bytes | None]:
 
 
 def lines_by_folder(objects: Mapping[str, bytes]) -> dict[str, list[bytes]]:
-    """The lines of each topic partition's objects."""
     folders: dict[str, list[bytes]] = {}
     for key, body in objects.items():
         folders.setdefault(key.rpartition("/")[0], []).extend(body.splitlines())

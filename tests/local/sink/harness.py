@@ -176,7 +176,6 @@ class RunningTask:
 
     @property
     def error(self) -> BaseException | None:
-        """The error that has ended it."""
         return self._ended.exception() if self._ended.done() else None
 
     def wait(self) -> BaseException | None:
