@@ -267,11 +267,11 @@ def demo(
         console.print("JdbcSource asks the database; JDBC_PLUGIN=path/to/release has a JDBC connector poll it, too")
     walk = ORDERS_DEMO if what == "orders" else places_demo(dump=from_, release=jdbc)
     place = folder or walk.folder
-    summary = run(walk, console, place)
-    proof, named = summary.proof, option(walk.options.pipeline)
+    proof, seconds = run(walk, console, place)
+    named = option(walk.options.pipeline)
     equal = "lake and source are equal" if proof.equal else "[red]lake and source differ[/]"
     console.print(
-        f"{equal}: {proof.counted} in {summary.seconds_total:.0f} s, {place.name}/summary.json\n"
+        f"{equal}: {proof.counted} in {seconds:.0f} s, {place.name}/summary.json\n"
         f"`./lake up{named}` leaves such a platform running, and `./lake dashboard{named}` shows it live in a browser",
         soft_wrap=True,
     )

@@ -202,4 +202,4 @@ def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
 def _read_anew(platform: Platform) -> None:
     # Keeps the supervisor from starting the job as well.
     with platform.lock.held():
-        cast(QueriedPipeline, platform.pipeline).read_anew()
+        cast(QueriedPipeline, platform.pipeline).read_again()

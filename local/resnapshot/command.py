@@ -125,7 +125,7 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None
     if "sink" in platform.expected():
         pipeline.connectors.run_sink()
     else:
-        pipeline.connectors.resume_sink()
+        platform.services.connect.api.resume(pipeline.connectors.sink.name)
     pipeline.start_job()
     return problem is not None
 

@@ -165,7 +165,6 @@ class SourceDatabase:
         return dict(self._parameters)
 
     def create_if_missing(self) -> None:
-        """Create the database, empty, unless it exists."""
         with _cursor({**self._parameters, "dbname": "postgres"}) as cursor:
             cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (self.name,))
             if cursor.fetchone() is None:
