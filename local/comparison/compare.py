@@ -132,7 +132,6 @@ class _Run:
 
 
 def _rested(began: float) -> float:
-    """Return until when to rest after what began then and has just ended."""
     now = time.monotonic()
     return now + REST * (now - began)
 
@@ -216,7 +215,6 @@ def _settle_and_repair(run: _Run, chosen: RowFilter, repair: Repair | None) -> _
 
 @again
 def _sums(run: _Run) -> tuple[TableComparison, RowFilter]:
-    """Compare the chunks' sums; return the counts and the differing chunks."""
     table = run.table
     with look(run.parameters, table) as source, ThreadPoolExecutor(1) as pool:
         estimate = source.estimate()

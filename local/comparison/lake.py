@@ -75,7 +75,6 @@ def _read_by_spark(lake: Lake, columns: list[str]) -> tuple[int, int]:
 
 
 def _sum(schema: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch], columns: list[str]) -> tuple[int, int]:
-    """Return the row count and the sum of the rows' hashes."""
     kinds = pyarrow.schema([schema.field(name).with_nullable(True) for name in columns])
     reader = pyarrow.RecordBatchReader.from_batches(kinds, (fitted(batch, kinds) for batch in batches))
     with duckdb.connect() as engine:

@@ -308,7 +308,6 @@ def _steps(connection: Connection, table: ComparedTable) -> Iterator[str]:
 
 
 def _parts(connection: Connection, table: ComparedTable) -> list[_Part]:
-    """Return the relations that hold the rows: the table, or its partitions."""
     tree = "SELECT relid FROM pg_partition_tree(%s::regclass) WHERE isleaf" if table.partitioned else ""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -92,7 +92,6 @@ class Suspects:
             self.engine.execute(f"DELETE FROM source_now WHERE key NOT IN (SELECT key FROM {WANTED})")
 
     def _want(self, query: str, **parameters: Any) -> None:
-        """Replace the suspected keys by those of a query."""
         self.engine.execute(f"CREATE OR REPLACE TABLE {WANTED} AS {query}", parameters)
 
     def _read_lake(self, lake: LakeLook, chosen: RowFilter, *, tidied: bool) -> None:
@@ -208,7 +207,6 @@ class Suspects:
 
 @contextlib.contextmanager
 def suspects() -> Iterator[Suspects]:
-    """Create temporary storage for a table's keys."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": MEMORY,
         "threads": THREADS,

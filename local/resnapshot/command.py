@@ -44,7 +44,7 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
     if platform.services.pipeline.is_queried:
         raise PlatformError(
             f"pipeline {platform.options.pipeline} is queried: `./lake reconcile --repair` has its job read all rows"
-            " anew"
+            " again"
         )
     with _locked(platform):
         made_again = _let_through(platform, wanted, names, say)
@@ -75,7 +75,6 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
 
 
 def channel_of(platform: Platform, *, timeout_s: float, say: Say) -> Channel:
-    """Return the way to ask a platform's source connector for rows."""
     services, connectors = platform.services, platform.pipeline.connectors
     return Channel(
         pipeline=services.pipeline.name,

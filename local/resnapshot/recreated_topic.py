@@ -49,7 +49,7 @@ class FormerTopic:
         if noted is not None and noted != topic_id:
             return (
                 f"the topic {self.topic.name} was deleted and made again, events may be lost, and the sink lands"
-                f" nothing of the new one beside the former one's objects: {self.way_out}"
+                f" nothing of the new one next to the former one's objects: {self.way_out}"
             )
         if self._has_lost_records():
             return (

@@ -1,11 +1,9 @@
 """Collects the state of a pipeline: its services, stages, tables and problems."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from contract.lake import LANDING_PREFIX
 from contract.table_states import STARTING
@@ -20,14 +18,13 @@ from local.services.source_database import refusal
 from local.state import problems
 from local.state.problems import Problem
 from local.state.quarantine import Quarantine
-from local.state.services import ANSWER_S, SETS_PASSWORD, UNAVAILABLE, ServiceStatus, read_services
+from local.state.services import ANSWER_S, SETS_PASSWORD, UNAVAILABLE, ServiceStatus, Value, answer, read_services
 from local.state.source_changes import source_changes
 from local.state.stages import Stage, Stages, on_wall_clock
 from local.state.tables import CAPTURED, QUERIED, DataStatus, RowCounts, TableStatus
 from local.state.word import Alive, State, judge
 from spark_jobs.options.keys import IGNORED_TRUNCATE, PROGRESS
 
-Value = TypeVar("Value")
 # Instant and metadata of the job's newest commit, as Lake.newest_of_job returns them.
 Newest = Callable[[LocalTable | LocalDerived], tuple[str, Mapping[str, str]]]
 # Tables checked in parallel.
@@ -47,14 +44,10 @@ class PipelineState:
     problems: tuple[Problem, ...] = ()
 
 
-def newest_of_job(table: LocalTable | LocalDerived) -> tuple[str, Mapping[str, str]]:
-    return table.lake.newest_of_job()
-
-
 class Collector:
     """Reads one platform again and again; what hasn't changed isn't read twice."""
 
-    def __init__(self, platform: Platform, newest: Newest = newest_of_job) -> None:
+    def __init__(self, platform: Platform, newest: Newest = lambda table: table.lake.newest_of_job()) -> None:
         self._platform = platform
         self._newest = newest
         self._counts = RowCounts()
@@ -86,7 +79,7 @@ class Collector:
             *self._of_passwords(answering),
             *problems.of_services(services, restarts, unproven, platform.processes.logs, now),
             *self._of_pipeline(answering, restarts, unproven),
-            *self._of_source(answering, chosen),
+            *(answer_of(answering, ("postgres", "s3"), lambda: source_changes(platform.services, chosen)) or ()),
             *(one for table in data.tables for one in problems.of_table(table, platform.processes.log_file("job"))),
             *problems.of_outbox(data.outbox_queue),
         )
@@ -101,7 +94,6 @@ class Collector:
     def _of_pipeline(
         self, answering: set[str], restarts: Mapping[str, Restarts], unproven: set[str]
     ) -> Iterator[Problem]:
-        """Describe problems of the connectors and the slot, as far as those can be queried."""
         platform, pipeline = self._platform, self._platform.pipeline
         for denial in platform.denials():
             yield Problem(part="Kafka", what=denial.what)
@@ -121,13 +113,10 @@ class Collector:
             )
 
     def _of_passwords(self, answering: set[str]) -> Iterator[Problem]:
-        """Describe what is lost, and what our own services don't take.
-
-        A password that was taken isn't tried again while all is well.
-        """
         platform, services = self._platform, self._platform.services
         lost, login = platform.lost_passwords(), services.connector
         yield from problems.of_secrets(lost, platform.pipeline.connectors.lost_salt)
+        # A password that was taken isn't tried again while all is well.
         tried = lost or platform.options.outside is not None or login["password"] == self._accepted
         if "postgres" in answering and not tried:
             if refused := refusal(login, SETS_PASSWORD):
@@ -141,9 +130,6 @@ class Collector:
                 reason=f"those in {services.kafka.users.folder} have changed since its start",
                 remedy="`./lake up` restarts it with these",
             )
-
-    def _of_source(self, answering: set[str], chosen: Sequence[LocalTable]) -> list[Problem]:
-        return answer_of(answering, ("postgres", "s3"), lambda: source_changes(self._platform.services, chosen)) or []
 
     def _data(self, answering: set[str], chosen: Sequence[LocalTable]) -> DataStatus:
         services, pipeline = self._platform.services, self._platform.pipeline
@@ -187,7 +173,6 @@ class Collector:
         )
 
     def _in_lake(self, table: LocalTable | LocalDerived, known: TableStatus, answering: set[str]) -> TableStatus:
-        """Add what the lake says of a table; what can't be read stays unknown."""
 
         def ask(read: Callable[[], Value]) -> Value | None:
             return answer_of(answering, ["s3"], read)
@@ -237,17 +222,8 @@ def answer_of(answering: set[str], services: Sequence[str], read: Callable[[], V
     """Return what these services answer; None if they don't. One that hangs is asked nothing more in this look."""
     if not answering.issuperset(services):
         return None
-    answer: Future[Value] = Future()
-
-    def ask() -> None:
-        try:
-            answer.set_result(read())
-        except BaseException as error:  # noqa: BLE001  (raised where it was asked)
-            answer.set_exception(error)
-
-    threading.Thread(target=ask, daemon=True).start()
     try:
-        return answer.result(HANGS_S)
+        return answer(read).result(HANGS_S)
     except TimeoutError:
         answering.difference_update(services)
         return None

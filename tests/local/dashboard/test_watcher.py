@@ -96,7 +96,7 @@ def found(watcher: Watcher, *, topic_end: int) -> None:
     stages = tuple(Stages().read(time.monotonic(), data))
     watcher._status.value = PipelineState(state=State(word=Word.STARTING, reason=""), stages=stages, data=data)
     watcher._commits["t"] = Commits("t")
-    watcher._commits["t"]._commits = [commit(INSTANT, inserted=3)]
+    watcher._commits["t"].all = [commit(INSTANT, inserted=3)]
 
 
 def wait(watcher: Watcher, question: Callable[[Picture], bool]) -> Picture:
