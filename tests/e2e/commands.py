@@ -152,25 +152,20 @@ class Walked:
         return {step["name"]: step["seconds_to_lake"] for step in self.summary["steps"]}
 
 
-def _walk(command: str, folder: Path, *options: str) -> Walked:
-    """Run `./lake` with that command, in this process; it must succeed. Its platform keeps running.
-
-    Its last step, stopping the platform, is left out: tests/local/test_demo.py shows it, and the next tests go on here.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Platform, "down", lambda *_: None)
-        # Without a connector that only some have.
-        patch.delenv("JDBC_PLUGIN", raising=False)
-        done = CliRunner().invoke(app, [*command.split(), "--folder", str(folder), *options])
-    assert done.exit_code == 0, f"{done.output}\n{done.exception!r}"
-    return Walked(folder, done.output, json.loads((folder / "summary.json").read_text()), crowd())
-
-
 @contextlib.contextmanager
 def walked(command: str, folder: Path, *options: str) -> Iterator[Walked]:
-    """Run a walk-through; remove its platform, with its data, at the end of the block."""
+    """Run `./lake` with that command, in this process; it must succeed. Remove its platform at the end of the block.
+
+    Its last step, stopping the platform, is left out: tests/local/test_demo.py shows it, and the tests go on here.
+    """
     try:
-        yield _walk(command, folder, *options)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Platform, "down", lambda *_: None)
+            # Without a connector that only some have.
+            patch.delenv("JDBC_PLUGIN", raising=False)
+            done = CliRunner().invoke(app, [*command.split(), "--folder", str(folder), *options])
+        assert done.exit_code == 0, f"{done.output}\n{done.exception!r}"
+        yield Walked(folder, done.output, json.loads((folder / "summary.json").read_text()), crowd())
     finally:
         Platform(folder / "platform").remove()
 

@@ -10,24 +10,21 @@ from functools import partial
 from itertools import combinations
 from pathlib import Path
 
-from confluent_kafka import Producer
-
-from db.source.replication import drop_slot
 from local.errors import PlatformError
-from local.look.json_lines import keys, prefix
+from local.look.json_lines import prefix
 from local.platform.platform import Platform
 from local.platform.services import LAKE_BUCKET, LocalTable
 from local.platform.startup import SUPERVISOR
 from local.services.kafka import ADMIN
 from local.services.kafka_rights import SINK
 from tests.conftest import execute
-from tests.e2e.faults import kill, restored, suspended
+from tests.e2e.faults import delete_objects, drop_slot, kill, outrun_slot, outwrite_start, produce, restored, suspended
 from tests.waiting import wait_until
 
 # A larger disk isn't filled.
 SMALL_DISK_BYTES = 8 * 1024**3
 # Ends what a fault's break has left; None where nothing is left, or where the remedy that status names ends it.
-End = Callable[[], None] | None
+End = Callable[[], object] | None
 Break = Callable[[Platform, random.Random], End]
 
 
@@ -115,22 +112,13 @@ def _alter_role(platform: Platform, _: random.Random) -> End:
 
 
 def _drop_slot(platform: Platform, _: random.Random) -> End:
-    """A retrying connector takes the slot as soon as it may."""
-    wait_until(lambda: drop_slot(platform.source, platform.pipeline.connectors.source.slot_name))
+    drop_slot(platform)
     return None
 
 
 def _outrun_slot(platform: Platform, _: random.Random) -> End:
-    """Write more log than a slot may keep, while nothing reads it."""
-    source = platform.source
     with suspended(platform, "connect"):
-        execute(source, "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
-        execute(source, "SELECT pg_reload_conf()")
-        for _number in range(3):
-            execute(source, "SELECT pg_logical_emit_message(false, 'x', repeat('x', 1000000)), pg_switch_wal()")
-        execute(source, "CHECKPOINT")
-        execute(source, "ALTER SYSTEM RESET max_slot_wal_keep_size")
-        execute(source, "SELECT pg_reload_conf()")
+        outrun_slot(platform.source)
     return None
 
 
@@ -143,8 +131,7 @@ def _delete_topic(platform: Platform, _: random.Random) -> End:
 
 def _restore(platform: Platform, _: random.Random) -> End:
     with restored(platform):
-        # More than the next start writes: otherwise nothing shows that the log was another.
-        execute(platform.source, "SELECT pg_logical_emit_message(false, 'x', repeat('y', 10000000))")
+        outwrite_start(platform.source)
         database, name = platform.services.database, platform.pipeline.connectors.source.slot_name
         position = database.wal_position()
         wait_until(lambda: (slot := database.slot(name, position)) and (slot.behind_bytes or 0) <= 0, every_s=0.5)
@@ -161,9 +148,7 @@ def _up(platform: Platform) -> None:
 
 
 def _produce(platform: Platform, value: bytes) -> None:
-    producer = Producer(dict(platform.services.kafka.client(ADMIN)))
-    producer.produce(platform.topic.name, value, b'{"replayed": true}')
-    assert producer.flush(30) == 0
+    produce(platform.services.kafka.client(ADMIN), platform.topic.name, value, b'{"replayed": true}')
 
 
 def _quarantine(platform: Platform, _: random.Random) -> End:
@@ -172,13 +157,7 @@ def _quarantine(platform: Platform, _: random.Random) -> End:
     value = next(event.value for event in platform.topic.events(max(first, end - 50)) if event.value)
     table: LocalTable = platform.services.tables[0]
     _produce(platform, json.dumps({**value, table.entry.key[0]: "no number"}).encode())
-    s3 = platform.services.s3.client()
-
-    def delete() -> None:
-        for key in keys(s3, LAKE_BUCKET, prefix(table.lake_name)):
-            s3.delete_object(Bucket=LAKE_BUCKET, Key=key)
-
-    return delete
+    return partial(delete_objects, platform, LAKE_BUCKET, prefix(table.lake_name))
 
 
 def _send_what_the_sink_refuses(platform: Platform, _: random.Random) -> End:
@@ -197,11 +176,7 @@ def _break_table(platform: Platform, _: random.Random) -> End:
     properties = platform.state_dir / "s3" / "objects" / LAKE_BUCKET / table.lake_name / ".hoodie" / "hoodie.properties"
     text = properties.read_bytes()
     properties.write_bytes(b"hoodie.table.type=NONSENSE\n")
-
-    def mend() -> None:
-        properties.write_bytes(text)
-
-    return mend
+    return partial(properties.write_bytes, text)
 
 
 def _fill(platform: Platform, _: random.Random) -> End:

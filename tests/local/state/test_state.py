@@ -110,12 +110,11 @@ def test_a_rate_is_taken_over_the_last_seconds() -> None:
 
 
 def test_a_position_that_shrinks_begins_again_and_only_a_move_that_was_watched_is_an_activity() -> None:
-    trail = Trail()
-    trail.note(0, 500)
-    assert trail.last is None
-    trail.note(5, 501)
-    trail.note(9, 501)
-    assert trail.last == 5
+    trail, moved = Trail(), list[float | None]()
+    for at, position in ((0, 500), (5, 501), (9, 501)):
+        trail.note(at, position)
+        moved.append(trail.last)
+    assert moved == [None, 5, 5]
     trail.note(10, 3)
     assert trail.rate(15) == 0
     assert trail.behind_s(15, 2) == 5
