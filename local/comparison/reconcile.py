@@ -182,7 +182,7 @@ def compare_platform(platform: Platform, *, timeout_s: float = 60.0) -> list[Tab
 def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
     source, say = platform.source, partial(put, console)
     if platform.services.pipeline.is_queried:
-        return lambda _wanted: repair_of_queried(lambda: _read_anew(platform), say)
+        return lambda _wanted: repair_of_queried(lambda: _read_all(platform), say)
     channel = channel_of(platform, timeout_s=Wanted.timeout_s, say=say)
 
     def resnapshot(where: str) -> None:
@@ -196,7 +196,7 @@ def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
     return repair
 
 
-def _read_anew(platform: Platform) -> None:
+def _read_all(platform: Platform) -> None:
     # Keeps the supervisor from starting the job as well.
     with platform.lock.held():
         cast(QueriedPipeline, platform.pipeline).read_anew()

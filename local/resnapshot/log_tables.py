@@ -8,7 +8,7 @@ in how the connector's progress is read, and in how Kafka is reached.
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Protocol
@@ -265,14 +265,13 @@ def delete_keys(
     return gone
 
 
-def is_read(offsets: Iterable[Mapping[str, Any]], position: int) -> bool:
+def is_read(offsets: Sequence[Mapping[str, Any]], position: int) -> bool:
     """Tell whether a connector is beyond a log position and not in the middle of a snapshot.
 
     Stored offsets lag behind the topics.
     """
-    stored = list(offsets)
-    beyond = any(int(offset.get("lsn") or 0) > position for offset in stored)
-    return beyond and not any(_RUNNING in offset for offset in stored)
+    beyond = any(int(offset.get("lsn") or 0) > position for offset in offsets)
+    return beyond and not any(_RUNNING in offset for offset in offsets)
 
 
 def _await_read(connector: Connector, position: int, timeout_s: float) -> None:

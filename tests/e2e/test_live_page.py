@@ -7,7 +7,6 @@ import re
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -91,9 +90,9 @@ def test_each_change_is_counted_and_shown_within_three_seconds(
         known = platform.lake.last_commit()
         execute(platform.source, statement)
         begun = time.monotonic()
-        seconds(begun, partial(is_other, platform.lake.last_commit, known))
+        seconds(begun, lambda known=known: platform.lake.last_commit() != known)
         committed = time.monotonic()
-        from_lake.append(seconds(committed, partial(is_other, partial(written, page), before)))
+        from_lake.append(seconds(committed, lambda before=before: written(page) != before))
         from_source.append(time.monotonic() - begun)
         before = tuple(had + added for had, added in zip(before, more, strict=True))
         assert written(page) == before
@@ -105,11 +104,6 @@ def test_each_change_is_counted_and_shown_within_three_seconds(
     record_testsuite_property("seconds_from_lake", [round(one, 2) for one in from_lake])
     record_testsuite_property("seconds_from_source", [round(one, 2) for one in from_source])
     assert statistics.median(from_lake) <= SHOWN_S * crowd(), (from_lake, from_source)
-
-
-def is_other(look: Callable[[], object], before: object) -> bool:
-    """Whether a poll finds something new."""
-    return look() != before
 
 
 def seconds(begun: float, question: Callable[[], bool]) -> float:

@@ -43,14 +43,8 @@ def test_the_slot_is_trusted_for_the_time_of_the_repair_only(api: Mock) -> None:
     source.release()
     source.follow_slot()
     source.settle()
-    assert [name for name, *_ in api.method_calls] == [
-        "stop",
-        "put_connector",
-        "resume",
-        "restart_failed",
-        "put_connector",
-        "resume",
-    ]
+    calls = ["stop", "put_connector", "resume", "restart_failed", "put_connector", "resume"]
+    assert [name for name, *_ in api.method_calls] == calls
     configured = [call.args[1].get("offset.mismatch.strategy") for call in api.put_connector.mock_calls]
     assert configured == ["trust_slot", None]
 
@@ -134,18 +128,14 @@ def test_a_key_that_cant_be_told_is_refused(value: Any) -> None:
         as_event(value, "bytes")
 
 
-def test_a_delete_says_nothing_but_the_key() -> None:
-    event = delete_event(("public", "a"), "devdb", {"id": 7}, 99)
-    assert event[events.OPERATION] == events.DELETE
-    assert event[events.DELETED] == events.IS_DELETED
-    assert (event["id"], event[events.LSN], event[events.TABLE]) == (7, 99, "a")
-    assert set(event) == {"id", *events.ADDED_TYPES}
-
-
-def test_what_settles_a_truncate_is_the_tables_and_no_rows() -> None:
-    event = settled_event(("public", "a"), "devdb", 99)
-    assert (event[events.OPERATION], event[events.LSN], event[events.TABLE]) == (events.SETTLED, 99, "a")
-    assert set(event) == events.ADDED_TYPES.keys() - {events.DELETED}
+def test_a_delete_says_nothing_but_the_key_and_what_settles_a_truncate_names_no_row() -> None:
+    deleted = delete_event(("public", "a"), "devdb", {"id": 7}, 99)
+    settled = settled_event(("public", "a"), "devdb", 99)
+    for event, operation in ((deleted, events.DELETE), (settled, events.SETTLED)):
+        assert (event[events.OPERATION], event[events.LSN], event[events.TABLE]) == (operation, 99, "a")
+    assert (deleted["id"], deleted[events.DELETED]) == (7, events.IS_DELETED)
+    assert deleted.keys() == {"id", *events.ADDED_TYPES}
+    assert settled.keys() == events.ADDED_TYPES.keys() - {events.DELETED}
 
 
 @pytest.mark.parametrize(

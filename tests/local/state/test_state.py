@@ -5,7 +5,6 @@ import json
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,13 +28,13 @@ TABLE = "datalake.cdc_events"
 
 def test_a_service_that_hangs_during_a_look_is_asked_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collect, "HANGS_S", 0.05)
-    answering, resumed = {"postgres", "s3"}, threading.Event()
-    assert collect.answer_of(answering, ["postgres"], resumed.wait) is None
+    answering, resumed = collect.Answering({"postgres", "s3"}), threading.Event()
+    assert answering.ask(resumed.wait, "postgres") is None
     resumed.set()
-    assert collect.answer_of(answering, ["postgres", "s3"], lambda: 1) is None
-    assert collect.answer_of(answering, ["s3"], lambda: 1) == 1
+    assert answering.ask(lambda: 1, "postgres", "s3") is None
+    assert answering.ask(lambda: 1, "s3") == 1
     with pytest.raises(ValueError, match="invalid literal"):
-        collect.answer_of(answering, ["s3"], partial(int, "x"))
+        answering.ask(lambda: int("x"), "s3")
 
 
 def data(end: int | None, landed: int | None, read_to: int | None = None, **changed: object) -> DataStatus:
