@@ -17,7 +17,7 @@ from local.comparison.lake import LakeLook
 from local.comparison.notes import REST, noting
 from local.comparison.rows import CHUNK_BITS, ComparedTable, RowFilter, Sum, differing, join, split
 from local.comparison.source import look
-from local.comparison.suspects import DIFFERENT, EXTRA, LATE, MISSING, Suspects, suspects
+from local.comparison.suspects import KINDS, LATE, Suspects, suspects
 from local.look.lake import again
 
 WAIT_BETWEEN_LOOKS_S = 0.5
@@ -160,19 +160,17 @@ def comparing(
         if events := lake.other_events:
             notes += (f"{events:,} events in the lake are updates or deletes, and only inserts can be compared",)
         repaired = (yield from _settle_and_repair(run, chosen, repair)) if chosen.chunks else 0
+        counts: dict[str, Any] = {kind: found.count(condition) for kind, condition in KINDS.items()}
         return replace(
             first,
             # The differences were on their way: the lake has all of that position.
             lake_rows=first.lake_rows if found.count() else first.source_rows,
             repaired=repaired,
-            missing=found.count(MISSING),
-            extra=found.count(EXTRA),
-            different=found.count(DIFFERENT),
-            late=found.count(LATE),
             shown=tuple(_shown(run)),
             notes=notes,
             looks=found.looks + 1,
             seconds=time.monotonic() - started,
+            **counts,
         )
 
 
@@ -297,8 +295,7 @@ def _look(run: _Run, chosen: RowFilter, *, tidied: bool) -> int:
 
 
 def _shown(run: _Run) -> Iterator[Difference]:
-    kinds = {"missing": MISSING, "extra": EXTRA, "different": DIFFERENT, "late": LATE}
-    found = {kind: run.suspects.some(condition, SHOWN_ROWS) for kind, condition in kinds.items()}
+    found = {kind: run.suspects.some(condition, SHOWN_ROWS) for kind, condition in KINDS.items()}
     columns = _columns_that_differ(run, [key for keys in found["different"].values() for key in keys])
     names = [column.name for column in run.table.keys] or ["row's hash"]
     for kind, rows in found.items():

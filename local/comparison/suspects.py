@@ -30,6 +30,7 @@ EXTRA = f"(proven AND source = '{ABSENT}')"
 DIFFERENT = f"(proven AND lake <> '{ABSENT}' AND source <> '{ABSENT}')"
 IN_THE_SOURCE = f"({MISSING} OR {DIFFERENT})"
 LATE = "NOT proven"
+KINDS = {"missing": MISSING, "extra": EXTRA, "different": DIFFERENT, "late": LATE}
 _TABLES = (
     f"{WANTED} (key VARCHAR)",
     "versions (form VARCHAR, id VARCHAR, state VARCHAR)",
