@@ -193,11 +193,7 @@ def same_rows(parameters: Mapping[str, Any], table: ComparedTable, keys: Sequenc
 
 
 def _settle_and_repair(run: _Run, chosen: RowFilter, repair: Repair | None) -> _Settling:
-    """Compare until nothing differs or the differences are proven, and again after each repair.
-
-    Return the number of rows that differed and are now equal: a row that was read again and still differs isn't
-    repaired.
-    """
+    """Return how many rows differed and are now equal: one that was read again and still differs isn't repaired."""
     yield from _settle(run, chosen)
     differing = run.suspects.count("proven")
     for _ in range(REPAIRS):
@@ -250,10 +246,7 @@ def _counter(run: _Run, side: str, estimate: int) -> Callable[[int], None]:
 
 
 def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
-    """Compare the rows of the differing chunks, and those that still differ again, until all are settled.
-
-    Returns how many differ in the end; the last pass over them is in Python's spelling.
-    """
+    """Compare until all rows are settled; return how many differ in the end, after a last pass in Python's spelling."""
     deadline = time.monotonic() + run.timeout_s
     count = _look(run, chosen, tidied=tidied)
     while count:

@@ -166,10 +166,7 @@ def _column(column: Column, kind: Carried, called: str, *, hashed: bool) -> Comp
 
 
 def _hash_digits(column: Column) -> int:
-    """Return how many digits of the hash are kept: Debezium 3.7's MaskStrings cuts it to the column's length.
-
-    It hashes only values that it holds as text.
-    """
+    """Return to how many digits Debezium 3.7's MaskStrings cuts a hash: the column's length. It hashes only texts."""
     limited = column.type.name in ("varchar", "bpchar") and column.modifier > _HEADER
     return min(column.modifier - _HEADER, _DIGITS) if limited else _DIGITS
 

@@ -37,10 +37,7 @@ INSERTS = (READ, CREATE)
 
 
 def differs_in_spark(lake: Lake) -> str | None:
-    """Return one line when Spark and hudi-rs read different rows of a merge-on-read table; None when they agree.
-
-    Raises LakeError when one of them can't read it.
-    """
+    """Return one line when Spark and hudi-rs read different rows of a merge-on-read table. Raises LakeError."""
     columns = [name for name in lake.schema().names if not name.startswith("_hoodie_commit")]
     for _ in range(ATTEMPTS):
         commit = lake.last_commit()
@@ -192,10 +189,7 @@ def chunk_sql(hash_: str, bits: int) -> str:
 
 
 def _python_rows(table: pyarrow.Table) -> list[dict[str, Any]]:
-    """Return a table's rows, dates as days and instants as microseconds since 1970 (see contract.events).
-
-    Python's dates only cover the years 1 to 9999; PostgreSQL's go beyond.
-    """
+    """Return rows with days and microseconds since 1970: Python's dates end at year 9999, PostgreSQL's go beyond."""
     for index, field in enumerate(table.schema):
         if pyarrow.types.is_date32(field.type):
             numbers = table.column(index).cast(pyarrow.int32())

@@ -155,10 +155,7 @@ def _reasons(platform: Platform) -> tuple[Problem, ...]:
 def reconcile_platform(
     console: Console, platform: Platform, *, tables: Sequence[str] = (), repair: bool, timeout_s: float
 ) -> bool:
-    """Compare the pipeline's tables, or those of these names; tell whether they are equal in the end.
-
-    Raises PlatformError, LoadError and SettingsFileError, each with one line.
-    """
+    """Compare all tables or these; tell whether all are equal. Raises PlatformError, LoadError, SettingsFileError."""
     pipeline = platform.services.pipeline
     if repair:
         # Without these services nothing can be queried and nothing arrives.

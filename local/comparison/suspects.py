@@ -142,10 +142,7 @@ class Suspects:
         self.engine.execute("UPDATE states SET proven = true")
 
     def begin_again(self) -> int:
-        """Suspect all differing rows again, and forget since when they were unchanged: a repair may change the lake.
-
-        Return the last pass's number.
-        """
+        """Suspect all differing rows again: a repair may change the lake. Return the last pass's number."""
         self.engine.execute("DELETE FROM steady")
         self._want_differing()
         return self.looks

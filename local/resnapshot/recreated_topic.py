@@ -24,10 +24,7 @@ FORMER_PREFIX = "former"
 
 @dataclass(frozen=True, kw_only=True)
 class FormerTopic:
-    """The landing of `sink`, compared with the current topic.
-
-    `planned`: the topics as they should be; `way_out`: what to run when changes are lost.
-    """
+    """What `sink` has landed and its topic now. `planned`: the topics to be; `way_out`: what to run after a loss."""
 
     kafka: Kafka
     s3: S3

@@ -164,10 +164,7 @@ def check_unnamed(names: Sequence[str]) -> None:
 
 
 def _pass_former_log(cursor: Cursor, newest: int, gap: int, say: Say) -> None:
-    """Advance the log of a restored server beyond what its predecessor wrote.
-
-    Otherwise new events would count as older than those in the lake.
-    """
+    """Advance a restored server's log beyond its predecessor's: new events would count as older than the lake's."""
     if gap > LARGEST_ADVANCE_BYTES:
         raise PlatformError(
             f"the lake has events from {gap / GIB:,.1f} GiB beyond the database's log: this is another server, and to"
@@ -247,10 +244,7 @@ def _positions(lake: Lake) -> dict[int, int]:
 
 
 def _bury_extra(cursor: Cursor, lake: Lake, wanted: Wanted, say: Say) -> None:
-    """Emit deletes for the lake's rows that the source no longer has.
-
-    Only now: changes that were on their way before the rows were rewritten have reached the lake by then.
-    """
+    """Delete what only the lake has; what was on its way before the rows were rewritten has reached it by now."""
     if not lake.exists():
         return
     found = [int(key) for key in lake.rows([KEY])[KEY].to_pylist()]

@@ -16,10 +16,7 @@ KEPT = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
-    """A commit of the job: when it began, and the rows that it inserted, updated and deleted.
-
-    `progress`: how far the job had read by then.
-    """
+    """A commit of the job: when it began, its rows by kind of change, and how far the job had read by then."""
 
     table: str
     instant: str

@@ -98,10 +98,7 @@ def require_answers(platform: Platform, *names: str) -> None:
 
 
 def unusable_services(platform: Platform, running: set[str]) -> tuple[set[str], dict[str, str]]:
-    """Name the services that hang, and those that refuse our login, with the reason.
-
-    They hang when stopped by a signal, or without an answer within ANSWER_S.
-    """
+    """Name what hangs, stopped by a signal or without an answer for ANSWER_S, and what refuses our login, and why."""
     stopped = {name for name in running if is_stopped(platform.pid(name))}
     listening = platform.services.listening
     asked = {name: answer(partial(_refusal, listening[name].ready)) for name in listening.keys() & running - stopped}
