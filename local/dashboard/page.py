@@ -82,7 +82,6 @@ def _refuse(reason: str) -> None:
 
 
 def header(pipeline: str) -> Show:
-    """Add the pipeline's name and state and the switch for light and dark, which every page has."""
     with ui.element("header"):
         with Text("h1"):
             ui.link(f"Pipeline {pipeline}", "/")

@@ -43,7 +43,6 @@ class LocalConnector:
     configuration: Mapping[str, str]
 
     def newest_position(self) -> int:
-        """Return the highest log position among the topics' newest events."""
         return max((position_of(event.value) for topic in self.topics for event in _tail(topic)), default=0)
 
     def failure(self) -> str | None:

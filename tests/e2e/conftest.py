@@ -34,13 +34,11 @@ def demo_query(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walked]:
 
 @pytest.fixture(scope="session")
 def platform(demo: Walked) -> Platform:
-    """The demo's platform, which runs."""
     return Platform(demo.folder / "platform")
 
 
 @pytest.fixture(scope="session")
 def places(demo_query: Walked) -> Platform:
-    """The query demo's platform, which runs."""
     return Platform(demo_query.folder / "platform")
 
 

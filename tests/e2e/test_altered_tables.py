@@ -108,7 +108,6 @@ class Looking:
         return {row["id"]: row for row in found}
 
     def reasons(self, table: str) -> list[str]:
-        """Why events of a table are in quarantine."""
         return sorted(one["reason"] for some in entries(self.s3.client(), f"{NAME}_{table}") for one in some)
 
 

@@ -146,7 +146,6 @@ def test_a_truncate_empties_the_lakes_tables_or_is_told_of(make: Commands, sourc
 
 
 def leave_out(make: Commands, table: str, column: str) -> None:
-    """Exclude a table's column in the file."""
     entry = f'source = "{table}"\n'
     make.replace(entry, f'{entry}leave_out = ["{column}"]\n')
     file = make.schema(table.rpartition(".")[2])
@@ -167,7 +166,6 @@ def unsent(database: ConnectionParameters) -> dict[str, str]:
 
 
 def apply_truncates(make: Commands, *, but_ignore: str) -> None:
-    """Change the file's handling of TRUNCATE."""
     make.replace('truncate = "stop"', 'truncate = "apply"')
     entry = f'source = "{but_ignore}"\n'
     make.replace(entry, f'{entry}truncate = "ignore"\n')

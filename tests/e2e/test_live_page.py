@@ -38,7 +38,6 @@ TOLD_S = 10.0
 
 @pytest.fixture(scope="module")
 def served(platform: Platform) -> Iterator[Served]:
-    """The page, through the command."""
     with serving_platform(platform.state_dir) as served:
         yield served
 
@@ -62,7 +61,6 @@ def rows(page: Page, table: str) -> Locator:
 
 
 def written(page: Page) -> tuple[int, ...]:
-    """The rows inserted, updated and deleted by all commits."""
     said = rows(page, drawn.FACTS).get_by_role("cell").last.inner_text()
     return tuple(int(part.split()[0].replace(",", "")) for part in re.split(", (?=[0-9])", said.partition(" in ")[0]))
 

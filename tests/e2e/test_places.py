@@ -120,7 +120,6 @@ def rows(places: Platform, table: str, key: str) -> dict[int, dict[str, Any]]:
 
 
 def wait(question: Callable[[], object]) -> None:
-    """Wait until the lake's rows are as wanted: each look reads a whole table."""
     wait_until(question, every_s=0.3)
 
 

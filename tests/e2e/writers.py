@@ -54,7 +54,6 @@ class Business:
         self._raise()
 
     def wait_for(self, transactions: int) -> None:
-        """Wait for this many transactions."""
         while self.made < transactions and self._thread.is_alive():
             time.sleep(0.05)
         self._raise()
