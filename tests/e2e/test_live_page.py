@@ -88,9 +88,9 @@ def test_each_change_is_counted_and_shown_within_three_seconds(
         known = platform.lake.last_commit()
         execute(platform.source, statement)
         begun = time.monotonic()
-        seconds(begun, lambda known=known: platform.lake.last_commit() != known)
+        seconds(begun, platform.lake.last_commit, before=known)
         committed = time.monotonic()
-        from_lake.append(seconds(committed, lambda before=before: written(page) != before))
+        from_lake.append(seconds(committed, lambda: written(page), before=before))
         from_source.append(time.monotonic() - begun)
         before = tuple(had + added for had, added in zip(before, more, strict=True))
         assert written(page) == before
@@ -104,9 +104,9 @@ def test_each_change_is_counted_and_shown_within_three_seconds(
     assert statistics.median(from_lake) <= SHOWN_S * crowd(), (from_lake, from_source)
 
 
-def seconds(begun: float, question: Callable[[], bool]) -> float:
-    """Return the seconds from `begun` until the answer is yes."""
-    while not question():
+def seconds(begun: float, look: Callable[[], object], *, before: object = False) -> float:
+    """Return the seconds from `begun` until a look shows something else than before."""
+    while look() == before:
         assert time.monotonic() < begun + 3 * PATIENCE_MS / 1000
         time.sleep(0.1)  # each look costs CPU
     return time.monotonic() - begun
