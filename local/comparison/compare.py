@@ -17,7 +17,7 @@ from local.comparison.lake import LakeLook
 from local.comparison.notes import REST, noting
 from local.comparison.rows import CHUNK_BITS, ComparedTable, RowFilter, Sum, differing, join, split
 from local.comparison.source import look
-from local.comparison.suspects import DIFFERENT, EXTRA, LATE, MISSING, Suspects, suspects
+from local.comparison.suspects import KINDS, LATE, Suspects, suspects
 from local.look.lake import again
 
 WAIT_BETWEEN_LOOKS_S = 0.5
@@ -132,7 +132,6 @@ class _Run:
 
 
 def _rested(began: float) -> float:
-    """Return until when to rest after what began then and has just ended."""
     now = time.monotonic()
     return now + REST * (now - began)
 
@@ -161,19 +160,17 @@ def comparing(
         if events := lake.other_events:
             notes += (f"{events:,} events in the lake are updates or deletes, and only inserts can be compared",)
         repaired = (yield from _settle_and_repair(run, chosen, repair)) if chosen.chunks else 0
+        counts: dict[str, Any] = {kind: found.count(condition) for kind, condition in KINDS.items()}
         return replace(
             first,
             # The differences were on their way: the lake has all of that position.
             lake_rows=first.lake_rows if found.count() else first.source_rows,
             repaired=repaired,
-            missing=found.count(MISSING),
-            extra=found.count(EXTRA),
-            different=found.count(DIFFERENT),
-            late=found.count(LATE),
             shown=tuple(_shown(run)),
             notes=notes,
             looks=found.looks + 1,
             seconds=time.monotonic() - started,
+            **counts,
         )
 
 
@@ -196,11 +193,7 @@ def same_rows(parameters: Mapping[str, Any], table: ComparedTable, keys: Sequenc
 
 
 def _settle_and_repair(run: _Run, chosen: RowFilter, repair: Repair | None) -> _Settling:
-    """Compare until nothing differs or the differences are proven, and again after each repair.
-
-    Return the number of rows that differed and are now equal: a row that was read again and still differs isn't
-    repaired.
-    """
+    """Return how many rows differed and are now equal: one that was read again and still differs isn't repaired."""
     yield from _settle(run, chosen)
     differing = run.suspects.count("proven")
     for _ in range(REPAIRS):
@@ -216,7 +209,6 @@ def _settle_and_repair(run: _Run, chosen: RowFilter, repair: Repair | None) -> _
 
 @again
 def _sums(run: _Run) -> tuple[TableComparison, RowFilter]:
-    """Compare the chunks' sums; return the counts and the differing chunks."""
     table = run.table
     with look(run.parameters, table) as source, ThreadPoolExecutor(1) as pool:
         estimate = source.estimate()
@@ -254,10 +246,7 @@ def _counter(run: _Run, side: str, estimate: int) -> Callable[[int], None]:
 
 
 def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
-    """Compare the rows of the differing chunks, and those that still differ again, until all are settled.
-
-    Returns how many differ in the end; the last pass over them is in Python's spelling.
-    """
+    """Compare until all rows are settled; return how many differ in the end, after a last pass in Python's spelling."""
     deadline = time.monotonic() + run.timeout_s
     count = _look(run, chosen, tidied=tidied)
     while count:
@@ -299,8 +288,7 @@ def _look(run: _Run, chosen: RowFilter, *, tidied: bool) -> int:
 
 
 def _shown(run: _Run) -> Iterator[Difference]:
-    kinds = {"missing": MISSING, "extra": EXTRA, "different": DIFFERENT, "late": LATE}
-    found = {kind: run.suspects.some(condition, SHOWN_ROWS) for kind, condition in kinds.items()}
+    found = {kind: run.suspects.some(condition, SHOWN_ROWS) for kind, condition in KINDS.items()}
     columns = _columns_that_differ(run, [key for keys in found["different"].values() for key in keys])
     names = [column.name for column in run.table.keys] or ["row's hash"]
     for kind, rows in found.items():

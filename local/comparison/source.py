@@ -14,7 +14,6 @@ from typing import Any
 
 import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
-from psycopg2.extensions import cursor as Cursor  # noqa: N812
 
 from contract.column_types.canonical import SOURCE_SETTINGS
 from local.comparison.rows import (
@@ -82,15 +81,12 @@ class SourceLook:
                 [table.rows_of is None, table.relation],
             )
             self.position, whole = cursor.fetchone() or ("", False)
-            if table.rows_of is None and self._shows_all(cursor):
-                cursor.execute("SET LOCAL row_security = on")
+            if table.rows_of is None:
+                cursor.execute(_SHOWS_ALL, [table.relation, [part.oid for part in _parts(connection, table)]])
+                if cursor.fetchone() == (True,):
+                    cursor.execute("SET LOCAL row_security = on")
         # System columns require SELECT on the whole table; a row's hash is nearly as precise.
         self._version = "t.xmin::text" if whole else source_sha256(table.source_row)
-
-    def _shows_all(self, cursor: Cursor) -> bool:
-        within = [part.oid for part in _parts(self._connection, self._table)]
-        cursor.execute(_SHOWS_ALL, [self._table.relation, within])
-        return cursor.fetchone() == (True,)
 
     def cancel(self) -> None:
         """Cancel another thread's running query, which raises psycopg2's QueryCanceled."""
@@ -308,7 +304,6 @@ def _steps(connection: Connection, table: ComparedTable) -> Iterator[str]:
 
 
 def _parts(connection: Connection, table: ComparedTable) -> list[_Part]:
-    """Return the relations that hold the rows: the table, or its partitions."""
     tree = "SELECT relid FROM pg_partition_tree(%s::regclass) WHERE isleaf" if table.partitioned else ""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -30,6 +30,7 @@ EXTRA = f"(proven AND source = '{ABSENT}')"
 DIFFERENT = f"(proven AND lake <> '{ABSENT}' AND source <> '{ABSENT}')"
 IN_THE_SOURCE = f"({MISSING} OR {DIFFERENT})"
 LATE = "NOT proven"
+KINDS = {"missing": MISSING, "extra": EXTRA, "different": DIFFERENT, "late": LATE}
 _TABLES = (
     f"{WANTED} (key VARCHAR)",
     "versions (form VARCHAR, id VARCHAR, state VARCHAR)",
@@ -92,7 +93,6 @@ class Suspects:
             self.engine.execute(f"DELETE FROM source_now WHERE key NOT IN (SELECT key FROM {WANTED})")
 
     def _want(self, query: str, **parameters: Any) -> None:
-        """Replace the suspected keys by those of a query."""
         self.engine.execute(f"CREATE OR REPLACE TABLE {WANTED} AS {query}", parameters)
 
     def _read_lake(self, lake: LakeLook, chosen: RowFilter, *, tidied: bool) -> None:
@@ -142,10 +142,7 @@ class Suspects:
         self.engine.execute("UPDATE states SET proven = true")
 
     def begin_again(self) -> int:
-        """Suspect all differing rows again, and forget since when they were unchanged: a repair may change the lake.
-
-        Return the last pass's number.
-        """
+        """Suspect all differing rows again: a repair may change the lake. Return the last pass's number."""
         self.engine.execute("DELETE FROM steady")
         self._want_differing()
         return self.looks
@@ -208,7 +205,6 @@ class Suspects:
 
 @contextlib.contextmanager
 def suspects() -> Iterator[Suspects]:
-    """Create temporary storage for a table's keys."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": MEMORY,
         "threads": THREADS,

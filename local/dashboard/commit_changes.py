@@ -69,11 +69,9 @@ class CommitChanges:
             why, key = (("", "", f"not read: {error}"),), f"rows: {_rows(commit):,}"
             return [Change(table=self._table, what="written", key=key, at=at, columns=why)]
         return [
-            change(self._table, one, self._key_of(after or before), at, before, after) for one, before, after in found
+            change(self._table, one, {name: (after or before or {}).get(name) for name in self._key}, at, before, after)
+            for one, before, after in found
         ]
-
-    def _key_of(self, row: Row | None) -> Row:
-        return {name: (row or {}).get(name) for name in self._key}
 
 
 def read_versions(lake: Lake, *, since: str, instant: str) -> list[tuple[str, Row | None, Row | None]]:
