@@ -156,7 +156,7 @@ def test_msk_connect_is_asked_again_while_it_throttles(
     aws: boto3.Session, environment: Environment, monkeypatch: pytest.MonkeyPatch, refusals: int
 ) -> None:
     deploy("dev-cdc-lake-connectors", SourceConnectorArn=f"arn:aws:kafkaconnect:{REGION}:{MOTOS_ACCOUNT}:connector/x/y")
-    found = source_of(environment, environment.pipelines[0], aws)
+    found = source_of(DeployedPipeline(environment, environment.pipelines[0], aws))
     assert isinstance(found, MskConnector)
     headers: Any = {"x-amzn-errortype": "TooManyRequestsException"}
     answers = [AWSResponse("", 429, headers, Mock(stream=list))] * refusals
